@@ -16,7 +16,7 @@ void KineticChoice::begin(const State& state, ChoiceRule rule) {
   state_ = &state;
   rule_ = rule;
   num_gpus_ = state.cluster().num_gpus();
-  total_ = 0;
+  total_ = given_up_ = 0;
   widths_.clear();
   for (ClassId id = 0; id < classes.num_classes(); ++id) widths_.push_back(classes.gpus(id));
   std::sort(widths_.begin(), widths_.end(), std::greater<>());
@@ -32,6 +32,7 @@ void KineticChoice::begin(const State& state, ChoiceRule rule) {
   for (auto& tracks : left_at_) tracks.assign(widths_.size() + 1, kNone);
   places_.clear();
   waiting_.assign(classes.num_classes(), {});
+  least_.assign(classes.num_classes(), {0, kNoJob});
   asked_of_.assign(classes.num_classes(), 0);
   factor_of_.assign(classes.num_classes(), 1);
   num_waiting_ = num_asked_ = num_passed_ = num_left_waiting_ = num_left_running_ = 0;
@@ -40,6 +41,7 @@ void KineticChoice::begin(const State& state, ChoiceRule rule) {
   num_settled_ = 0;
   has_many_classes_ = classes.num_classes() > ClassTree::kFewClasses &&
                       (rule == ChoiceRule::skip || rule == ChoiceRule::strict);
+  begin_groups();
   if (has_many_classes_) begin_many_classes();
 }
 
@@ -50,8 +52,8 @@ std::uint16_t KineticChoice::track_of(Kind kind, std::int64_t factor, int gpus, 
   std::uint16_t& track = is_left ? left_at_[kind][at] : track_at_[kind][at];
   if (track == kNone) {
     track = static_cast<std::uint16_t>(tracks_.size());
-    tracks_.push_back({factor, slope, kind == kAsked, is_left, {}, {}});
-    if (kind != kAsked && !is_left) tracks_.back().passed.resize(widths_.size());
+    tracks_.push_back({factor, slope, kind == kAsked, is_left, {}, {}, groups_.size()});
+    if (kind != kAsked && !is_left) add_groups(track);
   }
   return track;
 }
@@ -96,7 +98,7 @@ void KineticChoice::remove_waiting(std::vector<Key> jobs) {
         std::find_if(first, jobs.end(), [&](const Key& job) { return class_of(job) != id; });
     waiting_[id].remove_if([&](const Key& job) { return std::binary_search(first, last, job); });
     num_waiting_ -= static_cast<std::size_t>(last - first);
-    if (has_many_classes_) note_head(id);
+    note_least(id);
     first = last;
   }
 }
@@ -112,7 +114,13 @@ void KineticChoice::remove_from(std::uint16_t track, const Key& job) {
   count(track, job.job, -1);
 }
 
-void KineticChoice::remove_asked(const Key& job) { remove_from(track_of_asked(job, false), job); }
+void KineticChoice::start_asked(const Key& job, const KeyLine& line) {
+  const std::int64_t given_up = given_up_;
+  remove_from(track_of_asked(job, false), job);
+  add_running(job.job, line, true);
+  // It leaves no more room than before, unless it comes later now.
+  if (!(job < key_of_running(state_->record(job.job).slot))) given_up_ = given_up;
+}
 
 bool KineticChoice::remove_taken_waiting(const Key& job) {
   for (const bool is_left : {false, true}) {
@@ -125,10 +133,10 @@ bool KineticChoice::remove_taken_waiting(const Key& job) {
   return false;
 }
 
-KineticChoice::Key KineticChoice::least_waiting(ClassId id) {
-  const Key left = num_left_waiting_ > 0 ? least_left(id) : Key{0, kNoJob};
-  if (waiting_[id].empty()) return left;
-  const Key& head = waiting_[id].top();
+KineticChoice::Key KineticChoice::least_waiting_or_left(ClassId id) const {
+  const Key left = least_left(id);
+  const Key& head = least_[id];
+  if (head.job == kNoJob) return left;
   return left.job != kNoJob && left < head ? left : head;
 }
 
@@ -148,7 +156,7 @@ KineticChoice::Key KineticChoice::least_left(ClassId id) const {
 
 KineticChoice::Key KineticChoice::pop_waiting(ClassId id) {
   const Key least = least_waiting(id);
-  if (!waiting_[id].empty() && waiting_[id].top().job == least.job) {
+  if (least_[id].job == least.job) {
     pop_head(id);
     return least;
   }
@@ -162,6 +170,7 @@ void KineticChoice::count(std::uint16_t track, JobId job, int sign) {
   const int gpus = state_->jobs().gpus(job);
   const std::uint16_t width = width_at_[static_cast<std::size_t>(gpus)];
   total_ += sign * gpus;
+  if (sign < 0) given_up_ += gpus;
   num_taken_[width] += sign;
   if (tracks_[track].is_left) {
     num_left_[width] += sign;
@@ -179,6 +188,7 @@ void KineticChoice::put(const Place& place, std::int32_t gpus) {
     count(place.track, place.job, 1);
   } else {
     track.passed[place.width].insert({place.base, place.job, gpus});
+    fits_at_[track.group_of(place.width)] = 0;
     ++num_passed_;
   }
 }
@@ -189,7 +199,9 @@ void KineticChoice::take_out(const Place& place) {
     track.taken.erase(place.base, place.job);
     count(place.track, place.job, -1);
   } else {
-    track.passed[place.width].erase(place.base, place.job);
+    RunningIndex& passed = track.passed[place.width];
+    passed.erase(place.base, place.job);
+    fits_at_[track.group_of(place.width)] = passed.empty() ? kNobody : 0;
     --num_passed_;
   }
 }
@@ -247,9 +259,11 @@ std::int64_t KineticChoice::taken_from(const Key& key, std::int64_t enough) cons
   return sum;
 }
 
-bool KineticChoice::fits(int gpus, const Key& key) const {
+/// GPUs that a candidate of this width lacks to be taken.
+std::int64_t KineticChoice::lacking(int gpus, const Key& key) const {
   const std::int64_t missing = gpus - (num_gpus_ - total_);
-  return missing <= 0 || taken_from(key, missing) >= missing;
+  if (missing <= 0) return 0;
+  return std::max(std::int64_t{0}, missing - taken_from(key, missing));
 }
 
 void KineticChoice::take(const Candidate& candidate) {
@@ -269,7 +283,7 @@ void KineticChoice::take(const Candidate& candidate) {
     put(place, entry.gpus);
     return;
   }
-  const Key job = waiting_[candidate.waiting].top();
+  const Key job = candidate.key;
   pop_head(candidate.waiting);
   const std::int64_t factor = factor_of_[candidate.waiting];
   const std::uint16_t track = track_of(kAsked, factor, candidate.gpus, 0, is_left);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "model/job_classes.hpp"
 #include "preemption/choice_rule.hpp"
 #include "preemption/kinetic_key.hpp"
+#include "preemption/kinetic_track.hpp"
 #include "preemption/width_heads.hpp"
 #include "seams/order.hpp"
 
@@ -40,7 +42,8 @@ class KineticChoice {
   }
   /// A running job that ended, or stopped while `slot` is still its own; whether it was taken.
   bool remove_running(std::uint32_t slot);
-  void remove_asked(const Key& job);
+  /// A job that was asked for runs from now on; its line as that of `add_running`.
+  void start_asked(const Key& job, const KeyLine& line);
   /// Takes the least job of a class out that `least_waiting` tells of.
   Key pop_waiting(ClassId id);
 
@@ -50,6 +53,9 @@ class KineticChoice {
   /// The next bend; kNever if there is none.
   [[nodiscard]] Time next_bend();
 
+  /// Whether nothing can change in the choice now but for jobs that come.
+  [[nodiscard]] bool is_settled() const noexcept;
+  [[nodiscard]] bool has_room(int gpus) const noexcept { return gpus <= num_gpus_ - total_; }
   /// Makes the choice anew; whether a running job that was taken is so no longer. `moved()` are
   /// then the running jobs that changed sides, one after the other, and whether they are taken.
   bool settle();
@@ -63,13 +69,17 @@ class KineticChoice {
   [[nodiscard]] std::size_t num_waiting() const noexcept {
     return num_waiting_ + num_asked_ + num_left_waiting_;
   }
+  /// Those that wait and are not asked for.
+  [[nodiscard]] bool has_unasked() const noexcept { return num_waiting_ + num_left_waiting_ > 0; }
   [[nodiscard]] std::size_t num_asked() const noexcept { return num_asked_; }
   [[nodiscard]] std::size_t num_asked(ClassId id) const noexcept { return asked_of_[id]; }
   [[nodiscard]] bool has_passed_over() const noexcept {
     return num_passed_ + num_left_running_ > 0;
   }
   /// The least job of a class that waits and is not asked for; kNoJob if there is none.
-  [[nodiscard]] Key least_waiting(ClassId id);
+  [[nodiscard]] Key least_waiting(ClassId id) const {
+    return num_left_waiting_ == 0 ? least_[id] : least_waiting_or_left(id);
+  }
   /// Where classes are many and no filling is done: those that wait and are not asked for, in a tree
   /// in which a class can be closed.
   [[nodiscard]] bool has_many_classes() const noexcept { return has_many_classes_; }
@@ -100,35 +110,12 @@ class KineticChoice {
  private:
   enum Kind : std::uint8_t { kAsked, kStill, kMoving };
 
-  /// Jobs whose keys move alike: factor * (base + slope * now).
-  struct Track {
-    std::int64_t factor;
-    int slope;
-    bool is_asked;  // of jobs that wait
-    bool is_left;   // of jobs that a filling's prefix has and its budget does not reach
-    RunningIndex taken;
-    std::vector<RunningIndex> passed;  // by width, of those that change sides alike
-  };
-  /// Where a running job is kept, by its slot.
-  struct Place {
-    Time base;
-    JobId job = kNoJob;
-    std::uint32_t stamp = 0;  // counts what the slot was given
-    std::uint16_t track = 0;
-    std::uint16_t width = 0;
-    bool is_taken = false;
-    std::uint64_t rejoined = 0;  // the settlement at which it was last taken again
-  };
-  struct Bend {
-    Time at;
-    std::uint32_t slot;
-    std::uint32_t stamp;
+  using Track = KineticTrack;
+  using Place = KineticPlace;
+  using Bend = KineticBend;
 
-    friend bool operator<(const Bend& a, const Bend& b) noexcept {
-      return a.at != b.at ? a.at < b.at : a.slot < b.slot;
-    }
-  };
   static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr std::int64_t kNobody = std::numeric_limits<std::int64_t>::max();
 
   /// A job that is neither asked for nor taken: a class's least that waits, or the first that was
   /// passed over of a track and a width.
@@ -146,6 +133,7 @@ class KineticChoice {
   void remove_from(std::uint16_t track, const Key& job);
   [[nodiscard]] bool remove_taken_waiting(const Key& job);
   void pop_head(ClassId id);
+  void note_least(ClassId id);
   void note_head(ClassId id);
   /// Null where no job of the width waits that is not taken.
   [[nodiscard]] const ClassHead* least_of_width(std::size_t width);
@@ -153,13 +141,17 @@ class KineticChoice {
                                        bool is_left);
   /// The track of those who are left out, of those who are served, or back.
   [[nodiscard]] std::uint16_t other_side(std::uint16_t track);
+  void begin_groups();
+  void add_groups(std::uint16_t track);
   void add(JobId job, const KeyLine& line, bool is_taken, bool is_left);
   [[nodiscard]] Key key_of(const Track& track, const RunningIndex::Entry& entry) const noexcept;
   [[nodiscard]] std::int64_t product(const KeyLine& line);
   [[nodiscard]] std::int64_t taken_from(const Key& key, std::int64_t enough) const;
-  [[nodiscard]] bool fits(int gpus, const Key& key) const;
-  template <class Accept>
-  [[nodiscard]] Candidate least_candidate(Accept accept);
+  [[nodiscard]] std::int64_t lacking(int gpus, const Key& key) const;
+  [[nodiscard]] Candidate first_of(const KineticGroup& group);
+  template <class Lacks>
+  [[nodiscard]] Candidate least_candidate(std::int64_t given_up, Lacks lacks);
+  [[nodiscard]] Candidate first_candidate();
   void take(const Candidate& candidate);
   /// The greatest taken job with which all from it on have `enough` GPUs.
   [[nodiscard]] std::pair<std::uint16_t, RunningIndex::Entry> reach_from_last(std::int64_t enough);
@@ -172,6 +164,7 @@ class KineticChoice {
   void change_side(std::uint16_t track, const RunningIndex::Entry& entry);
   [[nodiscard]] std::uint16_t track_of_last(std::size_t at, Key& key) const;
   [[nodiscard]] std::uint16_t track_of_first_left(std::size_t at, Key& key) const;
+  [[nodiscard]] Key least_waiting_or_left(ClassId id) const;
   [[nodiscard]] Key least_left(ClassId id) const;
   void count(std::uint16_t track, JobId job, int sign);
   void put(const Place& place, std::int32_t gpus);
@@ -179,18 +172,23 @@ class KineticChoice {
 
   Ref<const State> state_;
   std::int64_t num_gpus_ = 0;
-  std::int64_t total_ = 0;  // of the taken jobs
+  std::int64_t total_ = 0;     // of the taken jobs
+  std::int64_t given_up_ = 0;  // all in all, by jobs that were taken and are so no longer
   ChoiceRule rule_ = ChoiceRule::skip;
   std::vector<std::uint16_t> width_at_;  // index of a width among the widths
   std::vector<int> widths_;              // descending
   std::vector<std::int64_t> num_taken_;  // by index of the width, who is left out among them
   std::vector<Track> tracks_;
+  std::vector<KineticGroup> groups_;
+  // Of each group: its first cannot be taken before so many GPUs have been given up.
+  std::vector<std::int64_t> fits_at_;
   // By kind, of each: of the keys without a factor, then by index of the width that is the factor.
   std::vector<std::uint16_t> track_at_[3];
   std::vector<std::uint16_t> left_at_[3];
   std::vector<Place> places_;
   // By class: who waits and is not taken, how many are asked for, the factor of their keys.
   std::vector<RunHeap<Key>> waiting_;
+  std::vector<Key> least_;  // of those in `waiting_`; kNoJob if there is none
   std::vector<std::size_t> asked_of_;
   std::vector<std::int64_t> factor_of_;
   bool has_many_classes_ = false;

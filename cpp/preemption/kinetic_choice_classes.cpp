@@ -5,6 +5,24 @@
 
 namespace gpusched {
 
+/// Of those that wait.
+void KineticChoice::begin_groups() {
+  groups_.clear();
+  const std::size_t num_groups = has_many_classes_ ? widths_.size() : waiting_.size();
+  for (std::uint32_t i = 0; i < num_groups; ++i) groups_.push_back({i, kNone, 0});
+  fits_at_.assign(num_groups, kNobody);
+}
+
+/// Of those of a track that are passed over.
+void KineticChoice::add_groups(std::uint16_t id) {
+  Track& track = tracks_[id];
+  track.passed.resize(widths_.size());
+  for (std::uint16_t width = 0; width < widths_.size(); ++width) {
+    if (track.factor == 1 || widths_[width] == track.factor) groups_.push_back({0, id, width});
+  }
+  fits_at_.resize(groups_.size(), kNobody);
+}
+
 void KineticChoice::begin_many_classes() {
   const JobClasses& classes = state_->classes();
   of_width_.assign(widths_.size(), {});
@@ -19,19 +37,29 @@ void KineticChoice::begin_many_classes() {
 }
 
 void KineticChoice::push_waiting(ClassId id, const Key& job) {
-  const bool is_head = waiting_[id].empty() || job < waiting_[id].top();
   waiting_[id].push(job);
   ++num_waiting_;
-  if (has_many_classes_ && is_head) note_head(id);
+  if (least_[id].job == kNoJob || job < least_[id]) note_least(id);
 }
 
 void KineticChoice::pop_head(ClassId id) {
   waiting_[id].pop();
   --num_waiting_;
-  if (has_many_classes_) note_head(id);
+  note_least(id);
 }
 
-/// The least job of a class is another one.
+/// The least job of a class has come, or has gone.
+void KineticChoice::note_least(ClassId id) {
+  least_[id] = waiting_[id].empty() ? Key{0, kNoJob} : waiting_[id].top();
+  if (has_many_classes_) {
+    note_head(id);
+    fits_at_[width_at_[static_cast<std::size_t>(state_->classes().gpus(id))]] = 0;
+  } else {
+    fits_at_[id] = least_[id].job == kNoJob ? kNobody : 0;
+  }
+}
+
+/// Where classes are many: which job that is now.
 void KineticChoice::note_head(ClassId id) {
   const bool is_empty = waiting_[id].empty();
   if (is_empty) is_refused_[id] = 0;

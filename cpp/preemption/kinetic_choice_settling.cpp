@@ -4,42 +4,60 @@
 #include "preemption/kinetic_choice.hpp"
 
 namespace gpusched {
+namespace {
 
-/// The least of those for which `accept(key, gpus)` holds. What is no better is not asked about.
-template <class Accept>
-KineticChoice::Candidate KineticChoice::least_candidate(Accept accept) {
-  const JobClasses& classes = state_->classes();
+/// More than is ever given up: whatever was judged before is judged anew.
+constexpr std::int64_t kForget = std::numeric_limits<std::int64_t>::max() - 1;
+
+}  // namespace
+
+KineticChoice::Candidate KineticChoice::first_of(const KineticGroup& group) {
+  if (group.track != kNone) {
+    const RunningIndex& passed = tracks_[group.track].passed[group.width];
+    const RunningIndex::Entry& first = passed.front();
+    return {key_of(tracks_[group.track], first), first.gpus, JobClasses::kNoClass, group.track,
+            group.width};
+  }
+  ClassId id = group.waiting;
+  if (has_many_classes_) {
+    const ClassHead* head = least_of_width(group.waiting);
+    if (head == nullptr) return {};
+    id = head->id;
+  }
+  return {least_[id], state_->classes().gpus(id), id, 0, 0};
+}
+
+/// The least of those for which `lacks(key, gpus)` is 0: else so many GPUs have to be given up before
+/// it can be, and what has to wait for more than `given_up` is not asked about, nor what is no better.
+template <class Lacks>
+KineticChoice::Candidate KineticChoice::least_candidate(std::int64_t given_up, Lacks lacks) {
   Candidate best;
-  const auto is_better = [&](const Key& key, int gpus) {
-    return (best.key.job == kNoJob || key < best.key) && accept(key, gpus);
-  };
-  // Of one width who comes later is accepted only if the first is.
-  for (std::size_t i = 0; has_many_classes_ && num_waiting_ > 0 && i < widths_.size(); ++i) {
-    const ClassHead* head = least_of_width(i);
-    if (head == nullptr || !is_better(head->key, widths_[i])) continue;
-    best = {head->key, widths_[i], head->id, 0, 0};
-  }
-  for (ClassId id = 0; !has_many_classes_ && num_waiting_ > 0 && id < classes.num_classes(); ++id) {
-    if (waiting_[id].empty()) continue;
-    const Key& head = waiting_[id].top();
-    if (is_better(head, classes.gpus(id))) best = {head, classes.gpus(id), id, 0, 0};
-  }
-  for (std::size_t i = 0; num_passed_ > 0 && i < tracks_.size(); ++i) {
-    // Where the width is the factor of the keys there is no other one.
-    const bool has_one_width = tracks_[i].factor != 1 && !tracks_[i].passed.empty();
-    const std::size_t first =
-        has_one_width ? width_at_[static_cast<std::size_t>(tracks_[i].factor)] : 0;
-    const std::size_t last = has_one_width ? first + 1 : tracks_[i].passed.size();
-    for (std::size_t j = first; j < last; ++j) {
-      const RunningIndex& passed = tracks_[i].passed[j];
-      if (passed.empty()) continue;
-      const Key head = key_of(tracks_[i], passed.front());
-      if (!is_better(head, passed.front().gpus)) continue;
-      best = {head, passed.front().gpus, JobClasses::kNoClass, static_cast<std::uint16_t>(i),
-              static_cast<std::uint16_t>(j)};
+  for (std::size_t i = 0; i < fits_at_.size(); ++i) {
+    if (fits_at_[i] > given_up) continue;
+    const Candidate first = first_of(groups_[i]);
+    if (first.key.job == kNoJob) {
+      fits_at_[i] = kNobody;
+      continue;
     }
+    if (best.key.job != kNoJob && !(first.key < best.key)) continue;
+    const std::int64_t lacking = lacks(first.key, first.gpus);
+    // Who comes earlier as time passes is judged anew each time.
+    const bool is_falling = groups_[i].track != kNone && tracks_[groups_[i].track].slope < 0;
+    fits_at_[i] = is_falling ? 0 : given_up_ + lacking;
+    if (lacking == 0) best = first;
   }
   return best;
+}
+
+KineticChoice::Candidate KineticChoice::first_candidate() {
+  return least_candidate(kForget, [](const Key&, int) { return std::int64_t{0}; });
+}
+
+bool KineticChoice::is_settled() const noexcept {
+  const std::int64_t given_up = has_rising_keys() ? kForget : given_up_;
+  return num_left_waiting_ + num_left_running_ == 0 &&
+         std::none_of(fits_at_.begin(), fits_at_.end(),
+                      [&](std::int64_t fits_at) { return fits_at <= given_up; });
 }
 
 bool KineticChoice::settle() {
@@ -62,10 +80,14 @@ bool KineticChoice::settle() {
   return has_left_;
 }
 
+/// What a candidate lacks, less what is given up, it lacks for good: jobs that are taken make no
+/// room, and who stays taken comes no later as time passes. Where one does, all is judged anew.
 void KineticChoice::settle_skipping() {
+  const bool forgets = has_rising_keys();
   for (;;) {
     const Candidate best =
-        least_candidate([&](const Key& key, int gpus) { return fits(gpus, key); });
+        least_candidate(forgets ? kForget : given_up_,
+                        [&](const Key& key, int gpus) { return lacking(gpus, key); });
     if (best.key.job == kNoJob) return;
     take(best);
     // Whoever no longer fits is passed over, the first of them first.
@@ -83,7 +105,7 @@ void KineticChoice::settle_strictly() {
     pass_over(track, entry);
   };
   for (;;) {
-    const Candidate best = least_candidate([](const Key&, int) { return true; });
+    const Candidate best = first_candidate();
     if (best.key.job == kNoJob) return;
     const std::int64_t after = taken_from(best.key, kAll);
     if (total_ - after + best.gpus > num_gpus_) {
@@ -98,7 +120,7 @@ void KineticChoice::settle_strictly() {
 /// The shortest prefix with as many GPUs as there are.
 void KineticChoice::settle_prefix() {
   for (;;) {
-    const Candidate best = least_candidate([](const Key&, int) { return true; });
+    const Candidate best = first_candidate();
     if (best.key.job == kNoJob) break;
     const std::int64_t spare = total_ - num_gpus_;  // a candidate comes after as many: too late
     if (spare >= 0 && taken_from(best.key, spare + 1) <= spare) break;

@@ -29,7 +29,7 @@ KineticScheduler::KineticScheduler(Owned<PreemptiveScheduler> slow, ChoiceRule r
       order_(slow_->order()),
       rule_(rule),
       displaces_(parameters.flag("displace")),
-      gives_way_(parameters.text("quota") != "hold") {}
+      holds_quota_(parameters.text("quota") == "hold") {}
 
 void KineticScheduler::begin(const Setup& setup) {
   const State& state = setup.state;
@@ -41,7 +41,7 @@ void KineticScheduler::begin(const Setup& setup) {
   if (is_slow_) return;
   placement_ = &setup.placement;
   seed_ = setup.seed;
-  is_pooled_ = state.occupancy().is_pooled();
+  gives_way_ = !holds_quota_ && !state.occupancy().is_pooled();
   choice_.begin(state, rule_);
   claimable_.begin(state);
   refused_.assign(state.classes().num_classes(), {});
@@ -65,7 +65,12 @@ void KineticScheduler::decide(const State& state, const Instant& instant, Action
   }
   forget(state, instant.finished);
   unseen_.insert(unseen_.end(), instant.arrived.begin(), instant.arrived.end());
-  if (slow_->is_to_decide(state)) {
+  const bool decides = slow_->is_to_decide(state);
+  if (decides && start_newcomer(state, actions)) {
+    ask_again(state, actions);
+    return;
+  }
+  if (decides) {
     for (const JobId job : unseen_) add_waiting(state, job);
     unseen_.clear();
   }
@@ -75,7 +80,7 @@ void KineticScheduler::decide(const State& state, const Instant& instant, Action
     return;
   }
   // Where nobody waits everybody keeps what he has.
-  if (slow_->is_to_decide(state) && choice_.num_waiting() > 0) redistribute(state, actions);
+  if (decides && choice_.num_waiting() > 0) redistribute(state, actions);
   ask_again(state, actions);
 }
 
@@ -138,14 +143,17 @@ void KineticScheduler::redistribute(const State& state, Actions& actions) {
   }
   if (!choice_.has_passed_over()) claimable_.drop();
   preempted_.clear();
-  const bool gives_way = gives_way_ && !is_pooled_;
-  if (!gives_way && choice_.has_passed_over()) {
+  if (!gives_way_ && choice_.has_passed_over()) {
     choice_.passed_over(passed_);
     for (const Key& job : passed_) preempt(state, job.job, actions);
     ++num_freed_;
   }
   place_asked(state, actions);
-  if (gives_way) start_others(state, actions);
+  if (gives_way_) start_others(state, actions);
+  requeue_preempted(state);
+}
+
+void KineticScheduler::requeue_preempted(const State& state) {
   std::sort(preempted_.begin(), preempted_.end());
   for (const JobId job : preempted_) add_waiting(state, job);
 }
@@ -183,17 +191,19 @@ void KineticScheduler::place_asked(const State& state, Actions& actions) {
   } else if (claimable_.is_possible()) {
     keep_claimable(state);
     start_asked(state, claimable_.set(), actions);
-    std::sort(suspended_.begin(), suspended_.end());
   } else {
     choice_.passed_over(suspended_);
     for (const Key& job : suspended_) actions.suspend(job.job);
     start_asked(state, state.occupancy(), actions);
     std::erase_if(suspended_, [&](const Key& job) { return actions.restore(job.job); });
   }
-  for (const Key& job : suspended_) {
-    preempt(state, job.job, actions);
-    ++num_freed_;
-  }
+  preempt_suspended(state, actions);
+}
+
+void KineticScheduler::preempt_suspended(const State& state, Actions& actions) {
+  std::sort(suspended_.begin(), suspended_.end());
+  for (const Key& job : suspended_) preempt(state, job.job, actions);
+  num_freed_ += suspended_.size();
 }
 
 void KineticScheduler::keep_claimable(const State& state) {
@@ -218,15 +228,22 @@ void KineticScheduler::start_asked(const State& state, const Occupancy& free, Ac
   }
 }
 
+bool KineticScheduler::start_taken(const State& state, JobId job, const Occupancy& free,
+                                   Actions& actions) {
+  const bool claims = &free != &state.occupancy();
+  const Request request = state.request(job);
+  if (request.room() > free.num_free()) return false;
+  if (!placement_->place(free, request, allocation_)) return false;
+  if (claims) suspend_holders(state, actions);
+  actions.start(job, allocation_);
+  if (claims) claimable_.acquire(allocation_);
+  return true;
+}
+
 bool KineticScheduler::place_asked_job(const State& state, const Key& job, const Occupancy& free,
                                        Actions& actions) {
-  const bool claims = &free != &state.occupancy();
-  if (!placement_->place(free, state.request(job.job), allocation_)) return false;
-  if (claims) suspend_holders(state, actions);
-  actions.start(job.job, allocation_);
-  if (claims) claimable_.acquire(allocation_);
-  choice_.remove_asked(job);
-  choice_.add_running(job.job, line(state, job.job), true);
+  if (!start_taken(state, job.job, free, actions)) return false;
+  choice_.start_asked(job, line(state, job.job));
   return true;
 }
 
@@ -279,6 +296,7 @@ void KineticScheduler::suspend_holders(const State& state, Actions& actions) {
 
 /// Step 5.
 void KineticScheduler::start_others(const State& state, Actions& actions) {
+  if (!choice_.has_unasked()) return;
   if (choice_.has_many_classes()) {
     start_others_of_many(state, actions);
     return;
@@ -291,12 +309,14 @@ void KineticScheduler::start_others(const State& state, Actions& actions) {
     if (free == 0 && !has_shares) return;
     Key best{0, kNoJob};
     ClassId best_id = 0;
-    for (ClassId id = 0; id < classes.num_classes(); ++id) {
-      if (refused_[id].alone == num_freed_ || classes.room(id) > free) continue;
-      const Key head = choice_.least_waiting(id);
-      if (head.job == kNoJob || (best.job != kNoJob && !(head < best))) continue;
-      best = head;
-      best_id = id;
+    for (const auto& group : classes.groups()) {
+      for (ClassId id = group.begin; id < group.end && classes.room(id) <= free; ++id) {
+        if (refused_[id].alone == num_freed_) continue;
+        const Key head = choice_.least_waiting(id);
+        if (head.job == kNoJob || (best.job != kNoJob && !(head < best))) continue;
+        best = head;
+        best_id = id;
+      }
     }
     if (best.job == kNoJob) return;
     if (!placement_->place(state.occupancy(), state.request(best.job), allocation_)) {

@@ -66,6 +66,10 @@ class KineticScheduler : public Scheduler {
   void hand_over(const State& state);
   [[nodiscard]] KeyLine line(const State& state, JobId job);
   [[nodiscard]] bool is_refused(const State& state, const Key& job) const;
+  [[nodiscard]] bool start_newcomer(const State& state, Actions& actions);
+  [[nodiscard]] bool may_start_newcomer(const State& state);
+  [[nodiscard]] bool start_taken(const State& state, JobId job, const Occupancy& free,
+                                 Actions& actions);
   [[nodiscard]] bool place_asked_job(const State& state, const Key& job, const Occupancy& free,
                                      Actions& actions);
   [[nodiscard]] bool displace(const State& state, const Key& job, const Occupancy& free,
@@ -73,6 +77,8 @@ class KineticScheduler : public Scheduler {
   void lend_later(const State& state, bool claims, Actions& actions);
   void take_back_later(const State& state, bool claims, Actions& actions);
   void suspend_holders(const State& state, Actions& actions);
+  void preempt_suspended(const State& state, Actions& actions);
+  void requeue_preempted(const State& state);
   void place_asked(const State& state, Actions& actions);
   void keep_claimable(const State& state);
   void start_asked(const State& state, const Occupancy& free, Actions& actions);
@@ -88,8 +94,8 @@ class KineticScheduler : public Scheduler {
   Ref<Order> order_;  // of the slow twin
   ChoiceRule rule_;
   bool displaces_;
-  bool gives_way_;
-  bool is_pooled_ = false;
+  bool holds_quota_;
+  bool gives_way_ = false;  // who is passed over, until somebody claims what he holds
   Ref<Placement> placement_;
   std::uint64_t seed_ = 0;
   KineticChoice choice_;

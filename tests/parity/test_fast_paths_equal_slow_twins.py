@@ -27,10 +27,12 @@ SINKING = (
 DISPLACING = ("srtf", "srsf", "edf", "las", "2d-las", "llf", "serverfilling-srpt", "a-srpt-p")
 
 
-def backlog(seed: int, kinds: int, jobs: int = 250) -> tuple[gs.Trace, gs.Cluster]:
+def backlog(
+    seed: int, kinds: int, jobs: int = 250, span_s: int = 120
+) -> tuple[gs.Trace, gs.Cluster]:
     """Return jobs that ask for ``kinds`` kinds of things and often wait, and their cluster."""
     rng = np.random.default_rng(seed)
-    submit_s = np.sort(rng.integers(0, 120, jobs)).astype(float)
+    submit_s = np.sort(rng.integers(0, span_s, jobs)).astype(float)
     service_s = rng.integers(1, 60, jobs).astype(float)
     estimate_s = service_s + (rng.random(jobs) < 0.4) * rng.integers(-40, 60, jobs)
     kind = rng.integers(0, kinds, jobs)
@@ -50,9 +52,15 @@ def backlog(seed: int, kinds: int, jobs: int = 250) -> tuple[gs.Trace, gs.Cluste
     return trace.with_deadlines(seed=seed), cluster
 
 
-def assert_equal_schedules(policy: str, placement: str, seed: int, kinds: int) -> None:
-    """Compare the digests of both ways."""
-    trace, cluster = backlog(seed, kinds)
+def assert_equal_schedules(
+    policy: str, placement: str, seed: int, kinds: int, span_s: int = 120
+) -> None:
+    """Compare both ways on a backlog."""
+    trace, cluster = backlog(seed, kinds, span_s=span_s)
+    assert_equal_digests(trace, cluster, policy, placement)
+
+
+def assert_equal_digests(trace: gs.Trace, cluster: gs.Cluster, policy: str, placement: str) -> None:
     with unwarned():
         fast = gs.simulate(trace, cluster, policy=policy, placement=placement)
         with slow_twins():
@@ -101,6 +109,27 @@ def test_reservations_move_up_as_if_each_were_made_anew(
 def test_many_kinds_of_jobs_are_chosen_as_by_the_walk_over_all(policy: str, placement: str) -> None:
     for seed in range(2):
         assert_equal_schedules(policy, placement, seed, 300)
+
+
+@pytest.mark.parametrize("span_s", [300, 600])
+@pytest.mark.parametrize("kinds", [8, 300])
+@pytest.mark.parametrize("policy", [*PREEMPTIVE, *DISPLACING[-2:]])
+def test_who_comes_alone_where_gpus_are_left_over_starts_as_by_the_walk_over_all(
+    policy: str, kinds: int, span_s: int
+) -> None:
+    for seed in range(3):
+        assert_equal_schedules(policy, "consolidated", seed, kinds, span_s)
+
+
+@pytest.mark.parametrize("placement", ["consolidated", "fgd"])
+@pytest.mark.parametrize("policy", ["edf", "srtf", "srsf", "2d-las", "serverfilling-srpt"])
+def test_who_comes_while_wide_jobs_wait_for_servers_starts_as_by_the_walk_over_all(
+    policy: str, placement: str
+) -> None:
+    cluster = gs.Cluster.uniform(servers=8, gpus=GPUS)
+    for load in (0.8, 1.0):
+        trace = gs.generate("philly", jobs=1500, load=load, cluster=cluster, seed=1)
+        assert_equal_digests(trace.with_deadlines(seed=1), cluster, policy, placement)
 
 
 @pytest.mark.parametrize("kinds", [8, 300])

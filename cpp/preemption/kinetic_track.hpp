@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "listing/running_index.hpp"
+
+namespace gpusched {
+
+/// Jobs whose keys move alike: factor * (base + slope * now).
+struct KineticTrack {
+  std::int64_t factor;
+  int slope;
+  bool is_asked;  // of jobs that wait
+  bool is_left;   // of jobs that a filling's prefix has and its budget does not reach
+  RunningIndex taken;
+  std::vector<RunningIndex> passed;  // by width, of those that change sides alike
+  std::size_t first_group;           // of those that were passed over
+
+  /// Where the width is the factor of the keys there is no other one.
+  [[nodiscard]] std::size_t group_of(std::uint16_t width) const noexcept {
+    return first_group + (factor == 1 ? width : 0);
+  }
+};
+
+/// Jobs that are not taken, of which none is before the first: those of a class that wait, of a width
+/// where classes are many, or those of a track and a width that were passed over.
+struct KineticGroup {
+  std::uint32_t waiting;
+  std::uint16_t track;
+  std::uint16_t width;
+};
+
+/// Where a running job is kept, by its slot.
+struct KineticPlace {
+  Time base;
+  JobId job = kNoJob;
+  std::uint32_t stamp = 0;  // counts what the slot was given
+  std::uint16_t track = 0;
+  std::uint16_t width = 0;
+  bool is_taken = false;
+  std::uint64_t rejoined = 0;  // the settlement at which it was last taken again
+};
+
+/// When the line of what a slot was given bends.
+struct KineticBend {
+  Time at;
+  std::uint32_t slot;
+  std::uint32_t stamp;
+
+  friend bool operator<(const KineticBend& a, const KineticBend& b) noexcept {
+    return a.at != b.at ? a.at < b.at : a.slot < b.slot;
+  }
+};
+
+}  // namespace gpusched
