@@ -96,6 +96,8 @@ TRAPS = (
     Trap("a large cluster", "easy", "topology", large_cluster, (12_500, 50_000)),
     Trap("a large cluster", "fifo-skip", "topology", large_cluster, (12_500, 50_000)),
     Trap("no queue", "2d-las", "consolidated", without_a_queue, (20_000, 40_000)),
+    Trap("no queue", "2d-las:inside=running", "consolidated", without_a_queue, (20_000, 40_000)),
+    Trap("no queue", "2d-las:crossing=floored", "consolidated", without_a_queue, (20_000, 40_000)),
     Trap("no queue", "srtf:displace=true", "consolidated", without_a_queue, (20_000, 40_000)),
     Trap("a backlog", "srtf:displace=true", "consolidated", backlog, (32_000, 64_000)),
     Trap("a backlog", "llf:displace=true", "consolidated", backlog, (2_000, 4_000)),

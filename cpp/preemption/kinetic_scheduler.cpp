@@ -155,7 +155,15 @@ void KineticScheduler::redistribute(const State& state, Actions& actions) {
 
 void KineticScheduler::requeue_preempted(const State& state) {
   std::sort(preempted_.begin(), preempted_.end());
+  end_decision(state);
   for (const JobId job : preempted_) add_waiting(state, job);
+}
+
+void KineticScheduler::end_decision(const State& state) {
+  for (const JobId job : order_->end_decision(QueueView(state, seed_), preempted_)) {
+    const bool was_taken = choice_.remove_running(state.record(job).slot);
+    choice_.add_running(job, line(state, job), was_taken);
+  }
 }
 
 void KineticScheduler::preempt(const State& state, JobId job, Actions& actions) {
@@ -377,8 +385,9 @@ void KineticScheduler::start_other(const State& state, ClassId id, JobId job, Ac
 void KineticScheduler::ask_again(const State& state, Actions& actions) {
   Time crossing = kNever;
   if (order_->has_crossings() && slow_->is_to_decide(state)) {
-    choice_.straighten([&](JobId job) { return line(state, job); });
-    crossing = choice_.next_bend();
+    preempted_.clear();  // nobody waits, or no line has bent since
+    if (choice_.straighten([&](JobId job) { return line(state, job); })) end_decision(state);
+    crossing = order_->next_crossing_of_all(QueueView(state, seed_), choice_.next_bend());
   }
   slow_->ask_again(state, choice_.num_waiting() + unseen_.size() > 0, crossing, actions);
 }

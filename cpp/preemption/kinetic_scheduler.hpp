@@ -87,6 +87,7 @@ class KineticScheduler : public Scheduler {
   void start_other(const State& state, ClassId id, JobId job, Actions& actions);
   [[nodiscard]] bool may_place_asked(const State& state);
   void preempt(const State& state, JobId job, Actions& actions);
+  void end_decision(const State& state);
   void ask_again(const State& state, Actions& actions);
 
   Owned<PreemptiveScheduler> slow_;

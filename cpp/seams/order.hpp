@@ -77,6 +77,10 @@ class Order : public Flagged {
     return kNever;
   }
   [[nodiscard]] virtual bool has_crossings() const { return false; }
+  /// The next of all running jobs, where keys are lines; `bend`: at which the first of these bends.
+  [[nodiscard]] virtual Time next_crossing_of_all(const QueueView& /*view*/, Time bend) {
+    return bend;
+  }
 
   /// Whether running makes a job less urgent for ever, so that equals take turns at each timer.
   [[nodiscard]] virtual bool takes_turns() const { return false; }
@@ -88,6 +92,12 @@ class Order : public Flagged {
   /// no product passes 2^53. It is asked at decisions alone, also about lines that bend at one.
   [[nodiscard]] virtual bool has_lines(const State& /*state*/) const { return false; }
   [[nodiscard]] virtual KeyLine line(const QueueView& /*view*/, JobId /*job*/) { return {0}; }
+  /// At the end of a decision by lines, before those of the jobs that have stopped in it are asked
+  /// for: the running jobs whose lines are to be drawn anew for the next.
+  [[nodiscard]] virtual std::span<const JobId> end_decision(const QueueView& /*view*/,
+                                                            std::span<const JobId> /*stopped*/) {
+    return {};
+  }
 
   /// Whether the key is the remaining service itself, which allows the fast engine for a pool.
   [[nodiscard]] virtual bool is_remaining_service() const { return false; }

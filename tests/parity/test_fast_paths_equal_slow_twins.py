@@ -23,6 +23,12 @@ SINKING = (
     "2d-las:limits=30/200,promote=0.5",
     "2d-las:inside=entry,limits=8/30,promote=2,epoch=period,period_s=7",
     "2d-las:limits=8/30/200,promote=0.01,displace=true,scan=strict",
+    "2d-las:inside=running,limits=30/200",
+    "2d-las:inside=running,limits=8/30,quota=hold,scan=strict",
+    "2d-las:inside=running,limits=8/30/200,displace=true,promote=0.5",
+    "2d-las:inside=running,limits=8/30,epoch=period,period_s=7",
+    "2d-las:crossing=floored,limits=8/30/200,period_s=0",
+    "2d-las:preset=tiresias-artefact,limits=8/30/200,cost_s=5",
 )
 DISPLACING = ("srtf", "srsf", "edf", "las", "2d-las", "llf", "serverfilling-srpt", "a-srpt-p")
 
@@ -139,6 +145,27 @@ def test_jobs_that_sink_stand_in_their_queue_as_by_the_walk_over_all(
 ) -> None:
     for seed in range(3):
         assert_equal_schedules(policy, "consolidated", seed, kinds)
+
+
+def digest_after_a_withdrawal(policy: str, seed: int) -> str:
+    """Of a run from which one job that waits is taken back on its way."""
+    trace, cluster = backlog(seed, 8)
+    with unwarned():
+        run = gs.Simulation(trace, cluster, policy=policy, placement="consolidated")
+        run.run_until(60.25)
+        run.cancel(int(run.state.waiting[seed]))
+        run.run()
+    return run.result().digest
+
+
+@pytest.mark.parametrize("policy", SINKING)
+def test_jobs_stand_as_they_stood_after_a_withdrawal(policy: str) -> None:
+    # From it on the walk over all goes on.
+    for seed in range(3):
+        fast = digest_after_a_withdrawal(policy, seed)
+        with slow_twins():
+            slow = digest_after_a_withdrawal(policy, seed)
+        assert fast == slow
 
 
 def displaced_digests(policy: str, placement: str, kinds: int) -> Iterator[tuple[str, ...]]:

@@ -18,10 +18,11 @@ from tests.parity.test_decisions_equal_runs import BY_THE_STATE
 
 POLICIES = sorted(BY_THE_STATE)
 REMEMBERING = [
-    "2d-las:inside=entry", "2d-las:promote=3", "chronus:lease_s=20", "dancer:slot_s=10",
-    "dancer:preset=theory", "elasticflow:slot_s=10", "elasticflow:admission=batch,slot_s=10",
-    "elasticflow:types=pinned", "ff:mode=queue", "gavel:objective=ftf", "gavel:rounds=artefact",
-    "ls:mode=queue,start=in-order", "matching:widths=own", "rand:mode=queue", "sjf-bco:mode=queue",
+    "2d-las:inside=entry", "2d-las:inside=running", "2d-las:promote=3", "chronus:lease_s=20",
+    "dancer:slot_s=10", "dancer:preset=theory", "elasticflow:slot_s=10",
+    "elasticflow:admission=batch,slot_s=10", "elasticflow:types=pinned", "ff:mode=queue",
+    "gavel:objective=ftf", "gavel:rounds=artefact", "ls:mode=queue,start=in-order",
+    "matching:widths=own", "rand:mode=queue", "sjf-bco:mode=queue",
 ]  # fmt: skip
 BOUND = [
     f"{name}:mode=queue,u=1,start={start}"

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/check.hpp"
 #include "base/registry.hpp"
+#include "preemption/floored_crossings.hpp"
 #include "seams/order.hpp"
 
 namespace gpusched {
@@ -47,30 +49,31 @@ class DiscreteLas final : public Order {
   }
 
   [[nodiscard]] bool has_lines(const State& state) const override {
-    // A line bends where the job sinks, which is not when a decision is asked for.
-    return state.speed().is_fixed() && !lines_up_ && !is_floored_;
+    return state.speed().is_fixed();
   }
   [[nodiscard]] KeyLine line(const QueueView& view, JobId job) override {
     notes_decision(view);
     promote_starved(view, job);
-    const bool sinks = view.state().is_running(job);
-    return {.value = place_of(view, job),
-            .until = sinks ? next_crossing(view, job) : starves_at(view, job)};
+    const bool is_joining = lines_up_ && stand(view, job);
+    const std::int64_t place = place_of(view, job);
+    if (is_joining) return {place};  // until the decision ends
+    if (!view.state().is_running(job)) return {.value = place, .until = starves_at(view, job)};
+    return {.value = place, .until = is_floored_ ? watch(view, job) : sinks_at(view, job)};
+  }
+  [[nodiscard]] std::span<const JobId> end_decision(const QueueView& view,
+                                                    std::span<const JobId> stopped) override {
+    if (!lines_up_) return {};
+    return regroup(view.state(), stopped);
   }
 
   [[nodiscard]] Time next_crossing(const QueueView& view, JobId job) const override {
-    const std::int64_t attained = work(view, job);
-    const std::size_t queue = queue_of(attained);
-    if (queue == limits_.size()) return kNever;
-    const Slot& run = view.state().slot(job);
-    const Time progress_from = std::max(view.now(), run.start + run.cost);
-    if (is_floored_) {
-      const std::int64_t executed = attained / view.gpus(job);
-      const std::int64_t whole =
-          (limits_[queue] - executed) / (std::int64_t{view.gpus(job)} * kTicksPerSecond);
-      return progress_from + Time{std::max<std::int64_t>(whole, 1) * kTicksPerSecond};
-    }
-    return progress_from + Time{ceil_div(limits_[queue] - attained, view.gpus(job))};
+    const Time exact = sinks_at(view, job);
+    if (!is_floored_ || exact == kNever) return exact;
+    return FlooredCrossings::crossing(goes_on_at(view, job), left(view, job), view.gpus(job));
+  }
+  [[nodiscard]] Time next_crossing_of_all(const QueueView& view, Time bend) override {
+    if (!is_floored_) return bend;
+    return crossings_.next(view.state(), [&](JobId job) { return queue_of(work(view, job)); });
   }
 
  private:
@@ -81,15 +84,43 @@ class DiscreteLas final : public Order {
     std::int64_t forgiven_ticks = 0;  // attained service before its last promotion
   };
 
+  /// The tick at which a running job reaches its next limit; kNever if there is none.
+  [[nodiscard]] Time sinks_at(const QueueView& view, JobId job) const {
+    const std::int64_t attained = work(view, job);
+    const std::size_t queue = queue_of(attained);
+    if (queue == limits_.size()) return kNever;
+    return goes_on_at(view, job) + Time{ceil_div(limits_[queue] - attained, view.gpus(job))};
+  }
+
+  [[nodiscard]] static Time goes_on_at(const QueueView& view, JobId job) {
+    const Slot& run = view.state().slot(job);
+    return std::max(view.now(), run.start + run.cost);
+  }
+
+  /// With crossing=floored: as if one GPU had all there is left to do to the next limit.
+  [[nodiscard]] Time left(const QueueView& view, JobId job) const {
+    const std::int64_t attained = work(view, job);
+    return Time{limits_[queue_of(attained)] - attained / view.gpus(job)};
+  }
+
+  /// Looks out for a running job; when it has to be told anew.
+  [[nodiscard]] Time watch(const QueueView& view, JobId job) {
+    const Time exact = sinks_at(view, job);
+    if (exact == kNever) return kNever;
+    crossings_.add(view.state(), job, left(view, job), queue_of(work(view, job)));
+    const Time from = goes_on_at(view, job);
+    return view.now() < from ? from : exact;
+  }
+
   /// Whether this is the first that is asked at a decision.
   bool notes_decision(const QueueView& view) {
     if (remembers()) seen_.resize(view.state().jobs().num_jobs());
     if (view.now() == last_decision_) return false;
     last_decision_ = view.now();
     ++num_decisions_;
-    if (num_decisions_ >> entry_bits_ != 0) {
+    if (num_decisions_ >> decision_bits() != 0) {
       fail_input("policy 2d-las: with " + std::to_string(limits_.size()) +
-                 " limits a run may take fewer than 2^" + std::to_string(entry_bits_) +
+                 " limits a run may take fewer than 2^" + std::to_string(decision_bits()) +
                  " decisions");
     }
     return true;
@@ -117,6 +148,7 @@ class DiscreteLas final : public Order {
   /// then those that changed queues. One line does for all queues.
   void line_up(const QueueView& view, std::span<const JobId> jobs) {
     const State& state = view.state();
+    if (has_numbers_) gather_line();
     std::erase_if(line_,
                   [&](JobId job) { return !state.is_running(job) && !state.is_waiting(job); });
     std::stable_partition(line_.begin(), line_.end(),
@@ -136,6 +168,68 @@ class DiscreteLas final : public Order {
       seen_[line_[place]].queue = queue_of(work(view, line_[place]));
       seen_[line_[place]].entry = place + 1;
     }
+  }
+
+  // The same line by numbers, which jobs keep while nothing happens to them. Those of who runs
+  // begin at 1. Those of who waits go on both ways from the middle: downwards for who stops, and
+  // upwards by two for each decision, for the newcomers and for who changes queues then.
+
+  [[nodiscard]] int decision_bits() const noexcept {
+    return lines_up_ ? entry_bits_ - 2 : entry_bits_;
+  }
+  [[nodiscard]] std::uint64_t middle() const noexcept {
+    return std::uint64_t{1} << (entry_bits_ - 1);
+  }
+  [[nodiscard]] bool is_among_waiting(JobId job) const noexcept {
+    return seen_[job].entry >= middle() - num_stopped_;
+  }
+
+  /// Gives a job its number at this decision; whether it runs and has not been among those who run.
+  bool stand(const QueueView& view, JobId job) {
+    has_numbers_ = true;
+    Seen& seen = seen_[job];
+    const std::size_t queue = queue_of(work(view, job));
+    const bool is_new = seen.entry == 0;
+    if (is_new || seen.queue != queue) {
+      seen.queue = queue;
+      seen.entry = middle() + 2 * num_decisions_ + (is_new ? 0 : 1);
+    }
+    if (!view.state().is_running(job) || !is_among_waiting(job)) return false;
+    joining_.push_back(job);
+    return true;
+  }
+
+  /// The decision ends: who joins those who run goes behind them, who has stopped goes before those
+  /// who wait, each as they stood. The former.
+  std::span<const JobId> regroup(const State& state, std::span<const JobId> stopped) {
+    joined_.clear();
+    joined_.swap(joining_);
+    std::erase_if(joined_, [&](JobId job) { return !state.is_running(job); });
+    sort_as_they_stand(joined_);
+    for (const JobId job : joined_) seen_[job].entry = ++num_joined_;
+    stopped_.assign(stopped.begin(), stopped.end());
+    std::erase_if(stopped_, [&](JobId job) { return is_among_waiting(job); });
+    sort_as_they_stand(stopped_);
+    num_stopped_ += stopped_.size();
+    std::uint64_t place = middle() - num_stopped_;
+    for (const JobId job : stopped_) seen_[job].entry = place++;
+    return joined_;
+  }
+
+  void sort_as_they_stand(std::vector<JobId>& jobs) const {
+    std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) {
+      return seen_[a].entry != seen_[b].entry ? seen_[a].entry < seen_[b].entry : a < b;
+    });
+  }
+
+  /// From here on without numbers.
+  void gather_line() {
+    has_numbers_ = false;
+    line_.clear();
+    for (JobId job = 0; job < seen_.size(); ++job) {
+      if (seen_[job].entry != 0) line_.push_back(job);
+    }
+    sort_as_they_stand(line_);
   }
 
   [[nodiscard]] std::int64_t work(const QueueView& view, JobId job) const {
@@ -175,6 +269,13 @@ class DiscreteLas final : public Order {
   double promote_;
   std::vector<Seen> seen_;
   std::vector<JobId> line_;  // with lines_up_: as they stand, over all queues
+  bool has_numbers_ = false;  // they stand as `entry` says, not as in `line_`
+  std::vector<JobId> joining_;
+  std::vector<JobId> joined_;
+  std::vector<JobId> stopped_;
+  std::uint64_t num_joined_ = 0;
+  std::uint64_t num_stopped_ = 0;
+  FlooredCrossings crossings_;
   Time last_decision_{-1};
   std::uint64_t num_decisions_ = 0;
   int entry_bits_ = 0;  // a key has the queue above them, the entry in them
