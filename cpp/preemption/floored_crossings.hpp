@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <vector>
 
 #include "base/heap.hpp"
 #include "base/time.hpp"
@@ -29,7 +29,7 @@ class FlooredCrossings {
     if (state.now() < paid) {
       paying_.push({crossing(paid, left, run.gpus), run.start, job, limit});
     } else {
-      going_[run.gpus].push({state.now() + left, run.start, job, limit});
+      going_of(run.gpus).push({state.now() + left, run.start, job, limit});
     }
   }
 
@@ -37,23 +37,28 @@ class FlooredCrossings {
   /// or comes nearer to another limit: `limit_of(job)`.
   template <class LimitOf>
   [[nodiscard]] Time next(const State& state, LimitOf limit_of) {
-    const auto drop_stale = [&](Heap<Watched>& heap, bool is_paying) {
-      while (!heap.empty()) {
-        const Watched& first = heap.top();
-        if (state.is_running(first.job)) {
-          const Slot& run = state.slot(first.job);
-          const bool is_same = run.start == first.start && limit_of(first.job) == first.limit;
-          if (is_same && (!is_paying || state.now() < run.start + run.cost)) return;
-        }
-        heap.pop();
-      }
+    const Time now = state.now();
+    const auto is_stale = [&](const Watched& watched) {
+      return !state.is_running(watched.job) || state.slot(watched.job).start != watched.start ||
+             limit_of(watched.job) != watched.limit;
     };
-    drop_stale(paying_, true);
+    const auto has_paid = [&](const Watched& watched) {
+      const Slot& run = state.slot(watched.job);
+      return run.start + run.cost <= now;
+    };
+    for (; !paying_.empty(); paying_.pop()) {
+      if (!is_stale(paying_.top()) && !has_paid(paying_.top())) break;
+    }
     Time next = paying_.empty() ? kNever : paying_.top().at;
-    for (auto& [gpus, going] : going_) {
-      drop_stale(going, false);
-      if (!going.empty())
-        next = std::min(next, crossing(state.now(), going.top().at - state.now(), gpus));
+    for (Width& width : widths_) {
+      // Who is behind the first, stale or not, comes no earlier.
+      for (; !width.going.empty(); width.going.pop()) {
+        const Time at = crossing(now, width.going.top().at - now, width.gpus);
+        if (at >= next) break;
+        if (is_stale(width.going.top())) continue;
+        next = at;
+        break;
+      }
     }
     return next;
   }
@@ -70,9 +75,21 @@ class FlooredCrossings {
       return a.at != b.at ? a.at < b.at : a.job < b.job;
     }
   };
+  struct Width {
+    int gpus;
+    Heap<Watched> going;
+  };
+
+  [[nodiscard]] Heap<Watched>& going_of(int gpus) {
+    const auto at =
+        std::lower_bound(widths_.begin(), widths_.end(), gpus,
+                         [](const Width& width, int sought) { return width.gpus < sought; });
+    if (at != widths_.end() && at->gpus == gpus) return at->going;
+    return widths_.insert(at, {gpus, {}})->going;
+  }
 
   Heap<Watched> paying_;
-  std::map<int, Heap<Watched>> going_;  // by width
+  std::vector<Width> widths_;  // ascending
 };
 
 }  // namespace gpusched

@@ -44,7 +44,7 @@ class DiscreteLas final : public Order {
     if (notes_decision(view) && lines_up_) line_up(view, jobs);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       promote_starved(view, jobs[i]);
-      key[i] = exact_key(place_of(view, jobs[i]));
+      key[i] = exact_key(place_of(jobs[i], queue_of(work(view, jobs[i]))));
     }
   }
 
@@ -54,8 +54,9 @@ class DiscreteLas final : public Order {
   [[nodiscard]] KeyLine line(const QueueView& view, JobId job) override {
     notes_decision(view);
     promote_starved(view, job);
-    const bool is_joining = lines_up_ && stand(view, job);
-    const std::int64_t place = place_of(view, job);
+    const std::size_t queue = queue_of(work(view, job));
+    const bool is_joining = lines_up_ && stand(view.state(), job, queue);
+    const std::int64_t place = place_of(job, queue);
     if (is_joining) return {place};  // until the decision ends
     if (!view.state().is_running(job)) return {.value = place, .until = starves_at(view, job)};
     return {.value = place, .until = is_floored_ ? watch(view, job) : sinks_at(view, job)};
@@ -127,8 +128,7 @@ class DiscreteLas final : public Order {
   }
 
   /// The job's queue, and where it comes in it before JobIds are compared.
-  [[nodiscard]] std::int64_t place_of(const QueueView& view, JobId job) {
-    const std::size_t queue = queue_of(work(view, job));
+  [[nodiscard]] std::int64_t place_of(JobId job, std::size_t queue) {
     return static_cast<std::int64_t>(queue << entry_bits_ | entry(job, queue));
   }
 
@@ -185,16 +185,15 @@ class DiscreteLas final : public Order {
   }
 
   /// Gives a job its number at this decision; whether it runs and has not been among those who run.
-  bool stand(const QueueView& view, JobId job) {
+  bool stand(const State& state, JobId job, std::size_t queue) {
     has_numbers_ = true;
     Seen& seen = seen_[job];
-    const std::size_t queue = queue_of(work(view, job));
     const bool is_new = seen.entry == 0;
     if (is_new || seen.queue != queue) {
       seen.queue = queue;
       seen.entry = middle() + 2 * num_decisions_ + (is_new ? 0 : 1);
     }
-    if (!view.state().is_running(job) || !is_among_waiting(job)) return false;
+    if (!state.is_running(job) || !is_among_waiting(job)) return false;
     joining_.push_back(job);
     return true;
   }
