@@ -187,7 +187,7 @@ void KineticChoice::put(const Place& place, std::int32_t gpus) {
     track.taken.insert({place.base, place.job, gpus});
     count(place.track, place.job, 1);
   } else {
-    track.passed[place.width].insert({place.base, place.job, gpus});
+    track.passed[track.passed_at(place.width)].insert({place.base, place.job, gpus});
     fits_at_[track.group_of(place.width)] = 0;
     ++num_passed_;
   }
@@ -199,7 +199,7 @@ void KineticChoice::take_out(const Place& place) {
     track.taken.erase(place.base, place.job);
     count(place.track, place.job, -1);
   } else {
-    RunningIndex& passed = track.passed[place.width];
+    RunningIndex& passed = track.passed[track.passed_at(place.width)];
     passed.erase(place.base, place.job);
     fits_at_[track.group_of(place.width)] = passed.empty() ? kNobody : 0;
     --num_passed_;

@@ -29,6 +29,8 @@ class KineticChoice {
  public:
   using Key = KineticKey;
 
+  /// Whether a walk over all jobs costs less.
+  [[nodiscard]] static bool has_too_many_widths(const State& state);
   /// `state` outlives the choice.
   void begin(const State& state, ChoiceRule rule);
 

@@ -4,6 +4,28 @@
 #include "seams/order.hpp"
 
 namespace gpusched {
+namespace {
+
+/// More widths than this are too many where they outnumber the jobs that can run at once, and beyond
+/// the most in any case: each is looked at, and has a line of running jobs of its own in some orders.
+constexpr std::int64_t kFewWidths = 256;
+constexpr std::int64_t kMostWidths = 8192;
+
+}  // namespace
+
+bool KineticChoice::has_too_many_widths(const State& state) {
+  std::vector<int> widths;
+  for (ClassId id = 0; id < state.classes().num_classes(); ++id) {
+    widths.push_back(state.classes().gpus(id));
+  }
+  std::sort(widths.begin(), widths.end());
+  const auto num = std::unique(widths.begin(), widths.end()) - widths.begin();
+  if (num <= kFewWidths || num > kMostWidths) return num > kMostWidths;
+  const JobId num_jobs = state.jobs().num_jobs();
+  std::int64_t gpus = 0;
+  for (JobId job = 0; job < num_jobs; ++job) gpus += state.jobs().gpus(job);
+  return num * gpus > state.cluster().num_gpus() * std::int64_t{num_jobs};
+}
 
 /// Of those that wait.
 void KineticChoice::begin_groups() {
@@ -16,10 +38,8 @@ void KineticChoice::begin_groups() {
 /// Of those of a track that are passed over.
 void KineticChoice::add_groups(std::uint16_t id) {
   Track& track = tracks_[id];
-  track.passed.resize(widths_.size());
-  for (std::uint16_t width = 0; width < widths_.size(); ++width) {
-    if (track.factor == 1 || widths_[width] == track.factor) groups_.push_back({0, id, width});
-  }
+  track.passed.resize(track.factor == 1 ? widths_.size() : 1);
+  for (std::uint16_t at = 0; at < track.passed.size(); ++at) groups_.push_back({0, id, at});
   fits_at_.resize(groups_.size(), kNobody);
 }
 

@@ -11,15 +11,6 @@ namespace {
 
 /// With more classes than this a filling, which looks at all of them, is left to the slow twin.
 constexpr ClassId kMostFilled = ClassTree::kFewClasses;
-/// With more widths than this, too: each has a line of running jobs of its own under some orders.
-constexpr std::size_t kMostWidths = 256;
-
-std::size_t num_widths(const JobClasses& classes) {
-  std::vector<int> widths;
-  for (ClassId id = 0; id < classes.num_classes(); ++id) widths.push_back(classes.gpus(id));
-  std::sort(widths.begin(), widths.end());
-  return static_cast<std::size_t>(std::unique(widths.begin(), widths.end()) - widths.begin());
-}
 
 }  // namespace
 
@@ -36,7 +27,7 @@ void KineticScheduler::begin(const Setup& setup) {
   slow_->begin(setup);
   const bool fills = rule_ == ChoiceRule::filling || rule_ == ChoiceRule::strict_filling;
   is_slow_ = takes_slow_twins || !order_->has_lines(state) ||
-             num_widths(state.classes()) > kMostWidths ||
+             KineticChoice::has_too_many_widths(state) ||
              (fills && state.classes().num_classes() > kMostFilled);
   if (is_slow_) return;
   placement_ = &setup.placement;

@@ -17,12 +17,15 @@ struct KineticTrack {
   bool is_asked;  // of jobs that wait
   bool is_left;   // of jobs that a filling's prefix has and its budget does not reach
   RunningIndex taken;
-  std::vector<RunningIndex> passed;  // by width, of those that change sides alike
+  std::vector<RunningIndex> passed;  // by `passed_at`, of those that change sides alike
   std::size_t first_group;           // of those that were passed over
 
   /// Where the width is the factor of the keys there is no other one.
+  [[nodiscard]] std::uint16_t passed_at(std::uint16_t width) const noexcept {
+    return factor == 1 ? width : std::uint16_t{0};
+  }
   [[nodiscard]] std::size_t group_of(std::uint16_t width) const noexcept {
-    return first_group + (factor == 1 ? width : 0);
+    return first_group + passed_at(width);
   }
 };
 

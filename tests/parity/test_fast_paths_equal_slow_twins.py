@@ -147,6 +147,26 @@ def test_jobs_that_sink_stand_in_their_queue_as_by_the_walk_over_all(
         assert_equal_schedules(policy, "consolidated", seed, kinds)
 
 
+@pytest.mark.parametrize(
+    "policy", ["srtf", "srsf", "edf", "2d-las:inside=running", "srsf:displace=true", "llf"]
+)
+def test_many_widths_of_jobs_are_chosen_as_by_the_walk_over_all(policy: str) -> None:
+    rng = np.random.default_rng(3)
+    gpus = rng.permutation(np.concatenate([np.arange(1, 301), rng.integers(1, 9, 3_700)]))
+    trace = gs.Trace.from_columns(
+        submit_s=np.sort(rng.integers(0, 900, len(gpus))).astype(float),
+        service_s=rng.integers(1, 400, len(gpus)).astype(float),
+        gpus=gpus,
+    ).with_deadlines(seed=3)
+    cluster = gs.Cluster.uniform(servers=625, gpus=GPUS)
+    with unwarned():
+        fast = gs.simulate(trace, cluster, policy=policy, placement="consolidated")
+        with slow_twins():
+            slow = gs.simulate(trace, cluster, policy=policy, placement="consolidated")
+    assert fast.digest == slow.digest
+    assert fast.schedule.preemptions.sum() > 0
+
+
 def digest_after_a_withdrawal(policy: str, seed: int) -> str:
     """Of a run from which one job that waits is taken back on its way."""
     trace, cluster = backlog(seed, 8)
