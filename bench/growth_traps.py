@@ -32,6 +32,7 @@ class Trap:
     placement: str
     make: Callable[[int], Made]
     sizes: tuple[int, int]
+    speed: str = "fixed"
 
 
 def backlog_of_kinds(jobs: int) -> Made:
@@ -75,6 +76,21 @@ def without_a_queue(jobs: int) -> Made:
     return made.trace, made.cluster
 
 
+def crowd_on_types(jobs: int) -> Made:
+    """Return jobs half of which run while the others wait, on three types of different speed."""
+    random = np.random.Generator(np.random.PCG64(SEED))
+    speeds = {"V100": 1.0, "P100": 0.6, "T4": 0.4}
+    trace = gs.Trace.from_columns(
+        submit_s=np.linspace(0, 1_000, jobs),
+        service_s=random.integers(60, 36_000, jobs).astype(float),
+        gpus=np.ones(jobs),
+    )
+    profile = gs.models.JobProfile("one", throughput={name: {1: v} for name, v in speeds.items()})
+    servers = jobs // (2 * GPUS_PER_SERVER * len(speeds))
+    groups = (gs.ServerGroup(servers, GPUS_PER_SERVER, name) for name in speeds)
+    return trace.with_profiles([profile]), gs.Cluster(tuple(groups))
+
+
 def preempted_at_once(jobs: int) -> Made:
     """Return jobs that run until shorter ones on all their GPUs come at one instant."""
     submit_s = np.repeat([0.0, 10.0], jobs)
@@ -101,6 +117,8 @@ TRAPS = (
     Trap("no queue", "srtf:displace=true", "consolidated", without_a_queue, (20_000, 40_000)),
     Trap("a backlog", "srtf:displace=true", "consolidated", backlog, (32_000, 64_000)),
     Trap("a backlog", "llf:displace=true", "consolidated", backlog, (2_000, 4_000)),
+    Trap("three speeds", "srtf", "consolidated", crowd_on_types, (8_000, 16_000), "table"),
+    Trap("three speeds", "2d-las", "consolidated", crowd_on_types, (8_000, 16_000), "table"),
     Trap("preempted at once", "srtf", "count", preempted_at_once, (40_000, 80_000)),
     Trap("preempted at once", "srtf", "consolidated", preempted_at_once, (40_000, 80_000)),
 )
@@ -129,6 +147,8 @@ def _seconds(trap: Trap, size: int, repeats: int) -> float:
         begin = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", gs.RunWarning)
-            gs.simulate(trace, cluster, policy=trap.policy, placement=trap.placement)
+            gs.simulate(
+                trace, cluster, policy=trap.policy, placement=trap.placement, speed=trap.speed
+            )
         taken.append(time.process_time() - begin)
     return min(taken)

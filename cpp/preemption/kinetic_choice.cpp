@@ -8,12 +8,17 @@ namespace {
 
 /// Products of a double's precision are exact below it.
 constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
+/// Of jobs with more work than this roundings are too coarse for the bounds of loose lines.
+constexpr double kLooseWork = std::int64_t{1} << 50;
 
 }  // namespace
 
-void KineticChoice::begin(const State& state, ChoiceRule rule) {
+void KineticChoice::begin(const Setup& setup, ChoiceRule rule, Order& order) {
+  const State& state = setup.state;
   const JobClasses& classes = state.classes();
   state_ = &state;
+  order_ = &order;
+  seed_ = setup.seed;
   rule_ = rule;
   num_gpus_ = state.cluster().num_gpus();
   total_ = given_up_ = 0;
@@ -37,7 +42,7 @@ void KineticChoice::begin(const State& state, ChoiceRule rule) {
   factor_of_.assign(classes.num_classes(), 1);
   num_waiting_ = num_asked_ = num_passed_ = num_left_waiting_ = num_left_running_ = 0;
   bends_.clear();
-  is_inexact_ = false;
+  has_loose_ = is_inexact_ = false;
   num_settled_ = 0;
   has_many_classes_ = classes.num_classes() > ClassTree::kFewClasses &&
                       (rule == ChoiceRule::skip || rule == ChoiceRule::strict);
@@ -52,7 +57,10 @@ std::uint16_t KineticChoice::track_of(Kind kind, std::int64_t factor, int gpus, 
   std::uint16_t& track = is_left ? left_at_[kind][at] : track_at_[kind][at];
   if (track == kNone) {
     track = static_cast<std::uint16_t>(tracks_.size());
-    tracks_.push_back({factor, slope, kind == kAsked, is_left, {}, {}, groups_.size()});
+    const bool is_unbounded = kind == kUnbounded;
+    const bool is_loose = kind == kLoose || is_unbounded;
+    tracks_.push_back(
+        {factor, slope, kind == kAsked, is_left, is_loose, is_unbounded, {}, {}, groups_.size()});
     if (kind != kAsked && !is_left) add_groups(track);
   }
   return track;
@@ -60,7 +68,10 @@ std::uint16_t KineticChoice::track_of(Kind kind, std::int64_t factor, int gpus, 
 
 std::uint16_t KineticChoice::other_side(std::uint16_t track) {
   const Track& own = tracks_[track];
-  const Kind kind = own.is_asked ? kAsked : own.slope == 0 ? kStill : kMoving;
+  const Kind kind = own.is_asked     ? kAsked
+                    : own.is_loose   ? kLoose
+                    : own.slope == 0 ? kStill
+                                     : kMoving;
   return track_of(kind, own.factor, static_cast<int>(own.factor), own.slope, !own.is_left);
 }
 
@@ -74,7 +85,8 @@ std::int64_t KineticChoice::product(const KeyLine& line) {
 }
 
 KineticChoice::Key KineticChoice::key_of(const Track& track,
-                                         const RunningIndex::Entry& entry) const noexcept {
+                                         const RunningIndex::Entry& entry) const {
+  if (track.is_loose) return {track.factor * value_of(entry.job), entry.job};
   return {track.factor * (entry.end + track.slope * state_->now()).count(), entry.job};
 }
 
@@ -212,12 +224,19 @@ void KineticChoice::add(JobId job, const KeyLine& line, bool is_taken, bool is_l
   if (slot >= places_.size()) places_.resize(slot + 1);
   Place& place = places_[slot];
   (void)product(line);
+  if (line.is_loose) {
+    has_loose_ = true;
+    is_inexact_ = is_inexact_ || state_->work(job) >= kLooseWork;
+  }
+  const Kind kind = line.is_unbounded ? kUnbounded
+                    : line.is_loose   ? kLoose
+                    : line.slope == 0 ? kStill
+                                      : kMoving;
   place.job = job;
-  place.track =
-      track_of(line.slope == 0 ? kStill : kMoving, line.factor, gpus, line.slope, is_left);
+  place.track = track_of(kind, line.factor, gpus, line.slope, is_left);
   place.width = width_at_[static_cast<std::size_t>(gpus)];
   place.is_taken = is_taken;
-  place.base = Time{line.value} - line.slope * state_->now();
+  place.base = tracks_[place.track].base(line.value, state_->now(), is_taken);
   ++place.stamp;
   put(place, gpus);
   if (line.until != kNever) bends_.push({line.until, slot, place.stamp});
@@ -240,27 +259,8 @@ Time KineticChoice::next_bend() {
   return kNever;
 }
 
-/// GPUs of the taken jobs that come after the key; more than `enough` need not be counted.
-std::int64_t KineticChoice::taken_from(const Key& key, std::int64_t enough) const {
-  std::int64_t sum = 0;
-  for (const Track& track : tracks_) {
-    if (track.taken.empty()) continue;
-    std::int64_t bound = key.value;
-    JobId job = key.job;
-    if (track.factor != 1) {
-      bound = key.value / track.factor;
-      const std::int64_t rest = key.value - bound * track.factor;
-      if (rest > 0) ++bound;  // the division rounds towards zero
-      if (rest != 0) job = 0;
-    }
-    sum += track.taken.sum_from(Time{bound} - track.slope * state_->now(), job, enough - sum);
-    if (sum >= enough) break;
-  }
-  return sum;
-}
-
 /// GPUs that a candidate of this width lacks to be taken.
-std::int64_t KineticChoice::lacking(int gpus, const Key& key) const {
+std::int64_t KineticChoice::lacking(int gpus, const Key& key) {
   const std::int64_t missing = gpus - (num_gpus_ - total_);
   if (missing <= 0) return 0;
   return std::max(std::int64_t{0}, missing - taken_from(key, missing));
@@ -270,17 +270,16 @@ void KineticChoice::take(const Candidate& candidate) {
   // A filling serves later.
   const bool is_left = rule_ == ChoiceRule::filling || rule_ == ChoiceRule::strict_filling;
   if (candidate.waiting == JobClasses::kNoClass) {
-    const RunningIndex::Entry entry = tracks_[candidate.track].passed[candidate.width].front();
-    Place& place = places_[state_->record(entry.job).slot];
+    Place& place = places_[state_->record(candidate.key.job).slot];
     take_out(place);
-    place.is_taken = true;
+    set_side(place, true);
     place.rejoined = num_settled_;
     if (is_left) {
       place.track = other_side(place.track);
     } else {
-      moved_.emplace_back(entry.job, true);
+      moved_.emplace_back(place.job, true);
     }
-    put(place, entry.gpus);
+    put(place, candidate.gpus);
     return;
   }
   const Key job = candidate.key;
@@ -293,7 +292,10 @@ void KineticChoice::take(const Candidate& candidate) {
 
 std::pair<std::uint16_t, RunningIndex::Entry> KineticChoice::reach_from_last(std::int64_t enough) {
   cursors_.clear();
-  for (const Track& track : tracks_) cursors_.push_back(track.taken.last());
+  for (const Track& track : tracks_) {
+    if (track.is_loose) sharpen_last(track, enough);
+    cursors_.push_back(track.taken.last());
+  }
   for (std::int64_t sum = 0;;) {
     std::size_t greatest = tracks_.size();
     Key key{};
@@ -322,7 +324,7 @@ void KineticChoice::pass_over(std::uint16_t track, const RunningIndex::Entry& en
   }
   Place& place = places_[state_->record(entry.job).slot];
   take_out(place);
-  place.is_taken = false;
+  set_side(place, false);
   if (tracks_[track].is_left) {
     place.track = other_side(track);
   } else {
@@ -355,19 +357,6 @@ void KineticChoice::passed_over(std::vector<Key>& out) const {
     for (const RunningIndex& passed : track.passed) {
       passed.for_each(
           [&](const RunningIndex::Entry& entry) { out.push_back(key_of(track, entry)); });
-    }
-  }
-  std::sort(out.begin(), out.end());
-}
-
-void KineticChoice::taken_after(const Key& key, std::vector<Key>& out) const {
-  out.clear();
-  for (const Track& track : tracks_) {
-    if (track.is_asked || track.is_left) continue;
-    for (auto at = track.taken.last(); at.is_valid(); track.taken.step_back(at)) {
-      const Key own = key_of(track, track.taken.at(at));
-      if (own < key) break;
-      out.push_back(own);
     }
   }
   std::sort(out.begin(), out.end());

@@ -17,12 +17,14 @@
 #include "preemption/kinetic_track.hpp"
 #include "preemption/width_heads.hpp"
 #include "seams/order.hpp"
+#include "seams/scheduler.hpp"
 
 namespace gpusched {
 
 /// Which of all active jobs a budget of GPUs is spent on, where keys are lines in time. Running
 /// jobs with one slope keep their order, so the choice outlives the passing of time but for jobs
-/// that come ahead of others, and a settlement touches only who changes sides.
+/// that come ahead of others, and a settlement touches only who changes sides. Where lines are loose
+/// it asks for the keys of the jobs that their bounds let come last, or first of who is passed over.
 ///
 /// A job is *asked for* if it is taken and waits, *passed over* if it runs and is not taken.
 class KineticChoice {
@@ -31,8 +33,8 @@ class KineticChoice {
 
   /// Whether a walk over all jobs costs less.
   [[nodiscard]] static bool has_too_many_widths(const State& state);
-  /// `state` outlives the choice.
-  void begin(const State& state, ChoiceRule rule);
+  /// The order outlives the choice.
+  void begin(const Setup& setup, ChoiceRule rule, Order& order);
 
   /// A waiting job that is not taken yet; its line has no slope. Its key.
   Key add_waiting(JobId job, const KeyLine& line);
@@ -63,7 +65,7 @@ class KineticChoice {
   bool settle();
   [[nodiscard]] std::span<const std::pair<JobId, bool>> moved() const noexcept { return moved_; }
   /// The key of the running job in a slot.
-  [[nodiscard]] Key key_of_running(std::uint32_t slot) const noexcept {
+  [[nodiscard]] Key key_of_running(std::uint32_t slot) const {
     const Place& place = places_[slot];
     return key_of(tracks_[place.track], {place.base, place.job, 0});
   }
@@ -107,10 +109,12 @@ class KineticChoice {
 
   /// Whether a key was so great that the one that is calculated with rounding may compare
   /// otherwise.
-  [[nodiscard]] bool is_inexact() const noexcept { return is_inexact_; }
+  [[nodiscard]] bool is_inexact() const noexcept {
+    return is_inexact_ || (has_loose_ && state_->now() > kLastLoose);
+  }
 
  private:
-  enum Kind : std::uint8_t { kAsked, kStill, kMoving };
+  enum Kind : std::uint8_t { kAsked, kStill, kMoving, kLoose, kUnbounded, kNumKinds };
 
   using Track = KineticTrack;
   using Place = KineticPlace;
@@ -118,6 +122,8 @@ class KineticChoice {
 
   static constexpr std::uint16_t kNone = 0xffff;
   static constexpr std::int64_t kNobody = std::numeric_limits<std::int64_t>::max();
+  /// Bounds that move by kMostLoose a tick are within what a Time holds until then.
+  static constexpr Time kLastLoose{kMaxTicks / (2 * kMostLoose)};
 
   /// A job that is neither asked for nor taken: a class's least that waits, or the first that was
   /// passed over of a track and a width.
@@ -146,10 +152,20 @@ class KineticChoice {
   void begin_groups();
   void add_groups(std::uint16_t track);
   void add(JobId job, const KeyLine& line, bool is_taken, bool is_left);
-  [[nodiscard]] Key key_of(const Track& track, const RunningIndex::Entry& entry) const noexcept;
+  [[nodiscard]] Key key_of(const Track& track, const RunningIndex::Entry& entry) const;
+  [[nodiscard]] Key bound_of(const Track& track, const RunningIndex::Entry& entry) const noexcept;
+  [[nodiscard]] std::int64_t value_of(JobId job) const;
+  bool sharpen(JobId job);
+  void sharpen_all(std::span<const JobId> jobs);
+  [[nodiscard]] const RunningIndex::Entry& first_passed(std::size_t track, std::size_t width);
+  [[nodiscard]] const RunningIndex::Entry& least_of(const Track& track,
+                                                    const RunningIndex& jobs) const;
+  void sharpen_last(const Track& track, std::int64_t enough);
+  [[nodiscard]] std::int64_t taken_loosely_from(const Track& track, const Key& first,
+                                                std::int64_t enough);
   [[nodiscard]] std::int64_t product(const KeyLine& line);
-  [[nodiscard]] std::int64_t taken_from(const Key& key, std::int64_t enough) const;
-  [[nodiscard]] std::int64_t lacking(int gpus, const Key& key) const;
+  [[nodiscard]] std::int64_t taken_from(const Key& key, std::int64_t enough);
+  [[nodiscard]] std::int64_t lacking(int gpus, const Key& key);
   [[nodiscard]] Candidate first_of(const KineticGroup& group);
   template <class Lacks>
   [[nodiscard]] Candidate least_candidate(std::int64_t given_up, Lacks lacks);
@@ -164,15 +180,19 @@ class KineticChoice {
   void serve_widest_first();
   void serve(std::size_t width, std::int64_t num_served);
   void change_side(std::uint16_t track, const RunningIndex::Entry& entry);
-  [[nodiscard]] std::uint16_t track_of_last(std::size_t at, Key& key) const;
-  [[nodiscard]] std::uint16_t track_of_first_left(std::size_t at, Key& key) const;
+  [[nodiscard]] std::uint16_t track_of_last(std::size_t at, Key& key);
+  [[nodiscard]] std::uint16_t track_of_first_left(std::size_t at, Key& key,
+                                                  RunningIndex::Entry& entry) const;
   [[nodiscard]] Key least_waiting_or_left(ClassId id) const;
   [[nodiscard]] Key least_left(ClassId id) const;
   void count(std::uint16_t track, JobId job, int sign);
   void put(const Place& place, std::int32_t gpus);
   void take_out(const Place& place);
+  void set_side(Place& place, bool is_taken);
 
   Ref<const State> state_;
+  Ref<Order> order_;
+  std::uint64_t seed_ = 0;
   std::int64_t num_gpus_ = 0;
   std::int64_t total_ = 0;     // of the taken jobs
   std::int64_t given_up_ = 0;  // all in all, by jobs that were taken and are so no longer
@@ -185,8 +205,8 @@ class KineticChoice {
   // Of each group: its first cannot be taken before so many GPUs have been given up.
   std::vector<std::int64_t> fits_at_;
   // By kind, of each: of the keys without a factor, then by index of the width that is the factor.
-  std::vector<std::uint16_t> track_at_[3];
-  std::vector<std::uint16_t> left_at_[3];
+  std::vector<std::uint16_t> track_at_[kNumKinds];
+  std::vector<std::uint16_t> left_at_[kNumKinds];
   std::vector<Place> places_;
   // By class: who waits and is not taken, how many are asked for, the factor of their keys.
   std::vector<RunHeap<Key>> waiting_;
@@ -208,6 +228,8 @@ class KineticChoice {
   std::size_t num_passed_ = 0;
   Heap<Bend> bends_;
   std::vector<RunningIndex::Cursor> cursors_;
+  std::vector<JobId> blunt_;  // whose bounds are no longer their keys
+  bool has_loose_ = false;
   bool is_inexact_ = false;
   std::vector<std::pair<JobId, bool>> moved_;
   bool has_left_ = false;  // who ran and was taken when this settlement began

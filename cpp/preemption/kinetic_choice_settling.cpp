@@ -13,8 +13,7 @@ constexpr std::int64_t kForget = std::numeric_limits<std::int64_t>::max() - 1;
 
 KineticChoice::Candidate KineticChoice::first_of(const KineticGroup& group) {
   if (group.track != kNone) {
-    const RunningIndex& passed = tracks_[group.track].passed[group.width];
-    const RunningIndex::Entry& first = passed.front();
+    const RunningIndex::Entry& first = first_passed(group.track, group.width);
     return {key_of(tracks_[group.track], first), first.gpus, JobClasses::kNoClass, group.track,
             group.width};
   }
@@ -156,6 +155,7 @@ void KineticChoice::serve(std::size_t width, std::int64_t num_served) {
   const std::size_t at = widths_[width] == 1 ? 0 : width + 1;
   Key last{};
   Key first{};
+  RunningIndex::Entry first_entry{};
   for (;;) {
     const std::int64_t surplus = num_taken_[width] - num_left_[width] - num_served;
     if (surplus > 0) {
@@ -163,24 +163,26 @@ void KineticChoice::serve(std::size_t width, std::int64_t num_served) {
       change_side(track, RunningIndex::Entry(tracks_[track].taken.back()));
       continue;
     }
-    const std::uint16_t left = num_left_[width] > 0 ? track_of_first_left(at, first) : kNone;
+    const std::uint16_t left =
+        num_left_[width] > 0 ? track_of_first_left(at, first, first_entry) : kNone;
     if (surplus < 0) {
-      change_side(left, RunningIndex::Entry(tracks_[left].taken.front()));
+      change_side(left, first_entry);
       continue;
     }
     if (num_served == 0 || left == kNone) return;
     const std::uint16_t track = track_of_last(at, last);
     if (last < first) return;
     change_side(track, RunningIndex::Entry(tracks_[track].taken.back()));
-    change_side(left, RunningIndex::Entry(tracks_[left].taken.front()));
+    change_side(left, first_entry);
   }
 }
 
-std::uint16_t KineticChoice::track_of_last(std::size_t at, Key& key) const {
+std::uint16_t KineticChoice::track_of_last(std::size_t at, Key& key) {
   std::uint16_t last = kNone;
   for (const auto& tracks : track_at_) {
     const std::uint16_t track = tracks[at];
     if (track == kNone || tracks_[track].taken.empty()) continue;
+    if (tracks_[track].is_loose) sharpen_last(tracks_[track], 1);
     const Key own = key_of(tracks_[track], tracks_[track].taken.back());
     if (last != kNone && own < key) continue;
     last = track;
@@ -189,15 +191,20 @@ std::uint16_t KineticChoice::track_of_last(std::size_t at, Key& key) const {
   return last;
 }
 
-std::uint16_t KineticChoice::track_of_first_left(std::size_t at, Key& key) const {
+std::uint16_t KineticChoice::track_of_first_left(std::size_t at, Key& key,
+                                                 RunningIndex::Entry& entry) const {
   std::uint16_t first = kNone;
   for (const auto& tracks : left_at_) {
     const std::uint16_t track = tracks[at];
     if (track == kNone || tracks_[track].taken.empty()) continue;
-    const Key own = key_of(tracks_[track], tracks_[track].taken.front());
+    const RunningIndex& jobs = tracks_[track].taken;
+    const RunningIndex::Entry& least =
+        tracks_[track].is_loose ? least_of(tracks_[track], jobs) : jobs.front();
+    const Key own = key_of(tracks_[track], least);
     if (first != kNone && key < own) continue;
     first = track;
     key = own;
+    entry = least;
   }
   return first;
 }

@@ -33,7 +33,7 @@ void KineticScheduler::begin(const Setup& setup) {
   placement_ = &setup.placement;
   seed_ = setup.seed;
   gives_way_ = !holds_quota_ && !state.occupancy().is_pooled();
-  choice_.begin(state, rule_);
+  choice_.begin(setup, rule_, *order_);
   claimable_.begin(state);
   refused_.assign(state.classes().num_classes(), {});
   unseen_.clear();

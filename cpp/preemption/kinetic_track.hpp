@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -7,18 +8,33 @@
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "listing/running_index.hpp"
+#include "seams/order.hpp"
 
 namespace gpusched {
 
-/// Jobs whose keys move alike: factor * (base + slope * now).
+/// Jobs whose keys move alike: factor * (base + slope * now), by which they are sorted. Where lines
+/// are loose these are bounds instead, from above of the keys of who is taken, and from below of
+/// those of who is passed over.
 struct KineticTrack {
   std::int64_t factor;
   int slope;
   bool is_asked;  // of jobs that wait
   bool is_left;   // of jobs that a filling's prefix has and its budget does not reach
+  bool is_loose;
+  bool is_unbounded;  // and keys fall: those of who is passed over have no bound
   RunningIndex taken;
   std::vector<RunningIndex> passed;  // by `passed_at`, of those that change sides alike
   std::size_t first_group;           // of those that were passed over
+
+  [[nodiscard]] int slope_of(bool is_taken) const noexcept {
+    if (!is_loose) return slope;
+    return kMostLoose * (is_taken ? std::max(0, slope) : std::min(0, slope));
+  }
+  /// Where a job is sorted whose key is known at this instant, without its factor.
+  [[nodiscard]] Time base(std::int64_t value, Time now, bool is_taken) const noexcept {
+    if (is_unbounded && !is_taken) return Time{0};
+    return Time{value} - slope_of(is_taken) * now;
+  }
 
   /// Where the width is the factor of the keys there is no other one.
   [[nodiscard]] std::uint16_t passed_at(std::uint16_t width) const noexcept {

@@ -51,14 +51,21 @@ class QueueView {
 
 /// The key of a job as a line in time, for as long as the job goes on waiting or running:
 /// factor * (value + slope * (t - now)) at every t from now until `until`. An amount that is the
-/// same for all jobs of an instant may be left out.
+/// same for all jobs of an instant may be left out. Of a loose line `factor * value` is the key as
+/// well, but `slope` tells only which way `value` goes, by at most kMostLoose a tick.
 struct KeyLine {
   std::int64_t value;
   std::int32_t factor = 1;
   int slope = 0;  ///< -1, 0 or 1
   Time until = kNever;
   bool is_product = false;  ///< the key is a double, which is exact up to 2^53 alone
+  bool is_loose = false;
+  bool is_unbounded = false;  ///< a loose line whose steps may be of any size
 };
+
+/// What is left of a job falls by at most 1 a tick, and roundings at each change of its rate and up
+/// to a whole tick add less than another one.
+inline constexpr int kMostLoose = 2;
 
 /// Orders the jobs that compete for GPUs. One virtual call per decision, never one per job:
 /// the loop over `jobs` lives inside the implementation.
@@ -120,9 +127,7 @@ class KeyOrder final : public Order {
     for (std::size_t i = 0; i < jobs.size(); ++i) key[i] = Key{}(view, jobs[i]);
   }
 
-  [[nodiscard]] bool has_lines(const State& state) const override {
-    return kKnowsLines && state.speed().is_fixed();
-  }
+  [[nodiscard]] bool has_lines(const State& /*state*/) const override { return kKnowsLines; }
   [[nodiscard]] KeyLine line(const QueueView& view, JobId job) override {
     if constexpr (kKnowsLines) {
       return Key::line(view, job);
@@ -136,11 +141,12 @@ class KeyOrder final : public Order {
       requires(const QueueView& view, JobId job) { Key::line(view, job); };
 };
 
-/// The remaining service as a line, where speeds are fixed.
+/// The remaining service as a line, a loose one where speeds vary.
 [[nodiscard]] inline KeyLine remaining_line(const QueueView& view, JobId job) noexcept {
   const State& state = view.state();
   const Time left = view.remaining(job);
   if (!state.is_running(job)) return {left.count()};
+  if (state.has_progress()) return {.value = left.count(), .slope = -1, .is_loose = true};
   const Slot& run = state.slot(job);
   const Time paid = run.start + run.cost;
   if (view.now() < paid) return {.value = left.count(), .until = paid};
@@ -158,7 +164,7 @@ class KeyOrder final : public Order {
   return line;
 }
 
-/// The attained service as a line, where speeds are fixed.
+/// The attained service as a line. It is time with GPUs, whatever the speed.
 [[nodiscard]] inline KeyLine attained_line(const QueueView& view, JobId job) noexcept {
   const State& state = view.state();
   const Time attained = view.attained(job);
@@ -190,6 +196,12 @@ constexpr double exact_key(std::int64_t number) noexcept {
   // Patterns below the least normal double may be taken for 0.
   constexpr std::int64_t kLeastNormal = std::int64_t{1} << 52;
   const double size = std::bit_cast<double>(kLeastNormal + (number < 0 ? -number : number));
+  return number < 0 ? -size : size;
+}
+
+/// Compares with others as the numbers do, whole or not.
+constexpr std::int64_t ordered(double number) noexcept {
+  const auto size = std::bit_cast<std::int64_t>(number < 0 ? -number : number + 0.0);
   return number < 0 ? -size : size;
 }
 

@@ -98,6 +98,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "preemption": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_paid_restarts.py",
         "parity/test_fast_paths_equal_slow_twins.py", "parity/test_deep_queues_equal_slow_twins.py",
+        "parity/test_preemption_at_varying_speeds.py",
     ),
     "reserving": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",

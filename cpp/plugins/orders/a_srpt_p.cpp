@@ -18,29 +18,34 @@ class RemainingVirtualWorkOrder final : public Order {
   [[nodiscard]] KeyLifetime lifetime() const override { return KeyLifetime::service; }
 
   void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
-    const State& state = view.state();
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const JobId job = jobs[i];
-      double ticks = key_of(view.remaining(job));
-      if (!state.speed().is_fixed()) {
-        const IterationLimits limits = state.speed().limits(job);
-        ticks = ticks * (limits.min / limits.low);
-      }
-      if (state.is_running(job)) ticks = ticks - key_of(restart_cost(state, job));
-      key[i] = static_cast<double>(view.gpus(job)) * ticks;
-    }
+    for (std::size_t i = 0; i < jobs.size(); ++i) key[i] = rank_of(view, jobs[i]);
   }
 
-  [[nodiscard]] bool has_lines(const State& state) const override {
-    return state.speed().is_fixed();
-  }
+  [[nodiscard]] bool has_lines(const State& /*state*/) const override { return true; }
   [[nodiscard]] KeyLine line(const QueueView& view, JobId job) override {
+    if (!view.state().speed().is_fixed()) {
+      return {.value = ordered(rank_of(view, job)),
+              .slope = view.state().is_running(job) ? -1 : 0,
+              .is_loose = true,
+              .is_unbounded = true};
+    }
     KeyLine line = remaining_work_line(view, job);
     if (view.state().is_running(job)) line.value -= restart_cost(view.state(), job).count();
     return line;
   }
 
  private:
+  [[nodiscard]] double rank_of(const QueueView& view, JobId job) const {
+    const State& state = view.state();
+    double ticks = key_of(view.remaining(job));
+    if (!state.speed().is_fixed()) {
+      const IterationLimits limits = state.speed().limits(job);
+      ticks = ticks * (limits.min / limits.low);
+    }
+    if (state.is_running(job)) ticks = ticks - key_of(restart_cost(state, job));
+    return static_cast<double>(view.gpus(job)) * ticks;
+  }
+
   [[nodiscard]] Time restart_cost(const State& state, JobId job) const {
     const Time extra = state.jobs().gpus(job) > narrow_gpus_ ? wide_cost_ : cost_;
     return state.jobs().restart_cost(job) + extra;

@@ -48,9 +48,7 @@ class DiscreteLas final : public Order {
     }
   }
 
-  [[nodiscard]] bool has_lines(const State& state) const override {
-    return state.speed().is_fixed();
-  }
+  [[nodiscard]] bool has_lines(const State& /*state*/) const override { return true; }
   [[nodiscard]] KeyLine line(const QueueView& view, JobId job) override {
     notes_decision(view);
     promote_starved(view, job);
