@@ -33,6 +33,8 @@ struct SlotPlan {
   struct Stretch {
     std::int64_t end;
     int gpus;
+
+    friend bool operator==(const Stretch&, const Stretch&) = default;
   };
 
   std::int64_t first = 0;
@@ -64,6 +66,7 @@ struct SlotPlan {
     for (const Stretch& known : stretches) gpus = std::max(gpus, known.gpus);
     return gpus;
   }
+  friend bool operator==(const SlotPlan&, const SlotPlan&) = default;
 };
 
 /// Minimum satisfactory shares by progressive filling: job after job gets, in slots of equal
