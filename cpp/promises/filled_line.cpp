@@ -185,7 +185,7 @@ bool FilledLine::push_others(const Claim& claim) {
 /// False. All went as it did until the first entry that changed.
 bool FilledLine::note_refusal(const Entry& failed) {
   const Entry& pushed = changes_.empty() ? failed : changes_.front().entry;
-  refusals_.add({own_.plan, own_.member.key, pushed.member.key, failed.member.key});
+  refusals_.add(own_.plan, {own_.member.key, pushed.member.key, failed.member.key});
   return false;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -34,7 +35,7 @@ struct SlotPlan {
     std::int64_t end;
     int gpus;
 
-    friend bool operator==(const Stretch&, const Stretch&) = default;
+    friend auto operator<=>(const Stretch&, const Stretch&) = default;
   };
 
   std::int64_t first = 0;
@@ -66,7 +67,6 @@ struct SlotPlan {
     for (const Stretch& known : stretches) gpus = std::max(gpus, known.gpus);
     return gpus;
   }
-  friend bool operator==(const SlotPlan&, const SlotPlan&) = default;
 };
 
 /// Minimum satisfactory shares by progressive filling: job after job gets, in slots of equal
