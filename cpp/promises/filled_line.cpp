@@ -20,6 +20,7 @@ void FilledLine::open(std::int64_t now, std::int64_t blocked, std::span<const Me
   now_ = now;
   blocked_ = blocked;
   is_open_ = true;
+  refusals_.clear();
   stands_as_filled_ = false;
   standing_.open(now);
   if (blocked > 0) standing_.block(blocked);
@@ -101,8 +102,9 @@ bool FilledLine::try_join(const Claim& claim, double key, std::int64_t limit) {
   place_ = place_of(key);
   changes_.clear();
   shift_.clear();
-  own_ = {};
+  own_ = {{&claim, nullptr, key}};
   must_refill_ = false;
+  is_refused_as_before_ = false;
   is_replanned_ = false;
   if (is_slow_) {
     is_replanned_ = replan_all(claim);
@@ -145,8 +147,14 @@ bool FilledLine::plan_own(const Claim& claim) {
   return own_.outcome == Outcome::planned;
 }
 
-/// Those behind the new claim; false at the first that fails.
+/// Those behind the new claim, if it is not known that one fails.
 bool FilledLine::replan_others(const Claim& claim) {
+  is_refused_as_before_ = refusals_.has(own_.plan, own_.member.key);
+  return !is_refused_as_before_ && push_others(claim);
+}
+
+/// Those behind the new claim; false at the first that fails.
+bool FilledLine::push_others(const Claim& claim) {
   shift_.replace({}, own_.plan);
   for (Place place = place_; place.block < blocks_.size(); ++place.block, place.index = 0) {
     if (place.block > place_.block) {
@@ -157,14 +165,14 @@ bool FilledLine::replan_others(const Claim& claim) {
     for (; place.index < block.entries.size(); ++place.index) {
       const Entry& entry = block.entries[place.index];
       if (is_unchanged(entry)) {
-        if (entry.outcome == Outcome::failed) return false;
+        if (entry.outcome == Outcome::failed) return note_refusal(entry);
         filling_.add(entry.plan);
         continue;
       }
       changes_.push_back({place, {entry.member}});
       Entry& now = changes_.back().entry;
       refill(entry, now);
-      if (now.outcome == Outcome::failed) return false;
+      if (now.outcome == Outcome::failed) return note_refusal(entry);
       // What failed found a way where something else was free: seldom, and what comes behind it is
       // open.
       if (entry.outcome == Outcome::failed) return replan_all(claim);
@@ -172,6 +180,13 @@ bool FilledLine::replan_others(const Claim& claim) {
     }
   }
   return true;
+}
+
+/// False. All went as it did until the first entry that changed.
+bool FilledLine::note_refusal(const Entry& failed) {
+  const Entry& pushed = changes_.empty() ? failed : changes_.front().entry;
+  refusals_.add(own_.plan, {own_.member.key, pushed.member.key, failed.member.key});
+  return false;
 }
 
 /// What is taken before the place, the shift included, as far as its block looks, or so many slots.
@@ -185,6 +200,8 @@ void FilledLine::come_to(const Place& place, std::int64_t slots) {
 }
 
 void FilledLine::join(const Member& member) {
+  if (is_refused_as_before_ && plan_own(*member.claim)) (void)push_others(*member.claim);
+  refusals_.forget_behind(member.key);
   if (must_refill_) {
     insert(member);
     fill_all();
@@ -199,7 +216,7 @@ void FilledLine::join(const Member& member) {
   }
   if (stands_as_filled_ && !must_refill_) {
     *member.standing = plan_;
-    standing_.add(plan_);
+    standing_.add(shift_.begin(), shift_.before(shift_.end()));
     return;
   }
   for (const Block& block : blocks_) {
@@ -223,11 +240,7 @@ void FilledLine::apply(const Member& member) {
     for (; change != changes_.end() && change->place.block == index; ++change) {
       Entry& entry = blocks_[index].entries[change->place.index];
       shift_.replace(entry.plan, change->entry.plan);
-      if (stands) {
-        standing_.add(entry.plan, -1);
-        standing_.add(change->entry.plan);
-        *entry.member.standing = change->entry.plan;
-      }
+      if (stands) *entry.member.standing = change->entry.plan;
       entry = std::move(change->entry);
       has_failed = entry.outcome == Outcome::failed;
       if (has_failed) forget_from({index, change->place.index + 1});

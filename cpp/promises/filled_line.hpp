@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "promises/known_refusals.hpp"
 #include "promises/plan_shift.hpp"
 #include "promises/progressive_filling.hpp"
 
@@ -96,6 +97,8 @@ class FilledLine {
   [[nodiscard]] bool stands_beside(const Claim& claim, std::int64_t limit);
   [[nodiscard]] bool replan_all(const Claim& claim);
   [[nodiscard]] bool replan_others(const Claim& claim);
+  [[nodiscard]] bool push_others(const Claim& claim);
+  [[nodiscard]] bool note_refusal(const Entry& failed);
   [[nodiscard]] bool is_unchanged(std::size_t block) const;
   [[nodiscard]] bool is_unchanged(const Entry& entry) const;
   [[nodiscard]] bool chooses_as_planned(const Entry& entry) const;
@@ -130,9 +133,11 @@ class FilledLine {
   SlotPlan plan_;
   Entry own_;
   bool is_replanned_ = false;
+  bool is_refused_as_before_ = false;  // those behind were not looked at
   bool must_refill_ = false;
   std::vector<Change> changes_;
   PlanShift shift_;
+  KnownRefusals refusals_;
 };
 
 }  // namespace gpusched

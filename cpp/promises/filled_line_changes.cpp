@@ -120,11 +120,12 @@ double FilledLine::gained(const Claim& claim, std::size_t num_widths, std::int64
   };
   double rates = 0;
   const std::int64_t end = std::min(shift_.end(), filling_.slots_until(claim.deadline));
-  for (std::int64_t slot = begin; slot < end; ++slot) {
-    const std::int64_t shift = shift_.at(slot);
-    if (shift >= 0) continue;
-    const std::int64_t now = filling_.free_at(static_cast<std::size_t>(slot));
-    rates += rate(now) - rate(now + shift);
+  for (std::int64_t slot = begin; slot < end;) {
+    slot += shift_.none_freed(slot, end - slot);
+    for (; slot < end && shift_.at(slot) < 0; ++slot) {
+      const std::int64_t now = filling_.free_at(static_cast<std::size_t>(slot));
+      rates += rate(now) - rate(now + shift_.at(slot));
+    }
   }
   return rates * static_cast<double>(slot_ticks_);
 }

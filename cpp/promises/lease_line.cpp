@@ -61,6 +61,7 @@ bool LeaseLine::replan(std::size_t place) {
       }
       Change& change = changes_.emplace_back(Change{at, {}});
       if (!find(entry.claim, change.plan)) return false;
+      if (at == place && fits_beside_all(change.plan)) return true;
       shift_.replace(entry.plan, change.plan);
       change.plan.add_to(taken_);
     }
@@ -101,6 +102,17 @@ bool LeaseLine::find(const Claim& claim, SlotPlan& plan) const {
     left -= room;
   }
   return true;
+}
+
+/// Whether nobody behind it has to make room.
+bool LeaseLine::fits_beside_all(const SlotPlan& plan) const {
+  std::int64_t begin = 0;
+  return std::all_of(plan.stretches.begin(), plan.stretches.end(), [&](const auto& known) {
+    const std::int64_t first = std::exchange(begin, known.end);
+    const std::int64_t size = known.end - first;
+    const Taken most = num_gpus_ - known.gpus;
+    return known.gpus == 0 || slots_within(all_, first, size, -kMostTaken, most) == size;
+  });
 }
 
 /// Whether all that joined in the block keep their plans.

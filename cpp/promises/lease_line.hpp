@@ -51,6 +51,7 @@ class LeaseLine {
   [[nodiscard]] bool replan(std::size_t place);
   void commit();
   [[nodiscard]] bool find(const Claim& claim, SlotPlan& plan) const;
+  [[nodiscard]] bool fits_beside_all(const SlotPlan& plan) const;
   [[nodiscard]] bool keeps(std::size_t block) const;
   [[nodiscard]] bool keeps(const Entry& entry) const;
   [[nodiscard]] std::int64_t first(const Claim& claim) const noexcept {

@@ -21,6 +21,10 @@ class PlanShift {
   [[nodiscard]] std::int64_t end() const noexcept { return end_; }
   /// Slots in which less is taken.
   [[nodiscard]] std::int64_t num_freed() const noexcept { return num_freed_; }
+  /// Slots from that one on, at most `most` and not beyond `end`, in which no less is taken.
+  [[nodiscard]] std::int64_t none_freed(std::int64_t slot, std::int64_t most) const noexcept {
+    return slots_within(more_, slot, most, 0, kMostTaken);
+  }
   /// From `begin` to `end`.
   [[nodiscard]] Taken at(std::int64_t slot) const noexcept {
     return more_[static_cast<std::size_t>(slot)];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -33,6 +34,8 @@ struct SlotPlan {
   struct Stretch {
     std::int64_t end;
     int gpus;
+
+    friend auto operator<=>(const Stretch&, const Stretch&) = default;
   };
 
   std::int64_t first = 0;

@@ -24,11 +24,11 @@ std::int64_t slots_within(std::span<const Taken> taken, std::int64_t begin, std:
   const auto margin = [&](Taken known) { return (known - low) | (high - known); };
   const std::size_t first = std::min(taken.size(), static_cast<std::size_t>(begin));
   const std::size_t size = std::min(taken.size() - first, static_cast<std::size_t>(most));
-  const std::span<const Taken> looked_at = taken.subspan(first, size);
+  const Taken* const looked_at = taken.data() + first;
   std::size_t next = 0;
-  for (Taken all = 0; next < size; next += kAtOnce) {
-    const std::size_t end = std::min(size, next + kAtOnce);
-    for (std::size_t i = next; i < end; ++i) all |= margin(looked_at[i]);
+  for (; next + kAtOnce <= size; next += kAtOnce) {
+    Taken all = 0;
+    for (std::size_t i = 0; i < kAtOnce; ++i) all |= margin(looked_at[next + i]);
     if (all < 0) break;
   }
   while (next < size && margin(looked_at[next]) >= 0) ++next;

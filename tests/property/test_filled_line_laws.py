@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,37 @@ def claim_of(rng: random.Random, now: int, crowd: int, restart: float) -> tuple:
     return key, work, restart, debt, width, rng.random() < 0.5, deadline, widths
 
 
+# Deadline, work and width of claims, found by a search.
+REFUSED_AS_BEFORE_AND_JOINS = [(46, 34, 2)] + [
+    (deadline, 4, 2) for deadline in (19, 28, 17, 10, 37, 19, 21, 37)
+]
+JOINS_AHEAD_OF_A_REFUSAL = [
+    (deadline, 35 if gpus == 1 else 5, gpus)
+    for deadline, gpus in zip(
+        (52, 50, 12, 28, 50, 41, 13, 19, 46, 9, 51, 36, 22, 17, 49, 19),
+        (1, 2, 2, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2, 2, 1, 2),
+        strict=True,
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("num_gpus", "restart", "crowd"),
+    [(12, 3.0, REFUSED_AS_BEFORE_AND_JOINS), (13, 0.0, JOINS_AHEAD_OF_A_REFUSAL)],
+)
+def test_what_is_known_of_a_refusal_ends_where_a_claim_joins(
+    num_gpus: int, restart: float, crowd: list[tuple[int, int, int]]
+) -> None:
+    claims = [
+        (float(deadline), float(work), restart, 0.0, 0, False, deadline, [(gpus, 1.0)])
+        for deadline, work, gpus in crowd
+    ]
+    fast, slow = (
+        _testing.fill_line(num_gpus, SLOT, 0, 0, claims, 1000, is_slow) for is_slow in (False, True)
+    )
+    assert fast == slow
+
+
 @given(seed=st.integers(0, 1 << 30), size=st.sampled_from([3, 12, 40, 150]))
 @example(seed=5, size=150)
 @settings(max_examples=300, deadline=None)
@@ -48,7 +80,12 @@ def test_claims_that_join_get_the_plans_of_all_planned_anew(seed: int, size: int
     blocked = rng.choice([0, 0, rng.randint(0, num_gpus)])
     restart = rng.choice([0.0, 0.0, 3.0, 24.0])
     crowd = rng.randint(1, size)
-    claims = [claim_of(rng, now, crowd, restart) for _ in range(crowd)]
+    claims: list[tuple] = []
+    # Where one was refused the next one alike is refused for the same reason.
+    likeness = rng.choice([0.0, 0.5, 0.9])
+    while len(claims) < crowd:
+        is_alike = claims and rng.random() < likeness
+        claims.append(rng.choice(claims) if is_alike else claim_of(rng, now, crowd, restart))
     every = rng.choice([5, 1000])
     fast, slow = (
         _testing.fill_line(num_gpus, SLOT, now, blocked, claims, every, is_slow)

@@ -135,17 +135,14 @@ class ChronusLeases(_core.Scheduler):
         fits = (rates > 0) & (np.array(self.capacity) >= gpus[:, None])
         is_whole = fits.any(axis=1)
         kinds = np.where(is_whole, np.where(fits, rates, 0.0).argmax(axis=1), -1)
-        services = state.predicted_us[arrived].tolist()
-        costs = state.restart_us(arrived).tolist()
+        services, costs = state.predicted_us[arrived], state.restart_us(arrived)
         # A restart is paid in each lease, at the most.
-        estimates = (
-            int(service * (1 + cost / self.lease_us) * (1 + self.margin))
-            for service, cost in zip(services, costs, strict=True)
-        )
+        estimates = services * (1 + costs / self.lease_us) * (1 + self.margin)
         columns = (gpus, rates, rates.max(axis=1), is_whole, kinds)
-        times = (state.deadline_us[arrived], state.submit_us[arrived])
+        times = (state.deadline_us[arrived], state.submit_us[arrived], services, costs)
         known = (column.tolist() for column in columns + times)
-        rows = zip(*known, services, costs, estimates, strict=True)  # as LeaseJob has them
+        # Those beyond 64 bits are whole numbers, too.
+        rows = zip(*known, map(int, estimates.tolist()), strict=True)  # as LeaseJob has them
         self.jobs.update(zip(arrived.tolist(), starmap(LeaseJob, rows), strict=True))
         self.came += arrived.tolist()
 
@@ -210,10 +207,11 @@ class ChronusLeases(_core.Scheduler):
     def _admit(self, state: Any) -> None:
         """Judge who came since the last lease began, one after the other."""
         next_lease = state.now_us // self.lease_us + 1
+        soonest_us = (next_lease + 1) * self.lease_us
         lines: list[dict[int, Claim]] = [{} for _ in self.ledgers]
         for job in self.came:
             known = self.jobs[job]
-            if known.due_us >= 0 and known.kind >= 0:
+            if known.due_us >= soonest_us and known.kind >= 0:
                 lines[known.kind][job] = known.claim(self.lease_us)
         for ledger, line in zip(self.ledgers, lines, strict=True):
             for job in ledger.admitted(line, next_lease):

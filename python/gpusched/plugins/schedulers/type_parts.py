@@ -38,11 +38,11 @@ def best_parts(rates: Sequence[float], width: int, free: Sequence[int], *, is_wh
         Whether some type holds the whole gang: then it runs on one.
     """
     if is_whole:
-        rate, kind = max(
-            (rate if gpus >= width else 0.0, -kind)
-            for kind, (rate, gpus) in enumerate(zip(rates, free, strict=True))
-        )
-        return [(-kind, width)] if rate > 0 else []
+        greatest, best = 0.0, -1
+        for kind, rate in enumerate(rates):
+            if rate > greatest and free[kind] >= width:
+                greatest, best = rate, kind
+        return [(best, width)] if best >= 0 else []
     parts, missing = [], width
     for kind, rate in enumerate(rates):
         if rate > 0 and (taken := min(missing, free[kind])):
