@@ -113,31 +113,49 @@ OpenJob DancerBook::as_it_stands(const State& state, Index id) {
           .deadline = query.deadline};
 }
 
-void DancerBook::forget(JobId job) {
-  const Index id = index[job];
-  DancerJob& own = jobs[id];
-  std::size_t count = 0;
+void DancerBook::forget(std::span<const JobId> gone) {
+  gone_.clear();
+  for (const JobId job : gone) {
+    const Index id = index[job];
+    if (!take_out(id)) {
+      throw InvariantError("dancer: job " + std::to_string(job) +
+                           " leaves and is not where it should be");
+    }
+    jobs[id].steps.clear();
+    unused.push_back(id);
+  }
+  if (forget_live() != gone_.size()) {
+    throw InvariantError("dancer: jobs with promises leave and are not where they should be");
+  }
+}
+
+/// Whether it was where it should be; one with a promise is then among `gone_`.
+bool DancerBook::take_out(Index id) {
+  const DancerJob& own = jobs[id];
   switch (own.promise) {
     case Promise::made:
       planner->withdraw({.configurations = own.configurations}, own.steps);
-      count = std::erase(live, id);
-      break;
+      gone_.push_back(id);
+      return true;
     case Promise::open:
-      count = open.erase(job, own.density) ? 1 : 0;
-      break;
+      return open.erase(own.job, own.density);
     case Promise::none:
-      count = rest_running.erase(job) + (rest.erase(job) ? 1 : 0);
-      break;
+      return rest_running.erase(own.job) + (rest.erase(own.job) ? 1 : 0) == 1;
     case Promise::never:
-      count = several.erase(job);
-      break;
+      return several.erase(own.job) == 1;
   }
-  if (count != 1) {
-    throw InvariantError("dancer: job " + std::to_string(job) +
-                         " leaves and is not where it should be");
-  }
-  own.steps.clear();
-  unused.push_back(id);
+  return false;
+}
+
+/// Those that have gone, in one pass over all with promises; how many there were.
+std::size_t DancerBook::forget_live() {
+  if (gone_.empty()) return 0;
+  if (gone_.size() == 1) return std::erase(live, gone_.front());
+  is_gone_.resize(jobs.size(), 0);
+  for (const Index id : gone_) is_gone_[id] = 1;
+  const std::size_t count = std::erase_if(live, [&](Index id) { return is_gone_[id] != 0; });
+  for (const Index id : gone_) is_gone_[id] = 0;
+  return count;
 }
 
 void DancerBook::lose_hope(Index id, bool is_running) {

@@ -36,8 +36,8 @@ struct DancerBook {
   void leave_open(const State& state, Index id);
   /// How an open job stands.
   [[nodiscard]] OpenJob as_it_stands(const State& state, Index id);
-  /// A job has finished, or is taken back while it waits.
-  void forget(JobId job);
+  /// Jobs have finished, or are taken back while they wait.
+  void forget(std::span<const JobId> gone);
   /// Its deadline cannot be met any more. It has a promise, or stands nowhere.
   void lose_hope(Index id, bool is_running);
   [[nodiscard]] bool has_jobs_to_plan() const noexcept {
@@ -64,6 +64,13 @@ struct DancerBook {
 
   std::vector<Decision> decisions;
   std::int64_t num_broken = 0;
+
+ private:
+  [[nodiscard]] bool take_out(Index id);
+  [[nodiscard]] std::size_t forget_live();
+
+  std::vector<Index> gone_;  // with promises, while jobs are forgotten
+  std::vector<std::uint8_t> is_gone_;  // by job in `jobs`
 };
 
 }  // namespace gpusched

@@ -172,19 +172,25 @@ Scarcity scarcest(const DeadlinePlanner& planner, const PlanQuery& query) {
     }
     if (narrowest > prices.gpus(type)) continue;
     std::int64_t begin = window.first;
-    for (std::int64_t slot = window.first; slot < window.last; ++slot) {
-      const int left = free(type, slot);
-      const double part = static_cast<double>(left) / prices.gpus(type);
-      if (part < least) {
-        least = part;
-        fullest = {type, slot, slot + 1};
-      }
-      if (left >= narrowest) {
-        begin = slot + 1;
-      } else if (slot + 1 - begin > longest.end - longest.begin) {
-        longest = {type, begin, slot + 1};
-      }
-    }
+    int lowest = std::numeric_limits<int>::max();  // of the type
+    planner.ledger().for_each_slot(type, window.first, window.last,
+                                   [&](std::int64_t slot, int promised) {
+                                     const int left = prices.gpus(type) - promised;
+                                     if (left < lowest) {
+                                       lowest = left;
+                                       const double part =
+                                           static_cast<double>(left) / prices.gpus(type);
+                                       if (part < least) {
+                                         least = part;
+                                         fullest = {type, slot, slot + 1};
+                                       }
+                                     }
+                                     if (left >= narrowest) {
+                                       begin = slot + 1;
+                                     } else if (slot + 1 - begin > longest.end - longest.begin) {
+                                       longest = {type, begin, slot + 1};
+                                     }
+                                   });
   }
   Scarcity& found = longest.type >= 0 ? longest : fullest;
   if (found.type < 0) return found;

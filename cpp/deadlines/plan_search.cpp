@@ -16,19 +16,36 @@ constexpr double kNearEnough = 0.001;
 /// Of a cost, far more than sums in another order can differ by.
 constexpr double kRounding = 1e-9;
 
-/// Whatever ran before.
-std::int32_t most_quanta(const PlanOption& option, int quanta) noexcept {
-  return std::min(std::max(option.same, option.first), quanta);
+/// The price with the greatest bound, or nearly so. As a function of the price the bound is concave,
+/// and each sum of choices is a line above it: the price is where two lines meet that no other one
+/// undercuts.
+double dearest_quantum(SegmentChoices& choices, double quanta, const SegmentChoices::Sum& most) {
+  SegmentChoices::Sum low;
+  SegmentChoices::Sum high = most;
+  for (;;) {
+    const double price = (high.cost - low.cost) / (high.done - low.done);
+    const SegmentChoices::Sum found = choices.choose_at(price);
+    if (found.done <= low.done || found.done >= high.done) return price;
+    const double above = low.cost + price * (quanta - low.done);
+    const double bound = found.cost + price * (quanta - found.done);
+    if (above - bound <= kNearEnough * above) return price;
+    (found.done < quanta ? low : high) = found;
+  }
 }
 
 }  // namespace
 
 bool PlanSearch::solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus,
                        int quanta, int current, bool is_fresh) {
-  if (quanta > 0) find_choices(options, gpus.size(), quanta);
-  if (quanta > 0 && find_bound(quanta)) {
+  find_choices(options, gpus.size(), quanta);
+  return solve(options, own_choices_, gpus, quanta, current, is_fresh);
+}
+
+bool PlanSearch::solve(std::span<const PlanOption> options, SegmentChoices& choices,
+                       std::span<const std::int32_t> gpus, int quanta, int current, bool is_fresh) {
+  if (quanta > 0 && find_bound(choices, quanta)) {
     double gap = kFirstGap * bound_;
-    for (int tries = 0; tries < kMostNarrowed && keep(bound_ + gap); ++tries) {
+    for (int tries = 0; tries < kMostNarrowed && keep(choices, bound_ + gap); ++tries) {
       const bool is_found =
           oracle_.solve(options, gpus, quanta, current, is_fresh, {kept_, kept_begins_, is_busy_});
       // No plan that costs as little was left out.
@@ -41,67 +58,48 @@ bool PlanSearch::solve(std::span<const PlanOption> options, std::span<const std:
 
 void PlanSearch::find_choices(std::span<const PlanOption> options, std::size_t num_configurations,
                               int quanta) {
-  num_configurations_ = num_configurations;
-  num_segments_ = options.size() / std::max<std::size_t>(1, num_configurations);
-  num_fitting_ = 0;
-  choices_.open(num_segments_, num_configurations);
+  const std::size_t num_segments = options.size() / std::max<std::size_t>(1, num_configurations);
+  own_choices_.open(num_segments, num_configurations);
+  own_choices_.clear();
   const PlanOption* option = options.data();
-  for (std::size_t segment = 0; segment < num_segments_; ++segment) {
+  for (std::size_t segment = 0; segment < num_segments; ++segment) {
     for (std::size_t c = 0; c < num_configurations; ++c, ++option) {
       if (option->cost == kInfinity) continue;
-      choices_.set(segment, c, option->cost, static_cast<double>(most_quanta(*option, quanta)));
-      ++num_fitting_;
+      const std::int32_t most = std::min(std::max(option->same, option->first), quanta);
+      own_choices_.set(segment, c, option->cost, static_cast<double>(most));
     }
   }
 }
 
 /// With a quantum at a price each segment chooses for itself: a bound at any price, and greater
 /// where a segment is made to choose otherwise. False if all segments together do not do the work.
-bool PlanSearch::find_bound(int quanta) {
-  const SegmentChoices::Sum most = choices_.choose_most();
+bool PlanSearch::find_bound(SegmentChoices& choices, int quanta) {
+  const SegmentChoices::Sum most = choices.choose_most();
   const auto all = static_cast<double>(quanta);
   if (most.done < all) return false;
-  price_ = dearest_quantum(all, most);
-  bound_ = price_ * all;
-  for (const double gain : choices_.gains()) bound_ -= gain;
+  bound_ = dearest_quantum(choices, all, most) * all;
+  for (const double gain : choices.gains()) bound_ -= gain;
   return true;
-}
-
-/// The price with the greatest bound, or nearly so. As a function of the price the bound is concave, and each sum
-/// of choices is a line above it: the price is where two lines meet that no other one undercuts.
-double PlanSearch::dearest_quantum(double quanta, const SegmentChoices::Sum& most) {
-  SegmentChoices::Sum low;
-  SegmentChoices::Sum high = most;
-  for (;;) {
-    const double price = (high.cost - low.cost) / (high.done - low.done);
-    const SegmentChoices::Sum found = choices_.choose_at(price);
-    if (found.done <= low.done || found.done >= high.done) return price;
-    const double above = low.cost + price * (quanta - low.done);
-    const double bound = found.cost + price * (quanta - found.done);
-    if (above - bound <= kNearEnough * above) return price;
-    (found.done < quanta ? low : high) = found;
-  }
 }
 
 /// The choices that some plan may have that costs no more than `limit`: where a segment chooses
 /// otherwise, a plan costs more by what it gains less. False if these are all.
-bool PlanSearch::keep(double limit) {
+bool PlanSearch::keep(SegmentChoices& choices, double limit) {
   const double most = limit - bound_ + limit * kRounding;
+  bool is_all = choices.find_near(most);
   kept_.clear();
   kept_begins_.assign(1, 0);
   is_busy_.clear();
-  bool is_all = true;
-  for (std::size_t segment = 0; segment < num_segments_; ++segment) {
-    const double gain = choices_.gains()[segment];
-    for (std::size_t c = 0; c < num_configurations_; ++c) {
-      const double own = choices_.cost(segment, c) - price_ * choices_.done(segment, c);
-      if (own + gain <= most) kept_.push_back(static_cast<std::uint32_t>(c));
-    }
+  for (std::size_t segment = 0; segment < choices.num_segments(); ++segment) {
+    choices.for_each_near(segment, [&](std::size_t configuration) {
+      kept_.push_back(static_cast<std::uint32_t>(configuration));
+    });
     kept_begins_.push_back(kept_.size());
-    is_busy_.push_back(gain > most ? 1 : 0);
-    is_all = is_all && gain <= most;
+    const bool is_busy = choices.gains()[segment] > most;
+    is_busy_.push_back(is_busy ? 1 : 0);
+    is_all = is_all && !is_busy;
   }
-  return !is_all || kept_.size() < num_fitting_;
+  return !is_all;
 }
 
 }  // namespace gpusched

@@ -21,6 +21,9 @@ class PlanSearch {
   /// As PlanOracle::solve().
   bool solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus, int quanta,
              int current, bool is_fresh);
+  /// The same where `choices` are what the options cost and do at most, in quanta.
+  bool solve(std::span<const PlanOption> options, SegmentChoices& choices,
+             std::span<const std::int32_t> gpus, int quanta, int current, bool is_fresh);
 
   [[nodiscard]] double cost() const noexcept { return oracle_.cost(); }
   [[nodiscard]] std::span<const std::int32_t> choices() { return oracle_.choices(); }
@@ -28,17 +31,12 @@ class PlanSearch {
  private:
   void find_choices(std::span<const PlanOption> options, std::size_t num_configurations,
                     int quanta);
-  [[nodiscard]] bool find_bound(int quanta);
-  [[nodiscard]] double dearest_quantum(double quanta, const SegmentChoices::Sum& most);
-  [[nodiscard]] bool keep(double limit);
+  [[nodiscard]] bool find_bound(SegmentChoices& choices, int quanta);
+  [[nodiscard]] bool keep(SegmentChoices& choices, double limit);
 
   PlanOracle oracle_;
-  SegmentChoices choices_;  // what is done: quanta
-  std::size_t num_segments_ = 0;
-  std::size_t num_configurations_ = 0;
-  std::size_t num_fitting_ = 0;  // of the choices
+  SegmentChoices own_choices_;  // where none were given
   double bound_ = 0.0;           // no plan costs less
-  double price_ = 0.0;           // of a quantum, at which the bound was found
   // What is looked at, as in PlanCore.
   std::vector<std::uint32_t> kept_;
   std::vector<std::size_t> kept_begins_;

@@ -180,7 +180,8 @@ bool DeadlinePlanner::solve(const PlanQuery& query, double work, double limit, b
   if (!has_options) segments_.make_options(query, work / static_cast<double>(quanta), quanta);
   pruned_ = limit < kInfinity ? segments_.prune(quanta, limit) : Pruned::nothing;
   if (pruned_ == Pruned::all) return false;
-  if (!search_.solve(segments_.options(), widths_, quanta, query.current, query.is_fresh)) {
+  if (!search_.solve(segments_.options(), segments_.choices(), widths_, quanta, query.current,
+                     query.is_fresh)) {
     return false;
   }
   segments_.read_steps(query, search_.choices(), steps);

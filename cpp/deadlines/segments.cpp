@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/infinity.hpp"
+#include "deadlines/segment_rows.hpp"
 
 namespace gpusched {
 namespace {
@@ -23,19 +24,11 @@ struct Quanta {
     const double quanta = ticks_of(runs) * rate / quantum;
     return quanta < static_cast<double>(most) ? static_cast<std::int32_t>(quanta) : most;
   }
+  /// -1 where nothing is left.
+  [[nodiscard]] std::int32_t after(Time paid, Time all, double rate) const noexcept {
+    return all > paid ? of(all - paid, rate) : -1;
+  }
 };
-
-/// What running for `all` of the time does, less what the job pays for where another configuration
-/// ran before, or the same one.
-PlanOption option_of(double cost, double rate, Time all, Time paid_by_all, Time paid_by_same,
-                     const Quanta& quanta) noexcept {
-  const std::int32_t first = quanta.of(all, rate);
-  const auto after = [&](Time paid) {
-    if (paid == Time{0}) return first;
-    return all > paid ? quanta.of(all - paid, rate) : -1;
-  };
-  return {cost, after(paid_by_same), after(paid_by_all), first, true};
-}
 
 /// What the segments choose together at a price: a line above all bounds.
 struct Line {
@@ -76,60 +69,94 @@ void DeadlineSegments::cut(const PlanWindow& window, Time change) {
   sum_up();
 }
 
+void DeadlineSegments::TypeSums::resize(std::size_t size) {
+  for (auto* row : {&price, &least_per_tick, &fewest, &most}) row->resize(size);
+}
+
 void DeadlineSegments::sum_up() {
-  const auto num_types = static_cast<std::size_t>(prices_->num_types());
+  const std::size_t stride = SegmentChoices::stride_of(segments_.size());
   const auto num_slots = static_cast<std::size_t>(window_.last - window_.first);
   const double share = share_of(window_, window_.first, options_->slot);  // all others are whole
-  promised_.resize(num_slots);
-  sums_.resize(segments_.size() * num_types);
-  for (std::size_t type = 0; type < num_types; ++type) {
+  if (promised_.size() < num_slots) promised_.resize(num_slots);
+  lengths_.assign(stride, 0.0);
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    lengths_[i] = ticks_of(end_of(segments_[i]) - begin_of(segments_[i]));
+  }
+  sums_.resize(static_cast<std::size_t>(prices_->num_types()));
+  for (std::size_t type = 0; type < sums_.size(); ++type) {
     const int own = static_cast<int>(type);
-    ledger_->copy(own, window_.first, promised_);
+    const int gpus = prices_->gpus(own);
+    ledger_->copy(own, window_.first, std::span(promised_).first(num_slots));
     const auto table = prices_->table(own);
     const double first =
         num_slots == 0 ? 0.0 : table[static_cast<std::size_t>(promised_.front())] * share;
-    SegmentSum* out = sums_.data() + type;
-    for (const Segment& segment : segments_) {
-      SegmentSum sum{0.0, 0.0, prices_->gpus(own), 0};
-      for (std::int64_t slot = segment.begin; slot < segment.end; ++slot) {
+    TypeSums& sums = sums_[type];
+    sums.resize(stride);
+    for (std::size_t i = 0; i < segments_.size(); ++i) {
+      double price = 0.0;
+      std::int32_t least = gpus;
+      std::int32_t most = 0;
+      for (std::int64_t slot = segments_[i].begin; slot < segments_[i].end; ++slot) {
         const auto index = static_cast<std::size_t>(slot - window_.first);
         const std::int32_t promised = promised_[index];
-        sum.price += index == 0 ? first : table[static_cast<std::size_t>(promised)];
-        sum.least = std::min(sum.least, promised);
-        sum.most = std::max(sum.most, promised);
+        price += index == 0 ? first : table[static_cast<std::size_t>(promised)];
+        least = std::min(least, promised);
+        most = std::max(most, promised);
       }
-      sum.least_per_tick = prices_->of(own, sum.least) / ticks_of(options_->slot);
-      *out = sum;
-      out += num_types;
+      sums.price[i] = price;
+      sums.least_per_tick[i] = prices_->of(own, least) / ticks_of(options_->slot);
+      sums.fewest[i] = static_cast<double>(gpus - most);
+      sums.most[i] = static_cast<double>(gpus - least);
     }
   }
 }
 
 void DeadlineSegments::make_options(const PlanQuery& query, double quantum, int quanta) {
-  const auto num_types = static_cast<std::size_t>(prices_->num_types());
-  const std::size_t num_configurations = query.configurations.size();
-  plan_options_.resize(segments_.size() * num_configurations);
-  PlanOption* out = plan_options_.data();
-  for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const Time begin = begin_of(segments_[i]);
-    const Time all = end_of(segments_[i]) - begin;
-    for (std::size_t index = 0; index < num_configurations; ++index) {
-      const PlanConfiguration& c = query.configurations[index];
-      const SegmentSum& sum = sums_[i * num_types + static_cast<std::size_t>(c.type)];
-      const int gpus = prices_->gpus(c.type);
-      const bool is_current = static_cast<int>(index) == query.current && begin == query.now;
-      const Time pending = is_current ? query.pending : Time{0};
-      if (sum.least + c.gpus > gpus) {
-        *out++ = kNoOption;
-      } else if (sum.most + c.gpus > gpus) {
-        *out++ = option_with_gaps(query, segments_[i], c, pending, quantum, quanta);
-      } else if (all > Time{0}) {
-        const double cost = sum.price * static_cast<double>(c.gpus);
-        *out++ = option_of(cost, c.rate, all, query.change, pending, {quantum, quanta});
-      } else {
-        *out++ = kNoOption;
-      }
+  num_options_ = segments_.size() * query.configurations.size();
+  if (plan_options_.size() < num_options_) plan_options_.resize(num_options_);
+  quanta_.open(segments_.size(), query.configurations.size());
+  changed_.resize(lengths_.size());
+  for (std::size_t index = 0; index < query.configurations.size(); ++index) {
+    make_options_of(index, query, quantum, quanta);
+  }
+}
+
+void DeadlineSegments::make_options_of(std::size_t index, const PlanQuery& query, double quantum,
+                                       int quanta) {
+  const PlanConfiguration& c = query.configurations[index];
+  const TypeSums& sums = sums_[static_cast<std::size_t>(c.type)];
+  const auto gpus = static_cast<double>(c.gpus);
+  const std::span<double> costs = quanta_.costs_of(index);
+  const std::span<double> done = quanta_.done_of(index);
+  run_in_lanes(WholeCosts{sums.price, sums.fewest, lengths_, gpus, costs.data()});
+  WholeQuanta whole{lengths_, 0.0, c.rate, quantum, static_cast<double>(quanta), done.data()};
+  run_in_lanes(whole);
+  whole.lost = ticks_of(query.change);
+  whole.quanta = changed_.data();
+  if (whole.lost > 0.0) run_in_lanes(whole);
+  const std::span<const double> changed = whole.lost > 0.0 ? changed_ : done;
+  const bool goes_on =
+      static_cast<int>(index) == query.current && begin_of(segments_.front()) == query.now;
+  const Time pending = goes_on ? query.pending : Time{0};  // in the first segment
+  const std::size_t step = query.configurations.size();
+  PlanOption* option = plan_options_.data() + index;
+  for (std::size_t i = 0; i < segments_.size(); ++i, option += step) {
+    if (costs[i] < kInfinity) {
+      const auto first = static_cast<std::int32_t>(done[i]);
+      *option = {costs[i], first, static_cast<std::int32_t>(changed[i]), first, true};
+      continue;
     }
+    const bool fits = sums.most[i] >= gpus;  // in some slot
+    *option =
+        fits ? option_with_gaps(query, segments_[i], c, i == 0 ? pending : Time{0}, quantum, quanta)
+             : kNoOption;
+    costs[i] = option->cost;
+    done[i] = static_cast<double>(std::max(0, option->first));
+  }
+  for (std::size_t i = segments_.size(); i < done.size(); ++i) done[i] = 0.0;
+  if (pending > Time{0} && sums.fewest.front() >= gpus && costs.front() < kInfinity) {
+    const Time all = end_of(segments_.front()) - begin_of(segments_.front());
+    plan_options_[index].same = Quanta{quantum, quanta}.after(pending, all, c.rate);
   }
 }
 
@@ -167,30 +194,32 @@ PlanOption DeadlineSegments::option_with_gaps(const PlanQuery& query, const Segm
   }
   if (all == Time{0}) return kNoOption;
   // The first run pays nothing if the configuration ran on into it, or if it is the job's first.
-  PlanOption option = option_of(cost, c.rate, all - (paid - query.change), query.change,
-                                begins ? pending : query.change, {quantum, quanta});
-  option.goes_on = reached == segment.end;
-  return option;
+  const Time runs = all - (paid - query.change);
+  const Quanta counted{quantum, quanta};
+  return {.cost = cost,
+          .same = counted.after(begins ? pending : query.change, runs, c.rate),
+          .changed = counted.after(query.change, runs, c.rate),
+          .first = counted.of(runs, c.rate),
+          .goes_on = reached == segment.end};
 }
 
 // The rest of the work costs at least its part at the best ratio.
 DeadlineSegments::Pruned DeadlineSegments::prune(int quanta, double limit) {
-  double ratio = kInfinity;  // of cost to quanta
-  for (const PlanOption& option : plan_options_) {
-    const std::int32_t most = std::max(option.same, option.first);
-    if (most > 0) ratio = std::min(ratio, option.cost / static_cast<double>(most));
-  }
-  const auto is_dear = [&](const PlanOption& option) {
-    const std::int32_t left = quanta - std::max({option.same, option.first, 0});
-    const double least = option.cost + ratio * static_cast<double>(left);
-    // By a margin: the sums of the oracle round otherwise.
-    return least * kSurelyDearer >= limit;
-  };
-  if (std::all_of(plan_options_.begin(), plan_options_.end(), is_dear)) return Pruned::all;
+  const double price = quanta_.least_price();
+  const auto all = static_cast<double>(quanta);
+  // By a margin: the sums of the oracle round otherwise.
+  if (quanta_.is_each_dear(price, all, limit, kSurelyDearer)) return Pruned::all;
   Pruned found = Pruned::nothing;
-  for (PlanOption& option : plan_options_) {
-    if (option.cost == kInfinity || !is_dear(option)) continue;
+  const std::size_t num_configurations = num_options_ / segments_.size();
+  for (std::size_t at = 0; at < num_options_; ++at) {
+    PlanOption& option = plan_options_[at];
+    if (option.cost == kInfinity) continue;
+    const std::size_t segment = at / num_configurations;
+    const std::size_t configuration = at % num_configurations;
+    const double left = all - quanta_.done(segment, configuration);
+    if ((option.cost + price * left) * kSurelyDearer < limit) continue;
     option.cost = kInfinity;
+    quanta_.drop(segment, configuration);
     found = Pruned::some;
   }
   return found;
@@ -231,24 +260,17 @@ bool DeadlineSegments::costs_at_least(const PlanQuery& query, double work, doubl
 /// What each segment may choose from; where a configuration fits in some of its slots alone, those
 /// may be its cheapest.
 void DeadlineSegments::relax(const PlanQuery& query) {
-  const auto num_types = static_cast<std::size_t>(prices_->num_types());
   const std::size_t num_configurations = query.configurations.size();
   whole_.open(segments_.size(), num_configurations);
   parts_.open(segments_.size(), num_configurations);
-  for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const double ticks = ticks_of(end_of(segments_[i]) - begin_of(segments_[i]));
-    if (!(ticks > 0.0)) continue;
-    for (std::size_t index = 0; index < num_configurations; ++index) {
-      const PlanConfiguration& c = query.configurations[index];
-      const SegmentSum& sum = sums_[i * num_types + static_cast<std::size_t>(c.type)];
-      const int gpus = prices_->gpus(c.type);
-      if (sum.least + c.gpus > gpus) continue;
-      const double width = static_cast<double>(c.gpus);
-      const double least = sum.least_per_tick * width * ticks;
-      const bool fits = sum.most + c.gpus <= gpus;  // in all slots
-      parts_.set(i, index, least, c.rate * ticks);
-      whole_.set(i, index, fits ? sum.price * width : least, c.rate * ticks);
-    }
+  for (std::size_t index = 0; index < num_configurations; ++index) {
+    const PlanConfiguration& c = query.configurations[index];
+    const TypeSums& sums = sums_[static_cast<std::size_t>(c.type)];
+    const auto done = parts_.done_of(index);
+    run_in_lanes(RelaxedCosts{sums.price, sums.least_per_tick, sums.fewest, sums.most, lengths_,
+                              static_cast<double>(c.gpus), c.rate, parts_.costs_of(index).data(),
+                              whole_.costs_of(index).data(), done.data()});
+    std::copy(done.begin(), done.end(), whole_.done_of(index).begin());
   }
 }
 
@@ -263,17 +285,14 @@ double DeadlineSegments::saved_at(double price) {
 }
 
 bool DeadlineSegments::may_do(const PlanQuery& query, double work) const {
-  const auto num_types = static_cast<std::size_t>(prices_->num_types());
   double most = 0.0;
   for (std::size_t i = 0; i < segments_.size() && most * kSurelyMore < work; ++i) {
     double rate = 0.0;
     for (const PlanConfiguration& c : query.configurations) {
-      const SegmentSum& sum = sums_[i * num_types + static_cast<std::size_t>(c.type)];
-      const bool fits = sum.least + c.gpus <= prices_->gpus(c.type);  // in some slot
-      rate = fits ? std::max(rate, c.rate) : rate;
+      const double free = sums_[static_cast<std::size_t>(c.type)].most[i];  // in some slot
+      rate = free >= static_cast<double>(c.gpus) ? std::max(rate, c.rate) : rate;
     }
-    const Time all = end_of(segments_[i]) - begin_of(segments_[i]);
-    most += std::max(0.0, ticks_of(all)) * rate;
+    most += std::max(0.0, lengths_[i]) * rate;
   }
   return most * kSurelyMore >= work;
 }

@@ -56,7 +56,11 @@ class DeadlineSegments {
   [[nodiscard]] int count() const noexcept { return static_cast<int>(segments_.size()); }
   /// By segment, then configuration; `quanta` of work are all of it.
   void make_options(const PlanQuery& query, double quantum, int quanta);
-  [[nodiscard]] std::span<const PlanOption> options() const noexcept { return plan_options_; }
+  [[nodiscard]] std::span<const PlanOption> options() const noexcept {
+    return std::span(plan_options_).first(num_options_);
+  }
+  /// What these cost, and the quanta that they do at most.
+  [[nodiscard]] SegmentChoices& choices() noexcept { return quanta_; }
   enum class Pruned : std::uint8_t { nothing, some, all };
   /// Takes out what no plan that costs less than `limit` could use; nothing where that is all.
   [[nodiscard]] Pruned prune(int quanta, double limit);
@@ -73,15 +77,18 @@ class DeadlineSegments {
     std::int64_t begin;
     std::int64_t end;
   };
-  /// Of the slots of a segment, for a type: the sum of the prices, the least of them for a tick,
-  /// the least and the most GPUs promised.
-  struct SegmentSum {
-    double price;
-    double least_per_tick;
-    std::int32_t least;
-    std::int32_t most;
+  /// Of the slots of each segment, for a type: the sum of the prices, the least of them for a tick,
+  /// the fewest and the most GPUs that are not promised. In lanes.
+  struct TypeSums {
+    std::vector<double> price;
+    std::vector<double> least_per_tick;
+    std::vector<double> fewest;
+    std::vector<double> most;
+
+    void resize(std::size_t size);
   };
   void sum_up();
+  void make_options_of(std::size_t index, const PlanQuery& query, double quantum, int quanta);
   [[nodiscard]] Time begin_of(const Segment& segment) const noexcept {
     return std::max(window_.begin, options_->slot * segment.begin);
   }
@@ -104,10 +111,14 @@ class DeadlineSegments {
   Ref<const PromiseLedger> ledger_;
   PlanWindow window_;
   std::vector<Segment> segments_;
-  std::vector<SegmentSum> sums_;  // by segment, then type
+  std::vector<TypeSums> sums_;   // by type
+  std::vector<double> changed_;  // by segment: quanta that a configuration does after a change
+  std::vector<double> lengths_;  // of the segments within the window: ticks
   std::vector<std::int32_t> promised_;  // of one type, in each slot of the window
   std::vector<PlanOption> plan_options_;
-  SegmentChoices whole_;  // what is done: ticks of service
+  std::size_t num_options_ = 0;  // of these
+  SegmentChoices quanta_;        // the same; what is done: quanta
+  SegmentChoices whole_;         // what is done: ticks of service
   SegmentChoices parts_;  // at the least price of a tick, as if the segment could be left early
 };
 

@@ -65,6 +65,11 @@ class MatchingMarket {
   };
 
   const Decision& solve(const MatchingProblem& problem, const Options& options);
+  /// Forgets all that it cleared, by which it breaks ties, and listens.
+  void begin(StopCheck* stop) {
+    *this = MatchingMarket();
+    listen_to(stop);
+  }
   /// Asked in all that follows whether to go on; null: never.
   void listen_to(StopCheck* stop) noexcept;
 

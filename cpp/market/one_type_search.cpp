@@ -139,12 +139,14 @@ void OneTypeSearch::fill(double least_gain) {
 void OneTypeSearch::share_out(std::size_t first, std::size_t second, int type, int gpus,
                               Change& best) const {
   const double now = cost_of(first) + cost_of(second);
-  const std::size_t* bounds = type_begin_.data() + first * (num_types_ + 1) + type;
-  for (std::size_t at = bounds[0]; at < bounds[1]; ++at) {
+  const std::size_t* own = type_begin_.data() + first * (num_types_ + 1) + type;
+  const std::size_t* others = type_begin_.data() + second * (num_types_ + 1) + type;
+  std::size_t wider = others[1];  // what the second one has no room for, as the first one grows
+  for (std::size_t at = own[0]; at < own[1]; ++at) {
     const int rest = gpus - options_[at].gpus;
-    if (rest < 1) break;
-    const std::int32_t other = best_within(second, type, rest);
-    if (other == kNone) continue;
+    while (wider > others[0] && options_[wider - 1].gpus > rest) --wider;
+    if (wider == others[0]) break;
+    const std::int32_t other = cheapest_[wider - 1];
     const double gain = now - options_[at].cost - option(second, other).cost;
     if (gain > best.gain) {
       best = {gain, static_cast<std::int32_t>(at - jobs_[first].begin), other};

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <cstring>
 
 namespace gpusched {
 
@@ -19,5 +21,37 @@ using FourLanes [[gnu::vector_size(4 * sizeof(double))]] = double;
 
 /// Whether loops that are compiled for four take them. Tests alone change it, to compare with two.
 inline std::atomic<bool> takes_four_lanes{has_four_lanes()};
+
+template <class Lanes>
+constexpr std::size_t kNumLanes = sizeof(Lanes) / sizeof(double);
+
+/// To be inlined into functions that are compiled for different processors.
+template <class Lanes>
+[[gnu::always_inline]] inline void take(Lanes& lanes, const double* from) noexcept {
+  std::memcpy(&lanes, from, sizeof(Lanes));
+}
+
+template <class Lanes>
+[[gnu::always_inline]] inline void put(double* to, const Lanes& lanes) noexcept {
+  std::memcpy(to, &lanes, sizeof(Lanes));
+}
+
+#if defined(__x86_64__)
+
+template <class Kernel>
+[[gnu::target("avx2")]] void run_by_avx2(const Kernel& kernel) noexcept {
+  kernel.template run<FourLanes>();
+}
+
+#endif
+
+/// Runs a loop that is written for any number of lanes: `run<Lanes>()`, which must be inlined.
+template <class Kernel>
+void run_in_lanes(const Kernel& kernel) noexcept {
+#if defined(__x86_64__)
+  if (takes_four_lanes) return run_by_avx2(kernel);
+#endif
+  kernel.template run<TwoLanes>();
+}
 
 }  // namespace gpusched

@@ -15,7 +15,7 @@ namespace {
 constexpr int kWide = 4;
 
 template <class Lanes>
-constexpr int kNumLanes = static_cast<int>(sizeof(Lanes) / sizeof(double));
+constexpr int kFew = static_cast<int>(kNumLanes<Lanes>);
 
 /// So many quanta stay in registers while all ways are looked at.
 template <class Lanes, int kCount>
@@ -27,21 +27,21 @@ template <class Lanes, int kCount>
     if (init == nullptr) {
       best[i] = Lanes{} + kInfinity;
     } else {
-      std::memcpy(&best[i], init + begin + i * kNumLanes<Lanes>, sizeof(Lanes));
+      std::memcpy(&best[i], init + begin + i * kFew<Lanes>, sizeof(Lanes));
     }
   }
   for (const RowWay& way : ways) {
 #pragma GCC unroll 4
     for (int i = 0; i < kCount; ++i) {
       Lanes own;
-      std::memcpy(&own, way.after + begin + i * kNumLanes<Lanes>, sizeof(Lanes));
+      std::memcpy(&own, way.after + begin + i * kFew<Lanes>, sizeof(Lanes));
       own += way.cost;
       best[i] = own < best[i] ? own : best[i];
     }
   }
 #pragma GCC unroll 4
   for (int i = 0; i < kCount; ++i) {
-    std::memcpy(out + begin + i * kNumLanes<Lanes>, &best[i], sizeof(Lanes));
+    std::memcpy(out + begin + i * kFew<Lanes>, &best[i], sizeof(Lanes));
   }
 }
 
@@ -59,8 +59,7 @@ template <class Lanes>
 [[gnu::always_inline]] inline void relax_row(double* out, const double* init,
                                              std::span<const RowWay> ways, int first,
                                              int last) noexcept {
-  constexpr int kFew = kNumLanes<Lanes>;
-  constexpr int kMany = kWide * kFew;
+  constexpr int kMany = kWide * kFew<Lanes>;
   int left = first;
   for (; left + kMany <= last + 1; left += kMany) relax_block<Lanes, kWide>(out, init, ways, left);
   if (left > last) return;
@@ -69,7 +68,8 @@ template <class Lanes>
     relax_block<Lanes, kWide>(out, init, ways, last + 1 - kMany);
     return;
   }
-  for (; left + kFew <= last + 1; left += kFew) relax_block<Lanes, 1>(out, init, ways, left);
+  for (; left + kFew<Lanes> <= last + 1; left += kFew<Lanes>)
+    relax_block<Lanes, 1>(out, init, ways, left);
   for (; left <= last; ++left) relax_one(out, init, ways, left);
 }
 

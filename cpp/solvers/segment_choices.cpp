@@ -1,5 +1,6 @@
 #include "solvers/segment_choices.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -9,7 +10,7 @@
 namespace gpusched {
 namespace {
 
-constexpr std::size_t kSegmentsAtOnce = 4;
+constexpr std::size_t kSegmentsAtOnce = SegmentChoices::kSegmentsAtOnce;
 
 /// The costs of a configuration in all segments, and what it does in them, `stride` before those of
 /// the next one.
@@ -19,61 +20,158 @@ struct Choices {
   std::size_t stride;
 };
 
-/// Inlined into functions that are compiled for different processors.
-template <class Lanes>
-[[gnu::always_inline]] inline void choose(const Choices& all, double price, double* gains,
-                                          double* chosen) noexcept {
-  constexpr std::size_t kInLanes = sizeof(Lanes) / sizeof(double);
-  constexpr std::size_t kCount = kSegmentsAtOnce / kInLanes;
-  for (std::size_t begin = 0; begin < all.stride; begin += kSegmentsAtOnce) {
-    Lanes gain[kCount]{};
-    Lanes choice[kCount]{};
-    for (std::size_t at = begin; at < all.costs.size(); at += all.stride) {
-      for (std::size_t i = 0; i < kCount; ++i) {
+struct Choose {
+  Choices all;
+  double price;
+  double* gains;
+  double* chosen;
+
+  template <class Lanes>
+  [[gnu::always_inline]] void run() const noexcept {
+    constexpr std::size_t kInLanes = kNumLanes<Lanes>;
+    constexpr std::size_t kCount = kSegmentsAtOnce / kInLanes;
+    for (std::size_t begin = 0; begin < all.stride; begin += kSegmentsAtOnce) {
+      Lanes gain[kCount]{};
+      Lanes choice[kCount]{};
+      for (std::size_t at = begin; at < all.costs.size(); at += all.stride) {
+        for (std::size_t i = 0; i < kCount; ++i) {
+          Lanes cost;
+          Lanes done;
+          take(cost, &all.costs[at + i * kInLanes]);
+          take(done, &all.done[at + i * kInLanes]);
+          const Lanes own = price * done - cost;
+          choice[i] = own > gain[i] ? done : choice[i];
+          gain[i] = own > gain[i] ? own : gain[i];
+        }
+      }
+      std::memcpy(&gains[begin], gain, sizeof(gain));
+      std::memcpy(&chosen[begin], choice, sizeof(choice));
+    }
+  }
+};
+
+struct ChooseMost {
+  Choices all;
+  double* costs;
+  double* chosen;
+
+  template <class Lanes>
+  [[gnu::always_inline]] void run() const noexcept {
+    for (std::size_t begin = 0; begin < all.stride; begin += kNumLanes<Lanes>) {
+      Lanes least{};
+      Lanes most{};
+      for (std::size_t at = begin; at < all.costs.size(); at += all.stride) {
         Lanes cost;
         Lanes done;
-        std::memcpy(&cost, &all.costs[at + i * kInLanes], sizeof(Lanes));
-        std::memcpy(&done, &all.done[at + i * kInLanes], sizeof(Lanes));
-        const Lanes own = price * done - cost;
-        choice[i] = own > gain[i] ? done : choice[i];
-        gain[i] = own > gain[i] ? own : gain[i];
+        take(cost, &all.costs[at]);
+        take(done, &all.done[at]);
+        const auto is_more = (done > most) | ((done == most) & (cost < least));
+        least = is_more ? cost : least;
+        most = is_more ? done : most;
       }
+      put(costs + begin, least);
+      put(chosen + begin, most);
     }
-    std::memcpy(&gains[begin], gain, sizeof(gain));
-    std::memcpy(&chosen[begin], choice, sizeof(choice));
   }
-}
+};
 
-#if defined(__x86_64__)
+struct FindLeastPrice {
+  Choices all;
+  double* found;
 
-[[gnu::target("avx2")]] void choose_by_avx2(const Choices& all, double price, double* gains,
-                                            double* chosen) noexcept {
-  choose<FourLanes>(all, price, gains, chosen);
-}
+  template <class Lanes>
+  [[gnu::always_inline]] void run() const noexcept {
+    Lanes least = Lanes{} + kInfinity;
+    for (std::size_t at = 0; at < all.costs.size(); at += kNumLanes<Lanes>) {
+      Lanes cost;
+      Lanes done;
+      take(cost, &all.costs[at]);
+      take(done, &all.done[at]);
+      const Lanes own = cost / done;
+      least = own < least ? own : least;  // not where nothing is done for nothing
+    }
+    for (std::size_t i = 0; i < kNumLanes<Lanes>; ++i) *found = std::min(*found, least[i]);
+  }
+};
 
-#endif
+struct LookForCheap {
+  Choices all;
+  double price;
+  double work;
+  double limit;
+  double margin;
+  bool* found;
 
-void choose(const Choices& all, double price, double* gains, double* chosen) noexcept {
-#if defined(__x86_64__)
-  if (takes_four_lanes) return choose_by_avx2(all, price, gains, chosen);
-#endif
-  choose<TwoLanes>(all, price, gains, chosen);
-}
+  template <class Lanes>
+  [[gnu::always_inline]] void run() const noexcept {
+    for (std::size_t at = 0; at < all.costs.size() && !*found; at += kNumLanes<Lanes>) {
+      Lanes cost;
+      Lanes done;
+      take(cost, &all.costs[at]);
+      take(done, &all.done[at]);
+      const Lanes least = (cost + price * (work - done)) * margin;
+      const auto is_dear = least >= limit;
+      for (std::size_t i = 0; i < kNumLanes<Lanes>; ++i) *found = *found || is_dear[i] == 0;
+    }
+  }
+};
+
+/// Of at most 64 configurations, by segment: a bit for each that is near, and whether some are not.
+struct FindNear {
+  Choices all;
+  double price;
+  double most;
+  const double* gains;
+  std::uint64_t* near;
+  bool* are_all;
+
+  template <class Lanes>
+  [[gnu::always_inline]] void run() const noexcept {
+    using Bits = decltype(Lanes{} < Lanes{});
+    for (std::size_t begin = 0; begin < all.stride; begin += kNumLanes<Lanes>) {
+      Lanes gain;
+      take(gain, gains + begin);
+      Bits found{};
+      Bits other{};
+      Bits bit = Bits{} + 1;
+      for (std::size_t at = begin; at < all.costs.size(); at += all.stride, bit <<= 1) {
+        Lanes cost;
+        Lanes done;
+        take(cost, &all.costs[at]);
+        take(done, &all.done[at]);
+        const Lanes own = cost - price * done;
+        const Bits is_near = own + gain <= most;
+        found |= is_near & bit;
+        other |= ~is_near & (cost < kInfinity);
+      }
+      std::memcpy(&near[begin], &found, sizeof(found));
+      for (std::size_t i = 0; i < kNumLanes<Lanes>; ++i) *are_all = *are_all && other[i] == 0;
+    }
+  }
+};
 
 }  // namespace
 
 void SegmentChoices::open(std::size_t num_segments, std::size_t num_configurations) {
   num_segments_ = num_segments;
   num_configurations_ = num_configurations;
-  stride_ = (num_segments + kSegmentsAtOnce - 1) / kSegmentsAtOnce * kSegmentsAtOnce;
-  costs_.assign(stride_ * num_configurations, kInfinity);
-  done_.assign(stride_ * num_configurations, 0.0);
+  stride_ = stride_of(num_segments);
+  const std::size_t size = stride_ * num_configurations;
+  if (costs_.size() < size) costs_.resize(size);
+  if (done_.size() < size) done_.resize(size);
   gains_.resize(stride_);
   chosen_.resize(stride_);
+  chosen_costs_.resize(stride_);
+}
+
+void SegmentChoices::clear() {
+  std::fill(costs_.begin(), costs_.end(), kInfinity);
+  std::fill(done_.begin(), done_.end(), 0.0);
 }
 
 SegmentChoices::Sum SegmentChoices::choose_at(double price) {
-  choose({costs_, done_, stride_}, price, gains_.data(), chosen_.data());
+  price_ = price;
+  run_in_lanes(Choose{{costs(), done(), stride_}, price, gains_.data(), chosen_.data()});
   Sum sum;
   double gained = 0.0;
   for (std::size_t segment = 0; segment < num_segments_; ++segment) {
@@ -84,19 +182,40 @@ SegmentChoices::Sum SegmentChoices::choose_at(double price) {
   return sum;
 }
 
-SegmentChoices::Sum SegmentChoices::choose_most() const noexcept {
+SegmentChoices::Sum SegmentChoices::choose_most() {
+  run_in_lanes(ChooseMost{{costs(), done(), stride_}, chosen_costs_.data(), chosen_.data()});
   Sum sum;
   for (std::size_t segment = 0; segment < num_segments_; ++segment) {
-    Sum most;
-    for (std::size_t c = 0; c < num_configurations_; ++c) {
-      const Sum own{cost(segment, c), done(segment, c)};
-      if (own.done < most.done || (own.done == most.done && own.cost >= most.cost)) continue;
-      most = own;
-    }
-    sum.cost += most.cost;
-    sum.done += most.done;
+    sum.cost += chosen_costs_[segment];
+    sum.done += chosen_[segment];
   }
   return sum;
+}
+
+double SegmentChoices::least_price() const noexcept {
+  double found = kInfinity;
+  run_in_lanes(FindLeastPrice{{costs(), done(), stride_}, &found});
+  return found;
+}
+
+bool SegmentChoices::is_each_dear(double price, double all, double limit,
+                                  double margin) const noexcept {
+  bool is_cheap = false;
+  run_in_lanes(LookForCheap{{costs(), done(), stride_}, price, all, limit, margin, &is_cheap});
+  return !is_cheap;
+}
+
+bool SegmentChoices::find_near(double most) {
+  near_.resize((num_configurations_ + kInSet - 1) / kInSet * stride_);
+  bool are_all = true;
+  for (std::size_t begin = 0; begin < num_configurations_; begin += kInSet) {
+    const std::size_t count = std::min(kInSet, num_configurations_ - begin);
+    const Choices some{std::span(costs_).subspan(begin * stride_, count * stride_),
+                       std::span(done_).subspan(begin * stride_, count * stride_), stride_};
+    run_in_lanes(
+        FindNear{some, price_, most, gains_.data(), &near_[begin / kInSet * stride_], &are_all});
+  }
+  return are_all;
 }
 
 }  // namespace gpusched

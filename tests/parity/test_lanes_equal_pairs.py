@@ -13,6 +13,7 @@ import pytest
 import gpusched as gs
 from gpusched._core import _testing
 from gpusched.deciding.assignment import assign
+from tests.parity.typed_profiles import TYPES, typed_profiles
 
 SHAPES = [
     (1, 1),
@@ -104,6 +105,33 @@ def test_plans_are_the_same_bits(seed: int) -> None:
         found = solve(*problem)
         with two_lanes():
             assert solve(*problem) == found
+
+
+@pytest.mark.parametrize("restart_s", [0, 20])
+def test_promises_are_the_same_bits(restart_s: int) -> None:
+    draws = np.random.default_rng(restart_s)
+    profiles = typed_profiles()
+    size = 150
+    service_s = draws.integers(30, 3_000, size)
+    submit_s = np.sort(draws.integers(0, 2_000, size))
+    trace = gs.Trace.from_columns(
+        submit_s=submit_s,
+        service_s=service_s,
+        gpus=draws.choice([1, 2, 4, 8], size),
+        restart_s=np.full(size, restart_s),
+        deadline_s=submit_s + service_s * draws.choice([1, 2, 9], size),
+        profiles=profiles,
+        profile=draws.integers(0, len(profiles), size),
+    )
+    cluster = gs.Cluster(tuple(gs.ServerGroup(2, 8, name) for name in TYPES))
+
+    def run() -> tuple[str, list[float]]:
+        result = gs.simulate(trace, cluster, policy="dancer:slot_s=40", speed="table")
+        return result.digest, list(result.schedule.decisions()["cost"])
+
+    found = run()
+    with two_lanes():
+        assert run() == found
 
 
 @pytest.mark.parametrize("seed", range(5))

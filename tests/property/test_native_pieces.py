@@ -423,6 +423,7 @@ def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
     elsewhere = {"heavy_edge_cut", "swap_down"}  # test_graph_cut_laws
     # test_plan_oracle_laws
     elsewhere |= {"PlanQuery", "portable_root", "price_table", "search_plan", "solve_plan"}
+    elsewhere |= {"whole_quanta"}
     elsewhere |= {"DeadlinePlanner"}  # test_planner_machine
     elsewhere |= {"WaitingQueue"}  # test_waiting_machine
     elsewhere |= {"JobSet"}  # test_job_set

@@ -153,6 +153,40 @@ def test_the_search_near_a_bound_finds_what_the_whole_program_finds(program):
     assert _testing.search_plan(*program) == _testing.solve_plan(*program)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_search_among_very_many_configurations_finds_the_same(seed):
+    rng = random.Random(seed)
+    num_configurations, num_segments = rng.choice([64, 65, 140]), 4
+    options = []
+    for _ in range(num_segments):
+        for configuration in range(num_configurations):
+            done = rng.randint(0, 9)
+            cost = done * (2.0 if configuration < 64 else 1.0) + rng.random()
+            changed = done - rng.randint(0, 1)
+            options.append((cost, done, changed, done, rng.random() < 0.9))
+    program = options, [1] * num_configurations, 12, -1, rng.random() < 0.5
+    cost, choices = _testing.search_plan(*program)
+    assert (cost, choices) == _testing.solve_plan(*program)
+    assert num_configurations == 64 or max(choices) >= 64
+
+
+@given(
+    st.lists(st.integers(-50, 1 << 40), min_size=1, max_size=9),
+    st.sampled_from([0, 7, 300_000_000]),
+    st.sampled_from([1 / 3, 1.0, 7.25]),
+    st.one_of(st.just(1.0), st.floats(1e-3, 1e12)),
+    st.integers(1, 640),
+)
+def test_quanta_of_segments_are_rounded_down_as_single_numbers_are(
+    lengths, lost, rate, quantum, most
+):
+    known = [
+        -1 if length <= lost else min(most, int((length - lost) * rate / quantum))
+        for length in lengths
+    ]
+    assert _testing.whole_quanta(lengths, lost, rate, quantum, most) == known
+
+
 rates = st.dictionaries(
     st.tuples(st.sampled_from(["A", "B"]), st.sampled_from([1, 2])),
     st.sampled_from([1.0, 1.5, 2.0, 3.0]),

@@ -1,5 +1,6 @@
 #include <pybind11/stl.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -10,6 +11,9 @@
 #include "deadlines/plan_oracle.hpp"
 #include "deadlines/plan_search.hpp"
 #include "deadlines/prices.hpp"
+#include "deadlines/segment_rows.hpp"
+#include "solvers/lanes.hpp"
+#include "solvers/segment_choices.hpp"
 
 namespace gpusched::bindings {
 namespace {
@@ -39,6 +43,16 @@ std::pair<double, std::vector<std::int32_t>> solve_plan(const std::vector<Option
   return {is_found ? finder.cost() : -1.0, {choices.begin(), choices.end()}};
 }
 
+std::vector<double> whole_quanta(std::vector<double> lengths, double lost, double rate,
+                                 double quantum, int most) {
+  const std::size_t size = lengths.size();
+  lengths.resize(SegmentChoices::stride_of(size));
+  std::vector<double> quanta(lengths.size());
+  run_in_lanes(WholeQuanta{lengths, lost, rate, quantum, static_cast<double>(most), quanta.data()});
+  quanta.resize(size);
+  return quanta;
+}
+
 }  // namespace
 
 void bind_deadline_parts(py::module_& m) {
@@ -54,6 +68,8 @@ void bind_deadline_parts(py::module_& m) {
   testing.def("search_plan", &solve_plan<PlanSearch>, py::arg("options"), py::arg("gpus"),
               py::arg("quanta"), py::arg("current"), py::arg("is_fresh"),
               "The same, options left out that no cheapest plan uses.");
+  testing.def("whole_quanta", &whole_quanta, py::arg("lengths"), py::arg("lost"), py::arg("rate"),
+              py::arg("quantum"), py::arg("most"), "Of segments; -1 where nothing is left.");
 }
 
 }  // namespace gpusched::bindings

@@ -138,7 +138,7 @@ class Dancer final : public Scheduler {
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     book_.turn_to(state.now());
-    for (const JobId job : instant.finished) book_.forget(job);
+    book_.forget(instant.finished);
     admission_.receive(state, instant.arrived, actions);
     if (!book_.has_jobs_to_plan()) {
       if (state.num_running() == 0) within_.start_on_several_types(state, actions);
@@ -153,7 +153,7 @@ class Dancer final : public Scheduler {
   }
 
   [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
-    book_.forget(job);
+    book_.forget({&job, 1});
     return true;
   }
 

@@ -107,7 +107,7 @@ class Matching final : public Scheduler {
   }
 
   void begin(const Setup& setup) override {
-    market_.listen_to(&stop_.emplace(setup.control));
+    market_.begin(&stop_.emplace(setup.control));
     jobs_.begin(setup, keeps_widths_);
     has_own_widths_ = setup.state.speed().is_fixed() && jobs_.classes().size() == 1 &&
                       !setup.state.jobs().has_demands() && !takes_slow_twins;

@@ -98,6 +98,14 @@ def test_a_wide_job_meets_a_deadline_that_its_own_width_misses() -> None:
     assert decision["payoff"][0] == pytest.approx(decision["value"][0] - decision["cost"][0])
 
 
+def test_jobs_that_end_together_give_all_their_gpus_back() -> None:
+    # Four at one instant, then one alone; whoever comes next needs all that they were promised.
+    rows = [(0, 30, 1, 45)] * 4 + [(30, 60, 4, 95), (95, 20, 4, 120)]
+    result = run(rows, profile=None, policy="dancer:slot_s=50,fill=false,prices=constant")
+    assert result.schedule.decisions()["admitted"].all()
+    assert finish_s(result) == [30] * 4 + [90, 115]
+
+
 def test_jobs_without_deadlines_run_on_what_is_left_and_are_not_decided_on() -> None:
     result = run([(0, 100, 1, None), (0, 300, 4, 300), (0, 50, 4, None)])
     assert result.schedule.decisions()["job"].tolist() == [1]
