@@ -45,6 +45,7 @@ def run(
     num_gpus: int,
     *,
     starts: bool = False,
+    finish_us: NDArray[np.int64] | None = None,
 ) -> FloorRun:
     """Schedule the columns, sorted by submit, on one pool of ``num_gpus`` GPUs.
 
@@ -54,10 +55,13 @@ def run(
         ``"fifo"``, ``"sjf"`` or ``"srtf"``, all with skipping.
     starts
         Whether the first starts are written as well.
+    finish_us
+        Where the finishes are written; None: in a column of their own.
     """
     if policy not in POLICIES:
         raise ValueError(f"the floor has {', '.join(POLICIES)}, not {policy!r}")
-    out: dict[str, Any] = getattr(load(), policy)(submit_us, service_us, gpus, num_gpus, starts)
+    loop = getattr(load(), policy)
+    out: dict[str, Any] = loop(submit_us, service_us, gpus, num_gpus, starts, finish_us)
     return FloorRun(
         finish_us=out["finish_us"],
         start_us=out["start_us"] if starts else None,

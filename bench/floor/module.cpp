@@ -1,9 +1,11 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <chrono>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 #include "floor.hpp"
@@ -30,7 +32,8 @@ using Loop = bench_floor::Counts (*)(const bench_floor::Trace&, std::int64_t,
 
 template <Loop loop>
 py::dict run(const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
-             const Column<std::int32_t>& gpus, std::int64_t num_gpus, bool starts) {
+             const Column<std::int32_t>& gpus, std::int64_t num_gpus, bool starts,
+             std::optional<Column<std::int64_t>> finishes) {
   const bench_floor::Trace trace{view(submit_us), view(service_us), view(gpus)};
   if (trace.service_us.size() != trace.submit_us.size() ||
       trace.gpus.size() != trace.submit_us.size()) {
@@ -39,7 +42,10 @@ py::dict run(const Column<std::int64_t>& submit_us, const Column<std::int64_t>& 
   if (trace.submit_us.size() >= std::numeric_limits<std::uint32_t>::max()) {
     throw std::invalid_argument("the floor counts jobs in 32 bits");
   }
-  Column<std::int64_t> finish_us(submit_us.size());
+  if (finishes && finishes->size() != submit_us.size()) {
+    throw std::invalid_argument("the column of finishes has the length of the trace");
+  }
+  Column<std::int64_t> finish_us = finishes ? *finishes : Column<std::int64_t>(submit_us.size());
   Column<std::int64_t> start_us(starts ? submit_us.size() : 0);
   const auto finish = mutable_view(finish_us);
   const auto start = mutable_view(start_us);
@@ -63,7 +69,8 @@ py::dict run(const Column<std::int64_t>& submit_us, const Column<std::int64_t>& 
 template <Loop loop>
 void define(py::module_& m, const char* name) {
   m.def(name, &run<loop>, py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
-        py::arg("gpus").noconvert(), py::arg("num_gpus"), py::arg("starts") = false);
+        py::arg("gpus").noconvert(), py::arg("num_gpus"), py::arg("starts") = false,
+        py::arg("finish_us").noconvert() = py::none());
 }
 
 }  // namespace

@@ -11,23 +11,71 @@
 
 namespace gpusched {
 
-/// Memory for `count` values, not initialised. Large buffers ask for huge pages: a run touches
-/// each byte of its records and its log once, and a page fault for each 4 KiB of them would cost
-/// as much as the scheduling.
+/// Blocks of that size and above are large.
+inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// Memory of so many bytes, not initialised. Large blocks ask for huge pages: a run touches each
+/// byte of its records and its log once, and a page fault for each 4 KiB of them would cost as much
+/// as the scheduling.
 void* allocate_bytes(std::size_t size);
+
+/// The same, from the large blocks that were kept if one has that size.
+void* allocate_kept_bytes(std::size_t size);
+/// Gives it back. Large blocks are kept for the next run, a gibibyte at most: pages that are new to
+/// the process have to be cleared, and where a guest system returns free pages to its host that
+/// takes as long as scheduling the jobs that are written there. The system may take the pages of
+/// what is kept, should it need some.
+void keep_bytes(void* memory, std::size_t size) noexcept;
 
 struct FreeDeleter {
   void operator()(void* memory) const noexcept { std::free(memory); }
 };
+struct KeepDeleter {
+  std::size_t size;
+  void operator()(void* memory) const noexcept { keep_bytes(memory, size); }
+};
 
 template <class Value>
 using Buffer = std::unique_ptr<Value[], FreeDeleter>;
+/// One that is touched throughout, so that it is worth keeping.
+template <class Value>
+using KeptBuffer = std::unique_ptr<Value[], KeepDeleter>;
 
 template <class Value>
+concept Plain = std::is_trivially_copyable_v<Value> && std::is_trivially_destructible_v<Value>;
+
+template <Plain Value>
 Buffer<Value> make_buffer(std::size_t count) {
-  static_assert(std::is_trivially_copyable_v<Value> && std::is_trivially_destructible_v<Value>);
   return Buffer<Value>(static_cast<Value*>(allocate_bytes(count * sizeof(Value))));
 }
+
+template <Plain Value>
+KeptBuffer<Value> make_kept_buffer(std::size_t count) {
+  const std::size_t size = count * sizeof(Value);
+  return KeptBuffer<Value>(static_cast<Value*>(allocate_kept_bytes(size)), KeepDeleter{size});
+}
+
+/// Hands vectors such memory, once they are large.
+template <class Value>
+struct KeptAllocator {
+  using value_type = Value;
+
+  KeptAllocator() = default;
+  template <class Other>
+  KeptAllocator(const KeptAllocator<Other>& /*other*/) noexcept {}
+
+  [[nodiscard]] Value* allocate(std::size_t count) {
+    if (count * sizeof(Value) < kHugePage) return std::allocator<Value>().allocate(count);
+    return static_cast<Value*>(allocate_kept_bytes(count * sizeof(Value)));
+  }
+  void deallocate(Value* values, std::size_t count) noexcept {
+    if (count * sizeof(Value) < kHugePage) return std::allocator<Value>().deallocate(values, count);
+    keep_bytes(values, count * sizeof(Value));
+  }
+  friend bool operator==(const KeptAllocator& /*a*/, const KeptAllocator& /*b*/) noexcept {
+    return true;
+  }
+};
 
 /// A sequence that grows without moving what it has: no copy, and no peak of twice the size. What
 /// is full is never written again, so that copies share it.
@@ -88,7 +136,7 @@ class ChunkedVector {
   static constexpr std::size_t kLargest = (std::size_t{4} << 20) / sizeof(Value);
 
   static std::shared_ptr<Value[]> make_values(std::size_t capacity) {
-    return std::shared_ptr<Value[]>(make_buffer<Value>(capacity));
+    return std::shared_ptr<Value[]>(make_kept_buffer<Value>(capacity));
   }
 
   void grow() {

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/buffer.hpp"
+
 namespace gpusched {
 
 /// A four-ary min-heap: shallower than a binary one, and its four children share a cache line or
@@ -150,7 +152,7 @@ class RunHeap {
     return head_ < run_.size() && (heap_.empty() || run_[head_] < heap_.top());
   }
 
-  std::vector<Entry> run_;
+  std::vector<Entry, KeptAllocator<Entry>> run_;
   std::size_t head_ = 0;
   Heap<Entry> heap_;
 };

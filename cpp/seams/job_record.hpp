@@ -41,7 +41,7 @@ struct JobPast {
 class JobRecords {
  public:
   explicit JobRecords(std::size_t num_jobs)
-      : records_(make_buffer<JobRecord>(num_jobs)), pasts_(make_buffer<JobPast>(num_jobs)) {}
+      : records_(make_kept_buffer<JobRecord>(num_jobs)), pasts_(make_buffer<JobPast>(num_jobs)) {}
   /// A copy of the first `num_known`, with room for all.
   JobRecords(const JobRecords& other, std::size_t num_known, std::size_t num_jobs)
       : JobRecords(num_jobs) {
@@ -70,7 +70,7 @@ class JobRecords {
   }
 
  private:
-  Buffer<JobRecord> records_;
+  KeptBuffer<JobRecord> records_;
   Buffer<JobPast> pasts_;
 };
 

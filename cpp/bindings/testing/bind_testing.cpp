@@ -1,6 +1,7 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <tuple>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "assigning/cost_rows.hpp"
+#include "base/buffer.hpp"
 #include "base/hash.hpp"
 #include "base/hash_x86.hpp"
 #include "base/index_set.hpp"
@@ -41,6 +43,10 @@ void bind_testing(py::module_& m) {
       .def("insert", &IndexSet::insert)
       .def("erase", &IndexSet::erase)
       .def("next", &IndexSet::next);
+
+  testing.def("allocate_kept_bytes", &allocate_kept_bytes);
+  testing.def("keep_bytes", &keep_bytes);
+  testing.def("address", [](void* memory) { return reinterpret_cast<std::uintptr_t>(memory); });
 
   py::class_<JobSet>(testing, "JobSet")
       .def(py::init<std::size_t>())

@@ -88,6 +88,16 @@ def assert_equal(policy: str, jobs: list[Job], num_gpus: int) -> None:
     assert out.preemptions == preemptions
 
 
+def test_the_floor_writes_where_it_is_told() -> None:
+    columns = (np.array([0, 1], np.int64), np.array([5, 7], np.int64), np.array([1, 1], np.int32))
+    finish_us = np.zeros(2, np.int64)
+    out = bare.run("fifo", *columns, 2, finish_us=finish_us)
+    assert out.finish_us is finish_us
+    assert finish_us.tolist() == [5, 8]
+    with pytest.raises(ValueError, match="has the length of the trace"):
+        bare.run("fifo", *columns, 2, finish_us=np.zeros(3, np.int64))
+
+
 @pytest.mark.parametrize("policy", bare.POLICIES)
 @settings(max_examples=600, deadline=None)
 @given(jobs=workloads, num_gpus=st.integers(1, 16))
