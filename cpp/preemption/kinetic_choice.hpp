@@ -51,9 +51,8 @@ class KineticChoice {
   /// Takes the least job of a class out that `least_waiting` tells of.
   Key pop_waiting(ClassId id);
 
-  /// Lines that have bent by now are drawn anew: `line(job)`. Whether there were any.
-  template <class Line>
-  bool straighten(Line line);
+  /// Lines that have bent by now are drawn anew. Whether there were any.
+  bool straighten();
   /// The next bend; kNever if there is none.
   [[nodiscard]] Time next_bend();
 
@@ -119,21 +118,12 @@ class KineticChoice {
   using Track = KineticTrack;
   using Place = KineticPlace;
   using Bend = KineticBend;
+  using Candidate = KineticCandidate;
 
   static constexpr std::uint16_t kNone = 0xffff;
   static constexpr std::int64_t kNobody = std::numeric_limits<std::int64_t>::max();
   /// Bounds that move by kMostLoose a tick are within what a Time holds until then.
   static constexpr Time kLastLoose{kMaxTicks / (2 * kMostLoose)};
-
-  /// A job that is neither asked for nor taken: a class's least that waits, or the first that was
-  /// passed over of a track and a width.
-  struct Candidate {
-    Key key{0, kNoJob};
-    int gpus = 0;
-    ClassId waiting = JobClasses::kNoClass;
-    std::uint16_t track = 0;
-    std::uint16_t width = 0;
-  };
 
   void begin_many_classes();
   void push_waiting(ClassId id, const Key& job);
@@ -154,6 +144,7 @@ class KineticChoice {
   void add(JobId job, const KeyLine& line, bool is_taken, bool is_left);
   [[nodiscard]] Key key_of(const Track& track, const RunningIndex::Entry& entry) const;
   [[nodiscard]] Key bound_of(const Track& track, const RunningIndex::Entry& entry) const noexcept;
+  [[nodiscard]] KeyLine line(JobId job) const;
   [[nodiscard]] std::int64_t value_of(JobId job) const;
   bool sharpen(JobId job);
   void sharpen_all(std::span<const JobId> jobs);
@@ -235,21 +226,5 @@ class KineticChoice {
   bool has_left_ = false;  // who ran and was taken when this settlement began
   std::uint64_t num_settled_ = 0;
 };
-
-template <class Line>
-bool KineticChoice::straighten(Line line) {
-  const Time now = state_->now();
-  bool has_bent = false;
-  while (!bends_.empty() && bends_.top().at <= now) {
-    const Bend bend = bends_.top();
-    bends_.pop();
-    const Place place = places_[bend.slot];
-    if (place.job == kNoJob || place.stamp != bend.stamp) continue;
-    remove_running(bend.slot);
-    add(place.job, line(place.job), place.is_taken, tracks_[place.track].is_left);
-    has_bent = true;
-  }
-  return has_bent;
-}
 
 }  // namespace gpusched

@@ -6,9 +6,25 @@
 
 namespace gpusched {
 
+KeyLine KineticChoice::line(JobId job) const {
+  return order_->line(QueueView(*state_, seed_), job);
+}
+
 /// The key at this instant, without its factor.
-std::int64_t KineticChoice::value_of(JobId job) const {
-  return order_->line(QueueView(*state_, seed_), job).value;
+std::int64_t KineticChoice::value_of(JobId job) const { return line(job).value; }
+
+bool KineticChoice::straighten() {
+  bool has_bent = false;
+  while (!bends_.empty() && bends_.top().at <= state_->now()) {
+    const Bend bend = bends_.top();
+    bends_.pop();
+    const Place place = places_[bend.slot];
+    if (place.job == kNoJob || place.stamp != bend.stamp) continue;
+    remove_running(bend.slot);
+    add(place.job, line(place.job), place.is_taken, tracks_[place.track].is_left);
+    has_bent = true;
+  }
+  return has_bent;
 }
 
 /// Where lines are loose the bound is one of the other side.

@@ -119,7 +119,7 @@ void KineticScheduler::straighten_waiting(const State& state) {
 
 void KineticScheduler::redistribute(const State& state, Actions& actions) {
   straighten_waiting(state);
-  const bool has_bent = choice_.straighten([&](JobId job) { return line(state, job); });
+  const bool has_bent = choice_.straighten();
   if (choice_.settle()) ++num_freed_passed_;
   // Who is kept may have fallen behind one that was refused, and can be displaced now.
   if (displaces_ && (has_bent || choice_.has_rising_keys())) ++num_freed_passed_;
@@ -377,7 +377,7 @@ void KineticScheduler::ask_again(const State& state, Actions& actions) {
   Time crossing = kNever;
   if (order_->has_crossings() && slow_->is_to_decide(state)) {
     preempted_.clear();  // nobody waits, or no line has bent since
-    if (choice_.straighten([&](JobId job) { return line(state, job); })) end_decision(state);
+    if (choice_.straighten()) end_decision(state);
     crossing = order_->next_crossing_of_all(QueueView(state, seed_), choice_.next_bend());
   }
   slow_->ask_again(state, choice_.num_waiting() + unseen_.size() > 0, crossing, actions);

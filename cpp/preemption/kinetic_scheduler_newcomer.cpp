@@ -9,7 +9,7 @@ bool KineticScheduler::start_newcomer(const State& state, Actions& actions) {
   const JobId job = unseen_.front();
   if (!choice_.has_room(state.jobs().gpus(job))) return false;
   straighten_waiting(state);
-  choice_.straighten([&](JobId running) { return line(state, running); });
+  choice_.straighten();
   if (choice_.is_inexact() || !may_start_newcomer(state)) return false;
 
   preempted_.clear();

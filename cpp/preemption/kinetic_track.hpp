@@ -8,6 +8,8 @@
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "listing/running_index.hpp"
+#include "model/job_classes.hpp"
+#include "preemption/kinetic_key.hpp"
 #include "seams/order.hpp"
 
 namespace gpusched {
@@ -51,6 +53,16 @@ struct KineticGroup {
   std::uint32_t waiting;
   std::uint16_t track;
   std::uint16_t width;
+};
+
+/// A job that is neither asked for nor taken: a class's least that waits, or the first that was
+/// passed over of a track and a width.
+struct KineticCandidate {
+  KineticKey key{0, kNoJob};
+  int gpus = 0;
+  ClassId waiting = JobClasses::kNoClass;
+  std::uint16_t track = 0;
+  std::uint16_t width = 0;
 };
 
 /// Where a running job is kept, by its slot.

@@ -32,7 +32,7 @@ LARGER_FILES = {
     "cpp/bindings/views.hpp": 186,
     "cpp/model/job_columns.hpp": 224,
     "cpp/plugins/schedulers/a_srpt.cpp": 404,
-    "cpp/preemption/kinetic_choice.hpp": 233,
+    "cpp/preemption/kinetic_choice.hpp": 230,
     "cpp/preemption/preemptive_scheduler.cpp": 411,
     "cpp/seams/state.hpp": 201,
     "python/gpusched/deciding/states/formats/slurm.py": 306,
