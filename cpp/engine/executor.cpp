@@ -123,7 +123,7 @@ void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocati
   if (progress_->is_active()) {
     progress_->start(id, allocation.ranks);  // the finish is right once the decision has ended
   } else {
-    finishes_->set(id, slot.finish);
+    finishes_->move(id, slot.finish);
   }
 }
 
@@ -190,6 +190,7 @@ void Executor::preempt(JobId job) {
   state_->past_of(job).idle_since = state_->now();
   state_->give_back_slot(record.slot);
   left_slots_.push_back(record.slot);
+  finishes_->announce_move();
   note(EventKind::preempt, job);
 }
 
@@ -281,7 +282,7 @@ void Executor::preempt_suspended() {
 /// Not at the preemption: where another job begins in the slot, its finish takes the old one's place.
 void Executor::drop_finishes() {
   for (const std::uint32_t id : left_slots_) {
-    if (!state_->slot_at(id).is_busy()) finishes_->drop(id);
+    if (!state_->slot_at(id).is_busy()) finishes_->move(id, kNever);
   }
   left_slots_.clear();
 }
@@ -293,7 +294,7 @@ void Executor::move_finishes() {
     const Time finish = progress_->finish_of(id);
     if (record.has_past) state_->past_of(slot.job).held += finish - slot.finish;
     record.finish = slot.finish = finish;
-    finishes_->set(id, finish);
+    finishes_->move(id, finish);
   }
 }
 

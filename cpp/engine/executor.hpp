@@ -43,6 +43,7 @@ class Executor final : public Actions {
     if (!suspended_.empty()) preempt_suspended();
     if (!left_slots_.empty()) drop_finishes();
     if (progress_->is_active()) move_finishes();
+    finishes_->settle();
     is_handed_over_ = false;
   }
   /// All that happens is written there, too; null: nowhere.

@@ -353,6 +353,15 @@ class FinishQueueMachine(RuleBasedStateMachine):
         self.native.set(slot, at)
         self.ends[slot] = at
 
+    @rule(moved=st.lists(st.tuples(slots, st.integers(0, 3))), announced=st.integers(0, 9))
+    def move_together(self, moved: list[tuple[int, int]], announced: int) -> None:
+        for _ in range(announced):
+            self.native.announce_move()
+        for slot, at in moved:
+            self.native.move(slot, at)
+            self.ends[slot] = at
+        self.native.settle()
+
     @rule(slot=slots)
     def drop(self, slot: int) -> None:
         if self.ends.pop(slot, None) is not None:

@@ -43,6 +43,10 @@ void bind_queue_parts(py::module_& m) {
       .def(py::init<>())
       .def("set", [](FinishQueue& queue, std::uint32_t slot,
                      std::int64_t at) { queue.set(slot, Time{at}); })
+      .def("move", [](FinishQueue& queue, std::uint32_t slot,
+                      std::int64_t at) { queue.move(slot, Time{at}); })
+      .def("announce_move", &FinishQueue::announce_move)
+      .def("settle", &FinishQueue::settle)
       .def("drop", &FinishQueue::drop)
       .def("next",
            [](const FinishQueue& queue) -> std::optional<std::int64_t> {
