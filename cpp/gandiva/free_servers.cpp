@@ -1,6 +1,7 @@
 #include "gandiva/free_servers.hpp"
 
 #include <bit>
+#include <utility>
 
 namespace gpusched {
 namespace {
@@ -40,10 +41,12 @@ std::optional<ServerSet> FreeServers::take_of(const Cluster& cluster, TypeMask t
   std::int64_t free = 0;
   for_each_type(types, [&](std::size_t type) { free += gpus_[type]; });
   if (free < gpus) return std::nullopt;
-  ServerSet found;
+  if (spare_.empty()) spare_.emplace_back();
+  ServerSet found = std::move(spare_.back());
+  spare_.pop_back();
   for (ServerId server = -1; found.gpus < gpus;) {
     server = next(types, server);
-    if (cluster.gpus(server) >= gpus) found = {};
+    if (cluster.gpus(server) >= gpus) found.clear();
     found.servers.push_back(server);
     found.gpus += cluster.gpus(server);
   }
@@ -64,12 +67,14 @@ ServerId FreeServers::next(TypeMask types, ServerId after) const noexcept {
   return first;
 }
 
-void FreeServers::give_back(const Cluster& cluster, const ServerSet& set) {
+void FreeServers::give_back(const Cluster& cluster, ServerSet set) {
   for (const ServerId server : set.servers) {
     const auto type = static_cast<std::size_t>(cluster.type(server));
     servers_[type].insert(static_cast<std::size_t>(server));
     gpus_[type] += cluster.gpus(server);
   }
+  set.clear();
+  spare_.push_back(std::move(set));
 }
 
 }  // namespace gpusched

@@ -18,6 +18,12 @@ using JobKind = std::pair<TypeMask, int>;
 struct ServerSet {
   std::vector<ServerId> servers;
   std::int64_t gpus = 0;
+
+  /// None, but for the memory.
+  void clear() noexcept {
+    servers.clear();
+    gpus = 0;
+  }
 };
 
 /// Servers that nobody has.
@@ -28,7 +34,7 @@ class FreeServers {
   /// The first ones of a type that hold a gang, or of several types where it fits no single one.
   /// One server that holds the gang is better than several before it.
   [[nodiscard]] std::optional<ServerSet> take(const Cluster& cluster, const JobKind& kind);
-  void give_back(const Cluster& cluster, const ServerSet& set);
+  void give_back(const Cluster& cluster, ServerSet set);
 
  private:
   [[nodiscard]] std::optional<ServerSet> take_of(const Cluster& cluster, TypeMask types, int gpus);
@@ -37,6 +43,7 @@ class FreeServers {
 
   std::vector<IndexSet> servers_;   // of each type
   std::vector<std::int64_t> gpus_;  // theirs
+  std::vector<ServerSet> spare_;    // memory for sets
 };
 
 }  // namespace gpusched

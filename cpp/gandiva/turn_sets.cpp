@@ -1,5 +1,6 @@
 #include "gandiva/turn_sets.hpp"
 
+#include <functional>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -21,31 +22,46 @@ TurnSets::Index TurnSets::make(std::uint64_t name, ServerSet servers, int width)
   return index;
 }
 
-void TurnSets::count(const TurnSet& set, int sign) noexcept {
-  num_jobs_ += sign * static_cast<std::int64_t>(set.line.size());
-  num_waiting_ += sign * static_cast<std::int64_t>(set.line.size() - set.num_running());
+TurnSets::Index TurnSets::take_first() {
+  std::vector<Index>& least = levels_.back().sets;
+  const Index index = least.back();
+  least.pop_back();
+  if (least.empty()) drop(std::prev(levels_.end()));
+  return index;
 }
 
-void TurnSets::remove_first() {
-  const auto least = levels_.begin();
-  least->second.pop_back();
-  if (least->second.empty()) levels_.erase(least);
+std::vector<TurnSets::Level>::iterator TurnSets::place_of(std::size_t num_jobs) {
+  return std::ranges::lower_bound(levels_, num_jobs, std::greater{}, &Level::num_jobs);
+}
+
+std::vector<TurnSets::Index>& TurnSets::level(std::size_t num_jobs) {
+  auto place = place_of(num_jobs);
+  if (place != levels_.end() && place->num_jobs == num_jobs) return place->sets;
+  if (spare_.empty()) spare_.emplace_back();
+  place = levels_.insert(place, {num_jobs, std::move(spare_.back())});
+  spare_.pop_back();
+  return place->sets;
+}
+
+void TurnSets::drop(std::vector<Level>::iterator level) {
+  level->sets.clear();
+  spare_.push_back(std::move(level->sets));
+  levels_.erase(level);
 }
 
 void TurnSets::open_first(std::uint64_t name, ServerSet servers, int width) {
-  levels_[0].push_back(make(name, std::move(servers), width));
+  level(0).push_back(make(name, std::move(servers), width));
 }
 
 void TurnSets::join(JobId job) {
-  const Index index = levels_.begin()->second.back();
-  remove_first();
+  const Index index = take_first();
   TurnSet& set = sets_[index];
   if (set.line.size() < set.capacity) mark(set);
   count(set, -1);
   set.line.push_back(job);
   count(set, 1);
   // Behind those with fewer jobs, before those with as many.
-  levels_[set.line.size()].push_back(index);
+  level(set.line.size()).push_back(index);
 }
 
 void TurnSets::leave(Index index, JobId job) {
@@ -64,26 +80,26 @@ void TurnSets::settle() {
   const auto repeated = std::ranges::unique(left_);
   left_.erase(repeated.begin(), repeated.end());
   std::vector<Index> moved;  // in the order that they had
-  for (const std::size_t length : left_) {
-    const auto level = levels_.find(length);
+  for (const std::size_t num_jobs : left_) {
+    const auto level = place_of(num_jobs);
     const auto is_left = [&](Index set) { return sets_[set].is_left; };
-    std::copy_if(level->second.rbegin(), level->second.rend(), std::back_inserter(moved), is_left);
-    std::erase_if(level->second, is_left);
-    if (level->second.empty()) levels_.erase(level);
+    std::copy_if(level->sets.rbegin(), level->sets.rend(), std::back_inserter(moved), is_left);
+    std::erase_if(level->sets, is_left);
+    if (level->sets.empty()) drop(level);
   }
   left_.clear();
   // Those that had as few before come first.
   for (const Index index : moved) {
     TurnSet& set = sets_[index];
     set.is_left = false;
-    Level& level = levels_[set.line.size()];
-    level.insert(level.begin(), index);
+    std::vector<Index>& equals = level(set.line.size());
+    equals.insert(equals.begin(), index);
   }
 }
 
 std::optional<TurnSets::Index> TurnSets::find(JobId job) const {
-  for (const auto& [length, level] : levels_) {
-    for (const Index set : level) {
+  for (const Level& level : levels_) {
+    for (const Index set : level.sets) {
       const std::span<const JobId> line = sets_[set].line.jobs();
       if (std::ranges::find(line, job) != line.end()) return set;
     }
@@ -102,7 +118,7 @@ void TurnSets::expand(std::uint64_t name, std::span<ServerSet> more, int width) 
     jobs.insert(jobs.end(), line.begin(), line.end());
     set.line.clear();
   });
-  levels_.clear();
+  while (!levels_.empty()) drop(std::prev(levels_.end()));
   for (ServerSet& servers : more) order.push_back(make(name++, std::move(servers), width));
   // As if each joined the first set: it goes before those with as many, so that every round goes
   // through the sets the other way round.
@@ -113,9 +129,9 @@ void TurnSets::expand(std::uint64_t name, std::span<ServerSet> more, int width) 
     at = 0;
     std::reverse(order.begin(), order.end());
   }
-  for (std::size_t i = order.size(); i-- > at;)
-    levels_[jobs.size() / order.size()].push_back(order[i]);
-  for (std::size_t i = 0; i < at; ++i) levels_[jobs.size() / order.size() + 1].push_back(order[i]);
+  const std::size_t num_rounds = jobs.size() / order.size();
+  for (std::size_t i = order.size(); i-- > at;) level(num_rounds).push_back(order[i]);
+  for (std::size_t i = 0; i < at; ++i) level(num_rounds + 1).push_back(order[i]);
   for (const Index index : order) {
     count(sets_[index], 1);
     mark(sets_[index]);

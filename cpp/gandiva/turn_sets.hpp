@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -48,9 +48,7 @@ class TurnSets {
   [[nodiscard]] std::int64_t num_jobs() const noexcept { return num_jobs_; }
   [[nodiscard]] std::int64_t num_waiting() const noexcept { return num_waiting_; }
   [[nodiscard]] std::int64_t num_gpus() const noexcept { return num_gpus_; }
-  [[nodiscard]] const TurnSet& first() const noexcept {
-    return sets_[levels_.begin()->second.back()];
-  }
+  [[nodiscard]] const TurnSet& first() const noexcept { return sets_[levels_.back().sets.back()]; }
   /// Visits in order the sets where others may have to run since the last time.
   template <class Visit>
   void for_each_changed(Visit visit) {
@@ -86,15 +84,14 @@ class TurnSets {
   /// Opens a set for each of `more`, behind all others, with names from `name` on, and deals all
   /// jobs out anew.
   void expand(std::uint64_t name, std::span<ServerSet> more, int width);
-  /// Closes the first `num` sets, and shows each before.
+  /// Closes the first `num` sets, and shows each as it was; its servers may be taken.
   template <class Visit>
   void close_first(std::size_t num, Visit visit) {
     for (; num > 0; --num) {
-      const Index set = levels_.begin()->second.back();
-      visit(sets_[set]);
-      remove_first();
+      const Index set = take_first();
       count(sets_[set], -1);
       num_gpus_ -= sets_[set].servers.gpus;
+      visit(sets_[set]);
       sets_[set].clear();
       unused_.push_back(set);
     }
@@ -106,23 +103,36 @@ class TurnSets {
 
  private:
   /// The sets with equally many jobs, the first at the back.
-  using Level = std::vector<Index>;
+  struct Level {
+    std::size_t num_jobs;
+    std::vector<Index> sets;
+  };
 
   template <class Visit>
   void for_each(Visit visit) {
-    for (const auto& [length, level] : levels_) {
-      for (auto at = level.rbegin(); at != level.rend(); ++at) visit(*at, sets_[*at]);
+    for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
+      for (auto at = level->sets.rbegin(); at != level->sets.rend(); ++at) visit(*at, sets_[*at]);
     }
   }
   void mark(TurnSet& set) noexcept { has_changed_ = set.has_changed = true; }
   [[nodiscard]] Index make(std::uint64_t name, ServerSet servers, int width);
-  void remove_first();
-  void count(const TurnSet& set, int sign) noexcept;
+  /// Out of its level.
+  [[nodiscard]] Index take_first();
+  /// The level of sets with so many jobs, made if there is none; it is to get a set.
+  [[nodiscard]] std::vector<Index>& level(std::size_t num_jobs);
+  [[nodiscard]] std::vector<Level>::iterator place_of(std::size_t num_jobs);
+  void drop(std::vector<Level>::iterator level);
+  void count(const TurnSet& set, int sign) noexcept {
+    const std::size_t num_jobs = set.line.size();
+    num_jobs_ += sign * static_cast<std::int64_t>(num_jobs);
+    num_waiting_ += sign * static_cast<std::int64_t>(num_jobs - set.num_running());
+  }
 
   std::vector<TurnSet> sets_;
   std::vector<Index> unused_;
-  std::map<std::size_t, Level> levels_;  // by the number of jobs; none is empty
-  std::vector<std::size_t> left_;        // the numbers that sets had before jobs left them
+  std::vector<Level> levels_;              // those with most jobs first; none is empty
+  std::vector<std::vector<Index>> spare_;  // memory for levels
+  std::vector<std::size_t> left_;          // the numbers that sets had before jobs left them
   std::int64_t num_jobs_ = 0;
   std::int64_t num_waiting_ = 0;
   std::int64_t num_gpus_ = 0;

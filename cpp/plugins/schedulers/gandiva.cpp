@@ -110,7 +110,7 @@ class Gandiva final : public Scheduler {
   /// Who runs there may have to stop.
   void close(const State& state, TurnSet& set) {
     for (const JobId job : set.running) ran_.push_back({job, set.name});
-    free_.give_back(state.cluster(), set.servers);
+    free_.give_back(state.cluster(), std::move(set.servers));
   }
 
   /// In the order in which they came; where one of a width has no place, all others of it have none.
