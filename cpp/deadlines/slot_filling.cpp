@@ -26,7 +26,7 @@ double worth(const FillJob& job, int configuration, Time length) noexcept {
   return done;
 }
 
-void take(const PlanQuery& query, int configuration, int sign, std::span<std::int64_t> spare) {
+void spend(const PlanQuery& query, int configuration, int sign, std::span<std::int64_t> spare) {
   if (configuration < 0) return;
   const PlanConfiguration& c = at(query, configuration);
   spare[static_cast<std::size_t>(c.type)] -= sign * c.gpus;
@@ -94,9 +94,9 @@ void SlotFilling::fill(std::span<FillJob> jobs, std::span<std::int64_t> spare, T
     heap_.pop_back();
     FillJob& job = jobs[step.job];
     if (has_spare(job.query, step.configuration, job.chosen, spare)) {
-      take(job.query, job.chosen, -1, spare);
+      spend(job.query, job.chosen, -1, spare);
       job.chosen = step.configuration;
-      take(job.query, job.chosen, 1, spare);
+      spend(job.query, job.chosen, 1, spare);
     }
     push_best(jobs, step.job, spare, length);
   }
@@ -121,7 +121,7 @@ void SlotFilling::rescue(std::span<FillJob> jobs, std::span<std::int64_t> spare)
       }
     }
     job.chosen = best;
-    take(query, best, 1, spare);
+    spend(query, best, 1, spare);
   }
 }
 
