@@ -13,6 +13,7 @@ import numpy as np
 
 from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
 from gpusched.plugins.schedulers.gavel_solver import (
+    HEAVY,
     TIE,
     Level,
     UnsolvedError,
@@ -180,8 +181,9 @@ def deadlines(jobs: Jobs) -> Array:
     need = np.where(jobs.time_left > 0, jobs.remaining / np.maximum(jobs.time_left, 1e-6), np.inf)
     need[(need > jobs.rates.max(axis=1)) | np.isinf(jobs.time_left)] = 0.0
     return solve(
-        -TIE * jobs.rates / _price(jobs), jobs.gpus, np.ones(len(jobs)), jobs.capacity, need=need,
-        penalty=np.where(need > 0, jobs.value / np.maximum(need, 1e-12), 0.0), gain=jobs.rates,
+        -HEAVY * TIE * jobs.rates / _price(jobs), jobs.gpus, np.ones(len(jobs)), jobs.capacity,
+        need=need, gain=jobs.rates,
+        penalty=np.where(need > 0, HEAVY * jobs.value / np.maximum(need, 1e-12), 0.0),
     )  # fmt: skip
 
 

@@ -13,6 +13,9 @@ from gpusched.plugins.schedulers.gavel_jobs import Array
 
 # Among equally good answers the one with more throughput, whatever the units of the objective.
 TIE: Final = 1e-4
+# What objectives that break ties are multiplied by. HiGHS does not scale costs, and takes reduced
+# costs below 1e-7 for none: little more throughput would count for nothing.
+HEAVY: Final = 1e4
 _SMALL: Final = 1e-3
 _BINDING: Final = 1e-7
 
@@ -84,14 +87,15 @@ def _level_of(
 ) -> Level:  # fmt: skip
     num, types = gain.shape
     scale = max(float((gain * count[:, None]).max()), 1e-12) * num
-    cost = np.append(-tie * (gain * count[:, None]).ravel() / scale, -1.0)
+    heavy = HEAVY if tie > 0 else 1.0
+    cost = -heavy * np.append(tie * (gain * count[:, None]).ravel() / scale, 1.0)
     matrix = _matrix(gpus, count, types, gain, np.zeros(num, dtype=np.int64), need)
     bound = np.concatenate([np.ones(num), capacity, -floor])
     if not asks_who_binds:
         found = _least(cost, matrix, bound)
         return Level(float(found[-1]), _clean(found[:-1].reshape(num, types)))
     found, prices = _least_and_prices(cost, matrix, bound)
-    price = prices[-num:] * need  # of all jobs 1, unless ties were broken
+    price = prices[-num:] * need / heavy  # of all jobs 1, unless ties were broken
     binds = price > min(_BINDING, float(price.max()) / 2)
     return Level(float(found[-1]), _clean(found[:-1].reshape(num, types)), binds)
 
