@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import threading
+from types import ModuleType
 
 import pytest
 import scipy.optimize
 
 import gpusched as gs
+from gpusched.plugins.schedulers import gavel, gavel_warm
 from tests.golden import workload as golden
 
 WATCHDOG_S = 60.0
 
 
 @pytest.mark.parametrize(
-    ("solver", "objective"), [("milp", "max-min"), ("linprog", "water-filling")]
+    ("library", "solver", "objective"),
+    [
+        (scipy.optimize, "milp", "ftf"),
+        (scipy.optimize, "linprog", "water-filling"),
+        (gavel_warm, "_solution", "max-min"),
+    ],
 )
 def test_a_stop_does_not_wait_for_the_linear_program_of_gavel(
-    solver: str, objective: str, monkeypatch: pytest.MonkeyPatch
+    library: ModuleType, solver: str, objective: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(gavel, "warm_starts", gavel_warm.WarmStarts)
     stop, is_over = threading.Event(), threading.Event()
 
     def slow(*_args, **_options):
         stop.set()
         assert is_over.wait(WATCHDOG_S), "the run waited for its solver"
 
-    monkeypatch.setattr(scipy.optimize, solver, slow)
+    monkeypatch.setattr(library, solver, slow)
     try:
         with pytest.raises(gs.Cancelled):
             gs.simulate(

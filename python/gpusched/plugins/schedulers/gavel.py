@@ -19,6 +19,7 @@ from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS, PREEMPTION
 from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, unaware
 from gpusched.plugins.schedulers.gavel_rounds import SimulatorRounds
 from gpusched.plugins.schedulers.gavel_waiting import Waiting
+from gpusched.plugins.schedulers.gavel_warm import warm_starts
 from gpusched.plugins.schedulers.type_parts import (
     Parts,
     best_parts,
@@ -91,7 +92,7 @@ class Gavel(_core.Scheduler):
                 idles=self.objective == "fifo", seed=state.seed,
             )  # fmt: skip
         self.keeper = keeper(self.objective, is_aware=self.aware, seed=state.seed)
-        self.num_solved, self.is_stale = 0, True
+        self.num_solved, self.is_stale, self.starts = 0, True, warm_starts()
         self.is_told = len(self.capacity) == 1 or state.is_elastic  # how fast jobs are on a type
         self.unsolved: Counter[str] = Counter()  # by what was taken instead
 
@@ -251,6 +252,7 @@ class Gavel(_core.Scheduler):
                 breaks_ties=self.breaks_ties,
                 price=self.price,
                 isolated=self._isolated(ids, rates, gpus, remaining),
+                starts=self.starts,
             ),
         )
         self.num_solved += 1

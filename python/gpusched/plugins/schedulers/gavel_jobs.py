@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gpusched.plugins.schedulers.gavel_warm import WarmStarts
+
 Array = np.ndarray[Any, Any]
 
 
@@ -38,6 +40,8 @@ class Jobs:
     isolated
         Time that what was done would have taken with an equal share of all GPUs; None: as much as
         it would with the present share.
+    starts
+        From which those of ``max-min`` may begin; None: each begins from nothing.
     """
 
     rates: Array
@@ -53,6 +57,7 @@ class Jobs:
     price: Array | None = None
     breaks_ties: bool = True
     isolated: Array | None = None
+    starts: WarmStarts | None = None
 
     def __len__(self) -> int:
         return len(self.gpus)

@@ -47,7 +47,9 @@ def max_min(jobs: Jobs) -> Array:
     """Maximise the least weighted throughput, in units of that of an equal share of all types."""
     alike, group, count = _groups(jobs)
     gain, gpus = _weighted(jobs)[alike], jobs.gpus[alike]
-    found = level(gain, np.ones(len(alike)), gpus, count, jobs.capacity, tie=_tie(jobs))
+    found = level(
+        gain, np.ones(len(alike)), gpus, count, jobs.capacity, tie=_tie(jobs), starts=jobs.starts
+    )
     return found.fractions[group]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from gpusched.base.libraries import need as need_library
 from gpusched.base.supervision import attended
 from gpusched.plugins.schedulers.gavel_jobs import Array
+from gpusched.plugins.schedulers.gavel_warm import WarmStarts
 
 # Among equally good answers the one with more throughput, whatever the units of the objective.
 TIE: Final = 1e-4
@@ -53,6 +54,7 @@ def level(
     floor: Array | None = None,
     tie: float = TIE,
     asks_who_binds: bool = False,
+    starts: WarmStarts | None = None,
 ) -> Level:
     """Maximise the height such that each job's gain is at least that times its need.
 
@@ -68,22 +70,25 @@ def level(
         GPUs of each type.
     tie
         What the whole throughput is worth, in heights.
+    starts
+        From which the program may begin, where ties are broken: else many answers are the best.
     """
     floor = np.zeros(len(need)) if floor is None else floor
     try:
-        return _level_of(gain, need, floor, gpus, count, capacity, tie, asks_who_binds)
+        return _level_of(gain, need, floor, gpus, count, capacity, tie, asks_who_binds, starts)
     except UnsolvedError:
         # The solver takes factors below 1e-9 for none, and the program for one without a bound.
         most = float(need.max())
         if not 0 < most < _SMALL:
             raise
-        found = _level_of(gain, need / most, floor, gpus, count, capacity, tie, asks_who_binds)
+        need = need / most
+        found = _level_of(gain, need, floor, gpus, count, capacity, tie, asks_who_binds, starts)
         return Level(found.height / most, found.fractions, found.binds)
 
 
 def _level_of(
     gain: Array, need: Array, floor: Array, gpus: Array, count: Array, capacity: Array, tie: float,
-    asks_who_binds: bool,
+    asks_who_binds: bool, starts: WarmStarts | None,
 ) -> Level:  # fmt: skip
     num, types = gain.shape
     scale = max(float((gain * count[:, None]).max()), 1e-12) * num
@@ -92,7 +97,9 @@ def _level_of(
     matrix = _matrix(gpus, count, types, gain, np.zeros(num, dtype=np.int64), need)
     bound = np.concatenate([np.ones(num), capacity, -floor])
     if not asks_who_binds:
-        found = _least(cost, matrix, bound)
+        found = starts.answer(gain, gpus, cost, matrix, bound) if starts and tie > 0 else None
+        if found is None:
+            found = _least(cost, matrix, bound)
         return Level(float(found[-1]), _clean(found[:-1].reshape(num, types)))
     found, prices = _least_and_prices(cost, matrix, bound)
     price = prices[-num:] * need / heavy  # of all jobs 1, unless ties were broken
