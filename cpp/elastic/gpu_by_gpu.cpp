@@ -56,8 +56,10 @@ void GpuByGpu::decide(const State& state, const Instant& instant, Actions& actio
   } else if (can_keep_order(state)) {
     give_widths(state);
   } else {
-    take_back(state, jobs_, line_, key);
-    give_out(state);
+    if (!give_out_to_few(state)) {
+      take_back(state, jobs_, line_, key);
+      give_out(state);
+    }
     spare_restarts(state);
     jobs_.leave_unchanged();
   }

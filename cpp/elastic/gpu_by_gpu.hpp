@@ -31,6 +31,9 @@ class GpuByGpu : public Scheduler {
 
   /// Gives out all GPUs but those of jobs that pay for a restart.
   virtual void give_out(const State& state) = 0;
+  /// The same without a look at those that keep their GPUs; false, and nothing is done, where it
+  /// cannot.
+  [[nodiscard]] virtual bool give_out_to_few(const State& /*state*/) { return false; }
 
   /// Those that wait, and at a review those that run, by what is left of them.
   [[nodiscard]] WaitingLine::Walk line() const { return {jobs_, waiting_, line_}; }

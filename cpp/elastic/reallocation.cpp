@@ -1,6 +1,7 @@
 #include "elastic/reallocation.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -31,6 +32,8 @@ void release(Occupancy& free, const State& state, const Slot& run) {
 constexpr std::size_t kMostCleared = 16;
 /// What finding a place for one job costs, in steps of a simple loop.
 constexpr std::size_t kStepsOfMove = 100;
+/// So many of those that could make room are looked for first: most of the time a few do.
+constexpr std::size_t kFewMovable = 64;
 /// What it costs to compare what one job holds with what it shall hold.
 constexpr std::size_t kStepsOfLook = 10;
 
@@ -204,42 +207,66 @@ void Reallocation::settle(const State& state, JobId job, const Allocation& alloc
   }
 }
 
-void Reallocation::find_movable(const State& state, const Target& target) {
+bool Reallocation::is_movable(const State& state, const Slot& run, const Target& target) {
+  if (run.is_suspended || run.start == state.now()) return false;
+  parts_of(state.cluster(), run.gpus, run.pieces, held_);
+  if (held_.size() != 1) return false;
+  const auto wanted = parts(target);
+  const bool is_in_the_way = std::any_of(wanted.begin(), wanted.end(), [&](const Part& part) {
+    return part.type == held_.front().type &&
+           (part.gpus > held_.front().gpus || (may_stop && run.pieces.size() > 1));
+  });
+  return is_in_the_way && (!may_move || may_move(run.job));
+}
+
+void Reallocation::find_movable(const State& state, const Target& target, std::size_t most) {
+  const auto is_smaller = [](const Slot* a, const Slot* b) {
+    return a->gpus != b->gpus ? a->gpus < b->gpus : a->job < b->job;
+  };
   movable_.clear();
   state.for_each_running([&](const Slot& run) {
-    if (run.is_suspended || run.start == state.now()) return;
-    parts_of(state.cluster(), run.gpus, run.pieces, held_);
-    if (held_.size() != 1) return;
-    const auto wanted = parts(target);
-    const bool is_in_the_way = std::any_of(wanted.begin(), wanted.end(), [&](const Part& part) {
-      return part.type == held_.front().type &&
-             (part.gpus > held_.front().gpus || (may_stop && run.pieces.size() > 1));
-    });
-    if (is_in_the_way && (!may_move || may_move(run.job))) movable_.push_back(&run);
+    const bool is_full = movable_.size() == most;
+    if (is_full && !is_smaller(&run, movable_.front())) return;
+    if (!is_movable(state, run, target)) return;
+    if (is_full) {
+      std::pop_heap(movable_.begin(), movable_.end(), is_smaller);
+      movable_.pop_back();
+    }
+    movable_.push_back(&run);
+    std::push_heap(movable_.begin(), movable_.end(), is_smaller);
   });
-  std::sort(movable_.begin(), movable_.end(), [](const Slot* a, const Slot* b) {
-    return a->gpus != b->gpus ? a->gpus < b->gpus : a->job < b->job;
-  });
+  std::sort_heap(movable_.begin(), movable_.end(), is_smaller);
 }
 
 /// Moves the fewest of the smallest jobs that make room, planned on a copy of the free GPUs.
 bool Reallocation::defragment(const State& state, const Target& target, Actions& actions) {
   if (state.occupancy().is_pooled() || !has_free(state.occupancy(), parts(target))) return false;
-  find_movable(state, target);
   without_ = state.occupancy();
   moves_.clear();
-  for (const Slot* run : movable_) {
-    stop_->count(kStepsOfMove * (moves_.size() + 1));  // each is tried with all before it
-    release(*without_, state, *run);
-    moves_.push_back({run->job, run->gpus, false, {}});
-    if (!place(*without_, state, target.job, parts(target), allocation_)) continue;
-    plan_ = *without_;
-    acquire(*plan_, state, target.job, allocation_);
-    if (!place_moved(*plan_, state)) continue;
+  std::size_t most = kFewMovable;
+  find_movable(state, target, most);
+  while (true) {
+    if (moves_.size() == movable_.size()) {
+      if (movable_.size() < most) return false;
+      most *= kFewMovable;
+      find_movable(state, target, most);
+      if (moves_.size() == movable_.size()) return false;
+    }
+    if (!makes_room(state, target, *movable_[moves_.size()])) continue;
     carry_out(state, target, actions);
     return true;
   }
-  return false;
+}
+
+/// Whether there is room for all once this one can be moved as well.
+bool Reallocation::makes_room(const State& state, const Target& target, const Slot& run) {
+  stop_->count(kStepsOfMove * (moves_.size() + 1));  // each is tried with all before it
+  release(*without_, state, run);
+  moves_.push_back({run.job, run.gpus, false, {}});
+  if (!place(*without_, state, target.job, parts(target), allocation_)) return false;
+  plan_ = *without_;
+  acquire(*plan_, state, target.job, allocation_);
+  return place_moved(*plan_, state);
 }
 
 /// Takes jobs off one server, where the fewest GPUs have to be; those that may be stopped wait if
@@ -247,7 +274,7 @@ bool Reallocation::defragment(const State& state, const Target& target, Actions&
 bool Reallocation::clear_server(const State& state, const Target& target, Actions& actions) {
   if (!may_stop || state.occupancy().is_pooled() || parts(target).size() != 1) return false;
   const auto [type, gpus] = parts(target).front();
-  find_movable(state, target);
+  find_movable(state, target, std::numeric_limits<std::size_t>::max());
   vacancies_.clear();
   const Occupancy& free = state.occupancy();
   for (ServerId server = 0; server < state.cluster().num_servers(); ++server) {

@@ -105,7 +105,10 @@ class Reallocation {
   void suspend_changed(const State& state, Actions& actions);
   void settle(const State& state, JobId job, const Allocation& allocation, Actions& actions);
   [[nodiscard]] bool defragment(const State& state, const Target& target, Actions& actions);
-  void find_movable(const State& state, const Target& target);
+  [[nodiscard]] bool is_movable(const State& state, const Slot& run, const Target& target);
+  /// The smallest of those that may make room, at most so many.
+  void find_movable(const State& state, const Target& target, std::size_t most);
+  [[nodiscard]] bool makes_room(const State& state, const Target& target, const Slot& run);
   [[nodiscard]] bool clear_server(const State& state, const Target& target, Actions& actions);
   [[nodiscard]] bool place_moved(Occupancy& plan, const State& state);
   void carry_out(const State& state, const Target& target, Actions& actions);

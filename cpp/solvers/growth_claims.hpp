@@ -27,6 +27,9 @@ inline constexpr GrowthClaim kNoRival{kInfinity, 0.0, 0.0};
 /// and what passes nobody.
 inline constexpr GrowthClaim kNoClaim{kInfinity, -1.0, -1.0};
 
+/// Jobs without GPUs have no throughput: of those the shortest goes on.
+inline constexpr GrowthClaim kOfNewcomer{kInfinity, 1.0, kInfinity};
+
 /// GrowthClaims in a row, side by side, for several to be compared at once.
 class GrowthClaims {
  public:

@@ -63,6 +63,10 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_contention_laws.py", "unit/papers/test_sjf_bco.py",
         "contract/test_every_law.py",
     ),
+    "growing": (
+        "parity/test_regrowth_equals_slow_twin.py", "parity/test_holders_equal_slow_twins.py",
+        "parity/test_afs_equals_reference.py",
+    ),
     "listing": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",
         "parity/test_fast_paths_equal_slow_twins.py", "parity/test_deep_queues_equal_slow_twins.py",

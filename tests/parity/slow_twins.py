@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import gpusched as gs
 from gpusched import _core
+from gpusched.base.run_warning import unwarned
 
 
 @contextmanager
@@ -16,3 +19,15 @@ def slow_twins() -> Iterator[None]:
         yield
     finally:
         _core._testing.take_slow_twins(False)
+
+
+def assert_equal_schedules(jobs_and_cluster: tuple[gs.Trace, gs.Cluster], **options: Any) -> None:
+    """Compare the digests of both ways."""
+
+    def digest() -> str:
+        with unwarned():
+            return gs.simulate(*jobs_and_cluster, **options).digest
+
+    fast = digest()
+    with slow_twins():
+        assert fast == digest()

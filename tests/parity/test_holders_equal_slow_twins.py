@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.base.run_warning import unwarned
-from tests.parity.slow_twins import slow_twins
+from tests.parity.slow_twins import assert_equal_schedules
 
 JOBS = 400
 TYPES = ("A", "B")
@@ -63,18 +62,6 @@ def workload(seed: int, *, types: int, elastic: bool) -> tuple[gs.Trace, gs.Clus
         trace = trace.with_profiles(profiles, index=draws.integers(0, len(SPEEDS), JOBS))
     groups = (gs.ServerGroup(10, 8, "A"), gs.ServerGroup(2, 4, "B"))
     return trace, gs.Cluster(groups[:types])
-
-
-def assert_equal_schedules(jobs_and_cluster: tuple[gs.Trace, gs.Cluster], **options: Any) -> None:
-    """Compare the digests of both ways."""
-
-    def digest() -> str:
-        with unwarned():
-            return gs.simulate(*jobs_and_cluster, **options).digest
-
-    fast = digest()
-    with slow_twins():
-        assert fast == digest()
 
 
 @pytest.mark.parametrize("seed", range(3))

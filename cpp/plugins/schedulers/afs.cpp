@@ -1,20 +1,17 @@
-#include <cstddef>
 #include <optional>
 #include <vector>
 
 #include "base/clone.hpp"
-#include "base/infinity.hpp"
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
-#include "elastic/contest.hpp"
 #include "elastic/gpu_by_gpu.hpp"
 #include "elastic/waiting_line.hpp"
+#include "growing/contest.hpp"
+#include "growing/regrowth.hpp"
 #include "seams/slow_twins.hpp"
 
 namespace gpusched {
 namespace {
-
-constexpr std::size_t kStepsOfGift = 100;  // beside those of the pass: one job changes in all lines
 
 /// GPU after GPU goes to the job that comes out of a pass over all of them, in which two are
 /// compared at a time. Of two, the longer one goes on if the GPU adds more to its throughput, as a
@@ -30,6 +27,27 @@ class Afs final : public GpuByGpu {
     GpuByGpu::begin(setup);
     stop_.emplace(setup.control);
     contest_.begin(takes_slow_twins);
+    const Speed& speed = setup.state.speed();
+    // With links a job may become faster without being touched.
+    regrows_ = !speed.is_fixed() && !speed.uses_links() && !takes_slow_twins;
+    regrowth_.begin(setup);
+  }
+
+  void decide(const State& state, const Instant& instant, Actions& actions) override {
+    if (regrows_) {
+      for (const JobId id : instant.finished) regrowth_.forget(jobs_.job(id));
+      regrowth_.take_up_changed(state, jobs_);
+      for (const JobId id : instant.arrived) regrowth_.note(id);
+    }
+    GpuByGpu::decide(state, instant, actions);
+    if (!regrows_ || jobs_.empty()) return;
+    for (const ElasticJobs::Job* job : jobs_.touched()) regrowth_.note(job->id);
+    for (const JobId id : jobs_.moved()) regrowth_.note(id);
+  }
+
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override {
+    if (regrows_) regrowth_.forget(jobs_.job(job));
+    return GpuByGpu::withdraw(state, job);
   }
 
  private:
@@ -38,8 +56,12 @@ class Afs final : public GpuByGpu {
     Ref<ElasticJobs::Job> job;
     Configuration least;
   };
-  /// Jobs without GPUs have no throughput: of those the shortest goes on.
-  static constexpr GrowthClaim kOfNewcomer{kInfinity, 1.0, kInfinity};
+
+  [[nodiscard]] bool give_out_to_few(const State& state) override {
+    if (!regrows_) return false;
+    regrowth_.take_up_changed(state, jobs_);  // who came
+    return regrowth_.give_out(state, jobs_, *stop_);
+  }
 
   void give_out(const State& state) override {
     contest_.clear();
@@ -78,21 +100,14 @@ class Afs final : public GpuByGpu {
     const auto work = static_cast<double>(state.remaining(job.id).count());
     Contender contender{job.id,          now.type, now.gpus, most_gpus(state, job),
                         job.wanted_rate, 0.0,      work,     &job};
-    contender.next_rate = next_rate(state, contender);
+    contender.find_next_rate(state);
     if (contender.gains()) contest_.insert(contender);
   }
 
   void grow(const State& state, Contender& winner) {
     jobs_.retain(winner.type, 1);
-    ++winner.gpus;
-    winner.rate = winner.next_rate;
-    winner.next_rate = next_rate(state, winner);
+    winner.grow(state);
     contest_.claim_again();
-  }
-
-  [[nodiscard]] static double next_rate(const State& state, const Contender& contender) {
-    if (contender.gpus >= contender.most_gpus) return 0.0;
-    return ElasticJobs::rate(state, *contender.job, contender.type, contender.gpus + 1);
   }
 
   /// A GPU more of a type that is used up.
@@ -116,6 +131,8 @@ class Afs final : public GpuByGpu {
 
   std::optional<ControlCheck> stop_;
   Contest contest_;
+  bool regrows_ = false;
+  Regrowth regrowth_;
 };
 
 }  // namespace
