@@ -146,6 +146,7 @@ double Assignment::accepted(const Magnitudes& found, std::span<const double> cos
 }
 
 void Assignment::clear() {
+  has_few_columns_ = start_ == Start::best && num_columns_ <= kFewColumns;
   column_dual_.assign(num_columns_, 0.0);
   row_of_.assign(num_columns_, -1);
   column_of_.clear();
@@ -157,7 +158,6 @@ void Assignment::clear() {
   before_.resize(num_columns_);
   search_ = 0;
   coarsest_ = 0;
-  has_few_columns_ = start_ == Start::best && num_columns_ <= kFewColumns;
   taken_.resize(has_few_columns_ ? num_columns_ : 0);
   from_.resize(taken_.size());
   open_.resize(std::max(open_.size(), taken_.size()));
@@ -167,7 +167,7 @@ void Assignment::clear() {
 void Assignment::resize_rows() {
   column_of_.resize(num_rows_, -1);
   own_cost_.resize(num_rows_);
-  lists_.resize(num_rows_, num_columns_);
+  if (!has_few_columns_) lists_.resize(num_rows_, num_columns_);
   base_.resize(num_rows_);
   next_listing_.resize(num_rows_, 0);
   kind_.resize(num_rows_);
@@ -271,6 +271,7 @@ const Assignment::Result& Assignment::change_row(int row, std::span<const double
 void Assignment::list_all() {
   if (!has_few_columns_) return;
   has_few_columns_ = false;
+  lists_.resize(num_rows_, num_columns_);
   for (std::size_t row = 0; row < num_rows_; ++row) list_candidates(row);
 }
 

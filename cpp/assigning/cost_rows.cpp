@@ -90,7 +90,7 @@ template <class Lanes>
   std::size_t at = 0;
   for (; at + Step<Lanes>::kWidth <= cost.size(); at += Step<Lanes>::kWidth) {
     Lanes each;
-    std::memcpy(&each, cost.data() + at, sizeof(Lanes));
+    take(each, cost.data() + at);
     all.take(each);
   }
   for (; at < cost.size(); ++at) all.take(cost[at]);
@@ -167,7 +167,7 @@ template <class Lanes>
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < Its::kCount; ++i) {
       Lanes each;
-      std::memcpy(&each, values.data() + at + i * Its::kWidth, sizeof(Lanes));
+      take(each, values.data() + at + i * Its::kWidth);
       below[i] -= each < value;
     }
   }
@@ -202,7 +202,7 @@ template <class Lanes>
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < Its::kCount; ++i) {
       Lanes each;
-      std::memcpy(&each, values.data() + at + i * Its::kWidth, sizeof(Lanes));
+      take(each, values.data() + at + i * Its::kWidth);
       pairs[i].take(each);
     }
   }

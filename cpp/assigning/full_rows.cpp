@@ -73,11 +73,6 @@ struct Group {
 };
 
 template <class Lanes>
-[[gnu::always_inline]] inline void load(const double* from, Lanes& out) noexcept {
-  std::memcpy(&out, from, sizeof out);
-}
-
-template <class Lanes>
 [[gnu::always_inline]] inline void load_whole(const std::int64_t* from,
                                               typename Whole<Lanes>::Type& out) noexcept {
   std::memcpy(&out, from, sizeof out);
@@ -111,8 +106,8 @@ template <class Lanes>
       Lanes reduced;
       Lanes less;
       Wholes is_taken;
-      load(cost + begin, reduced);
-      load(dual + begin, less);
+      take(reduced, cost + begin);
+      take(less, dual + begin);
       load_whole<Lanes>(taken + begin, is_taken);
       reduced -= less;
       of_free.take(i, reduced, columns[i], is_taken == 0);
@@ -127,8 +122,8 @@ template <class Lanes>
   std::array<double, kLanes> least;
   std::array<double, kLanes> second;
   for (std::size_t i = 0; i < Its::kCount; ++i) {
-    std::memcpy(&least[i * Its::kWidth], &pairs[i].least, sizeof(Lanes));
-    std::memcpy(&second[i * Its::kWidth], &pairs[i].second, sizeof(Lanes));
+    put(&least[i * Its::kWidth], pairs[i].least);
+    put(&second[i * Its::kWidth], pairs[i].second);
   }
   LeastPair<double> two = joined(least.data(), second.data());
   for (; at < count; ++at) {
@@ -167,9 +162,9 @@ template <class Lanes>
       Lanes known;
       Wholes from;
       Wholes is_taken;
-      load(reach.cost + begin, distance);
-      load(reach.dual + begin, less);
-      load(open.distance + begin, known);
+      take(distance, reach.cost + begin);
+      take(less, reach.dual + begin);
+      take(known, open.distance + begin);
       load_whole<Lanes>(open.from + begin, from);
       load_whole<Lanes>(taken + begin, is_taken);
       distance = reach.base + (distance - less);
@@ -177,7 +172,7 @@ template <class Lanes>
       const auto is_nearer = distance < known;
       known = is_nearer ? distance : known;
       from = is_nearer ? from_row : from;
-      std::memcpy(open.distance + begin, &known, sizeof known);
+      put(open.distance + begin, known);
       std::memcpy(open.from + begin, &from, sizeof from);
       known = known == -none ? none : known;
       of_free.take(i, known, columns[i], is_taken == 0);
