@@ -440,6 +440,7 @@ def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
     elsewhere |= {"fill_line"}  # test_filled_line_laws
     elsewhere |= {"TimedScheduler"}  # test_timed_scheduler
     elsewhere |= {"take_slow_twins"}  # test_fast_paths_equal_slow_twins
+    elsewhere |= {"address", "allocate_kept_bytes", "keep_bytes"}  # test_kept_blocks
     elsewhere |= {"take_four_lanes"}  # test_lanes_equal_pairs
     elsewhere |= {"ClearedCategory", "clear_category", "draw_category"}  # test_market,
     elsewhere |= {"register_bare_speed", "forget_bare_speed"}  # test_every_speed
