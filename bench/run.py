@@ -19,6 +19,7 @@ from bench import (
     contention_series,
     deadlines,
     exporting,
+    gavel_trace,
     graphs,
     growth_traps,
     import_time,
@@ -28,6 +29,7 @@ from bench import (
     plans,
     policies,
     preemption,
+    preemption_options,
     python_order,
     python_peers,
     queue_env,
@@ -43,9 +45,9 @@ from bench.table import Section
 
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
-    "prediction", "preemption", "backfilling", "traps", "open", "states", "around", "memory",
-    "threads", "sweeps", "order", "import", "reading", "exporting", "peers", "policies", "crowds",
-    "decisions", "laws",
+    "prediction", "preemption", "options", "backfilling", "traps", "open", "states", "around",
+    "memory", "threads", "sweeps", "order", "import", "reading", "exporting", "peers", "policies",
+    "crowds", "gavel", "decisions", "laws",
 )  # fmt: skip
 
 
@@ -109,6 +111,7 @@ def _sections(
         "preemption": lambda: iter(
             [preemption.section(size, (64,) if quick else (64, 512, 1024), repeats)]
         ),
+        "options": lambda: preemption_options.sections(min(size, 50_000), min(3, repeats)),
         "backfilling": lambda: iter([backfilling.section(min(size, 100_000), min(3, repeats))]),
         "traps": lambda: iter([growth_traps.section(min(3, repeats))]),
         "open": lambda: iter([open_runs.section(min(size, 300_000), min(3, repeats))]),
@@ -134,6 +137,7 @@ def _sections(
                 policies.waiting_section(size, 262_144, 10.0),
             ]
         ),
+        "gavel": lambda: iter([gavel_trace.section(repeats)]),
         "peers": lambda: iter([python_peers.section(100_000, 3)]),
         "decisions": lambda: iter([queue_env.section(100_000 if quick else 1_000_000, repeats)]),
         "laws": lambda: iter([queue_env.laws_section()]),

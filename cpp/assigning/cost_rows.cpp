@@ -206,14 +206,8 @@ template <class Lanes>
       pairs[i].take(each);
     }
   }
-  std::array<double, kStep / 2> least;
-  std::array<double, kStep / 2> second;
-  for (std::size_t i = 0; i < kHalf; ++i) {
-    pairs[i].join(pairs[i + kHalf]);
-    std::memcpy(&least[i * Its::kWidth], &pairs[i].least, sizeof(Lanes));
-    std::memcpy(&second[i * Its::kWidth], &pairs[i].second, sizeof(Lanes));
-  }
-  LeastPair<double> found = joined(least.data(), second.data());
+  for (std::size_t i = 0; i < kHalf; ++i) pairs[i].join(pairs[i + kHalf]);
+  LeastPair<double> found = joined(pairs);
   for (; at < values.size(); ++at) found.take(values[at]);
   return found;
 }

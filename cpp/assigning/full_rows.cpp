@@ -78,160 +78,155 @@ template <class Lanes>
   std::memcpy(&out, from, sizeof out);
 }
 
-/// The columns of the first registers.
+/// The least of the columns that no row has, and of those that one has.
 template <class Lanes>
-[[gnu::always_inline]] inline void first_columns(typename Whole<Lanes>::Type* columns) noexcept {
-  const std::array<std::int64_t, kLanes> first{0, 1, 2, 3};
-  for (std::size_t i = 0; i < Group<Lanes>::kCount; ++i) {
-    load_whole<Lanes>(&first[i * Group<Lanes>::kWidth], columns[i]);
+class Sides {
+ public:
+  using Wholes = typename Group<Lanes>::Wholes;
+  static constexpr std::size_t kWidth = Group<Lanes>::kWidth;
+  static constexpr std::size_t kCount = Group<Lanes>::kCount;
+
+  [[gnu::always_inline]] Sides() noexcept {
+    const std::array<std::int64_t, kLanes> first{0, 1, 2, 3};
+    for (std::size_t i = 0; i < kCount; ++i) load_whole<Lanes>(&first[i * kWidth], columns_[i]);
   }
+
+  /// The next columns of the lanes `i`.
+  [[gnu::always_inline]] void take_next(std::size_t i, const Lanes& value,
+                                        const std::int64_t* taken) noexcept {
+    Wholes is_taken;
+    load_whole<Lanes>(taken, is_taken);
+    free_.take(i, value, columns_[i], is_taken == 0);
+    taken_.take(i, value, columns_[i], is_taken != 0);
+    columns_[i] += static_cast<std::int64_t>(kLanes);
+  }
+
+  [[nodiscard]] [[gnu::always_inline]] LeastColumns found() const noexcept {
+    LeastColumns found;
+    free_.store(found.free, found.free_column);
+    taken_.store(found.taken, found.taken_column);
+    return found;
+  }
+
+ private:
+  Group<Lanes> free_;
+  Group<Lanes> taken_;
+  Wholes columns_[kCount];
+};
+
+/// One column more, which comes after all others.
+void take_last(LeastColumns& found, double value, std::size_t column, bool is_taken) noexcept {
+  double& least = is_taken ? found.taken : found.free;
+  if (!(value < least)) return;
+  least = value;
+  (is_taken ? found.taken_column : found.free_column) = static_cast<std::int64_t>(column);
 }
 
-template <class Lanes>
-[[gnu::always_inline]] inline TwoLeast two_least_of(const double* cost, const double* dual,
-                                                    std::size_t count,
-                                                    TakenColumns taken) noexcept {
-  using Its = Group<Lanes>;
-  using Wholes = typename Its::Wholes;
-  Its of_free;
-  Its of_taken;
-  LeastPair<Lanes> pairs[Its::kCount];
-  Wholes columns[Its::kCount];
-  first_columns<Lanes>(columns);
-  std::size_t at = 0;
-  for (; at + kLanes <= count; at += kLanes) {
+struct TwoLeastLoop {
+  const double* cost;
+  const double* dual;
+  std::size_t count;
+  TakenColumns taken;
+  TwoLeast* out;
+
+  template <class Lanes>
+  [[gnu::always_inline]] void run() const noexcept {
+    using Its = Sides<Lanes>;
+    Its sides;
+    LeastPair<Lanes> pairs[Its::kCount];
+    std::size_t at = 0;
+    for (; at + kLanes <= count; at += kLanes) {
 #pragma GCC unroll 2
-    for (std::size_t i = 0; i < Its::kCount; ++i) {
-      const std::size_t begin = at + i * Its::kWidth;
-      Lanes reduced;
-      Lanes less;
-      Wholes is_taken;
-      take(reduced, cost + begin);
-      take(less, dual + begin);
-      load_whole<Lanes>(taken + begin, is_taken);
-      reduced -= less;
-      of_free.take(i, reduced, columns[i], is_taken == 0);
-      of_taken.take(i, reduced, columns[i], is_taken != 0);
-      pairs[i].take(reduced);
-      columns[i] += static_cast<std::int64_t>(kLanes);
+      for (std::size_t i = 0; i < Its::kCount; ++i) {
+        const std::size_t begin = at + i * Its::kWidth;
+        Lanes reduced;
+        Lanes less;
+        take(reduced, cost + begin);
+        take(less, dual + begin);
+        reduced -= less;
+        sides.take_next(i, reduced, taken + begin);
+        pairs[i].take(reduced);
+      }
     }
-  }
-  LeastColumns found;
-  of_free.store(found.free, found.free_column);
-  of_taken.store(found.taken, found.taken_column);
-  std::array<double, kLanes> least;
-  std::array<double, kLanes> second;
-  for (std::size_t i = 0; i < Its::kCount; ++i) {
-    put(&least[i * Its::kWidth], pairs[i].least);
-    put(&second[i * Its::kWidth], pairs[i].second);
-  }
-  LeastPair<double> two = joined(least.data(), second.data());
-  for (; at < count; ++at) {
-    const double reduced = cost[at] - dual[at];
-    double& known = taken[at] == 0 ? found.free : found.taken;
-    if (reduced < known) {
-      known = reduced;
-      (taken[at] == 0 ? found.free_column : found.taken_column) = static_cast<std::int64_t>(at);
+    LeastColumns found = sides.found();
+    LeastPair<double> two = joined(pairs);
+    for (; at < count; ++at) {
+      const double reduced = cost[at] - dual[at];
+      take_last(found, reduced, at, taken[at] != 0);
+      two.take(reduced);
     }
-    two.take(reduced);
+    *out = {two, found.free <= found.taken ? found.free_column : found.taken_column};
   }
-  return {two, found.free <= found.taken ? found.free_column : found.taken_column};
-}
+};
 
-template <class Lanes>
-[[gnu::always_inline]] inline LeastColumns reach_all_of(const Reach& reach, std::int64_t row,
-                                                        double floor, std::size_t count,
-                                                        TakenColumns taken,
-                                                        const OpenColumns& open) noexcept {
-  using Its = Group<Lanes>;
-  using Wholes = typename Its::Wholes;
-  Its of_free;
-  Its of_taken;
-  Wholes columns[Its::kCount];
-  first_columns<Lanes>(columns);
-  const Lanes least = Lanes{} + floor;
-  const Lanes none = Lanes{} + kInfinity;
-  const Wholes from_row = Wholes{} + row;
-  std::size_t at = 0;
-  for (; at + kLanes <= count; at += kLanes) {
+struct ReachLoop {
+  Reach reach;
+  std::int64_t row;
+  double floor;
+  std::size_t count;
+  TakenColumns taken;
+  OpenColumns open;
+  LeastColumns* out;
+
+  template <class Lanes>
+  [[gnu::always_inline]] void run() const noexcept {
+    using Its = Sides<Lanes>;
+    using Wholes = typename Its::Wholes;
+    Its sides;
+    const Lanes least = Lanes{} + floor;
+    const Lanes none = Lanes{} + kInfinity;
+    const Wholes from_row = Wholes{} + row;
+    std::size_t at = 0;
+    for (; at + kLanes <= count; at += kLanes) {
 #pragma GCC unroll 2
-    for (std::size_t i = 0; i < Its::kCount; ++i) {
-      const std::size_t begin = at + i * Its::kWidth;
-      Lanes distance;
-      Lanes less;
-      Lanes known;
-      Wholes from;
-      Wholes is_taken;
-      take(distance, reach.cost + begin);
-      take(less, reach.dual + begin);
-      take(known, open.distance + begin);
-      load_whole<Lanes>(open.from + begin, from);
-      load_whole<Lanes>(taken + begin, is_taken);
-      distance = reach.base + (distance - less);
-      distance = distance < least ? least : distance;
-      const auto is_nearer = distance < known;
-      known = is_nearer ? distance : known;
-      from = is_nearer ? from_row : from;
-      put(open.distance + begin, known);
-      std::memcpy(open.from + begin, &from, sizeof from);
-      known = known == -none ? none : known;
-      of_free.take(i, known, columns[i], is_taken == 0);
-      of_taken.take(i, known, columns[i], is_taken != 0);
-      columns[i] += static_cast<std::int64_t>(kLanes);
+      for (std::size_t i = 0; i < Its::kCount; ++i) {
+        const std::size_t begin = at + i * Its::kWidth;
+        Lanes distance;
+        Lanes less;
+        Lanes known;
+        Wholes from;
+        take(distance, reach.cost + begin);
+        take(less, reach.dual + begin);
+        take(known, open.distance + begin);
+        load_whole<Lanes>(open.from + begin, from);
+        distance = reach.base + (distance - less);
+        distance = distance < least ? least : distance;
+        const auto is_nearer = distance < known;
+        known = is_nearer ? distance : known;
+        from = is_nearer ? from_row : from;
+        put(open.distance + begin, known);
+        std::memcpy(open.from + begin, &from, sizeof from);
+        sides.take_next(i, known == -none ? none : known, taken + begin);
+      }
     }
+    LeastColumns found = sides.found();
+    for (; at < count; ++at) {
+      double& known = open.distance[at];
+      const double distance = std::max(reach.base + (reach.cost[at] - reach.dual[at]), floor);
+      if (distance < known) {
+        known = distance;
+        open.from[at] = row;
+      }
+      if (known != -kInfinity) take_last(found, known, at, taken[at] != 0);
+    }
+    *out = found;
   }
-  LeastColumns found;
-  of_free.store(found.free, found.free_column);
-  of_taken.store(found.taken, found.taken_column);
-  for (; at < count; ++at) {
-    double& known = open.distance[at];
-    const double distance = std::max(reach.base + (reach.cost[at] - reach.dual[at]), floor);
-    if (distance < known) {
-      known = distance;
-      open.from[at] = row;
-    }
-    if (known == -kInfinity) continue;
-    double& nearest = taken[at] == 0 ? found.free : found.taken;
-    if (known < nearest) {
-      nearest = known;
-      (taken[at] == 0 ? found.free_column : found.taken_column) = static_cast<std::int64_t>(at);
-    }
-  }
-  return found;
-}
-
-#if defined(__x86_64__)
-
-[[gnu::target("avx2")]] TwoLeast two_least_by_avx2(const double* cost, const double* dual,
-                                                   std::size_t count, TakenColumns taken) noexcept {
-  return two_least_of<FourLanes>(cost, dual, count, taken);
-}
-
-[[gnu::target("avx2")]] LeastColumns reach_all_by_avx2(const Reach& reach, std::int64_t row,
-                                                       double floor, std::size_t count,
-                                                       TakenColumns taken,
-                                                       const OpenColumns& open) noexcept {
-  return reach_all_of<FourLanes>(reach, row, floor, count, taken, open);
-}
-
-#endif
+};
 
 }  // namespace
 
 TwoLeast two_least(const double* cost, const double* dual, std::size_t count,
                    TakenColumns taken) noexcept {
-#if defined(__x86_64__)
-  if (takes_four_lanes) return two_least_by_avx2(cost, dual, count, taken);
-#endif
-  return two_least_of<TwoLanes>(cost, dual, count, taken);
+  TwoLeast found;
+  run_in_lanes(TwoLeastLoop{cost, dual, count, taken, &found});
+  return found;
 }
 
 LeastColumns reach_all(const Reach& reach, std::int64_t row, double floor, std::size_t count,
                        TakenColumns taken, const OpenColumns& open) noexcept {
-#if defined(__x86_64__)
-  if (takes_four_lanes) return reach_all_by_avx2(reach, row, floor, count, taken, open);
-#endif
-  return reach_all_of<TwoLanes>(reach, row, floor, count, taken, open);
+  LeastColumns found;
+  run_in_lanes(ReachLoop{reach, row, floor, count, taken, open, &found});
+  return found;
 }
 
 }  // namespace gpusched

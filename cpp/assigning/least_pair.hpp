@@ -1,6 +1,10 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 #include "base/infinity.hpp"
+#include "solvers/lanes.hpp"
 
 namespace gpusched {
 
@@ -23,9 +27,17 @@ struct LeastPair {
   }
 };
 
-/// That of four lanes, which are joined in one order wherever they stand.
-[[gnu::always_inline]] inline LeastPair<double> joined(const double* least,
-                                                       const double* second) noexcept {
+/// That of four lanes, which are joined in one order in however many registers they stand.
+template <class Lanes>
+[[gnu::always_inline]] inline LeastPair<double> joined(const LeastPair<Lanes>* pairs) noexcept {
+  constexpr std::size_t kLanes = 4;
+  constexpr std::size_t kWidth = kNumLanes<Lanes>;
+  std::array<double, kLanes> least;
+  std::array<double, kLanes> second;
+  for (std::size_t i = 0; i < kLanes / kWidth; ++i) {
+    put(&least[i * kWidth], pairs[i].least);
+    put(&second[i * kWidth], pairs[i].second);
+  }
   LeastPair<double> front{least[0], second[0]};
   LeastPair<double> back{least[1], second[1]};
   front.join({least[2], second[2]});

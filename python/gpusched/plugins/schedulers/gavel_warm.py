@@ -109,8 +109,9 @@ def _solution(
     """Solve from what was basic: what is best, its reduced costs, and what is basic then."""
     import highspy
 
-    # `highspy.Highs` prints the solver's name before it can be told not to.
-    solver = highspy._core._Highs()
+    # `highspy.Highs` prints the solver's name before it can be told not to; what it is made of does
+    # not, but need not be there in every version.
+    solver = getattr(highspy, "_Highs", highspy.Highs)()
     solver.setOptionValue("output_flag", False)
     solver.passModel(_model(cost, matrix, bound))
     status = highspy.HighsBasisStatus
