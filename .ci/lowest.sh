@@ -20,12 +20,13 @@ export CI=true  # Hypothesis then sets no deadlines
   "$work/lowest"
 "$work/tools/bin/uv" pip install --quiet --python "$work/lowest/bin/python" \
   --resolution lowest-direct "gpusched[test] @ file://$wheel"
+"$work/tools/bin/uv" pip install --quiet --python "$work/lowest/bin/python" --no-deps ./papers
 "$work/tools/bin/uv" pip list --quiet --python "$work/lowest/bin/python"
 
-cp -r .ci tests pyproject.toml docs bench examples cpp "$work"
+cp -r .ci tests pyproject.toml docs bench examples cpp papers "$work"
 cd "$work"
 lowest/bin/python -c 'import gpusched; assert "lowest" in gpusched.__file__, gpusched.__file__'
 lowest/bin/gpusched --help >/dev/null
 lowest/bin/python -m pytest -q -p no:cacheprovider -o filterwarnings=default \
-  -m "not long" tests/unit tests/cli tests/boundary \
-  --ignore tests/unit/papers/test_dancer.py --ignore tests/unit/bench/test_bench_floor.py
+  -m "not long" tests/unit tests/cli tests/boundary tests/papers \
+  --ignore tests/papers/test_dancer.py --ignore tests/unit/bench/test_bench_floor.py

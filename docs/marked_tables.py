@@ -13,10 +13,10 @@ from typing import Final
 
 import gpusched as gs
 from gpusched.bounds.registry import known_bounds
-from gpusched.papers.common.published import MEANINGS
-from gpusched.papers.registry import known_papers
 from gpusched.traces.auditing.check_registry import trace_checks
 from gpusched.traces.format_registry import trace_formats
+from gpusched_papers.common.published import MEANINGS
+from gpusched_papers.registry import known_papers
 
 DOCS: Final = Path(__file__).resolve().parent
 PAGES: Final = (

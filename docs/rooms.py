@@ -140,11 +140,7 @@ def package(tree: Path) -> House:
     for path in modules.values():
         parts = path.relative_to(root).parts[:-1]
         rooms[path] = "/".join(parts) or "(top)"
-    # A room is a folder of the package, and each paper's.
-    rooms = {
-        path: room if room.startswith("papers/") else room.split("/")[0]
-        for path, room in rooms.items()
-    }
+    rooms = {path: room.split("/")[0] for path, room in rooms.items()}
     return house_of("the package, Python", needs, rooms)
 
 

@@ -18,8 +18,8 @@ import marked_tables
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.papers.registry import known_papers
 from gpusched.plugins.flags import FLAGS
+from gpusched_papers.registry import known_papers
 
 PAGE = Path(__file__).resolve().parent / "reference" / "policies.md"
 COLUMNS_PAGE = PAGE.with_name("columns.md")

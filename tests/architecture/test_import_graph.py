@@ -25,12 +25,8 @@ FLOORS = """
     engine statistics
     deciding studies sweeping testing gym
     tuning
-    papers.common reporting
+    reporting
     plot field
-    papers.registry
-    papers.a_srpt papers.dancer papers.fgd papers.matching.online papers.sjf_bco
-    papers.matching
-    papers
 """.strip()
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS.splitlines()) for room in rooms.split()}
 # The package itself names what it shows; the command stands on all of it.

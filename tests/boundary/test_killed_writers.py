@@ -32,8 +32,8 @@ from gpusched.cli import app
 import gpusched.cli.compare, gpusched.cli.trace_convert, gpusched.cli.trace_generate
 import gpusched.reporting.report, gpusched.reporting.plotting, gpusched.traces.reading
 import gpusched.cli.run, gpusched.cli.sweep, gpusched.cli.size, gpusched.cli.tune
-import gpusched.cli.export, gpusched.cli.field, gpusched.cli.reproduce
-import gpusched.papers.sjf_bco.reproduction, gpusched.papers.common.drawing
+import gpusched.cli.export, gpusched.cli.field, gpusched_papers.cli.reproduce
+import gpusched_papers.sjf_bco.reproduction, gpusched_papers.common.drawing
 import matplotlib.pyplot
 import polars, plotly.graph_objects
 

@@ -18,7 +18,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.bounds.registry import register_bound
-from gpusched.papers.registry import Paper, register_paper
+from gpusched_papers.registry import Paper, register_paper
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 
 

@@ -22,7 +22,7 @@ except SystemExit as leave:
     assert leave.code in (0, None), leave.code
 print("LOADED", *sys.modules, file=sys.stderr)
 """
-COMMANDS = {"compare", "reproduce", "run", "policies", "trace_info", "trace_convert"}
+COMMANDS = {"compare", "run", "policies", "trace_info", "trace_convert"}
 COMMANDS |= {"fidelity", "size", "sweep", "whatif", "metrics", "trace_formats", "trace_generate"}
 
 
@@ -48,7 +48,6 @@ def loaded_by(*arguments: str) -> set[str]:
         (["metrics"], {"metrics"}),
         (["trace", "formats"], {"trace_formats"}),
         (["run", "--help"], {"run"}),
-        (["reproduce"], {"reproduce"}),
         (["compare", "--help"], {"compare"}),
         (["size", "--help"], {"size"}),
         (["fidelity", "--help"], {"fidelity"}),
@@ -64,7 +63,14 @@ def test_a_command_loads_itself_alone(arguments: list[str], own: set[str]) -> No
     if not own:
         assert not {"numpy", "gpusched.traces.workload"} & loaded
     if own <= {"policies"}:
-        assert not {"gpusched.studies.comparison", "gpusched.papers.registry", "plotly"} & loaded
+        assert not {"gpusched.studies.comparison", "gpusched_papers.registry", "plotly"} & loaded
+
+
+def test_the_command_of_another_distribution_loads_no_other_command() -> None:
+    loaded = loaded_by("reproduce")
+    assert "gpusched_papers.cli.reproduce" in loaded
+    assert not {name for name in COMMANDS if f"gpusched.cli.{name}" in loaded}
+    assert not loaded & HEAVY
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def test_the_pipe_of_a_dead_worker_does_not_end_a_command(
         raise Seen
 
     monkeypatch.setattr("gpusched.cli.sweep.run_study", run)
-    monkeypatch.setattr("gpusched.papers.registry.Paper.reproduce", run)
+    monkeypatch.setattr("gpusched_papers.registry.Paper.reproduce", run)
     before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as the command has it
     try:
         result = gpusched(command, study if command == "sweep" else "fgd", "--processes", 2)

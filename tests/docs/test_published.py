@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
-from gpusched.papers.common.published import MEANINGS, Claim
-from gpusched.papers.common.verdicts import RULE
-from gpusched.papers.registry import known_papers
+from gpusched_papers.common.published import MEANINGS, Claim
+from gpusched_papers.common.verdicts import RULE
+from gpusched_papers.registry import known_papers
 
 STUDIES = Path(__file__).resolve().parents[2] / "docs" / "studies"
 ALL_PAPERS = STUDIES / "reproductions.md"

@@ -30,7 +30,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "dancer": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_dancer.py",
         "property/test_dancer_promises.py", "property/test_deadline_laws.py",
-        "unit/papers/test_dancer.py",
+        "papers/test_dancer.py",
     ),
     "deadlines": (
         "unit/core/schedulers/test_deadline_policies.py", "unit/core/schedulers/test_dancer.py",
@@ -60,7 +60,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "parity/test_withdrawals.py",
     ),
     "gangs": (
-        "property/test_contention_laws.py", "unit/papers/test_sjf_bco.py",
+        "property/test_contention_laws.py", "papers/test_sjf_bco.py",
         "contract/test_every_law.py",
     ),
     "growing": (
@@ -76,13 +76,13 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     ),
     "market": (
         "property/test_market_laws.py", "unit/deciding/test_market.py",
-        "unit/core/schedulers/test_matching.py", "unit/papers/test_matching.py",
+        "unit/core/schedulers/test_matching.py", "papers/test_matching.py",
         "property/test_market_machine.py", "parity/test_matching_without_a_choice.py",
     ),
     "matching": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_matching.py",
         "unit/core/schedulers/test_heterogeneous_policies.py", "property/test_market_laws.py",
-        "unit/papers/test_matching.py", "unit/papers/test_matching_online.py",
+        "papers/test_matching.py", "papers/test_matching_online.py",
         "parity/test_matching_without_a_choice.py",
     ),
     "model": (
@@ -130,7 +130,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/bounds/test_certificates.py", "property/test_a_srpt_bound.py",
         "unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py",
         "property/test_bounds_hold.py", "property/test_graph_cut_gaps.py",
-        "property/test_contention_laws.py", "unit/papers/test_sjf_bco.py",
+        "property/test_contention_laws.py", "papers/test_sjf_bco.py",
         "property/test_plan_oracle_laws.py", "parity/test_themis_equals_reference.py",
         "parity/test_lanes_equal_pairs.py",
     ),
@@ -245,7 +245,7 @@ _JUDGES: Final[dict[str, tuple[str, ...]]] = {
         "golden", "unit/specs", "boundary/test_damaged_cases.py", "unit/engine/test_spec_runs.py",
         "unit/results/test_result_store.py",
     ),
-    "statistics": ("unit/statistics", "unit/studies", "unit/papers/test_by_seed.py"),
+    "statistics": ("unit/statistics", "unit/studies", "papers/test_by_seed.py"),
 }  # fmt: skip
 JUDGES: Final = tuple(_JUDGES)
 """Rooms of Python in which a fault would make figures wrong."""

@@ -50,8 +50,9 @@ class Commands(OneLineErrors):
             "Write a saved result as a timeline, as Batsim's jobs or as a log.",
         ),
         "reproduce": Command(
-            "reproduce:reproduce",
+            "gpusched-papers",
             "Run a paper's experiments again, with the published figures beside ours.",
+            is_apart=True,
         ),
         "field": Command(
             "field:field",

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from gpusched.reporting.text_table import Table as TextTable
 
 WIDTH: Final = 100
 
@@ -48,6 +51,19 @@ def show_table(table: Table, *, wrap: bool = False) -> None:
     with console.capture() as capture:
         console.print(table)
     print("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def show_text_table(table: TextTable) -> None:
+    """Print a table of texts with its title and notes."""
+    show_lines(["", table.title], style="bold")
+    shown = new_table()
+    shown.add_column(table.headings[0])
+    for heading in table.headings[1:]:
+        shown.add_column(heading.replace(", ", "\n"), justify="right")
+    for row in table.rows:
+        shown.add_row(*row)
+    show_table(shown, wrap=True)
+    show_lines(table.notes, style="dim")
 
 
 def table_width(table: Table) -> int:

@@ -10,9 +10,8 @@ import typer
 from gpusched.base.replacing import write_text
 from gpusched.base.run_warning import unwarned
 from gpusched.cli import options
-from gpusched.cli.console import flush, remark
+from gpusched.cli.console import flush, remark, show_text_table
 from gpusched.cli.errors import INTERRUPTED
-from gpusched.cli.paper_tables import show_paper_table
 from gpusched.cli.places import Dask, Processes, Ray, executor_of, worker_pipes
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.field.field_study import NUM_SEEDS
@@ -97,7 +96,7 @@ def field(
             remark([f"kept what was finished in {out}: the same command goes on from there"])
             raise typer.Exit(INTERRUPTED) from None
     for is_deployable in (True, False):
-        show_paper_table(ranks_table(standings, is_deployable=is_deployable))
+        show_text_table(ranks_table(standings, is_deployable=is_deployable))
     flush()  # what was found is seen, whatever comes of the file
     if missing:
         remark([f"left out, as the data are not there: {', '.join(missing)}"], style="yellow")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
+
+GROUP: Final = "gpusched.commands"
+"""The entry points by which other distributions give a command that is listed here."""
 
 
 @dataclass(frozen=True)
@@ -23,19 +27,35 @@ class Command:
         Without a function, the module has an ``app`` of several commands.
     help
         The first line of its help.
+    is_apart
+        Whether another distribution has it: ``home`` is then the distribution's name, and its entry
+        point in :data:`GROUP` is the function.
     """
 
     home: str
     help: str
 
+    is_apart: bool = False
+
     def load(self, name: str) -> Any:
-        """Import it."""
-        place, _, function = self.home.partition(":")
-        module = import_module(f"gpusched.cli.{place}")
-        if not function:
-            return get_command(module.app)
+        """Import it.
+
+        Raises
+        ------
+        ImportError
+            If it is part of a distribution that is not installed.
+        """
+        if self.is_apart:
+            function = _entry_point(name, self.home)
+            module = sys.modules[function.__module__]
+        else:
+            place, _, attribute = self.home.partition(":")
+            module = import_module(f"gpusched.cli.{place}")
+            if not attribute:
+                return get_command(module.app)
+            function = getattr(module, attribute)
         app = typer.Typer(rich_markup_mode="rich", add_completion=False)
-        app.command(name, epilog=module.EPILOG)(getattr(module, function))
+        app.command(name, epilog=module.EPILOG)(function)
         return get_command(app)
 
 
@@ -60,6 +80,14 @@ class LazyCommands(TyperGroup):
         if name is not None and name in self.entries:
             command = self.entries[name].load(name)
         return name, command, rest
+
+
+def _entry_point(name: str, distribution: str) -> Any:
+    from importlib.metadata import entry_points
+
+    for point in entry_points(group=GROUP, name=name):
+        return point.load()
+    raise ImportError(f"gpusched {name} is part of {distribution}: pip install {distribution}")
 
 
 def _never() -> None:

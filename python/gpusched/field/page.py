@@ -8,7 +8,7 @@ from typing import Final
 from gpusched.field.field_study import METRICS
 from gpusched.field.standings import RANKED_BY, Row, Standings
 from gpusched.field.workloads import RESTART_S, Workload
-from gpusched.papers.common.text_table import Table, figure_of, table
+from gpusched.reporting.text_table import Table, figure_of, table
 from gpusched.results.metric_registry import metrics
 from gpusched.statistics.intervals import Interval
 from gpusched.statistics.rank_tests import RankTest

@@ -29,8 +29,8 @@ from gpusched.base.replacing import (
     write_text,
 )
 from gpusched.models import JobProfile, Throughputs
-from gpusched.papers.common.written_files import write_rows
 from gpusched.traces.writers import write_trace
+from gpusched_papers.common.written_files import write_rows
 
 
 @contextmanager

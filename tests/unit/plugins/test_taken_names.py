@@ -15,7 +15,7 @@ ENTRIES = {
     "gpusched.bounds.registry": ("BOUNDS", "typed"),
     "gpusched.deciding.states.state_formats": ("STATE_FORMATS", "slurm"),
     "gpusched.exports.registry": ("SCHEDULE_FORMATS", "perfetto"),
-    "gpusched.papers.registry": ("PAPERS", "dancer"),
+    "gpusched_papers.registry": ("PAPERS", "dancer"),
     "gpusched.plugins.built_in": ("BUILT_IN", "gavel"),
     "gpusched.prediction.registry": ("PREDICTORS", "forest"),
     "gpusched.results.metric_registry": ("METRICS", "makespan_s"),

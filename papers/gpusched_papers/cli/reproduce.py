@@ -1,0 +1,188 @@
+"""``gpusched reproduce``: a paper's experiments, its figures beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from gpusched.base.replacing import check_folder
+from gpusched.base.wording import plural
+from gpusched.cli import options
+from gpusched.cli.console import flush, remark, show_json, show_lines, show_text_table
+from gpusched.cli.errors import INTERRUPTED, report_failures
+from gpusched.cli.places import Dask, Processes, Ray, executor_of, worker_pipes
+from gpusched.cli.progress import ProgressDisplay
+from gpusched.execution.kept_runs import forget, num_kept
+from gpusched_papers import registry as papers
+from gpusched_papers.cli.paper_tables import QUICK_SEEDS, show_stages, shown_by
+from gpusched_papers.cli.reproduce_all import every_paper
+from gpusched_papers.common.reproduction import Interrupted
+
+EPILOG: Final = """
+[bold]Examples[/]
+
+gpusched reproduce [dim]# what there is[/]
+
+gpusched reproduce sjf-bco --quick [dim]# the main comparison on a few instances[/]
+
+gpusched reproduce sjf-bco --out sjf-bco [dim]# with figures and all runs[/]
+
+gpusched reproduce a-srpt --quick [dim]# A-SRPT on two clusters[/]
+
+gpusched reproduce dancer --dask tcp://10.0.0.1:8786
+
+gpusched reproduce fgd --dry-run [dim]# what would be run[/]
+
+gpusched reproduce all --out all [dim]# every paper, and one page of all verdicts[/]
+"""
+
+_KEPT: Final = "unfinished"  # in the folder of the files
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="PAPER",
+            help="Which one, or [bold]all[/]: one page of what all papers publish and what ours "
+            "is. Default: list them.",
+            show_default=False,
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            metavar="N",
+            min=2,
+            help=f"Random instances. Default: the paper's, at most {QUICK_SEEDS} with --quick.",
+            show_default=False,
+            rich_help_panel=options.RUN,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="The main comparison alone.", rich_help_panel=options.RUN),
+    ] = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Add the gap to the optimum of small instances: minutes (extra: [bold]exact[/]).",
+            rich_help_panel=options.RUN,
+        ),
+    ] = False,
+    data: options.Data = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show the stages and how many parts each has; run nothing.",
+            rich_help_panel=options.RUN,
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        options.folder(
+            "figures, tables.md, runs.csv and results.json (extra: [bold]plot[/]). Until all are "
+            "done, finished runs are kept there: the same command goes on after an interruption. "
+            "With [bold]all[/]: reproductions.md."
+        ),
+    ] = None,
+    processes: Processes = None,
+    dask: Dask = None,
+    ray: Ray = None,
+    json: options.Json = False,
+) -> None:
+    """Run a paper's experiments again, with the published figures beside ours."""
+    if name is None:
+        _list(json)
+        return
+    executor = executor_of(processes, dask, ray)
+    if name == papers.ALL:
+        every_paper(seeds, quick, exact, data, dry_run, out, executor, json)
+        return
+    paper = papers.paper(name)
+    wanted = seeds or (min(QUICK_SEEDS, paper.seeds) if quick else paper.seeds)
+    if dry_run:
+        stages = paper.stages(seeds=wanted, quick=quick, exact=exact, data=data)
+        if json:
+            show_json({"paper": name, "stages": stages})
+        else:
+            show_stages(paper, stages)
+        return
+    if out is not None:
+        from gpusched_papers.common.drawing import need_matplotlib
+
+        need_matplotlib()  # now, and not after minutes of runs
+        check_folder(out)
+    kept = None if out is None else out / _KEPT
+    before = 0 if kept is None else num_kept(kept)
+    if before:
+        remark([f"goes on from {plural(before, 'finished run')} in {kept}"])
+    interrupted = False
+    failed: dict[str, Exception] = {}
+    with worker_pipes(), ProgressDisplay() as display:
+        try:
+            result = paper.reproduce(
+                seeds=wanted,
+                quick=quick,
+                exact=exact,
+                data=data,
+                keep=kept,
+                executor=executor,
+                progress=shown_by(display),
+            )
+        except Interrupted as interruption:
+            if interruption.reproduction is None:
+                _tell_kept(kept)
+                raise
+            result, interrupted = interruption.reproduction, True
+        except Exception as error:
+            if getattr(error, "reproduction", None) is None:
+                raise
+            result, failed = error.reproduction, error.failed  # type: ignore[attr-defined]
+    if json:
+        show_json(result.to_dict())
+    else:
+        show_lines([paper.title], style="bold")
+        show_lines([paper.source], style="dim")
+        for table in result.tables():
+            show_text_table(table)
+    if interrupted:
+        remark(["interrupted: these are the seeds that were done; no files"], style="yellow")
+        _tell_kept(kept)
+        raise typer.Exit(INTERRUPTED)
+    if out is not None and kept is not None:
+        flush()  # what was found is seen, whatever comes of the files
+        with ProgressDisplay() as display:
+            display.stage("writing figures")
+            files = result.write(out)
+        remark(f"wrote {path}" for path in files)
+        if not failed:
+            forget(kept)
+    if failed:
+        raise typer.Exit(report_failures(failed))
+
+
+def _tell_kept(kept: Path | None) -> None:
+    if kept is None:
+        remark(["nothing is kept; with --out FOLDER the same command would go on from here"])
+    else:
+        number = plural(num_kept(kept), "finished run")
+        remark([f"kept {number} in {kept}: the same command goes on from there"])
+
+
+def _list(json: bool) -> None:
+    known = papers.known_papers().values()
+    if json:
+        fields = ("name", "title", "source", "summary", "reproduces", "seeds", "options")
+        plain = [{key: getattr(paper, key) for key in fields} for paper in known]
+        show_json({"papers": plain})
+        return
+    for paper in known:
+        show_lines([paper.name], style="bold")
+        show_lines([paper.title, paper.summary])
+        show_lines([paper.source], style="dim")

@@ -1,0 +1,107 @@
+"""The study of A-SRPT: its workload, shared predictions, and a tiny run of everything."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import gpusched as gs
+from gpusched.cli import app
+from gpusched_papers import registry as papers
+from gpusched_papers.a_srpt import settings, workload
+from gpusched_papers.a_srpt.reproduction import ASrpt, reproduce
+from gpusched_papers.a_srpt.runs import Runner
+from gpusched_papers.a_srpt.settings import A_SRPT, BASELINES, LITERAL, Place, Setting
+from gpusched_papers.a_srpt.tables import Summary, jct
+from gpusched_papers.common.stages import running
+
+TINY = Place("2 x 4", 2, 4, 10.0, 96.0, 70)
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Iterator[ASrpt]:
+    """All runs of two seeds, on few jobs and without the real traces."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPUSCHED_DATA", "/nowhere")
+        for name in ("TESTBED", "LARGE"):
+            small = dataclasses.replace(TINY, name=f"tiny {name}, 10 Gbit/s")
+            for module in ("settings", "tables", "reproduction"):
+                patch.setattr(f"gpusched_papers.a_srpt.{module}.{name}", small)
+        for name in ("OTHERS", "PROFILES"):
+            patch.setattr(f"gpusched_papers.a_srpt.settings.{name}", ())
+        for module in ("settings", "reproduction"):
+            patch.setattr(f"gpusched_papers.a_srpt.{module}.HEAVY_SHARES", (0.5, 1.0))
+            patch.setattr(f"gpusched_papers.a_srpt.{module}.NOISES", (1.0,))
+        with running("threads:1"):  # where the patches are
+            found = reproduce(seeds=2, quick=False, exact=False, progress=lambda *_: None)
+        yield found
+
+
+def test_the_jobs_have_the_load_and_no_more_gpus_than_the_paper() -> None:
+    trace = workload.workload(settings.LARGE, 0.8, None, 1)
+    assert trace.gpus.max() == 32
+    limits = gs.bounds.iteration_limits(trace, settings.LARGE.cluster())
+    run_s = trace.service_s * limits["min"] / limits["low"]
+    span_s = trace.submit_s[-1] - trace.submit_s[0]
+    assert float(np.dot(trace.gpus, run_s)) / (512 * span_s) == pytest.approx(0.8, rel=1e-3)
+
+
+def test_all_policies_get_the_predictions_of_the_run_of_a_srpt() -> None:
+    setting = Setting(TINY)
+    runner = Runner(0)
+    ours = runner.run(setting, A_SRPT)
+    theirs = runner.run(setting, BASELINES[0])
+    assert ours.r2_log is not None
+    assert (theirs.r2_log, theirs.rank_correlation) == (ours.r2_log, ours.rank_correlation)
+    own = dataclasses.replace(setting, shares_predictions=False)
+    assert runner.run(own, A_SRPT).mean_jct_s == ours.mean_jct_s  # to record changes nothing
+
+
+def test_one_thing_is_changed_at_a_time() -> None:
+    for base in (A_SRPT, LITERAL):
+        texts = {(arm.policy, arm.placement) for arm in settings.ablations(base)}
+        assert len(texts) == len(settings.ablations(base))
+        assert (base.policy, base.placement) not in texts
+        assert gs.Policy.parse(settings.by_tau(base, 2.0).policy).parameters["tau"] == 2.0
+
+
+def test_no_run_beats_the_bound_and_every_seed_is_there(tiny: ASrpt) -> None:
+    for runs in tiny.runs.values():
+        assert [run.seed for run in runs] == [1000, 1001]
+        assert all(run.completion_ratio >= 1 for run in runs)
+
+
+def test_the_best_baseline_has_the_least_mean(tiny: ASrpt) -> None:
+    summary = Summary(tiny.runs)
+    setting = next(iter(summary.settings()))
+    best = summary.best(setting, BASELINES)
+    means = [summary.mean(setting, arm, jct).value for arm in BASELINES]
+    assert summary.mean(setting, best, jct).value == min(means)
+    below = summary.below(setting, best, best, jct)
+    assert (below.value, below.half_width) == (0.0, 0.0)
+    assert summary.closed(dataclasses.replace(setting, predictor="oracle", contention="none"),
+                          settings.SRTF) == 1.0  # fmt: skip
+
+
+def test_tables_figures_and_results_are_written(tiny: ASrpt, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    files = {path.name for path in tiny.write(tmp_path)}
+    assert files >= {"policies.png", "tables.md", "runs.csv", "results.json"}
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert len(results["runs"]) == 2 * len(tiny.runs)
+    markdown = (tmp_path / "tables.md").read_text(encoding="utf-8")
+    assert "Left out: itp/cluster02.csv" in markdown
+    assert "a-srpt, literal" in markdown
+
+
+def test_there_is_nothing_exact_in_it() -> None:
+    with pytest.raises(ValueError, match="exact: a-srpt has no part"):
+        papers.paper("a-srpt").reproduce(seeds=2, exact=True)
+    ran = CliRunner().invoke(app, ["reproduce", "a-srpt", "--exact"])
+    assert ran.exit_code == 2

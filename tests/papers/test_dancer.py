@@ -1,0 +1,217 @@
+"""The study of Dancer, on workloads as small as can be."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpusched.execution.choosing import opened
+from gpusched.execution.driver import run_tasks
+from gpusched_papers import registry as papers
+from gpusched_papers.common import unequal_gpus as workloads
+from gpusched_papers.common.unequal_gpus import GENERATED_ITP, MAX_GPUS, Workload
+from gpusched_papers.dancer import milp as dancer_milp
+from gpusched_papers.dancer.milp import Gap
+from gpusched_papers.dancer.reproduction import Dancer
+from gpusched_papers.dancer.runs import Run, run_arms
+from gpusched_papers.dancer.settings import (
+    ARMS,
+    COMPARED,
+    DANCER,
+    EDF,
+    FIRST_SEED,
+    GAVEL_DEADLINES,
+    LARGE,
+    LOADS,
+    MIDDLE,
+    ONE_TAKEN_AWAY,
+    ORDERED,
+    PINNED,
+    PLAIN,
+    SERIES,
+    SMALL,
+    TAKEN_AWAY,
+    TUNING_SEEDS,
+    WORKLOADS,
+    Setting,
+    requests,
+)
+from gpusched_papers.dancer.summary import Summary
+from gpusched_papers.dancer.workload import workload
+from tests.unit.real_data import DATA
+
+TINY = dataclasses.replace(SMALL, jobs=30)
+
+
+def fake_run(setting: Setting, arm: str, seed: int, dsr: float) -> Run:
+    facts = {"dsr": dsr, "bound": 0.8, "seed": seed, "arm": arm, "jobs": setting.place.jobs}
+    facts |= {"admitted": dsr, "broken": 0.01} if arm.startswith("dancer") else {}
+    names = {"place": setting.place.name, "workload": setting.workload.name}
+    blank = {field.name: None for field in dataclasses.fields(Run)}
+    numbers = dict.fromkeys(
+        ("mean_jct_s", "changes", "utilisation", "decision_s", "run_s", "load"), 1.0
+    )
+    return Run(**(blank | numbers | names | facts))
+
+
+@pytest.fixture(scope="module")
+def study() -> Dancer:
+    """All settings, with made-up figures."""
+    found = Dancer(gaps=[Gap(seed, 10, 10.0, 11.5, 11, {"dancer": 9}) for seed in range(2)])
+    for setting, arms in requests(quick=False).items():
+        for arm in arms:
+            dsr = {DANCER: 0.6, ORDERED: 0.7, ONE_TAKEN_AWAY[0]: 0.8}.get(arm, 0.3)
+            found.runs[setting, arm] = [
+                fake_run(setting, arm.name, seed, dsr + seed / 100) for seed in range(2)
+            ]
+    return found
+
+
+def test_every_policy_runs_at_every_load_of_every_workload() -> None:
+    wanted = requests(quick=False)
+    everyone = {*ARMS, *ONE_TAKEN_AWAY, *TAKEN_AWAY}
+    for of in WORKLOADS:
+        assert set(wanted[Setting(of, MIDDLE)]) == everyone
+        for load in LOADS:
+            assert everyone - set(wanted[Setting(of, load)]) <= {GAVEL_DEADLINES}
+        assert set(COMPARED) <= set(wanted[Setting(of, place=LARGE)])
+    for series in SERIES:
+        for setting in series.settings.values():
+            assert set(series.arms) <= set(wanted[setting])
+
+
+def test_slots_reach_the_policies_that_have_them() -> None:
+    setting = Setting(GENERATED_ITP, slot_s=60)
+    texts = [arm.text(setting) for arm in (DANCER, PINNED, EDF)]
+    assert texts == ["dancer:slot_s=60", "elasticflow:types=pinned,slot_s=60", "edf"]
+    assert PINNED.text(Setting(GENERATED_ITP)) == "elasticflow:types=pinned"
+
+
+def test_the_tables_tell_gains_and_what_is_possible(study: Dancer) -> None:
+    tables = {table.title: table for table in study.tables()}
+    leads, gains, parts = list(tables.values())[:3]
+    assert len(leads.rows) == 16
+    assert {row[3:5] for row in leads.rows} == {("elasticflow", "-10.0 ± 0.0")}
+    rows = {row[0]: row for row in gains.rows}
+    assert list(rows)[: len(COMPARED)] == [arm.name for arm in COMPARED]
+    # 0.605 over 0.305, and 0.8 over 0.305.
+    assert rows["edf"][1:3] == ("98.4", "162.3")
+    assert rows["elasticflow"][1] == "-14.2"
+    assert "up to 58.9 to 74.2 %" in gains.notes[0]
+    assert {row[0]: row[-1] for row in parts.rows}["elasticflow"] == "0 of 16"
+    titles = " ".join(tables)
+    assert all(workload.name in titles for workload in WORKLOADS)
+    assert all(series.title in titles for series in SERIES)
+    errors = next(table for title, table in tables.items() if "errors" in title)
+    assert ("dancer: broken promises", *["1.0 ± 0.0"] * 4) in errors.rows
+    assert tables[next(t for t in tables if "integer program" in t)].rows[-1][-1] == "90.0 %"
+
+
+def test_what_is_ours_is_taken_away_down_to_the_primal_dual_form(study: Dancer) -> None:
+    one, more = (table for table in study.tables() if "taken away" in table.title)
+    assert [row[0] for row in one.rows] == ["dancer", *(arm.name for arm in ONE_TAKEN_AWAY)]
+    assert [row[0] for row in more.rows] == ["dancer", *(arm.name for arm in TAKEN_AWAY)]
+    assert one.rows[0][1:] == ("60.5", "", "0 of 16", "0", "16")  # elasticflow has 70.5
+    assert one.rows[1][1:] == ("80.5", "20.0 ± 0.0", "16 of 16", "16", "0")
+    assert more.rows[-1] == (PLAIN.name, "30.5", "-30.0 ± 0.0", "0 of 16", "0", "16")
+
+
+def test_every_step_takes_away_one_addition_more() -> None:
+    options = [set(arm.policy.partition(":")[2].split(",")) for arm in TAKEN_AWAY[:-1]]
+    assert [len(some) for some in options] == [1, 2, 3, 4, 5]
+    assert all(some < others for some, others in pairwise(options))
+    assert {arm.policy.partition(":")[2] for arm in ONE_TAKEN_AWAY} == options[-1]
+    assert PLAIN.policy == "dancer:preset=theory"
+
+
+def test_the_seeds_that_are_told_are_not_those_on_which_the_policy_was_made() -> None:
+    assert max(TUNING_SEEDS) < FIRST_SEED
+
+
+def test_tables_figures_and_results_are_written(study: Dancer, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    few = {pair: runs for pair, runs in study.runs.items() if pair[1] in (DANCER, ORDERED, EDF)}
+    quick = Dancer({pair: runs for pair, runs in few.items() if pair[0].place == SMALL})
+    files = {path.name for path in quick.write(tmp_path)}
+    assert {"load.png", "tables.md", "runs.csv", "results.json"} <= files
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert len(results["runs"]) == 2 * len(quick.runs)
+    assert results["runs"][0]["gap"] == pytest.approx(0.8 / 0.6 - 1)
+
+
+def test_what_is_missing_is_left_out_and_said(study: Dancer) -> None:
+    missing = dataclasses.replace(study, missing=(Workload("X", trace="x/y.csv"),))
+    assert "x/y.csv" in missing.tables()[0].notes[-1]
+
+
+def test_without_the_tables_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUSCHED_DATA", "/nowhere")
+    with pytest.raises(
+        ValueError, match=r"dancer: no /nowhere/gavel/.*Narayanan.* by --data or GPUSCHED_DATA"
+    ):
+        papers.paper("dancer").reproduce(seeds=2)
+
+
+class TestWithData:
+    @pytest.fixture(autouse=True)
+    def _data(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("GPUSCHED_DATA", str(DATA))
+
+    @pytest.mark.parametrize("of", WORKLOADS, ids=lambda of: of.name)
+    def test_jobs_are_as_the_setting_says(self, of: Workload) -> None:
+        setting = Setting(of, 2.0, TINY, recipe="constant", tightness=2.0, restart_s=7.0)
+        jobs, others = workload(setting, 0), workload(setting, 1)
+        assert len(jobs) == len(others) == 30
+        assert jobs.gpus.max() <= MAX_GPUS
+        assert jobs.offered_load(48) == pytest.approx(2.0, rel=1e-3)
+        assert jobs.deadline_us is not None
+        assert (jobs.deadline_us - jobs.submit_us == 2 * jobs.service_us).all()
+        assert jobs.restart_us is not None
+        assert set(jobs.restart_us.tolist()) == {7_000_000}
+        assert not np.array_equal(jobs.service_us, others.service_us)
+
+    def test_errors_are_within_bounds_and_not_known_to_the_run(self) -> None:
+        jobs = workload(Setting(GENERATED_ITP, place=TINY, error=0.2), 0)
+        assert jobs.estimate_us is not None
+        wrong = jobs.estimate_us / jobs.service_us - 1
+        assert 0.1 < np.abs(wrong).max() <= 0.2 + 1e-6
+        without = workload(Setting(GENERATED_ITP, place=TINY), 0)
+        assert np.array_equal(jobs.service_us, without.service_us)
+
+    def test_runs_are_the_same_in_any_process_and_below_the_bound(self) -> None:
+        task = (Setting(GENERATED_ITP, place=TINY), (DANCER, EDF), 0)
+        with opened("processes:1") as backend:
+            ((done, again),) = run_tasks(
+                run_arms, [task], backend=backend, arguments=lambda given: given
+            )
+        runs = run_arms(*task)
+        assert done == task
+        assert [run.dsr for run in runs] == [run.dsr for run in again]
+        assert all(0 <= run.dsr <= run.bound <= 1 and run.gap >= 0 for run in runs)
+        assert runs[0].broken == 0
+        assert runs[1].admitted is None
+
+    def test_nothing_passes_the_bound_where_slots_are_solved_exactly(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pytest.importorskip("scipy")
+        monkeypatch.setattr(dancer_milp, "NUM_JOBS", 7)
+        monkeypatch.setattr(dancer_milp, "WITHIN_SLOTS", 4)
+        for seed in range(2):
+            one = dancer_milp.gap(seed)
+            assert one.optimum <= one.proven + 1e-6 <= one.relaxed + 2e-6
+            assert max(one.optimum, one.met["dancer"]) <= one.bound
+
+    def test_quick_is_one_generated_workload(self) -> None:
+        assert {setting.workload for setting in requests(quick=True)} == {GENERATED_ITP}
+        assert workloads.absent(WORKLOADS) == ()
+
+
+def test_the_summary_knows_the_main_settings(study: Dancer) -> None:
+    main = Summary(study.runs).main()
+    assert len(main) == len(set(main)) == 4 * len(LOADS) + 4

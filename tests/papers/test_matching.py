@@ -1,0 +1,115 @@
+"""The study of matching markets: its baselines, and a tiny run of everything."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpusched_papers import registry as papers
+from gpusched_papers.common.stages import running
+from gpusched_papers.common.unequal_gpus import GENERATED_ITP
+from gpusched_papers.matching.baselines import BASELINES
+from gpusched_papers.matching.online.reproduction import Online
+from gpusched_papers.matching.online.settings import ARMS, Setting
+from gpusched_papers.matching.reproduction import Matching, reproduce
+from gpusched_papers.matching.settings import OURS
+from gpusched_papers.matching.workload import drawn as draw
+from tests.papers.test_matching_online import fake_run
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Iterator[Matching]:
+    """All runs of two seeds on small instances."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (
+            "runs", "tables", "timing_tables", "figures", "comparisons", "coverage", "reproduction"
+        ):  # fmt: skip
+            owner = f"gpusched_papers.matching.{module}"
+            for name, value in (
+                ("MAIN", (3, 8)),
+                ("SIZES", ((3, 8), (3, 9))),
+                ("TIMED", ((3, 8), (4, 10))),
+                ("ENUMERATED", ((3, 8),)),
+                ("SWEPT", (1, 59)),
+                ("LARGE", ((4, 4),)),
+                ("COVERED", ((3, 8),)),
+                ("COVERED_DRAWS", 2),
+            ):
+                patch.setattr(f"{owner}.{name}", value, raising=False)
+        # What is run online has tests of its own.
+        patch.setenv("GPUSCHED_DATA", "/nowhere")
+        with running("threads:1"):  # where the patches are
+            found = reproduce(seeds=2, quick=False, exact=True, progress=lambda *_: None)
+        yield found
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_gives_every_worker_to_one_job(name: str) -> None:
+    for size in ((3, 9), (4, 15)):
+        instance = draw(*size, 0)
+        counts = BASELINES[name](instance)
+        assert counts.sum(axis=0).tolist() == [1] * instance.num_workers
+        assert counts.sum(axis=1).min() >= 1
+        assert np.isfinite(instance.mean_s(counts))
+
+
+def test_nothing_beats_the_proven_optimum(tiny: Matching) -> None:
+    assert {run.seed for run in tiny.runs} == {0, 1}
+    for run in tiny.runs:
+        assert run.gap >= -1e-9, run.arm
+        assert not run.bound_s > run.optimum_s * (1 + 1e-9), run.arm
+
+
+def test_the_program_of_highs_agrees(tiny: Matching) -> None:
+    for check in tiny.checks:
+        assert check.milp_bound_s <= check.optimum_s * (1 + 1e-6)
+        assert check.milp_bound_s >= check.optimum_s * (1 - 1e-3)
+        assert check.milp_s >= check.optimum_s * (1 - 1e-9)
+
+
+def test_all_categories_take_longer_than_a_few(tiny: Matching) -> None:
+    for timing in tiny.timings:
+        assert timing.categories > 1
+        assert timing.per_category_s > 0
+        assert timing.is_extrapolated == ((timing.jobs, timing.workers) != (3, 8))
+
+
+def test_tables_figures_and_results_are_written(tiny: Matching, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    files = {path.name for path in tiny.write(tmp_path)}
+    assert files == {"gap.png", "time.png", "tables.md", "runs.csv", "results.json"}
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert len(results["runs"]) == len(tiny.runs) + len(tiny.large)
+    assert len(tiny.tables()) == 9
+    assert OURS in (tmp_path / "tables.md").read_text(encoding="utf-8")
+
+
+def test_without_the_measured_throughputs_the_note_says_so(tiny: Matching) -> None:
+    assert "gavel/simulation_throughputs.json" in tiny.tables()[0].notes[-1]
+
+
+def test_what_is_run_online_is_written(tiny: Matching, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    runs = {
+        (Setting(GENERATED_ITP), arm): [
+            fake_run(Setting(GENERATED_ITP), arm, s, 9.0) for s in (1, 2)
+        ]
+        for arm in ARMS
+    }
+    both = dataclasses.replace(tiny, online=Online(runs))
+    files = {path.name for path in both.write(tmp_path)}
+    assert {"online.png", "online.csv", "runs.csv"} <= files
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert len(results["online"]) == 2 * len(ARMS)
+    assert len((tmp_path / "online.csv").read_text(encoding="utf-8").splitlines()) == 1 + 2 * len(
+        ARMS
+    )
+
+
+def test_it_is_among_the_papers() -> None:
+    assert papers.paper("matching").seeds == 200
