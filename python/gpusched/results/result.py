@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,7 +96,7 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         the cluster is one pool.
         """
         rows = self.schedule.intervals()
-        return {column: rows[column] for column in INTERVAL_COLUMNS}
+        return MappingProxyType({column: rows[column] for column in INTERVAL_COLUMNS})
 
     @cached_property
     def events(self) -> Events:
