@@ -68,6 +68,25 @@ def copied(chosen: Chosen) -> Chosen:
     return replace(chosen, native=copy.deepcopy(chosen.native))
 
 
+def own(plugin: Any) -> Any:
+    """Return a plug-in for one run of several: an object of Python is copied, since it remembers.
+
+    Raises
+    ------
+    TypeError
+        If it cannot be copied.
+    """
+    if not isinstance(plugin, _core.Order | _core.Scheduler | _core.Placement):
+        return plugin
+    try:
+        return copy.deepcopy(plugin)
+    except Exception as error:
+        raise TypeError(
+            f"python:{type(plugin).__qualname__}: each of several runs takes a copy, and it cannot "
+            f"be copied: {error}"
+        ) from error
+
+
 def untouched(chosen: Chosen) -> Chosen:
     """Return it as it is now, for later: an object that cannot be copied is told of only then."""
     try:
