@@ -184,6 +184,23 @@ def speed_seam(
     return paces, shares
 
 
+def unread_models(
+    trace: Trace, speed: str | SpeedChoice | None, paces: SpeedChoice
+) -> tuple[str, ...]:
+    """Say that the jobs' profiles or graphs are not read, where nobody named the speed."""
+    if speed is not None or not paces.has("steady"):
+        return ()
+    kinds = [kind for kind in ("profile", "graph") if getattr(trace, kind) is not None]
+    if not kinds:
+        return ()
+    is_measured = any(profile.throughput for profile in trace.profiles)
+    other = "table" if is_measured else _modelled(trace)
+    return (
+        f"no speed is named: every job runs for its service, and the {kinds[0]}s of the trace are "
+        f"not read; name one, such as {other}, or {paces}",
+    )
+
+
 def _instance_hint(given: Any, bases: tuple[type, ...]) -> str:
     """Return what to say where a class stands instead of an object of it."""
     is_class = isinstance(given, type) and issubclass(given, bases)
