@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 import gpusched as gs
-from gpusched.readable import PLACEMENTS, UNFINISHED, Job, Outcome, make_scheduler, replay
+from gpusched.readable import PLACEMENTS, REJECTED, UNFINISHED, Job, Outcome, make_scheduler, replay
 from gpusched.readable.engine import Change
 from tests.campaigns.trials import MOST_INSTANTS, Difference, attempt, compare
 from tests.parity.core import outcome_of
 from tests.parity.slow_twins import slow_twins
-from tests.reference.open_run_cases import BY_SLOT, LEARNERS, Choice, Move, Row, Start
+from tests.reference.open_run_cases import BINDING, BY_SLOT, LEARNERS, Choice, Move, Row, Start
 
 SEC = 1e6
 MOST_BRANCHES = 2
@@ -282,11 +282,13 @@ class Machine:
                     raise Difference(f"job {number} waits for ever; {list(result.warnings)}")
         try:
             with slow_twins():
-                again, knows = retold(self.start, branch, branch.jobs)
+                run, knows = retold(self.start, branch, branch.jobs)
+                again = outcome_of(run.result().schedule)
         except Exception as error:
             raise Difference(f"told from the start: {type(error).__name__}: {error}") from error
         compare(again, actual, "run told the same from the start, by the plain rule", "run")
         self.check_readable(branch, jobs, actual)
+        self.check_rejects(branch, jobs, actual, cancelled)
         if cancelled and not knows:
             self.check_unknown(branch, jobs, actual, cancelled)
 
@@ -320,7 +322,40 @@ class Machine:
             for job in branch.jobs
         )  # fmt: skip
         other, _ = retold(self.start, branch, longer)
-        compare(other, actual, "run whose cancelled jobs had been longer", "run")
+        who = "run whose cancelled jobs had been longer"
+        compare(outcome_of(other.result().schedule), actual, who, "run")
+        if other._online is not None and branch.run._online is not None:
+            here, there = (run._online.predicted_us.tolist() for run in (branch.run, other))
+            if here != there:
+                raise Difference(f"predicted: {there} in the {who}, {here} in the run")
+
+    def check_rejects(
+        self, branch: Branch, jobs: list[Row], actual: Outcome, cancelled: set[int | None]
+    ) -> None:
+        """Who can never run is told by the policy that decides when it arrives."""
+        names = [policy.name for policy in branch.policies]
+        if len(names) == 1 or not set(names) & {*BINDING, "gandiva"} or set(names) & {*BY_SLOT}:
+            return
+        changes = [done for done in branch.done if done.policy is not None]
+        first = branch.policies[0]
+        under = [
+            ([first, *(done.policy for done in changes if done.at_us <= job.submit_us)])[-1]
+            for job in jobs
+        ]
+        for policy in dict.fromkeys(under):
+            mine = [number for number in range(len(jobs)) if under[number] == policy]
+            assert policy is not None
+            alone = opened(self.start, tuple(jobs[number] for number in mine), policy)
+            alone.run()
+            status = alone.result().schedule.status.tolist()
+            for number, found in zip(mine, status, strict=True):
+                is_told = actual.status[number] == REJECTED
+                # One that waits as the policy changes is judged once more.
+                may_be = any(done.at_us > jobs[number].submit_us for done in changes)
+                if (found == REJECTED) != is_told and not (is_told and may_be):
+                    raise Difference(
+                        f"job {number} rejected: {is_told}, and {policy.name} alone: {not is_told}"
+                    )
 
 
 def check_intervals(outcome: Outcome) -> None:
@@ -389,9 +424,9 @@ def opened(start: Start, jobs: tuple[Row, ...], policy: Choice) -> gs.Simulation
     )  # fmt: skip
 
 
-def retold(start: Start, branch: Branch, jobs: tuple[Row, ...]) -> tuple[Outcome, bool]:
-    """Return what a run comes to that knows all jobs and is told all changes from the start, and
-    whether its policies know what is to come.
+def retold(start: Start, branch: Branch, jobs: tuple[Row, ...]) -> tuple[gs.Simulation, bool]:
+    """Return a run at its end that knew all jobs and was told all changes from the start, and
+    whether its policies knew what was to come.
     """
     policies = list(branch.policies)
     first = policies.pop(0)
@@ -413,7 +448,7 @@ def retold(start: Start, branch: Branch, jobs: tuple[Row, ...]) -> tuple[Outcome
         elif run._run.next_us is None or run._run.next_us >= each.at_us:
             run._run.ask(each.at_us)
     run.run()
-    return outcome_of(run.result().schedule), knows
+    return run, knows
 
 
 def read(start: Start, branch: Branch, jobs: list[Row]) -> Outcome:

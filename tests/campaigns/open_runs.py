@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+import gpusched as gs
 from tests.campaigns.open_run_machine import PYTHON_SJF, Machine
 from tests.campaigns.trials import Difference, shrunk
 from tests.campaigns.workers import Tally, campaign
@@ -38,6 +39,9 @@ from tests.reference.open_run_cases import Choice, Course, sequence
 
 NUM_SHOWN = 10
 NUM_TRIES = 400
+LIMIT_S = 30.0
+ONCE = gs.decide, gs.resume, gs.deciding.ClusterState
+"""Imported before processes are forked, and not by each of them."""
 PLAIN = Choice("fifo")
 
 
@@ -108,7 +112,7 @@ class Failing:
 
     course: Course
     kind: str
-    limit_s: float = 10.0
+    limit_s: float = LIMIT_S
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -171,8 +175,7 @@ def smaller(course: Course) -> Iterator[Course]:
 
 def describe(course: Course, verdict: str) -> None:
     """Print a failure, as small as it can be made, as a program."""
-    limit_s = 60.0 if verdict.startswith("hung") else 10.0
-    failing = Failing(course, in_child(course, limit_s), limit_s)
+    failing = Failing(course, in_child(course, LIMIT_S))
     smallest = shrunk(failing, NUM_TRIES) if failing.kind != "same" else failing
     assert isinstance(smallest, Failing)
     print(f"{verdict[:1000]}\n{program(smallest)}", flush=True)

@@ -196,7 +196,7 @@ def moves(source: Source, start: Start) -> Move:
     if what == "look" and is_rare(source, 3):
         what = "save"
     number = source.between(0, 5)
-    asks = what in ("cancel", "set") and is_rare(source, 6)
+    asks = what in ("cancel", "set") and is_rare(source, 3)
     if what == "submit":
         new = tuple(
             row(source, start, 100, source.between(0, 3) * start.unit + source.between(0, 1))
