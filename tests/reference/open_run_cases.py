@@ -128,7 +128,7 @@ def choice(source: Source, pool: str, unit: int) -> Choice:
             if key in params:
                 params[key] = params[key] * unit / SECOND
         if "limits" in params:
-            params["limits"] = [limit * unit / SECOND for limit in params["limits"]]
+            params["limits"] = tuple(limit * unit / SECOND for limit in params["limits"])
         return Choice(name, tuple(params.items()))
     return Choice(name)
 
@@ -196,7 +196,7 @@ def moves(source: Source, start: Start) -> Move:
     if what == "look" and is_rare(source, 3):
         what = "save"
     number = source.between(0, 5)
-    asks = what in ("cancel", "set") and is_rare(source, 3)
+    asks = what in ("cancel", "set") and flag(source)
     if what == "submit":
         new = tuple(
             row(source, start, 100, source.between(0, 3) * start.unit + source.between(0, 1))
