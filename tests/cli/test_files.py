@@ -85,8 +85,41 @@ def test_a_full_disk_loses_neither_the_table_nor_the_old_files(
     )
 
 
+STUDY = """
+name = "two"
+policies = ["fifo", "sjf"]
+[[traces]]
+generate = "philly"
+jobs = 50
+[[clusters]]
+servers = 2
+gpus = 8
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (("compare", *SMALL, "--out", "."), ("report.html", "jobs.parquet")),
+        (("run", *SMALL, "--out", "."), ("result.npz", "jobs.parquet")),
+        (("sweep", "study.toml", "--report", "page.html", "--out", "runs"), ("page.html",)),
+    ],
+)
+def test_a_reader_that_has_seen_enough_costs_none_of_the_files(
+    tmp_path: Path, arguments: tuple[str, ...], names: tuple[str, ...]
+) -> None:
+    (tmp_path / "study.toml").write_text(STUDY)
+    reads, writes = os.pipe()
+    os.close(reads)  # as `| head -1` does, sooner or later
+    subprocess.run(
+        [sys.executable, "-m", "gpusched", *arguments], stdout=writes, stderr=subprocess.DEVNULL
+    )
+    os.close(writes)
+    assert all((tmp_path / name).stat().st_size for name in names)
+
+
 @pytest.mark.parametrize("json", [(), ("--json",)])
-def test_the_table_is_shown_before_files_are_written(
+def test_the_table_is_shown_though_writing_the_files_is_interrupted(
     gpusched, monkeypatch: pytest.MonkeyPatch, json: tuple[str, ...]
 ) -> None:
     def killed(*_: object, **__: object) -> None:

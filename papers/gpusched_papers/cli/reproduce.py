@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -10,7 +11,7 @@ import typer
 from gpusched.base.replacing import check_folder
 from gpusched.base.wording import plural
 from gpusched.cli import options
-from gpusched.cli.console import flush, remark, show_json, show_lines, show_text_table
+from gpusched.cli.console import remark, show_json, show_lines, show_text_table
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.places import Dask, Processes, Ray, executor_of, worker_pipes
 from gpusched.cli.progress import ProgressDisplay
@@ -144,25 +145,27 @@ def reproduce(
             if getattr(error, "reproduction", None) is None:
                 raise
             result, failed = error.reproduction, error.failed  # type: ignore[attr-defined]
-    if json:
-        show_json(result.to_dict())
-    else:
-        show_lines([paper.title], style="bold")
-        show_lines([paper.source], style="dim")
-        for table in result.tables():
-            show_text_table(table)
+    files: Sequence[Path] = ()
+    try:
+        if out is not None and kept is not None and not interrupted:
+            with ProgressDisplay() as display:
+                display.stage("writing figures")
+                files = result.write(out)
+            if not failed:
+                forget(kept)
+    finally:  # shown last, as a reader may have seen enough; and though the disk is full
+        if json:
+            show_json(result.to_dict())
+        else:
+            show_lines([paper.title], style="bold")
+            show_lines([paper.source], style="dim")
+            for table in result.tables():
+                show_text_table(table)
     if interrupted:
         remark(["interrupted: these are the seeds that were done; no files"], style="yellow")
         _tell_kept(kept)
         raise typer.Exit(INTERRUPTED)
-    if out is not None and kept is not None:
-        flush()  # what was found is seen, whatever comes of the files
-        with ProgressDisplay() as display:
-            display.stage("writing figures")
-            files = result.write(out)
-        remark(f"wrote {path}" for path in files)
-        if not failed:
-            forget(kept)
+    remark(f"wrote {path}" for path in files)
     if failed:
         raise typer.Exit(report_failures(failed))
 

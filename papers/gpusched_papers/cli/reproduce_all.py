@@ -46,16 +46,19 @@ def every_paper(
             seeds=seeds, quick=quick, exact=exact, data=data,
             keep=kept, executor=executor, progress=shown_by(display),
         )  # fmt: skip
-    if json:
-        show_json(plain(parts=parts))
-    else:
-        for table in (overview(parts), by_stage(parts), *by_system(parts)):
-            show_text_table(table)
-    if out is not None and kept is not None:
-        write_text(out / _PAGE, page(parts, _command(seeds, quick, exact)))
+    try:
+        if out is not None and kept is not None:
+            write_text(out / _PAGE, page(parts, _command(seeds, quick, exact)))
+            if not any(part.left_out for part in parts):
+                forget_all(kept)
+    finally:  # shown last, as a reader may have seen enough; and though the disk is full
+        if json:
+            show_json(plain(parts=parts))
+        else:
+            for table in (overview(parts), by_stage(parts), *by_system(parts)):
+                show_text_table(table)
+    if out is not None:
         remark([f"wrote {out / _PAGE}"])
-        if not any(part.left_out for part in parts):
-            forget_all(kept)
     if any(part.left_out for part in parts):
         raise typer.Exit(_LEFT_OUT)
 

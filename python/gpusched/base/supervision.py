@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from gpusched import _core
@@ -165,11 +164,8 @@ def _waiting(
         future = pool.submit(_listening, run, control)
         try:
             while True:
-                try:
-                    return future.result(timeout=_POLL_SECONDS)
-                except FutureTimeout:
-                    if future.done():
-                        raise
+                if wait([future], timeout=_POLL_SECONDS).done:
+                    return future.result()
                 if is_asked(stop):
                     control.stop()
                 if progress is not None:
@@ -233,10 +229,7 @@ def attended(run: Callable[[], _Outcome]) -> _Outcome:
         return run()
     future = apart(run)
     while True:
-        try:
-            return future.result(timeout=_POLL_SECONDS)
-        except FutureTimeout:
-            if future.done():
-                raise
+        if wait([future], timeout=_POLL_SECONDS).done:
+            return future.result()
         if control is not None:
             control.check()

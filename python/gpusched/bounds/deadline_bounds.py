@@ -32,7 +32,7 @@ _ROUNDING: Final = 1e-9
 _ROUNDING_S: Final = 2e-5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DeadlineBound:
     """What no schedule exceeds; see :func:`deadline_bound`.
 

@@ -15,7 +15,7 @@ from gpusched.base.suggest import nearest
 from gpusched.cli import given, options
 from gpusched.cli.answer_options import By, Price, check_groupings
 from gpusched.cli.compare_answers import Answers
-from gpusched.cli.console import flush, remark, show_json, show_lines, show_table, stdout
+from gpusched.cli.console import remark, show_json, show_lines, show_table, stdout
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.outputs import prepare_folder, read_files
 from gpusched.cli.prices import prices_of
@@ -199,22 +199,22 @@ def compare(
     late = comparison.without_summary()  # only if interrupted: there is no time for them now
     comparison = comparison.select(set(comparison.results) - set(late))
     files = {} if interrupted else {name.partition(".")[0]: out / name for name in names}
-    # Shown before anything is written: an hour of runs is not lost with the disk.
-    if json:
-        written = {name: str(path) for name, path in files.items()}
-        extra = {"assumptions": list(workload.assumptions), "files": written}
-        answered = {} if answers is None else answers.values(comparison)
-        show_json(comparison.to_dict() | answered | extra)
-    elif comparison.results:
-        _show(comparison, workload.assumptions, wide=wide)
-        if answers is not None:
-            answers.show(comparison)
-    remark(remarks(comparison), style="yellow")
-    if files:
-        flush()
-        with ProgressDisplay() as display:
-            display.stage("writing the report")
-            _write(every, files, workload.assumptions, page)
+    try:
+        if files:
+            with ProgressDisplay() as display:
+                display.stage("writing the report")
+                _write(every, files, workload.assumptions, page)
+    finally:  # shown last, as a reader may have seen enough; and though the disk is full
+        if json:
+            written = {name: str(path) for name, path in files.items()}
+            extra = {"assumptions": list(workload.assumptions), "files": written}
+            answered = {} if answers is None else answers.values(comparison)
+            show_json(comparison.to_dict() | answered | extra)
+        elif comparison.results:
+            _show(comparison, workload.assumptions, wide=wide)
+            if answers is not None:
+                answers.show(comparison)
+        remark(remarks(comparison), style="yellow")
     remark(f"wrote {path}" for path in files.values())
     if not has_report and not interrupted:
         remark(["no report: it needs plotly: pip install plotly"], style="yellow")

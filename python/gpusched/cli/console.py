@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -82,11 +81,6 @@ def show_lines(lines: Iterable[str], style: str = "") -> None:
 def show_json(value: Mapping[str, Any]) -> None:
     """Print ``value`` as JSON to stdout."""
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def flush() -> None:
-    """Let what was printed to stdout be seen, whatever comes next."""
-    sys.stdout.flush()
 
 
 def remark(lines: Iterable[str], style: str = "dim") -> None:

@@ -10,7 +10,7 @@ import typer
 from gpusched.base.replacing import write_text
 from gpusched.base.run_warning import unwarned
 from gpusched.cli import options
-from gpusched.cli.console import flush, remark, show_text_table
+from gpusched.cli.console import remark, show_text_table
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.places import Dask, Processes, Ray, executor_of, worker_pipes
 from gpusched.cli.progress import ProgressDisplay
@@ -95,13 +95,14 @@ def field(
         except KeyboardInterrupt:
             remark([f"kept what was finished in {out}: the same command goes on from there"])
             raise typer.Exit(INTERRUPTED) from None
-    for is_deployable in (True, False):
-        show_text_table(ranks_table(standings, is_deployable=is_deployable))
-    flush()  # what was found is seen, whatever comes of the file
+    try:
+        write_text(out / _PAGE, page(standings, _command(policy, only, seeds), missing))
+    finally:  # shown last, as a reader may have seen enough; and though the disk is full
+        for is_deployable in (True, False):
+            show_text_table(ranks_table(standings, is_deployable=is_deployable))
     if missing:
         remark([f"left out, as the data are not there: {', '.join(missing)}"], style="yellow")
     remark([line for line in warnings if " failed: " in line], style="yellow")
-    write_text(out / _PAGE, page(standings, _command(policy, only, seeds), missing))
     remark([f"wrote {out / _PAGE}"])
 
 

@@ -17,7 +17,7 @@ from gpusched.cli.answer_tables import (
     show_breakdown,
     show_costs,
 )
-from gpusched.cli.console import flush, remark, show_json, show_lines, show_table
+from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.outputs import prepare_folder, prepare_target, read_files
 from gpusched.cli.prices import prices_of
 from gpusched.cli.progress import ProgressDisplay
@@ -211,57 +211,58 @@ def run(
         if audit:
             display.stage("auditing the schedule")
             found = result.audit()
-    if json:
-        summary = comparison.to_dict()
-        payload: dict[str, Any] = {key: summary[key] for key in ("trace", "cluster")}
-        if "window" in summary:
-            payload["window"] = summary["window"]
-        payload |= {"result": summary["results"][0], "warnings": list(result.warnings)}
-        if found is not None:
-            payload["audit"] = {"ok": found.ok, "problems": list(found.problems)}
-        if story:
-            payload["explanation"] = list(story)
-        if groups:
-            payload["by"] = {name: breakdown_rows(frame) for name, frame in groups.items()}
-        if cost is not None:
-            payload["cost"] = cost_values(cost)
-        payload["assumptions"] = list(workload.assumptions)
-        payload["files"] = {name: str(path) for name, path in files.items()}
-        show_json(payload)
-    else:
-        show_lines(caption(comparison))
-        show_lines(workload.assumptions, style="yellow")
-        show_table(result_table(label, result, comparison.summaries[label]))
-        for name, frame in groups.items():
-            show_breakdown(frame, name)
-        if cost is not None:
-            show_costs({label: cost})
-        show_lines(story)
-        if found is not None:
-            show_lines([f"audit: {line}" for line in found.problems or ["every rule holds"]])
-    remark(remarks(comparison), style="yellow")
     lost: list[str] = []
-    if files:
-        flush()
-        with ProgressDisplay() as display:
-            if out is not None:
-                display.stage("writing the result")
-                result.save(files["result"])
-                result.to_parquet(files["jobs"])
-            if timeline is not None:
-                display.stage("writing the timeline")
-                lost = result.export_with_losses(timeline)
-            if report is not None:
-                from gpusched.reporting.report import write_report
+    try:
+        if files:
+            with ProgressDisplay() as display:
+                if out is not None:
+                    display.stage("writing the result")
+                    result.save(files["result"])
+                    result.to_parquet(files["jobs"])
+                if timeline is not None:
+                    display.stage("writing the timeline")
+                    lost = result.export_with_losses(timeline)
+                if report is not None:
+                    from gpusched.reporting.report import write_report
 
-                display.stage("writing the report")
-                write_report(
-                    comparison,
-                    report,
-                    workload.assumptions,
-                    plotly=page.plotly,
-                    window_s=page.window_s,
-                )
+                    display.stage("writing the report")
+                    write_report(
+                        comparison,
+                        report,
+                        workload.assumptions,
+                        plotly=page.plotly,
+                        window_s=page.window_s,
+                    )
+    finally:  # shown last, as a reader may have seen enough; and though the disk is full
+        if json:
+            summary = comparison.to_dict()
+            payload: dict[str, Any] = {key: summary[key] for key in ("trace", "cluster")}
+            if "window" in summary:
+                payload["window"] = summary["window"]
+            payload |= {"result": summary["results"][0], "warnings": list(result.warnings)}
+            if found is not None:
+                payload["audit"] = {"ok": found.ok, "problems": list(found.problems)}
+            if story:
+                payload["explanation"] = list(story)
+            if groups:
+                payload["by"] = {name: breakdown_rows(frame) for name, frame in groups.items()}
+            if cost is not None:
+                payload["cost"] = cost_values(cost)
+            payload["assumptions"] = list(workload.assumptions)
+            payload["files"] = {name: str(path) for name, path in files.items()}
+            show_json(payload)
+        else:
+            show_lines(caption(comparison))
+            show_lines(workload.assumptions, style="yellow")
+            show_table(result_table(label, result, comparison.summaries[label]))
+            for name, frame in groups.items():
+                show_breakdown(frame, name)
+            if cost is not None:
+                show_costs({label: cost})
+            show_lines(story)
+            if found is not None:
+                show_lines([f"audit: {line}" for line in found.problems or ["every rule holds"]])
+        remark(remarks(comparison), style="yellow")
     remark(lost, style="yellow")
     remark(f"wrote {path}" for path in files.values())
     if found is not None and not found.ok:

@@ -12,7 +12,7 @@ from gpusched.base.libraries import is_installed
 from gpusched.base.progress import Progress
 from gpusched.base.wording import plural
 from gpusched.cli import given, options
-from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
+from gpusched.cli.console import new_table, remark, show_json, show_lines, show_table
 from gpusched.cli.outputs import prepare_target, read_files
 from gpusched.cli.prices import prices_of
 from gpusched.cli.progress import ProgressDisplay
@@ -200,18 +200,19 @@ def size(
             progress=_told(display),
         )
     files = {"picture": picture} if is_installed("plotly") else {}
-    if json:
-        written = {name: str(path) for name, path in files.items()}
-        show_json(found.to_dict() | {"assumptions": assumptions, "files": written})
-    else:
-        _show(found, assumptions)
-    if files:
-        from gpusched.reporting.sizing_page import write_sizing
+    try:
+        if files:
+            from gpusched.reporting.sizing_page import write_sizing
 
-        flush()  # an hour of runs is not lost with the disk
-        with ProgressDisplay() as display:
-            display.stage("drawing the picture")
-            write_sizing(found, picture, assumptions, plotly=page.plotly)
+            with ProgressDisplay() as display:
+                display.stage("drawing the picture")
+                write_sizing(found, picture, assumptions, plotly=page.plotly)
+    finally:  # shown last, as a reader may have seen enough; and though the disk is full
+        if json:
+            written = {name: str(path) for name, path in files.items()}
+            show_json(found.to_dict() | {"assumptions": assumptions, "files": written})
+        else:
+            _show(found, assumptions)
     rejects = workload.trace.rejects.lines()
     remark((f"left out of the trace: {line}" for line in rejects), style="yellow")
     remark(f"wrote {path}" for path in files.values())

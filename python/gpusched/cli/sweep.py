@@ -12,7 +12,7 @@ from gpusched.base.replacing import write_text
 from gpusched.base.run_warning import heard
 from gpusched.base.wording import plural
 from gpusched.cli import given, options
-from gpusched.cli.console import flush, remark, show_json
+from gpusched.cli.console import remark, show_json
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.outputs import Input, prepare_target
 from gpusched.cli.places import Dask, Processes, Ray, Threads, executor_of, worker_pipes
@@ -143,15 +143,17 @@ def sweep(
     text = None
     if page is not None and len(result.finished):
         text = _rendered(result, table, plotly, is_asked=report is not None)
-    if json:
-        files = {} if text is None else {"report": str(page)}
-        show_json(plain_result(result) | {"files": files})
-    else:
-        show_result(result, table or ())
-    remark(result.warnings, style="yellow")
-    if page is not None and text is not None:
-        flush()  # what was found is seen, whatever comes of the file
-        write_text(page, text)
+    try:
+        if page is not None and text is not None:
+            write_text(page, text)
+    finally:  # shown last, as a reader may have seen enough; and though the disk is full
+        if json:
+            files = {} if text is None else {"report": str(page)}
+            show_json(plain_result(result) | {"files": files})
+        else:
+            show_result(result, table or ())
+        remark(result.warnings, style="yellow")
+    if text is not None:
         remark([f"wrote {page}"])
     if result.folder is not None:
         remark([f"{plural(result.num_done, 'run')} kept in {result.folder}"])

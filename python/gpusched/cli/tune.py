@@ -11,7 +11,7 @@ import typer
 from gpusched.base.progress import Progress
 from gpusched.base.run_warning import heard
 from gpusched.cli import options
-from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
+from gpusched.cli.console import new_table, remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.outputs import prepare_target
 from gpusched.cli.places import (
@@ -196,15 +196,16 @@ def tune(
             remark([f"interrupted: {kept}; the same command goes on from there"], style="yellow")
             raise typer.Exit(INTERRUPTED) from None
     remark((line for line in lines if line not in found.warnings), style="yellow")
-    if json:
-        show_json(_plain(found))
-    else:
-        _show(found)
-    flush()
-    if report is not None:
-        from gpusched.reporting.tuning_page import write_tuning
+    try:
+        if report is not None:
+            from gpusched.reporting.tuning_page import write_tuning
 
-        write_tuning(found, report, plotly=plotly)
+            write_tuning(found, report, plotly=plotly)
+    finally:  # shown last, as a reader may have seen enough; and though the disk is full
+        if json:
+            show_json(_plain(found))
+        else:
+            _show(found)
     remark(found.warnings, style="yellow")
     remark([f"finished runs are kept in {folder / SEARCH} and {folder / HELD_OUT}"])
     if report is not None:

@@ -29,7 +29,7 @@ _LEAST_RANGE: Final = 1e-250
 _UP: Final = 2.0**600
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Matching:
     """Rows assigned to columns.
 

@@ -48,7 +48,7 @@ class PlanCandidate:
     caps_tried: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plan:
     """A batch bound to GPUs, and the run of it: what :func:`plan` returns.
 

@@ -18,7 +18,7 @@ class DeadlineStep:
     gpus: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DeadlinePlan:
     """What became of each job: what :func:`gpusched.plan_deadlines` returns.
 

@@ -40,7 +40,7 @@ MAX_PLACEMENTS: Final = 200
 _TOLERANCE: Final = 1e-6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """A plan and what is proven about it.
 

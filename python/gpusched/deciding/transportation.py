@@ -15,7 +15,7 @@ from gpusched.base.arrays import Float64, Int64, read_only
 from gpusched.deciding.assignment_inputs import counts_of, matrix_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Transport:
     """Units sent from rows to columns.
 

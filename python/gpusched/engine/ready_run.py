@@ -27,6 +27,7 @@ from gpusched.engine.seams import (
     placement_seam,
     policy_seam,
     speed_seam,
+    unread_models,
     untouched,
 )
 from gpusched.plugins.identity import identify
@@ -96,6 +97,7 @@ class Ready:
         self.policy = policy_seam(policy)
         self.placement = placement_seam(placement)
         self._speed, self._contention = speed_seam(trace, speed, contention)
+        self._unread = unread_models(trace, speed, self._speed)
         from gpusched.prediction.choose import resolve
 
         found = resolve(predictor)
@@ -221,6 +223,7 @@ class Ready:
             clairvoyant=self._sees_truth(),
             prediction=report,
             is_partial=is_partial,
+            remarks=self._unread,
         )
 
     def untouched(self) -> Ready:

@@ -68,6 +68,25 @@ def copied(chosen: Chosen) -> Chosen:
     return replace(chosen, native=copy.deepcopy(chosen.native))
 
 
+def own(plugin: Any) -> Any:
+    """Return a plug-in for one run of several: an object of Python is copied, since it remembers.
+
+    Raises
+    ------
+    TypeError
+        If it cannot be copied.
+    """
+    if not isinstance(plugin, _core.Order | _core.Scheduler | _core.Placement):
+        return plugin
+    try:
+        return copy.deepcopy(plugin)
+    except Exception as error:
+        raise TypeError(
+            f"python:{type(plugin).__qualname__}: each of several runs takes a copy, and it cannot "
+            f"be copied: {error}"
+        ) from error
+
+
 def untouched(chosen: Chosen) -> Chosen:
     """Return it as it is now, for later: an object that cannot be copied is told of only then."""
     try:
@@ -163,6 +182,23 @@ def speed_seam(
             f"contention {shares}: under speed '{paces}' links do not matter; name another speed"
         )
     return paces, shares
+
+
+def unread_models(
+    trace: Trace, speed: str | SpeedChoice | None, paces: SpeedChoice
+) -> tuple[str, ...]:
+    """Say that the jobs' profiles or graphs are not read, where nobody named the speed."""
+    if speed is not None or not paces.has("steady"):
+        return ()
+    kinds = [kind for kind in ("profile", "graph") if getattr(trace, kind) is not None]
+    if not kinds:
+        return ()
+    is_measured = any(profile.throughput for profile in trace.profiles)
+    other = "table" if is_measured else _modelled(trace)
+    return (
+        f"no speed is named: every job runs for its service, and the {kinds[0]}s of the trace are "
+        f"not read; name one, such as {other}, or {paces}",
+    )
 
 
 def _instance_hint(given: Any, bases: tuple[type, ...]) -> str:

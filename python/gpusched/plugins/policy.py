@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from gpusched.base.entry_points import load_entry_points
@@ -52,9 +53,14 @@ class Choice:
             raise TypeError(f"{self.kind}: expected a name, not {name!r}")
         self.name = name
         self.info = self._find(name)
-        self.parameters: dict[str, Value] = {
+        self._parameters: dict[str, Value] = {
             key: self._checked(key, parameters[key]) for key in sorted(parameters)
         }
+
+    @property
+    def parameters(self) -> MappingProxyType[str, Value]:
+        """The values that are given, by name."""
+        return MappingProxyType(self._parameters)
 
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:

@@ -135,7 +135,6 @@ def make_engine(
             cluster, network, speed, speed_params or {}, contention, contention_params or {}
         ),
         seed=seed,
-        restart=scheduler.params["restart"] if isinstance(scheduler, Preemptive) else "time",
         max_instants=max_instants,
         room=room,
         network=network,

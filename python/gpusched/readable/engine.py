@@ -35,6 +35,12 @@ class Scheduler(Protocol):
         """Return the next instant to decide at if nothing else happens before."""
 
 
+def restart_rule(scheduler: Scheduler) -> str:
+    """Return what preempted jobs pay by: ``time`` or ``work``."""
+    params: Mapping[str, Any] = getattr(scheduler, "params", {})
+    return str(params.get("restart", "time"))
+
+
 @dataclass(frozen=True)
 class Change:
     """What is done to a replay at an instant: a job is taken back, or another scheduler comes."""
@@ -56,7 +62,6 @@ class Engine:
         placement_params: Mapping[str, Any],
         make_speed: Callable[[Cluster], Speed],
         seed: int,
-        restart: str,
         max_instants: int,
         room: Sequence[tuple[int | None, int | None]] = (),
         network: Network | None = None,
@@ -72,7 +77,7 @@ class Engine:
             placement, placement_params, self.cluster, jobs, network, seed, self.has_demands
         )
         self.placer = Placer(placement, placement_params, self.cluster, seed, self.speed, packed)
-        self.restart = restart
+        self.restart = restart_rule(scheduler)
         self.seed = seed
         self.max_instants = max_instants
         self.changes = sorted(changes, key=lambda change: change.at_us)
@@ -227,6 +232,7 @@ class Engine:
                 for job in self.running:
                     self.preempt(job)
                 self.scheduler = change.scheduler
+                self.restart = restart_rule(change.scheduler)
                 self.is_changed = True
                 finished.clear()
                 arrived += self.waiting

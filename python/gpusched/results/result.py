@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +62,7 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         clairvoyant: bool = False,
         prediction: PredictionReport | None = None,
         is_partial: bool = False,
+        remarks: Sequence[str] = (),
     ) -> None:
         self.trace = trace
         self.cluster = cluster
@@ -70,6 +72,7 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         self.clairvoyant = clairvoyant
         self.prediction = prediction
         self.is_partial = is_partial
+        self._remarks = remarks
 
     def __repr__(self) -> str:
         num_finished = int(np.count_nonzero(np.asarray(self.schedule.status) == FINISHED))
@@ -95,7 +98,7 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         the cluster is one pool.
         """
         rows = self.schedule.intervals()
-        return {column: rows[column] for column in INTERVAL_COLUMNS}
+        return MappingProxyType({column: rows[column] for column in INTERVAL_COLUMNS})
 
     @cached_property
     def events(self) -> Events:
@@ -137,10 +140,12 @@ class Result(ResultMetrics, ResultAnswers, Shown):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What the run has to say, one sentence each: of the core, and what the policy lacked."""
+        """What the run has to say, one sentence each: of the core, what the policy lacked, and what
+        the call left unread, which a file does not keep.
+        """
         from gpusched.results.run_remarks import lacking, misread
 
-        return [*self.schedule.warnings, *lacking(self), *misread(self)]
+        return [*self.schedule.warnings, *lacking(self), *misread(self), *self._remarks]
 
     def save_case(self, path: str | os.PathLike[str]) -> None:
         """Write the run for the native replay tool; see :func:`gpusched.specs.case.save_case`.

@@ -172,7 +172,7 @@ class StoredSchedule:
 
     def intervals(self) -> Mapping[str, AnyArray]:
         """Return the interval rows."""
-        return self.rows
+        return dict(self.rows)
 
 
 def contention_excess_us(schedule: Schedule) -> Float64:

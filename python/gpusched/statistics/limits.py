@@ -17,7 +17,8 @@ from gpusched.statistics.resampling import parts, resampled_means
 from gpusched.statistics.samples import scipy_special
 
 LEAST: Final = {"t": 2, "bootstrap-t": 5, "bca": 30, "percentile": 30}
-"""Values from which on a method is used; below them the next of bootstrap-t and t takes over."""
+"""Values from which on a method is used: below them t takes over from bootstrap-t, and the last
+two, which nobody gets who does not ask for them, are refused."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,19 @@ class Limits:
 
 
 def usable(method: str, num: int) -> str:
-    """Return the method, or the one that takes its place for so few values."""
-    for candidate in (method, "bootstrap-t", "t"):
-        if num >= LEAST[candidate]:
-            return candidate
+    """Return the method, or t in the place of bootstrap-t for so few values.
+
+    Raises
+    ------
+    ValueError
+        If there are too few for a method that only who asks for it gets.
+    """
+    if num >= LEAST[method]:
+        return method
+    if method in ("bca", "percentile"):
+        raise ValueError(
+            f"method: {method} needs {LEAST[method]} values, and there are {num}; take bootstrap-t"
+        )
     return "t"
 
 

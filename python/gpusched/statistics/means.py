@@ -32,9 +32,8 @@ def interval(
     method
         ``"bootstrap-t"`` (Efron 1981; quantiles of resampled t values, which follow skewed
         values), ``"t"`` (Student's, for values that are nearly normal), ``"bca"`` (Efron 1987;
-        bias-corrected and accelerated) or ``"percentile"``. With few values a bootstrap gives
-        way, the last two below 30 and bootstrap-t below 5 or where most values are equal: the
-        interval tells which was used.
+        bias-corrected and accelerated) or ``"percentile"``; these two need 30 values. Bootstrap-t
+        gives way to t below 5, or where most values are equal: the interval tells which was used.
         Bootstrap-t of a mean is widened by Cox's limit for lognormal values on the side away from
         zero where the values spread as a heavy tail does.
         What each covers stands in docs/studies/statistics.md.
@@ -51,8 +50,8 @@ def interval(
     Raises
     ------
     ValueError
-        If there are no values, one is not finite, or the level or method is not known. TypeError
-        if they are no numbers.
+        If there are no values, one is not finite, the level or method is not known, or there are
+        too few for the method. TypeError if they are no numbers.
 
     Examples
     --------

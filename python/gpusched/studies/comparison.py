@@ -16,7 +16,7 @@ from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.run_memory import check_memory, least_bytes
-from gpusched.engine.seams import check_shared, placement_seam
+from gpusched.engine.seams import check_shared, own, placement_seam
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, SpeedChoice
 from gpusched.plugins.policy_labels import AnyPolicy, runs_by_label
@@ -67,7 +67,8 @@ def compare(
         objects, or instances of a Python order or scheduler. One that is listed twice is refused;
         objects of one class that differ are told apart by the digits after an ``@``.
     placement, predictor, speed, contention, seed, verify, max_intervals
-        As for :func:`gpusched.simulate`, the same for all.
+        As for :func:`gpusched.simulate`, the same for all; each run has a copy of its own of a
+        placement written in Python.
     warm_up_s, tail_s
         Measure a part of each run, as :meth:`gpusched.Result.summary` does: every table,
         breakdown and report of the comparison is of it. The runs themselves are whole.
@@ -126,7 +127,7 @@ def compare(
             trace,
             cluster,
             policy=policy,
-            placement=placement,
+            placement=own(placement) if len(runs) > 1 else placement,
             predictor=predictor,
             speed=speed,
             contention=contention,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison(ComparisonAnswers):
     """The results of several policies on one workload.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from gpusched._core import Order, Placement, Scheduler
 from gpusched.base.files import in_a_line
 from gpusched.base.supervision import Cancelled
+from gpusched.engine.seams import own
 from gpusched.engine.simulation import simulate_quietly
 from gpusched.results.run_remarks import unserved
 from gpusched.sweeping.expansion import PlannedRun
@@ -84,19 +83,14 @@ def result_of(context: RunContext, trace: Trace, run: PlannedRun) -> Result:
     return simulate_quietly(
         trace,
         context.clusters[run.cluster],
-        policy=_own(policy),
-        placement=_own(placement),
+        policy=own(policy),
+        placement=own(placement),
         predictor=predictor,
         speed=speed,
         contention=contention,
         seed=run.seed,
         max_intervals=context.max_intervals,
     )
-
-
-def _own(choice: Any) -> Any:
-    """Return a copy of what a run may change; others may use the object at the same time."""
-    return copy.deepcopy(choice) if isinstance(choice, Order | Scheduler | Placement) else choice
 
 
 def failed_row(name: str, error: BaseException) -> Row:

@@ -6,11 +6,15 @@ import gc
 import threading
 import time
 import weakref
+from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
 
 import gpusched as gs
+from gpusched import _core
+from gpusched.base import supervision
 
 SMALL = gs.Trace.from_columns([0, 1], [5, 5], [1, 1]), gs.Cluster.uniform(1, 1)
 # Two jobs take turns each minute for sixty years: minutes of computing.
@@ -116,3 +120,46 @@ def test_nothing_of_a_watched_run_outlives_it() -> None:
         assert seen() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("is_attended", [True, False])
+def test_a_call_that_succeeds_as_its_wait_runs_out_returns_what_it_found(
+    monkeypatch: pytest.MonkeyPatch, is_attended: bool
+) -> None:
+    class Late(Future[int]):
+        """Done just as ``result`` gives up."""
+
+        def result(self, timeout: float | None = None) -> int:
+            if timeout is not None:
+                time.sleep(0.3)
+                raise TimeoutError
+            return super().result()
+
+    def apart(run: Callable[[], int]) -> Late:
+        found = Late()
+        threading.Timer(0.2, found.set_result, [run()]).start()
+        return found
+
+    class Pool:
+        def __init__(self, *_: object, **__: object) -> None: ...
+        def __enter__(self) -> Pool:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+        def submit(self, run: Callable[..., int], *arguments: Any) -> Late:
+            return apart(lambda: run(*arguments))
+
+    monkeypatch.setattr(supervision, "apart", apart)
+    monkeypatch.setattr(supervision, "ThreadPoolExecutor", Pool)
+    if is_attended:
+        assert supervision.attended(lambda: 7) == 7
+    else:
+        assert supervision.supervised(lambda: 7, _core.RunControl(), stop=threading.Event()) == 7
+
+
+def test_a_timeout_of_the_call_itself_is_told_as_one() -> None:
+    def late() -> int:
+        raise TimeoutError("no plan")
+
+    with pytest.raises(TimeoutError, match="no plan"):
+        supervision.attended(late)

@@ -139,3 +139,32 @@ def test_runs_inside_of_other_calls_say_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gs.deciding.plan(batch, CLUSTER, contention="none", theta_s=1.0)
+
+
+@pytest.mark.parametrize("kind", ["profile", "graph", "throughput"])
+def test_models_of_jobs_that_no_named_speed_reads_are_told_by_every_way_to_run(kind: str) -> None:
+    cluster = gs.Cluster.uniform(2, 4)
+    jobs = gs.generate("philly", 20, load=0.9, cluster=cluster, seed=1)
+    if kind == "profile":
+        jobs, other = jobs.with_profiles(gs.models.zoo(), seed=1), "ring"
+    elif kind == "graph":
+        stage = gs.models.Stage(replicas=1, compute_s={"gpu": 0.1}, parameter_bytes=1e6)
+        graph = gs.models.JobGraph("g", (stage,))
+        jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 1]).with_graphs([graph], index=[0, 0])
+        other = "stages"
+    else:
+        model = gs.models.JobProfile("m", throughput={"gpu": {n: float(n) for n in range(1, 9)}})
+        jobs, other = jobs.with_profiles([model], seed=1), "table"
+    said = (
+        f"no speed is named: every job runs for its service, and the "
+        f"{'graph' if kind == 'graph' else 'profile'}s of the trace are not read; name one, "
+        f"such as {other}, or fixed"
+    )
+    with pytest.warns(gs.RunWarning, match=said):
+        assert said in gs.simulate(jobs, cluster, policy="fifo").warnings
+    with pytest.warns(gs.RunWarning, match=said):
+        gs.compare(jobs, cluster, ["fifo", "sjf"])
+    run = gs.Simulation(jobs, cluster, policy="fifo")
+    run.run()
+    assert said in run.result().warnings
+    assert gs.simulate(jobs, cluster, policy="fifo", speed="fixed").warnings == []

@@ -22,7 +22,7 @@ SKEWED = RANDOM.lognormal(0.0, 0.5, 40)
 BASE = 0.8 * SKEWED + RANDOM.lognormal(0.0, 0.3, 40)
 
 # Few decimals: sums of them are the same in any order to the digits that are compared.
-columns = st.lists(st.integers(1, 1_000), min_size=6, max_size=12).map(
+columns = st.lists(st.integers(1, 1_000), min_size=30, max_size=36).map(
     lambda values: np.array(values, float)
 )
 
@@ -183,12 +183,21 @@ def test_equal_input_gives_equal_limits_and_another_seed_others() -> None:
 
 
 def test_few_values_get_the_method_that_they_allow() -> None:
-    used = {num: interval(SKEWED[:num], method="bca").method for num in (2, 4, 5, 29, 30)}
-    assert used == {2: "t", 4: "t", 5: "bootstrap-t", 29: "bootstrap-t", 30: "bca"}
+    used = {num: interval(SKEWED[:num]).method for num in (2, 4, 5, 29, 30)}
+    assert used == {2: "t", 4: "t", 5: "bootstrap-t", 29: "bootstrap-t", 30: "bootstrap-t"}
     single = interval([3.0])
     assert single.value == 3.0
     assert math.isnan(single.low)
     assert math.isnan(single.high)
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+def test_a_method_that_was_asked_for_is_refused_and_not_replaced_where_values_are_too_few(
+    method: str,
+) -> None:
+    assert interval(SKEWED[:30], method=method).method == method
+    with pytest.raises(ValueError, match=f"{method} needs 30 values, and there are 29"):
+        interval(SKEWED[:29], method=method)
 
 
 def test_values_that_are_nearly_all_equal_get_student_s_interval() -> None:

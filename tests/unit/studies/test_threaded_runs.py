@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -60,3 +61,58 @@ def test_ctrl_c_reaches_parts_that_run() -> None:
     with pytest.raises(KeyboardInterrupt):
         in_threads({"long": long, "short": partial(square, 1)}, threads=2, progress=interrupt)
     assert ended.wait(60)
+
+
+class Turning(gs.Placement):
+    """Remembers how often it was asked: jobs of one GPU go to the servers in turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.num_asked = 0
+
+    def place(self, free: Any, request: Any) -> Any:
+        """Place it on the next server, or on the first that has room."""
+        self.num_asked += 1
+        for turn in range(3):
+            server = (self.num_asked + turn) % 3
+            if free.free_gpus[server]:
+                return [(server, free.lowest_free(server, 1))]
+        return None
+
+
+TURNED = gs.Trace.from_columns(range(30), [7, 9, 4] * 10, [1] * 30)
+SERVERS = gs.Cluster.uniform(servers=3, gpus=2)
+
+
+def test_runs_of_a_comparison_do_not_share_a_placement_of_python() -> None:
+    policies = ["fifo", "sjf", "srtf", "easy"]
+    alone = {
+        policy: gs.simulate(TURNED, SERVERS, policy=policy, placement=Turning()).digest
+        for policy in policies
+    }
+    placement = Turning()
+    found = gs.compare(TURNED, SERVERS, policies, placement=placement, threads=4)
+    assert {label: result.digest for label, result in found.results.items()} == alone
+    assert placement.num_asked == 0
+
+
+def test_runs_of_a_what_if_do_not_share_what_is_written_in_python() -> None:
+    def changes(threads: int) -> list[Any]:
+        answer = gs.whatif(
+            TURNED, SERVERS, "fifo", ["policy=sjf", "policy=srtf", "servers=+1"],
+            placement=Turning(), threads=threads,
+        )  # fmt: skip
+        return [dict(outcome.measures) for outcome in answer.outcomes]
+
+    assert changes(1) == changes(4) == changes(4)
+
+
+def test_a_placement_that_cannot_be_copied_for_several_runs_is_named() -> None:
+    class Locked(Turning):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lock = threading.Lock()
+
+    gs.compare(TURNED, SERVERS, ["fifo"], placement=Locked())
+    with pytest.raises(TypeError, match="Locked: each of several runs takes a copy"):
+        gs.compare(TURNED, SERVERS, ["fifo", "sjf"], placement=Locked())

@@ -27,6 +27,7 @@ def _area_weighted_jct_s(run: RunFacts) -> float:
 @register_metric(
     "weighted_jct_s",
     unit="s",
+    needs=("weights",),
     summary="Mean JCT weighted by the jobs' weights.",
     definition="JCT weighted by `weight`",
     better="lower",
@@ -37,8 +38,6 @@ def _area_weighted_jct_s(run: RunFacts) -> float:
     rank=160,
 )
 def _weighted_jct_s(run: RunFacts) -> float:
-    if run.trace.weight is None:
-        return run.mean_s(run.measures.flow_us)
     return _ratio(run.measures.weighted_jct, run.measures.weight)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpusched._core import Placement
 from gpusched.clusters.cluster import Cluster
+from gpusched.engine.seams import own
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.plugins.policy_labels import AnyPolicy
@@ -131,7 +132,7 @@ class Setting:
     def runs_on(self, cluster: Cluster, stop: threading.Event | None = None) -> Result:
         """Simulate it."""
         return simulate(
-            self.trace, cluster, policy=self.policy, placement=self.placement,
+            self.trace, cluster, policy=own(self.policy), placement=own(self.placement),
             predictor=self.predictor, seed=self.seed, stop=stop,
         )  # fmt: skip
 

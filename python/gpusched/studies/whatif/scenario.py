@@ -19,6 +19,7 @@ from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_SERVICE_US
 from gpusched.clusters.cluster import Cluster
 from gpusched.clusters.server_group import ServerGroup
+from gpusched.engine.seams import own
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.plugins.policy_labels import AnyPolicy
@@ -51,7 +52,7 @@ class Scenario:
     def run(self, stop: threading.Event | None = None) -> Result:
         """Simulate it."""
         return simulate(
-            self.trace, self.cluster, policy=self.policy, placement=self.placement,
+            self.trace, self.cluster, policy=own(self.policy), placement=own(self.placement),
             predictor=self.predictor, speed=self.speed, contention=self.contention,
             seed=self.seed, stop=stop,
         )  # fmt: skip
