@@ -27,9 +27,7 @@ Run::Run(const Run& from, const RunDescription& description)
       finished_(from.finished_),
       finish_us_(from.finish_us_),
       live_(from.live_),
-      num_seen_(from.num_seen_) {
-  own_control_.watch = std::make_unique<RunWatch>(py::none());
-}
+      num_seen_(from.num_seen_) {}
 
 void Run::check_open() const {
   if (phase_ == Phase::stopped || phase_ == Phase::over) throw InvalidInput("the run is over");
@@ -79,6 +77,31 @@ void Run::guarded(Work work) {
   end.next = Phase::halted;
 }
 
+/// Does what leaves the run as it was where it throws; until it is done nobody else is let in.
+template <class Work>
+auto Run::attempt(bool is_native, Work work) {
+  check_open();
+  phase_ = Phase::working;
+  struct End {
+    Run& run;
+    ~End() { run.phase_ = Phase::halted; }
+  } end{*this};
+  std::optional<py::gil_scoped_release> unlocked;
+  if (is_native) unlocked.emplace();
+  return work();
+}
+
+/// What has finished at the present instant is kept for `take_finished`; who was taken back is not
+/// among it, whose service is not known.
+void Run::keep_finished() {
+  const State& state = run_->simulation().state();
+  for (const JobId job : run_->simulation().finished()) {
+    if (state.record(job).phase == gpusched::Phase::cancelled) continue;
+    finished_.push_back(job);
+    finish_us_.push_back(state.now().count());
+  }
+}
+
 void Run::advance(std::uint64_t num_jobs) {
   Time limit = kNever;
   if (num_jobs < jobs_.num_jobs()) {
@@ -93,10 +116,7 @@ void Run::advance(std::uint64_t num_jobs) {
     control_.check();  // also where there is nothing to handle
     while (run_->simulation().step(limit)) {
       control_.check();
-      for (const JobId job : run_->simulation().finished()) {
-        finished_.push_back(job);
-        finish_us_.push_back(run_->simulation().state().now().count());
-      }
+      keep_finished();
     }
   });
 }
@@ -109,11 +129,7 @@ std::uint64_t Run::proceed(Time limit, std::uint64_t most, bool keeps_finished) 
     while (num_instants < most && simulation.step(limit)) {
       ++num_instants;
       control_.check();
-      if (!keeps_finished) continue;
-      for (const JobId job : simulation.finished()) {
-        finished_.push_back(job);
-        finish_us_.push_back(simulation.state().now().count());
-      }
+      if (keeps_finished) keep_finished();
     }
   });
   return num_instants;
@@ -142,8 +158,7 @@ Time Run::next() {
 }
 
 Schedule Run::glimpse() {
-  check_open();
-  return run_->simulation().so_far();
+  return attempt(is_native_, [&] { return run_->simulation().so_far(); });
 }
 
 std::unique_ptr<Run> Run::fork(const OwnedJobTable& jobs, const Cluster& cluster,
@@ -151,7 +166,9 @@ std::unique_ptr<Run> Run::fork(const OwnedJobTable& jobs, const Cluster& cluster
   if (&jobs.table != &jobs_ || &cluster != &halted().state().cluster()) {
     throw InvalidInput("fork: the jobs and the cluster are not those of the run");
   }
-  std::unique_ptr<Run> made(new Run(*this, description));
+  auto made =
+      attempt(is_native_, [&] { return std::unique_ptr<Run>(new Run(*this, description)); });
+  made->own_control_.watch = std::make_unique<RunWatch>(py::none());
   // What a scheduler of Python is shown is of its own run.
   if (Scheduler* const* given = std::get_if<Scheduler*>(&description.policy)) {
     if (auto* scheduler = dynamic_cast<PyScheduler*>(*given)) {
@@ -176,7 +193,7 @@ void Run::cancel(JobId job, Time at) {
   if (job >= state.num_arrived() || (!state.is_waiting(job) && !state.holds(job))) {
     throw InvalidInput("cancel: job " + std::to_string(job) + " neither waits nor runs");
   }
-  run_->simulation().cancel(job, at);
+  attempt(is_native_, [&] { run_->simulation().cancel(job, at); });
 }
 
 void Run::ask(Time at) {
@@ -187,8 +204,7 @@ void Run::ask(Time at) {
 void Run::hand_over(const RunDescription& description, Time at) {
   check_next(at);
   // An object of Python that takes over is asked what it is: not without the GIL.
-  is_native_ = is_native_ && description.is_native();
-  guarded([&] { run_->hand_over(description, at); });
+  attempt(is_native_ && description.is_native(), [&] { run_->hand_over(description, at); });
   is_native_ = description.is_native();
 }
 

@@ -46,7 +46,8 @@ class Run {
   /// A run that has come as far and goes on by itself; see DescribedRun::fork.
   [[nodiscard]] std::unique_ptr<Run> fork(const OwnedJobTable& jobs, const Cluster& cluster,
                                           const RunDescription& description);
-  /// See Simulation::cancel, Simulation::ask and DescribedRun::hand_over; `at` is the next tick that was not handled.
+  /// See Simulation::cancel, Simulation::ask and DescribedRun::hand_over; `at` is the next tick that
+  /// was not handled. Where they throw the run is as it was, and goes on.
   void cancel(JobId job, Time at);
   void ask(Time at);
   void hand_over(const RunDescription& description, Time at);
@@ -65,6 +66,9 @@ class Run {
 
   template <class Work>
   void guarded(Work work);
+  template <class Work>
+  auto attempt(bool is_native, Work work);
+  void keep_finished();
   void check_open() const;
   void check_next(Time at);
 

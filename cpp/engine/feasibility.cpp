@@ -1,6 +1,8 @@
 #include "engine/feasibility.hpp"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/check.hpp"
 
@@ -10,21 +12,41 @@ void Feasibility::begin(Placement& placement, std::uint64_t seed, const Schedule
                         const RunControl& control) {
   if (state_->jobs().has_demands()) check_demands(placement, scheduler);
   placement.begin({seed, *state_});
+  if (!placement.is_pooled()) {
+    asks_placement_ = !scheduler.chooses_gpus();
+    if (asks_placement_) ask(placement, state_->occupancy(), control);
+    return;
+  }
   const JobClasses& classes = state_->classes();
+  for (ClassId id = 0; id < classes.num_classes(); ++id) {
+    control.check();
+    if (classes.types(id) == state_->cluster().all_types()) continue;
+    fail_input("placement: job " + std::to_string(classes.example(id)) +
+               " allows only some GPU types, and one pool has no types");
+  }
+}
+
+void Feasibility::follow(Placement& placement, const Scheduler& scheduler,
+                         const RunControl& control) {
+  if (state_->jobs().has_demands()) check_demands(placement, scheduler);
+  const bool asks = !placement.is_pooled() && !scheduler.chooses_gpus();
+  if (asks && refused_.size() < state_->classes().num_classes()) {
+    const Occupancy empty(state_->cluster(), false, state_->jobs().has_demands(),
+                          placement.needs_shapes());
+    ask(placement, empty, control);
+  }
+  asks_placement_ = asks;
+}
+
+void Feasibility::ask(Placement& placement, const Occupancy& empty, const RunControl& control) {
+  const JobClasses& classes = state_->classes();
+  std::vector<bool> refused(classes.num_classes());
   Allocation scratch;
-  refused_.resize(classes.num_classes());
   for (ClassId id = 0; id < classes.num_classes(); ++id) {
     control.check();  // there may be as many classes as jobs
-    if (placement.is_pooled()) {
-      if (classes.types(id) != state_->cluster().all_types()) {
-        fail_input("placement: job " + std::to_string(classes.example(id)) +
-                   " allows only some GPU types, and one pool has no types");
-      }
-      continue;
-    }
-    if (scheduler.chooses_gpus()) continue;
-    refused_[id] = !placement.place(state_->occupancy(), classes.request(id), scratch);
+    refused[id] = !placement.place(empty, classes.request(id), scratch);
   }
+  refused_ = std::move(refused);
 }
 
 void Feasibility::check_demands(const Placement& placement, const Scheduler& scheduler) const {

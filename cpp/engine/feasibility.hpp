@@ -22,12 +22,15 @@ class Feasibility {
   /// placement, the scheduler or the speed cannot handle what jobs ask for.
   void begin(Placement& placement, std::uint64_t seed, const Scheduler& scheduler,
              const RunControl& control);
+  /// Judges as is right for this scheduler from now on, in the midst of the run. Where it throws, as
+  /// `begin` does, it judges as before.
+  void follow(Placement& placement, const Scheduler& scheduler, const RunControl& control);
 
   /// Why the job can never run; `none` if it can.
   [[nodiscard]] RejectReason judge(JobId job) const {
     const ClassId id = state_->classes().of(job);
     if (id == JobClasses::kNoClass) return state_->classes().reject_reason(job);
-    if (refused_[id]) return RejectReason::refused_when_empty;
+    if (asks_placement_ && refused_[id]) return RejectReason::refused_when_empty;
     if (state_->has_progress() && !state_->speed().can_run(job)) {
       return RejectReason::no_configuration;
     }
@@ -36,9 +39,11 @@ class Feasibility {
 
  private:
   void check_demands(const Placement& placement, const Scheduler& scheduler) const;
+  void ask(Placement& placement, const Occupancy& empty, const RunControl& control);
 
   Ref<const State> state_;
-  std::vector<bool> refused_;  // of each class
+  bool asks_placement_ = false;  // where GPUs are not chosen by the scheduler, nor a mere number
+  std::vector<bool> refused_;    // of each class, by the placement, once it has been asked
 };
 
 }  // namespace gpusched

@@ -14,6 +14,34 @@ std::vector<Value> in_a_row(const ChunkedVector<Value>& chunks) {
   return values;
 }
 
+bool is_same_interval(const IntervalRow& a, const IntervalRow& b) {
+  return a.job == b.job && a.start_us == b.start_us;
+}
+
+/// Of rows in order: where an interval goes on as the one before it, that one has the time of both.
+void join_touching(std::vector<IntervalRow>& rows) {
+  const auto goes_on = [](const IntervalRow& before, const IntervalRow& row) {
+    return before.job == row.job && before.end_us == row.start_us && before.server == row.server &&
+           before.mask == row.mask;
+  };
+  auto last = rows.begin();  // of the interval before, among those that are kept
+  auto kept = rows.begin();
+  for (auto first = rows.begin(); first != rows.end();) {
+    const auto next = std::find_if(first, rows.end(), [&](const IntervalRow& row) {
+      return !is_same_interval(row, *first);
+    });
+    if (std::equal(last, kept, first, next, goes_on)) {
+      const std::int64_t end_us = first->end_us;
+      std::for_each(last, kept, [&](IntervalRow& row) { row.end_us = end_us; });
+    } else {
+      last = kept;
+      kept = kept == first ? next : std::move(first, next, kept);
+    }
+    first = next;
+  }
+  rows.erase(kept, rows.end());
+}
+
 }  // namespace
 
 std::vector<IntervalRow> IntervalLog::rows(const JobRecords& records, std::size_t num_jobs) const {
@@ -43,16 +71,20 @@ std::vector<IntervalRow> IntervalLog::rows(const JobRecords& records, std::size_
     }
   });
 
-  // Adjacent intervals of a job never hold the same GPUs: a run that stops and one that changes are
-  // not resumed as they were within one instant.
   const auto by_start = [](const IntervalRow& a, const IntervalRow& b) {
     return a.start_us != b.start_us ? a.start_us < b.start_us : a.server < b.server;
   };
+  bool touches = false;
   for (std::size_t job = 0; job < num_jobs; ++job) {
     const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first[job]);
     const auto end = rows.begin() + static_cast<std::ptrdiff_t>(first[job + 1]);
-    if (end - begin > 1) std::sort(begin, end, by_start);
+    if (end - begin <= 1) continue;
+    std::sort(begin, end, by_start);
+    touches = touches || std::adjacent_find(begin, end, [](const auto& a, const auto& b) {
+                           return a.end_us == b.start_us;
+                         }) != end;
   }
+  if (touches) join_touching(rows);
   return rows;
 }
 

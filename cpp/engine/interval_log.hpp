@@ -24,7 +24,9 @@ struct IntervalRow {
 /// Who held which GPUs when, appended as allocations end.
 class IntervalLog {
  public:
+  /// Nothing where the job has not held them for a tick: the run ends where it began.
   void append(JobId job, Time start, Time end, std::span<const Piece> pieces) {
+    if (start == end) return;
     append(job, false, pieces);
     times_.push_back({start, end});
   }
@@ -40,7 +42,8 @@ class IntervalLog {
     return sizeof(Interval) + num_pieces * sizeof(Piece);
   }
 
-  /// One row per interval and server, sorted by (job, start, server).
+  /// One row per interval and server, sorted by (job, start, server). Intervals of a job that touch
+  /// and have the same GPUs of all servers are one.
   [[nodiscard]] std::vector<IntervalRow> rows(const JobRecords& records,
                                               std::size_t num_jobs) const;
 

@@ -89,14 +89,12 @@ void Simulation::stand(const Standing& standing) {
     const RejectReason reason = feasibility_.judge(job);
     if (reason == RejectReason::none) {
       executor_.admit(job);
-      outside_.waiting.push_back(job);
     } else {
-      state_.reject(job, reason);
-      ++num_rejected_;
+      reject(job, reason);
     }
   }
   stand_running(standing);
-  outside_.at = standing.now;
+  change({Change::stand}, standing.now);
 }
 
 void Simulation::stand_running(const Standing& standing) {
@@ -143,7 +141,8 @@ Time Simulation::next_arrival() const {
 
 bool Simulation::step(Time limit) {
   if (!open_instant(limit)) return false;
-  scheduler_->decide(state_, {finished_, arrived_, !finished_.empty() || is_outside_}, executor_);
+  const std::span<const JobId> finished = is_anew_ ? std::span<const JobId>{} : finished_;
+  scheduler_->decide(state_, {finished, arrived_, !finished_.empty() || is_outside_}, executor_);
   close_instant();
   return true;
 }
@@ -158,12 +157,11 @@ bool Simulation::open_instant(Time limit) {
   finished_.clear();
   arrived_.clear();
   if (finish == now) apply_finishes();
-  const bool is_asked = outside_.at == now && outside_.is_question;
-  is_outside_ = outside_.at == now && !is_asked;
+  is_timer_ = finish != now && arrival != now && outside_.at != now;
+  is_outside_ = is_anew_ = false;
   if (outside_.at == now) [[unlikely]]
     apply_outside();
   if (arrival == now) apply_arrivals();
-  is_timer_ = finish != now && arrival != now && !is_outside_ && !is_asked;
   executor_.begin_decision(is_timer_);
   return true;
 }
@@ -206,48 +204,71 @@ void Simulation::fail_at_the_end_of_time(Time finish) {
   if (finished_.size() > 1) std::sort(finished_.begin(), finished_.end());
 }
 
+void Simulation::change(const Change& change, Time at) {
+  outside_.changes.push_back(change);
+  outside_.at = at;
+}
+
 void Simulation::cancel(JobId job, Time at) {
   if (state_.is_waiting(job)) {
-    if (!scheduler_->withdraw(state_, job)) {
+    // One that is still to begin, or to see what waits, has not heard of the job.
+    const bool is_known = !outside_.has(Change::stand) && !outside_.has(Change::hand_over);
+    if (is_known && !scheduler_->withdraw(state_, job)) {
       fail_input("cancel: job " + std::to_string(job) +
                  " waits, and the policy cannot do without a job that waits");
     }
     state_.cancel(job);
     executor_.note(EventKind::cancel, job);
-  } else {
-    outside_.cancelled.push_back(job);
   }
-  outside_.at = at;
-}
-
-void Simulation::ask(Time at) {
-  outside_.at = at;
-  outside_.is_question = true;
+  change({Change::cancel, job}, at);
 }
 
 void Simulation::hand_over(Scheduler& scheduler, Time at) {
-  outside_.scheduler = &scheduler;
-  outside_.at = at;
+  feasibility_.follow(*placement_, scheduler, *control_);
+  change({Change::hand_over}, at);
+  scheduler_ = &scheduler;
 }
 
 void Simulation::apply_outside() {
-  for (const JobId job : outside_.cancelled) {
-    if (!state_.holds(job)) continue;  // it has just finished
-    executor_.cancel(state_.record(job).slot);
-    finished_.push_back(job);
+  const Outside now = std::exchange(outside_, {});
+  for (const Change& change : now.changes) {
+    if (change.kind != Change::ask) is_outside_ = true;
+    // It may have waited, or have just finished.
+    if (change.kind != Change::cancel || !state_.holds(change.job)) continue;
+    executor_.cancel(state_.record(change.job).slot);
+    finished_.push_back(change.job);
   }
   std::sort(finished_.begin(), finished_.end());
-  arrived_.swap(outside_.waiting);
-  Scheduler* const next = outside_.scheduler;
-  outside_ = {};
-  if (next == nullptr) return;
-  executor_.hand_over(next->restart_rule());
-  scheduler_ = next;
+  if (now.has(Change::hand_over)) {
+    begin_anew();
+  } else if (now.has(Change::stand)) {
+    show_waiting();
+  }
+}
+
+/// Another scheduler decides from this instant on.
+void Simulation::begin_anew() {
+  executor_.hand_over(scheduler_->restart_rule());
+  for (JobId job = 0; job < state_.num_arrived(); ++job) {
+    if (!state_.is_waiting(job)) continue;
+    const RejectReason reason = feasibility_.judge(job);
+    if (reason != RejectReason::none) reject(job, reason);
+  }
   scheduler_->begin({state_, *placement_, seed_, *control_});
-  finished_.clear();  // of which it knows nothing
+  is_anew_ = true;
+  show_waiting();
+}
+
+void Simulation::show_waiting() {
   for (JobId job = 0; job < state_.num_arrived(); ++job) {
     if (state_.is_waiting(job)) arrived_.push_back(job);
   }
+}
+
+void Simulation::reject(JobId job, RejectReason reason) {
+  state_.reject(job, reason);
+  ++num_rejected_;
+  executor_.note(EventKind::reject, job);
 }
 
 [[gnu::flatten]] void Simulation::apply_arrivals() {
@@ -258,9 +279,7 @@ void Simulation::apply_outside() {
       executor_.admit(job);
       arrived_.push_back(job);
     } else {
-      state_.reject(job, reason);
-      ++num_rejected_;
-      executor_.note(EventKind::reject, job);
+      reject(job, reason);
     }
   }
 }
@@ -285,7 +304,10 @@ Schedule Simulation::finish() {
     if (!state_.is_waiting(job)) continue;
     if (num_waiting++ == 0) first_waiting = job;
   }
-  std::vector<std::string> warnings = scheduler_->warnings();
+  // One that is still to begin has nothing to say, and what the one before it said is lost.
+  const bool has_decided = !outside_.has(Change::hand_over);
+  std::vector<std::string> warnings;
+  if (has_decided) warnings = scheduler_->warnings();
   if (num_waiting > 0) {
     warnings.push_back(std::to_string(num_waiting) +
                        (num_waiting == 1 ? " job waits" : " jobs wait") +
@@ -296,8 +318,9 @@ Schedule Simulation::finish() {
   counters_.num_rates_computed = progress_.num_computed();
   counters_.num_rates_changed = progress_.num_changed();
   return Schedule(state_.jobs().num_jobs(), state_.take_records(), std::move(log_),
-                  state_.uncontended_us(), executor_.take_num_resizes(), scheduler_->decisions(),
-                  counters_, std::move(warnings));
+                  state_.uncontended_us(), executor_.take_num_resizes(),
+                  has_decided ? scheduler_->decisions() : std::vector<Decision>{}, counters_,
+                  std::move(warnings));
 }
 
 }  // namespace gpusched

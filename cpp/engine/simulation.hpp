@@ -67,9 +67,11 @@ class Simulation {
   /// lies between. Throws InvalidInput if the scheduler cannot do without a job that waits.
   void cancel(JobId job, Time at);
   /// The scheduler is asked at `at`, likewise, though nothing happens then.
-  void ask(Time at);
-  /// From `at` on, likewise, another scheduler decides. Every job that runs is preempted then; all
-  /// jobs that wait arrive anew. It outlives the simulation.
+  void ask(Time at) { change({Change::ask}, at); }
+  /// From `at` on, likewise, another scheduler decides, which outlives the simulation; the one before
+  /// is not referred to any more. Every job that runs is preempted then; all jobs that wait arrive
+  /// anew, but for those that can never start now: they are rejected. Throws InvalidInput if the
+  /// scheduler cannot handle what jobs ask for.
   void hand_over(Scheduler& scheduler, Time at);
 
   /// Ends the simulation, whether all jobs are done or not.
@@ -82,7 +84,8 @@ class Simulation {
   void tell(std::vector<Event>* events) noexcept { executor_.tell(events); }
 
   [[nodiscard]] const State& state() const noexcept { return state_; }
-  /// The jobs that finished at the present instant, and those that arrived and can run.
+  /// The jobs that finished at the present instant or were taken back as they ran, and those that
+  /// arrived and can run.
   [[nodiscard]] std::span<const JobId> finished() const noexcept { return finished_; }
   [[nodiscard]] std::span<const JobId> arrived() const noexcept { return arrived_; }
   [[nodiscard]] std::uint64_t num_finished() const noexcept { return num_finished_; }
@@ -94,17 +97,35 @@ class Simulation {
   [[nodiscard]] std::uint64_t num_instants() const noexcept { return counters_.num_instants; }
 
  private:
-  /// What is done to the run from outside, at one instant.
+  /// What is done to the run from outside.
+  struct Change {
+    enum Kind : std::uint8_t {
+      stand,      // the run begins in its midst
+      cancel,     // a job is taken back
+      hand_over,  // another scheduler decides
+      ask,        // a decision, and nothing is done
+    };
+
+    Kind kind;
+    JobId job = kNoJob;
+  };
+  /// All of it that is still to happen, at one instant, in the order in which it was said.
   struct Outside {
     Time at = kNever;
-    bool is_question = false;      // and nothing is done
-    std::vector<JobId> cancelled;  // that run
-    Ref<Scheduler> scheduler;      // the next one; none: it stays
-    std::vector<JobId> waiting;    // since before the run began
+    std::vector<Change> changes;
+
+    [[nodiscard]] bool has(Change::Kind kind) const noexcept {
+      return std::any_of(changes.begin(), changes.end(),
+                         [&](const Change& change) { return change.kind == kind; });
+    }
   };
 
+  void change(const Change& change, Time at);
   void apply_finishes();
   void apply_outside();
+  void begin_anew();
+  void show_waiting();
+  void reject(JobId job, RejectReason reason);
   void stand(const Standing& standing);
   void stand_running(const Standing& standing);
   void apply_arrivals();
@@ -126,6 +147,7 @@ class Simulation {
   Livelock livelock_;
   Outside outside_;
   bool is_outside_ = false;  // of the present instant: something was done from outside
+  bool is_anew_ = false;     // another scheduler decides, which knows nothing of what was before
   bool is_timer_ = false;    // and nothing else happened
   std::vector<JobId> finished_;
   std::vector<JobId> arrived_;

@@ -115,6 +115,23 @@ void KineticChoice::remove_waiting(std::vector<Key> jobs) {
   }
 }
 
+void KineticChoice::withdraw(JobId job) {
+  for (std::uint16_t track = 0; track < tracks_.size(); ++track) {
+    if (!tracks_[track].is_asked) continue;
+    Key key{0, kNoJob};
+    tracks_[track].taken.for_each([&](const RunningIndex::Entry& entry) {
+      if (entry.job == job) key = key_of(tracks_[track], entry);
+    });
+    if (key.job == kNoJob) continue;
+    remove_from(track, key);
+    return;
+  }
+  const ClassId id = state_->classes().of(job);
+  waiting_[id].remove_if([&](const Key& key) { return key.job == job; });
+  --num_waiting_;
+  note_least(id);
+}
+
 /// Where a job that waits is if it is taken: asked for, or left out of a filling's prefix.
 std::uint16_t KineticChoice::track_of_asked(const Key& job, bool is_left) {
   const std::int64_t factor = factor_of_[state_->classes().of(job.job)];

@@ -40,6 +40,8 @@ class KineticChoice {
   Key add_waiting(JobId job, const KeyLine& line);
   /// Jobs that wait, asked for or not.
   void remove_waiting(std::vector<Key> jobs);
+  /// The same of one that is taken back, whatever its key is.
+  void withdraw(JobId job);
   /// A running job, in its slot.
   void add_running(JobId job, const KeyLine& line, bool is_taken) {
     add(job, line, is_taken, false);

@@ -29,10 +29,10 @@ class KineticScheduler : public Scheduler {
     is_slow_ = true;
     return slow_->adopt(state);
   }
-  /// From then on the slow twin goes on.
   [[nodiscard]] bool withdraw(const State& state, JobId job) override {
-    if (!is_slow_) hand_over(state);
-    return slow_->withdraw(state, job);
+    if (is_slow_) return slow_->withdraw(state, job);
+    if (std::erase(unseen_, job) == 0) choice_.withdraw(job);
+    return true;
   }
   [[nodiscard]] RestartRule restart_rule() const override { return slow_->restart_rule(); }
   [[nodiscard]] std::vector<std::string> warnings() const override { return slow_->warnings(); }

@@ -49,38 +49,36 @@ DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
     placement_ = make_placement(*name, description.placement_values);
   }
   placing_ = placement_ ? placement_.get() : std::get<Placement*>(description.placement);
-  make_policy(jobs, description);
-  simulation_.emplace(jobs, cluster, *scheduling_, *placing_,
+  deciding_ = make_policy(jobs, description);
+  simulation_.emplace(jobs, cluster, *deciding_.scheduler, *placing_,
                       Simulation::Pacing{*speed_, *contention_, description.verify},
                       description.seed, control, standing);
   simulation_->limit_intervals(description.max_intervals);
 }
 
-void DescribedRun::make_policy(const JobTable& jobs, const RunDescription& description) {
-  Owned<Scheduler> made;
-  Ref<Order> ordering;
+DescribedRun::Deciding DescribedRun::make_policy(const JobTable& jobs,
+                                                 const RunDescription& description) const {
+  Deciding made;
   if (const auto* name = std::get_if<std::string>(&description.policy)) {
-    made = make_scheduler(*name, description.policy_values, *placing_, jobs);
+    made.own = make_scheduler(*name, description.policy_values, *placing_, jobs);
   } else if (const auto* order = std::get_if<Order*>(&description.policy)) {
-    ordering = *order;
-    made = scheduler_for(**order, description, *placing_, jobs);
+    made.order = *order;
+    made.own = scheduler_for(**order, description, *placing_, jobs);
   }
-  last_scheduler_ = std::move(scheduler_);
-  scheduler_ = std::move(made);
-  scheduling_ = scheduler_ ? scheduler_.get() : std::get<Scheduler*>(description.policy);
-  ordering_ = ordering;
-  if (scheduling_->chooses_gpus() && placing_->is_pooled()) {
+  made.scheduler = made.own ? made.own.get() : std::get<Scheduler*>(description.policy);
+  if (made.scheduler->chooses_gpus() && placing_->is_pooled()) {
     fail_input("placement: the policy chooses GPUs of servers, and a pool has no servers");
   }
+  return made;
 }
 
 void DescribedRun::hand_over(const RunDescription& described, Time at) {
   const JobTable& jobs = simulation_->state().jobs();
-  make_policy(jobs, described);
-  if (jobs.has_demands() && scheduling_->chooses_gpus()) {
-    fail_input("cpu, memory, gpu_share: the policy chooses GPUs itself and knows nothing else");
-  }
-  simulation_->hand_over(*scheduling_, at);
+  // One that is made for this alone says what it refuses.
+  if (const Deciding trial = make_policy(jobs, described); trial.own) trial.own->begin(setup());
+  Deciding next = make_policy(jobs, described);
+  simulation_->hand_over(*next.scheduler, at);
+  deciding_ = std::move(next);
 }
 
 std::unique_ptr<DescribedRun> DescribedRun::fork(const RunDescription& described,
@@ -91,9 +89,9 @@ std::unique_ptr<DescribedRun> DescribedRun::fork(const RunDescription& described
     Cloning::note(placing_, 1, *placement);
   }
   if (Scheduler* const* scheduler = std::get_if<Scheduler*>(&described.policy)) {
-    Cloning::note(scheduling_, 1, *scheduler);
+    Cloning::note(deciding_.scheduler, 1, *scheduler);
   } else if (Order* const* order = std::get_if<Order*>(&described.policy)) {
-    Cloning::note(ordering_, 1, *order);
+    Cloning::note(deciding_.order, 1, *order);
   }
   std::unique_ptr<DescribedRun> made = Cloning::copy(*this);
   made->simulation_->tell(nullptr);

@@ -65,7 +65,8 @@ class DescribedRun {
   }
 
   /// From the instant `at` on another policy decides, see Simulation::hand_over: that of `described`,
-  /// which is this run's in all else.
+  /// which is this run's in all else. What the policy refuses it refuses now: InvalidInput, and the run
+  /// is as it was. Only what a scheduler of the caller refuses is known when it begins.
   void hand_over(const RunDescription& described, Time at);
 
   /// A run that has come as far and goes on by itself, with copies of all plug-ins; what is
@@ -78,19 +79,22 @@ class DescribedRun {
   friend class Cloning;
   DescribedRun(const DescribedRun&) = default;
 
-  void make_policy(const JobTable& jobs, const RunDescription& description);
+  /// What decides. Who is referred to stands before who refers to it, here as below.
+  struct Deciding {
+    Owned<Scheduler> own;
+    Ref<Scheduler> scheduler;  // that, or the caller's
+    Ref<Order> order;          // the caller's
+  };
 
-  // Who is referred to stands before who refers to it.
+  [[nodiscard]] Deciding make_policy(const JobTable& jobs, const RunDescription& description) const;
+
   Ref<RunControl> control_;
   std::uint64_t seed_;
   Owned<Speed> speed_;
   Owned<Contention> contention_;
   Owned<Placement> placement_;
   Ref<Placement> placing_;  // that, or the caller's
-  Owned<Scheduler> last_scheduler_;  // until the one after it takes over
-  Owned<Scheduler> scheduler_;
-  Ref<Scheduler> scheduling_;
-  Ref<Order> ordering_;  // the caller's
+  Deciding deciding_;
   std::optional<Simulation> simulation_;
 };
 

@@ -100,6 +100,35 @@ def test_another_policy_equals_the_reference(policy: str) -> None:
     check()
 
 
+@pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
+def test_changes_of_one_instant_equal_the_reference_whatever_their_order(policy: str) -> None:
+    @settings(max_examples=40, deadline=None)
+    @given(data=st.data())
+    def check(data: Any) -> None:
+        case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases("fifo", p))).at(7)
+        run, changes = opened(case), []
+        for at_us in sorted(
+            data.draw(st.lists(st.sampled_from(halts(case)), max_size=2, unique=True))
+        ):
+            run.run_until(at_us / 1e6)
+            for _ in range(data.draw(st.integers(1, 4))):
+                state = run.state
+                known = [*state.running.tolist(), *state.waiting.tolist()]
+                if known and data.draw(st.booleans()):
+                    job = data.draw(st.sampled_from(known))
+                    run.cancel(job)
+                    changes.append(Change(at_us, job=job))
+                else:
+                    name = data.draw(st.sampled_from((policy, "fifo", "srtf")))
+                    run.set(policy=name)
+                    changes.append(Change(at_us, scheduler=make_scheduler(name, {})))
+                if data.draw(st.booleans()):
+                    run = run.fork()
+        assert_same(expected(case, changes), outcome(run))
+
+    check()
+
+
 BACKFILLING = (
     ("easy", {}),
     ("easy", {"extra": False}),

@@ -167,25 +167,50 @@ def test_many_widths_of_jobs_are_chosen_as_by_the_walk_over_all(policy: str) -> 
     assert fast.schedule.preemptions.sum() > 0
 
 
-def digest_after_a_withdrawal(policy: str, seed: int) -> str:
-    """Of a run from which one job that waits is taken back on its way."""
-    trace, cluster = backlog(seed, 8)
+def digest_after_withdrawals(policy: str, placement: str, seed: int, kinds: int = 8) -> str:
+    """Of a run from which jobs are taken back on its way, of those that wait and that run."""
+    rng = np.random.default_rng(seed)
+    trace, cluster = backlog(seed, kinds)
     with unwarned():
-        run = gs.Simulation(trace, cluster, policy=policy, placement="consolidated")
-        run.run_until(60.25)
-        run.cancel(int(run.state.waiting[seed]))
+        run = gs.Simulation(trace, cluster, policy=policy, placement=placement)
+        for time_s in np.sort(rng.uniform(1, 200, 12)):
+            run.run_until(float(np.round(time_s * 4) / 4))
+            for _ in range(int(rng.integers(1, 4))):
+                state = run.state
+                known = state.running if rng.random() < 0.2 else state.waiting
+                if len(known):
+                    run.cancel(int(rng.choice(known)))
         run.run()
-    return run.result().digest
+        return run.result().digest
+
+
+def assert_equal_withdrawals(policy: str, placement: str, seed: int, kinds: int = 8) -> None:
+    fast = digest_after_withdrawals(policy, placement, seed, kinds)
+    with slow_twins():
+        assert fast == digest_after_withdrawals(policy, placement, seed, kinds)
 
 
 @pytest.mark.parametrize("policy", SINKING)
-def test_jobs_stand_as_they_stood_after_a_withdrawal(policy: str) -> None:
-    # From it on the walk over all goes on.
+def test_jobs_stand_as_they_stood_after_withdrawals(policy: str) -> None:
     for seed in range(3):
-        fast = digest_after_a_withdrawal(policy, seed)
-        with slow_twins():
-            slow = digest_after_a_withdrawal(policy, seed)
-        assert fast == slow
+        assert_equal_withdrawals(policy, "consolidated", seed)
+
+
+@pytest.mark.parametrize(
+    ("placement", "kinds"),
+    [("consolidated", 8), ("fgd", 8), ("count", 8), ("consolidated", 300), ("fgd", 300)],
+)
+@pytest.mark.parametrize(
+    "policy",
+    [
+        *PREEMPTIVE, "serverfilling-srpt", "serverfilling-srpt:scan=strict", "srtf:displace=true",
+        "las:displace=true", "llf:displace=true", "a-srpt-p", "srtf:epoch=period,period_s=7",
+        "easy", "conservative",
+    ],
+)  # fmt: skip
+def test_a_withdrawal_does_not_end_the_fast_path(policy: str, placement: str, kinds: int) -> None:
+    for seed in range(2):
+        assert_equal_withdrawals(policy, placement, seed, kinds)
 
 
 def displaced_digests(policy: str, placement: str, kinds: int) -> Iterator[tuple[str, ...]]:

@@ -51,7 +51,8 @@ def shortest_run(
 
     Where the decision looks at free GPUs and waiting jobs alone, the run has no others.
     """
-    if len(state.held_job) and _is_of_the_queue(policy, placement, state):
+    is_of_the_queue = _is_of_the_queue(policy, placement, state) and _holds_allowed_types(state)
+    if len(state.held_job) and is_of_the_queue:
         rows = np.flatnonzero(~state.is_running)
         try:
             return _begun(state, policy, placement, seed, rows), rows
@@ -143,6 +144,18 @@ def _is_of_the_queue(policy: Chosen, placement: Chosen, state: ClusterState) -> 
         and all(column is None for column in asks_for_more)
         and not state.is_running.all()
     )
+
+
+def _holds_allowed_types(state: ClusterState) -> bool:
+    """Whether no running job holds a GPU of a type that it does not allow."""
+    if state.jobs.type_set is None:
+        return True
+    kinds = state.cluster.gpu_types
+    is_allowed = np.array(
+        [[not names or kind in names for kind in kinds] for names in state.jobs.type_sets]
+    )
+    sets = state.jobs.type_set[state.held_job]
+    return bool(is_allowed[sets, state.cluster.server_type[state.held_server]].all())
 
 
 def refused(policy: Chosen, placement: Chosen) -> AbstractContextManager[None]:

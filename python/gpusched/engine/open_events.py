@@ -29,6 +29,12 @@ class SimulationEvent:
     job: int | None
 
 
+def check_event(event: str) -> None:
+    """Raise a ValueError unless there are events of that name."""
+    if event not in EVENTS:
+        raise ValueError(f"event: unknown {event!r}; there are {', '.join(EVENTS)}")
+
+
 class Listeners:
     """Callbacks in the order in which they were given."""
 
@@ -40,9 +46,7 @@ class Listeners:
         return bool(self._called)
 
     def add(self, event: str, callback: Callable[[SimulationEvent], object]) -> None:
-        """Have one called at such events; a ValueError if there are none of that name."""
-        if event not in EVENTS:
-            raise ValueError(f"event: unknown {event!r}; there are {', '.join(EVENTS)}")
+        """Have one called at such events."""
         self._called.append((event, callback))
 
     def tell(self, time_s: float, happened: Iterable[tuple[str, int]]) -> None:

@@ -11,10 +11,9 @@ import numpy as np
 
 from gpusched import _core
 from gpusched.base.ticks import US_PER_S
-from gpusched.engine.open_events import Listeners
 from gpusched.engine.run_course import Change
 from gpusched.engine.saved_run import store
-from gpusched.engine.seams import copied, policy_seam
+from gpusched.engine.seams import Chosen, copied, policy_seam
 from gpusched.engine.stepped_run import SteppedRun
 from gpusched.plugins.policy import Policy
 from gpusched.traces.workload import Trace
@@ -27,9 +26,11 @@ class Simulation(SteppedRun):
     of them it stands still, and can be looked at, forked and changed. However it is brought to its
     end, by steps, in parts or as a fork, its digest is that of :func:`simulate`.
 
-    One thread at a time uses it; Python policies and callbacks are called in that thread. Ctrl-C
-    ends a call within a second; as that may be amid a decision the run cannot go on then, and
-    :meth:`result` still tells what was done. So it is after an error of a policy.
+    One thread at a time uses it, and a second one is refused with a ValueError; Python policies and
+    callbacks are called in the thread of the call. A method does what it says, or raises and leaves
+    the run as it was. Those that bring it further leave it where they came to: Ctrl-C ends a call
+    within a second; as that may be amid a decision the run cannot go on then, and :meth:`result`
+    still tells what was done. So it is after an error of a policy.
 
     Parameters
     ----------
@@ -89,12 +90,13 @@ class Simulation(SteppedRun):
         (1.0, 69.0)
         """
         self._check_replayed("it cannot be forked; take one that was trained before")
-        made = copy.copy(self)
-        made._ready = self._ready.with_seams(
-            copied(self._ready.policy), copied(self._ready.placement)
-        )
-        made._run = self._run.fork(made._ready.jobs, made._ready.servers, made._ready.description())
-        made._listeners = Listeners()
+        with self._call(looks=True):
+            made = copy.copy(self)
+            made._belong_to_nobody()
+            made._ready = ready = self._ready.with_seams(
+                copied(self._ready.policy), copied(self._ready.placement)
+            )
+            made._run = self._run.fork(ready.jobs, ready.servers, ready.description())
         return made
 
     def submit(self, jobs: Trace) -> None:
@@ -129,10 +131,13 @@ class Simulation(SteppedRun):
         >>> len(run.trace)
         4
         """
-        self._check_calling()
         if not isinstance(jobs, Trace):
             raise TypeError(f"jobs: expected a Trace, not {jobs!r}")
         self._check_replayed("jobs cannot be submitted")
+        with self._call():
+            self._submit(jobs)
+
+    def _submit(self, jobs: Trace) -> None:
         first_us = self._next_tick()
         early = np.flatnonzero(jobs.submit_us < first_us)
         if len(early):
@@ -177,15 +182,16 @@ class Simulation(SteppedRun):
         >>> run.result().jobs.finish_s.tolist()
         [nan, 10.0, 14.0]
         """
-        self._change(Change(self._run.num_instants, self._next_tick(), job=operator.index(job)))
+        with self._call():
+            self._change(job=operator.index(job))
 
     def set(self, *, policy: str | Policy | _core.Order | _core.Scheduler) -> None:
         """Have another policy decide from the first instant that is not over.
 
         It knows nothing of what was before: every job that runs is preempted then, and all jobs
         that wait arrive anew; it may start them at once. A job that starts again pays its restart
-        cost. What the policy before remembered (queues, promises, its own clock) is lost, with its
-        warnings.
+        cost. Jobs that the new policy can never start are rejected then. What the policy before
+        remembered (queues, promises, its own clock) is lost, with its warnings.
 
         Returns
         -------
@@ -210,12 +216,13 @@ class Simulation(SteppedRun):
         """
         chosen = policy_seam(policy)
         has_estimates = self.trace.estimate_us is not None
-        if has_estimates and chosen.has("estimate") != self._ready.policy.has("estimate"):
-            raise ValueError(
-                f"policy: {chosen.label} and {self._ready.policy.label} do not both read "
-                "estimates; change between policies that do, or that do not"
-            )
-        self._change(Change(self._run.num_instants, self._next_tick(), policy=chosen))
+        with self._call():
+            if has_estimates and chosen.has("estimate") != self._ready.policy.has("estimate"):
+                raise ValueError(
+                    f"policy: {chosen.label} and {self._ready.policy.label} do not both read "
+                    "estimates; change between policies that do, or that do not"
+                )
+            self._change(policy=chosen)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run to a file, with which :func:`resume` goes on, in another process as well.
@@ -254,13 +261,14 @@ class Simulation(SteppedRun):
         >>> gs.resume("run.saved").now
         1.0
         """
-        store(path, self._course, self._run, self._online, self._clock_us, self._wall_s)
+        with self._call(looks=True):
+            store(path, self._course, self._run, self._online, self._clock_us, self._wall_s)
 
-    def _change(self, change: Change) -> None:
-        self._check_calling()
-        kept = change.untouched()
+    def _change(self, *, job: int | None = None, policy: Chosen | None = None) -> None:
+        change = Change(self._run.num_instants, self._next_tick(), job, policy)
+        course = replace(self._course, changes=(*self._course.changes, change.untouched()))
         self._ready = change.apply(self._run, self._ready)
-        self._course = replace(self._course, changes=(*self._course.changes, kept))
+        self._course = course
 
     def _next_tick(self) -> int:
         """The first tick that is not over."""

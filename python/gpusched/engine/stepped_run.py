@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +15,7 @@ from gpusched import _core
 from gpusched.base.run_warning import warn
 from gpusched.base.ticks import MAX_HORIZON_US, US_PER_S, seconds_to_us
 from gpusched.clusters.cluster import Cluster
-from gpusched.engine.open_events import Listeners, SimulationEvent
+from gpusched.engine.open_events import Listeners, SimulationEvent, check_event
 from gpusched.engine.open_state import SimulationState, state_of
 from gpusched.engine.ready_run import Ready
 from gpusched.engine.run_course import Course, opened, proceed
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from gpusched.prediction.online import OnlineRun
 
 _ALL: Final = 2**63 - 1
+_GOES_ON: Final = "the run is going on, in another thread or around this very call"
+_IN_A_CALLBACK: Final = "a callback cannot bring its run further; it may fork it"
 
 
 class SteppedRun:
@@ -65,8 +69,32 @@ class SteppedRun:
         self._clock_us = 0
         self._ended: Schedule | None = None
         self._wall_s = 0.0
-        self._listeners = Listeners()
         self._is_warned = False
+        self._belong_to_nobody()
+
+    def _belong_to_nobody(self) -> None:
+        """Have neither callbacks nor a caller."""
+        self._listeners = Listeners()
+        self._thread = threading.RLock()  # held by the one that is within a call
+        self._is_called = False
+
+    @contextmanager
+    def _call(self, *, looks: bool = False) -> Iterator[None]:
+        """Let in one thread, and within a call of its own only what looks at the run.
+
+        A call may be many of the core, and between two of these is no place to go on from.
+        """
+        if not self._thread.acquire(blocking=False):
+            raise ValueError(_GOES_ON)
+        is_within = self._is_called
+        try:
+            if is_within and not looks:
+                raise ValueError(_IN_A_CALLBACK if self._listeners.are_told else _GOES_ON)
+            self._is_called = True
+            yield
+        finally:
+            self._is_called = is_within
+            self._thread.release()
 
     def __repr__(self) -> str:
         policy = self._ready.spec.policy
@@ -125,7 +153,8 @@ class SteppedRun:
         >>> run.step(), run.now
         (True, 0.0)
         """
-        return self._advance(_ALL, 1) == 1
+        with self._call():
+            return self._advance(_ALL, 1) == 1
 
     def run_until(self, time_s: float) -> None:
         """Handle all instants before ``time_s``, which then is the time of the run.
@@ -151,10 +180,11 @@ class SteppedRun:
         30.0
         """
         limit_us = _tick(time_s)
-        if limit_us < self._clock_us:
-            raise ValueError(f"time_s: {time_s} lies before the time of the run, {self.now}")
-        self._advance(limit_us, _ALL)
-        self._clock_us = limit_us
+        with self._call():
+            if limit_us < self._clock_us:
+                raise ValueError(f"time_s: {time_s} lies before the time of the run, {self.now}")
+            self._advance(limit_us, _ALL)
+            self._clock_us = limit_us
 
     def run(self) -> None:
         """Handle all instants that are left; errors as of :meth:`step`.
@@ -172,7 +202,8 @@ class SteppedRun:
         >>> run.done, run.now
         (True, 69.0)
         """
-        self._advance(_ALL, _ALL)
+        with self._call():
+            self._advance(_ALL, _ALL)
 
     def on(self, event: str, callback: Callable[[SimulationEvent], object]) -> None:
         """Have ``callback(event)`` called whenever such a thing happens.
@@ -208,8 +239,10 @@ class SteppedRun:
         1 69.0
         2 69.0
         """
-        self._listeners.add(event, callback)
-        self._run.listen(True)
+        check_event(event)
+        with self._call(looks=True):
+            self._run.listen(True)
+            self._listeners.add(event, callback)
 
     def _check_replayed(self, what: str) -> None:
         if self._online is not None:
@@ -242,23 +275,20 @@ class SteppedRun:
         >>> run.result().jobs.finish_s.tolist()
         [60.0, nan, nan]
         """
-        schedule, is_partial = self._schedule()
-        report = None
-        if self._online is not None and not is_partial:
-            report = self._online.report(schedule, self._wall_s)
-        result = self._ready.result(schedule, report, self._wall_s, is_partial=is_partial)
-        if not is_partial and not self._is_warned:
-            self._is_warned = True
+        with self._call(looks=True):
+            schedule, is_partial = self._schedule()
+            report = None
+            if self._online is not None and not is_partial:
+                report = self._online.report(schedule, self._wall_s)
+            result = self._ready.result(schedule, report, self._wall_s, is_partial=is_partial)
+            is_first = not is_partial and not self._is_warned
+            self._is_warned |= is_first
+        if is_first:
             warn([*unserved(result), *result.warnings], stacklevel=2)
         return result
 
-    def _check_calling(self) -> None:
-        if self._listeners.are_told:
-            raise ValueError("a callback cannot bring its run further; it may fork it")
-
     def _advance(self, limit_us: int, most: int) -> int:
         """Handle so many instants before the limit; return how many there were."""
-        self._check_calling()
         begin = time.perf_counter()
         after = self._tell if self._listeners else None
         try:

@@ -227,15 +227,14 @@ class Engine:
         for change in now:
             if change.job is not None and self.cancel(self.jobs[change.job]):
                 finished.append(self.jobs[change.job])
-        for change in now:
-            if change.scheduler is not None:
-                for job in self.running:
-                    self.preempt(job)
-                self.scheduler = change.scheduler
-                self.restart = restart_rule(change.scheduler)
-                self.is_changed = True
-                finished.clear()
-                arrived += self.waiting
+        for scheduler in [change.scheduler for change in now if change.scheduler is not None][-1:]:
+            for job in self.running:
+                self.preempt(job)
+            self.scheduler = scheduler
+            self.restart = restart_rule(scheduler)
+            self.is_changed = True
+            finished.clear()
+            arrived += self.waiting
         return bool(now)
 
     def run(self) -> Outcome:

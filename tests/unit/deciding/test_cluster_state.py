@@ -98,6 +98,27 @@ def test_gpus_that_are_not_there_are_refused_by_the_core(
         gs.decide(state(**held))
 
 
+@pytest.mark.parametrize("policy", ["fifo", "sjf", "qssf", "wspt", "srtf", "easy"])
+def test_a_held_gpu_of_a_type_that_is_not_allowed_is_refused_under_every_policy(
+    policy: str,
+) -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"), gs.ServerGroup(1, 4, "B")))
+    jobs = gs.Trace.from_columns([0, 5], [100, 10], [2, 2], gpu_types=["A", "B"])
+
+    def held_on(server: int) -> Any:
+        return gs.decide(
+            gs.deciding.ClusterState(
+                cluster, jobs, 10, start_s=[0, NAN], held_job=[0], held_server=[server],
+                held_mask=[3],
+            ),
+            policy=policy,
+        )  # fmt: skip
+
+    assert held_on(0).what.tolist() == ["start"]
+    with pytest.raises(ValueError, match="the GPU type is not allowed"):
+        held_on(1)
+
+
 def test_two_jobs_do_not_hold_one_gpu() -> None:
     jobs = gs.Trace.from_columns([0, 0], [9, 9], [4, 4])
     both = gs.deciding.ClusterState(
