@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.hpp"
+#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 
@@ -133,13 +134,16 @@ void DeepBackfilling::begin(const Setup& setup) {
   }
   placement_ = &setup.placement;
   control_ = &setup.control;
+  is_slow_ = takes_slow_twins;
   waiting_.clear();
+  lines_.begin(setup.state.classes());
   head_.begin(setup, rule_.admits_extra);
   promises_.begin(setup, head_.running(), rule_.admits_extra);
 }
 
-bool DeepBackfilling::withdraw(const State& /*state*/, JobId job) {
-  std::erase(waiting_, job);
+bool DeepBackfilling::withdraw(const State& state, JobId job) {
+  waiting_.erase(job);
+  lines_.remove(state.classes().of(job), keyed(state, job));
   return true;
 }
 
@@ -148,20 +152,22 @@ bool DeepBackfilling::adopt(const State& state) {
   return true;
 }
 
-bool DeepBackfilling::try_start(const State& state, JobId job, Actions& actions) {
+DeepBackfilling::Outcome DeepBackfilling::try_start(const State& state, JobId job,
+                                                    Actions& actions) {
   const Request request = state.request(job);
   if (placement_->widest(state.occupancy(), request.types) < request.room() ||
       !placement_->place(state.occupancy(), request, allocation_)) {
-    return false;
+    return Outcome::refused;
   }
   if (num_promised_ > 0) {
     const bool is_harmless = rule_.depth == 1 ? head_.admits(state, job, allocation_)
                                               : promises_.admits(state, job, allocation_);
-    if (!is_harmless) return false;
+    if (!is_harmless) return Outcome::harmful;
   }
   actions.start(job, allocation_);
   head_.start(state, job);
-  return true;
+  waiting_.erase(job);
+  return Outcome::started;
 }
 
 void DeepBackfilling::promise(const State& state, JobId job) {
@@ -173,38 +179,65 @@ void DeepBackfilling::promise(const State& state, JobId job) {
   ++num_promised_;
 }
 
+void DeepBackfilling::measure(const State& state) {
+  widest_.clear();
+  for (const JobClasses::Group& group : state.classes().groups()) {
+    widest_.push_back(placement_->widest(state.occupancy(), group.types));
+  }
+}
+
 void DeepBackfilling::decide(const State& state, const Instant& instant, Actions& actions) {
   for (const JobId job : instant.finished) head_.finish(state, job);
-  waiting_.insert(waiting_.end(), instant.arrived.begin(), instant.arrived.end());
+  for (const JobId job : instant.arrived) {
+    waiting_.insert(waiting_.end(), job);
+    lines_.add(state.classes().of(job), keyed(state, job));
+  }
   num_promised_ = 0;
   promises_.clear();
   const bool is_full = state.occupancy().num_free() == 0 && !state.jobs().has_demands();
-  std::vector<JobId>::iterator next = waiting_.begin();
-  std::vector<JobId>::iterator still = waiting_.begin();
-  for (; !is_full && next != waiting_.end() && num_promised_ < rule_.depth; ++next) {
+  auto next = waiting_.begin();
+  JobId last = kNoJob;  // that is promised anything
+  while (!is_full && next != waiting_.end() && num_promised_ < rule_.depth) {
     control_->check();
-    if (try_start(state, *next, actions)) continue;
-    promise(state, *next);
-    *still++ = *next;
+    const JobId job = *next++;
+    if (try_start(state, job, actions) == Outcome::started) {
+      lines_.remove(state.classes().of(job), keyed(state, job));
+    } else {
+      promise(state, job);
+      last = job;
+    }
   }
   if (is_full || num_promised_ < rule_.depth) {
-    if (!is_full) waiting_.erase(still, waiting_.end());
     head_.rest();
-    return;
+  } else {
+    walk_others(state, last, actions);
   }
-  others_.assign(next, waiting_.end());
-  waiting_.erase(still, waiting_.end());
-  if (rule_.shortest_first) {
-    std::stable_sort(others_.begin(), others_.end(), [&](JobId a, JobId b) {
-      return state.jobs().estimate(a) < state.jobs().estimate(b);
-    });
-  }
-  std::erase_if(others_, [&](JobId job) {
+}
+
+/// What the placement refuses to one it refuses to all of the class, and to all who come later. Who
+/// does not leave a promise alone stands in its way until others start, as do all of the class that
+/// run for longer.
+void DeepBackfilling::walk_others(const State& state, JobId last, Actions& actions) {
+  const bool rises = rule_.shortest_first && !placement_->names_depend_on_job();
+  measure(state);
+  ClassId id = 0;
+  for (KeyedJob next = lines_.next(widest_, id); next.job != kNoJob;
+       next = lines_.next(widest_, id)) {
     control_->check();
-    return try_start(state, job, actions);
-  });
-  if (rule_.shortest_first) std::sort(others_.begin(), others_.end());
-  waiting_.insert(waiting_.end(), others_.begin(), others_.end());
+    const Outcome outcome =
+        next.job <= last ? Outcome::harmful : try_start(state, next.job, actions);
+    if (outcome == Outcome::started) {
+      lines_.start(id);
+      measure(state);
+    } else if (is_slow_ || next.job <= last || (outcome == Outcome::harmful && !rises)) {
+      lines_.pass(id);
+    } else if (outcome == Outcome::refused) {
+      lines_.close(id);
+    } else {
+      lines_.hold(id);
+    }
+  }
+  lines_.end_walk();
 }
 
 }  // namespace gpusched

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "base/clone.hpp"
 #include "listing/head_reservation.hpp"
+#include "listing/keyed_lines.hpp"
 #include "listing/running_index.hpp"
 #include "seams/scheduler.hpp"
 
@@ -61,8 +63,8 @@ struct BackfillRule {
   bool shortest_first = false;
 };
 
-/// Backfilling with any rule, at every decision by a walk over the whole queue: its time grows with
-/// the queue and, for each promise, with the running jobs.
+/// Backfilling with any rule. Every decision walks over the kinds of jobs that may fit; each promise
+/// beside the only one takes time that grows with the running jobs.
 class DeepBackfilling final : public Scheduler {
  public:
   explicit DeepBackfilling(const BackfillRule& rule) : rule_(rule) {}
@@ -73,16 +75,26 @@ class DeepBackfilling final : public Scheduler {
   void decide(const State& state, const Instant& instant, Actions& actions) override;
 
  private:
-  [[nodiscard]] bool try_start(const State& state, JobId job, Actions& actions);
+  enum class Outcome : std::uint8_t { refused, harmful, started };
+
+  [[nodiscard]] KeyedJob keyed(const State& state, JobId job) const {
+    return {rule_.shortest_first ? static_cast<double>(state.jobs().estimate(job).count()) : 0.0,
+            job};
+  }
+  [[nodiscard]] Outcome try_start(const State& state, JobId job, Actions& actions);
   void promise(const State& state, JobId job);
+  void measure(const State& state);
+  void walk_others(const State& state, JobId last, Actions& actions);
 
   BackfillRule rule_;
   Ref<Placement> placement_;
   Ref<const RunControl> control_;
-  std::vector<JobId> waiting_;  // by JobId
-  std::vector<JobId> others_;   // who is promised nothing, in the order in which they are tried
-  HeadReservation head_;        // the promise where there is one, and who runs
-  Reservations promises_;       // where there are several
+  bool is_slow_ = false;
+  std::set<JobId> waiting_;
+  KeyedLines lines_;  // the same jobs, in the order in which the others are tried
+  std::vector<std::int64_t> widest_;  // that the placement can hold, of each group of classes
+  HeadReservation head_;  // the promise where there is one, and who runs
+  Reservations promises_;  // where there are several
   std::int64_t num_promised_ = 0;
   Allocation allocation_;
 };
