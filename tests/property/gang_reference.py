@@ -61,7 +61,8 @@ class Packer:
         self.hosted = [0] * len(self.sizes)
 
     def load(self, job: Job) -> float:
-        return job.service_us / self.options.u
+        """In whole ticks."""
+        return float(max(1, round(job.service_us / self.options.u)))
 
     def place(self, number: int, job: Job, cap: float, visible: set[Gpu]) -> list[Gpu] | None:
         """Bind the job, or return None."""
