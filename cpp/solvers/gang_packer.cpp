@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/decimal_times.hpp"
 #include "base/infinity.hpp"
+#include "base/parameters.hpp"
 
 namespace gpusched {
 namespace {

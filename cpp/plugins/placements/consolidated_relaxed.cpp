@@ -1,6 +1,6 @@
 #include <cstddef>
 
-#include "base/decimal_times.hpp"
+#include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "packing/packing_placement.hpp"
 #include "placing/placement_parts.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clone.hpp"
-#include "base/decimal_times.hpp"
+#include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
 #include "elastic/elastic_jobs.hpp"
