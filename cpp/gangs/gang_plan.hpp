@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,8 +25,8 @@ struct GangRule {
 
   [[nodiscard]] Packing packing(int gpus) const noexcept { return gpus <= kappa ? narrow : wide; }
   [[nodiscard]] Gang gang(const JobTable& jobs, JobId job) const noexcept {
-    return {job, jobs.gpus(job), static_cast<double>(jobs.predicted(job).count()) / estimate_error,
-            jobs.types(job)};
+    const double ticks = static_cast<double>(jobs.predicted(job).count()) / estimate_error;
+    return {job, jobs.gpus(job), std::max(1.0, std::nearbyint(ticks)), jobs.types(job)};
   }
   /// The order in which jobs that are known at once are bound.
   void sort(const JobTable& jobs, std::vector<JobId>& ids) const;

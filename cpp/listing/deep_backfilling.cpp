@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/check.hpp"
+#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 
@@ -125,6 +126,83 @@ bool Reservations::admits(const State& state, JobId job, const Allocation& alloc
   });
 }
 
+void KeyedLines::begin(const JobClasses& classes) {
+  classes_ = &classes;
+  lines_.assign(classes.num_classes(), {});
+  heads_.assign(classes.num_classes(), kNoKeyedJob);
+  is_refused_.assign(classes.num_classes(), 0);
+  tree_.begin(classes);
+  moved_.clear();
+  held_.clear();
+}
+
+void KeyedLines::set_head(ClassId id, KeyedJob head) {
+  heads_[id] = head;
+  if (!tree_.empty()) tree_.update(id, leaves());
+}
+
+void KeyedLines::add(ClassId id, KeyedJob job) {
+  lines_[id].insert(job);
+  if (job < heads_[id]) set_head(id, job);
+}
+
+void KeyedLines::remove(ClassId id, KeyedJob job) {
+  const auto next = lines_[id].erase(lines_[id].find(job));
+  if (heads_[id].job == job.job) set_head(id, next);
+}
+
+KeyedJob KeyedLines::next(std::span<const std::int64_t> widest, ClassId& id) const {
+  KeyedJob best = kNoKeyedJob;
+  for (std::size_t i = 0; i < widest.size(); ++i) {
+    const JobClasses::Group& group = classes_->groups()[i];
+    if (!tree_.empty()) {
+      ClassId at = 0;
+      const auto fits = [](ClassId) { return true; };
+      const KeyedJob least =
+          tree_.least(leaves(), group.begin, group.end, ClassTree::Most{widest[i]}, fits, at);
+      if (!(least < best)) continue;
+      best = least;
+      id = at;
+      continue;
+    }
+    for (ClassId at = group.begin; at < group.end && classes_->room(at) <= widest[i]; ++at) {
+      if (!(heads_[at] < best)) continue;
+      best = heads_[at];
+      id = at;
+    }
+  }
+  return best;
+}
+
+void KeyedLines::pass(ClassId id) {
+  moved_.push_back(id);
+  set_head(id, lines_[id].upper_bound(heads_[id]));
+}
+
+void KeyedLines::close(ClassId id) {
+  moved_.push_back(id);
+  set_head(id, kNoKeyedJob);
+}
+
+void KeyedLines::hold(ClassId id) {
+  held_.push_back(id);
+  close(id);
+}
+
+void KeyedLines::start(ClassId id) {
+  const KeyedJob job = heads_[id];
+  moved_.push_back(id);
+  set_head(id, lines_[id].erase(lines_[id].find(job)));
+  for (const ClassId other : held_) set_head(other, lines_[other].upper_bound(job));
+  held_.clear();
+}
+
+void KeyedLines::end_walk() {
+  for (const ClassId id : moved_) set_head(id, lines_[id].begin());
+  moved_.clear();
+  held_.clear();
+}
+
 void DeepBackfilling::begin(const Setup& setup) {
   if (rule_.depth > 1 && setup.state.jobs().has_demands()) {
     fail_input(
@@ -133,13 +211,16 @@ void DeepBackfilling::begin(const Setup& setup) {
   }
   placement_ = &setup.placement;
   control_ = &setup.control;
+  is_slow_ = takes_slow_twins;
   waiting_.clear();
+  lines_.begin(setup.state.classes());
   head_.begin(setup, rule_.admits_extra);
   promises_.begin(setup, head_.running(), rule_.admits_extra);
 }
 
-bool DeepBackfilling::withdraw(const State& /*state*/, JobId job) {
-  std::erase(waiting_, job);
+bool DeepBackfilling::withdraw(const State& state, JobId job) {
+  waiting_.erase(job);
+  lines_.remove(state.classes().of(job), keyed(state, job));
   return true;
 }
 
@@ -148,20 +229,22 @@ bool DeepBackfilling::adopt(const State& state) {
   return true;
 }
 
-bool DeepBackfilling::try_start(const State& state, JobId job, Actions& actions) {
+DeepBackfilling::Outcome DeepBackfilling::try_start(const State& state, JobId job,
+                                                    Actions& actions) {
   const Request request = state.request(job);
   if (placement_->widest(state.occupancy(), request.types) < request.room() ||
       !placement_->place(state.occupancy(), request, allocation_)) {
-    return false;
+    return Outcome::refused;
   }
   if (num_promised_ > 0) {
     const bool is_harmless = rule_.depth == 1 ? head_.admits(state, job, allocation_)
                                               : promises_.admits(state, job, allocation_);
-    if (!is_harmless) return false;
+    if (!is_harmless) return Outcome::harmful;
   }
   actions.start(job, allocation_);
   head_.start(state, job);
-  return true;
+  waiting_.erase(job);
+  return Outcome::started;
 }
 
 void DeepBackfilling::promise(const State& state, JobId job) {
@@ -173,38 +256,65 @@ void DeepBackfilling::promise(const State& state, JobId job) {
   ++num_promised_;
 }
 
+void DeepBackfilling::measure(const State& state) {
+  widest_.clear();
+  for (const JobClasses::Group& group : state.classes().groups()) {
+    widest_.push_back(placement_->widest(state.occupancy(), group.types));
+  }
+}
+
 void DeepBackfilling::decide(const State& state, const Instant& instant, Actions& actions) {
   for (const JobId job : instant.finished) head_.finish(state, job);
-  waiting_.insert(waiting_.end(), instant.arrived.begin(), instant.arrived.end());
+  for (const JobId job : instant.arrived) {
+    waiting_.insert(waiting_.end(), job);
+    lines_.add(state.classes().of(job), keyed(state, job));
+  }
   num_promised_ = 0;
   promises_.clear();
   const bool is_full = state.occupancy().num_free() == 0 && !state.jobs().has_demands();
-  std::vector<JobId>::iterator next = waiting_.begin();
-  std::vector<JobId>::iterator still = waiting_.begin();
-  for (; !is_full && next != waiting_.end() && num_promised_ < rule_.depth; ++next) {
+  auto next = waiting_.begin();
+  JobId last = kNoJob;  // that is promised anything
+  while (!is_full && next != waiting_.end() && num_promised_ < rule_.depth) {
     control_->check();
-    if (try_start(state, *next, actions)) continue;
-    promise(state, *next);
-    *still++ = *next;
+    const JobId job = *next++;
+    if (try_start(state, job, actions) == Outcome::started) {
+      lines_.remove(state.classes().of(job), keyed(state, job));
+    } else {
+      promise(state, job);
+      last = job;
+    }
   }
   if (is_full || num_promised_ < rule_.depth) {
-    if (!is_full) waiting_.erase(still, waiting_.end());
     head_.rest();
-    return;
+  } else {
+    walk_others(state, last, actions);
   }
-  others_.assign(next, waiting_.end());
-  waiting_.erase(still, waiting_.end());
-  if (rule_.shortest_first) {
-    std::stable_sort(others_.begin(), others_.end(), [&](JobId a, JobId b) {
-      return state.jobs().estimate(a) < state.jobs().estimate(b);
-    });
-  }
-  std::erase_if(others_, [&](JobId job) {
+}
+
+/// What the placement refuses to one it refuses to all of the class, and to all who come later. Who
+/// does not leave a promise alone stands in its way until others start, as do all of the class that
+/// run for longer.
+void DeepBackfilling::walk_others(const State& state, JobId last, Actions& actions) {
+  const bool rises = rule_.shortest_first && !placement_->names_depend_on_job();
+  measure(state);
+  ClassId id = 0;
+  for (KeyedJob next = lines_.next(widest_, id); next.job != kNoJob;
+       next = lines_.next(widest_, id)) {
     control_->check();
-    return try_start(state, job, actions);
-  });
-  if (rule_.shortest_first) std::sort(others_.begin(), others_.end());
-  waiting_.insert(waiting_.end(), others_.begin(), others_.end());
+    const Outcome outcome =
+        next.job <= last ? Outcome::harmful : try_start(state, next.job, actions);
+    if (outcome == Outcome::started) {
+      lines_.start(id);
+      measure(state);
+    } else if (is_slow_ || next.job <= last || (outcome == Outcome::harmful && !rises)) {
+      lines_.pass(id);
+    } else if (outcome == Outcome::refused) {
+      lines_.close(id);
+    } else {
+      lines_.hold(id);
+    }
+  }
+  lines_.end_walk();
 }
 
 }  // namespace gpusched

@@ -2,11 +2,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "base/clone.hpp"
+#include "base/ids.hpp"
+#include "listing/class_tree.hpp"
 #include "listing/head_reservation.hpp"
+#include "listing/keyed_job.hpp"
 #include "listing/running_index.hpp"
+#include "model/job_classes.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {
@@ -51,6 +57,48 @@ class Reservations {
   Allocation taken_;
 };
 
+/// The waiting jobs of each class by (key, JobId), and a walk over all of them in that order, in
+/// which a class that cannot start is passed over in one step. Many classes are kept in a tree.
+class KeyedLines {
+ public:
+  /// `classes` outlive this.
+  void begin(const JobClasses& classes);
+
+  void add(ClassId id, KeyedJob job);
+  void remove(ClassId id, KeyedJob job);
+
+  /// The next job, of the classes of each group that need at most so many wholly free GPUs, or
+  /// kNoKeyedJob.
+  [[nodiscard]] KeyedJob next(std::span<const std::int64_t> widest, ClassId& id) const;
+  /// The class's next job is passed over.
+  void pass(ClassId id);
+  /// The rest of the class is passed over, until somebody starts.
+  void hold(ClassId id);
+  /// The rest of the class is passed over.
+  void close(ClassId id);
+  /// The next job, of that class, starts: it is taken out.
+  void start(ClassId id);
+  /// The walk ends, and the next one begins with the first job.
+  void end_walk();
+
+ private:
+  using Line = std::set<KeyedJob>;
+
+  [[nodiscard]] ClassTree::Leaves leaves() const noexcept { return {heads_, is_refused_}; }
+  void set_head(ClassId id, KeyedJob head);
+  void set_head(ClassId id, Line::const_iterator head) {
+    set_head(id, head == lines_[id].end() ? kNoKeyedJob : *head);
+  }
+
+  const JobClasses* classes_ = nullptr;
+  std::vector<Line> lines_;
+  std::vector<KeyedJob> heads_;  // where the walk stands in each line
+  std::vector<char> is_refused_;  // none is: the tree asks
+  ClassTree tree_;
+  std::vector<ClassId> moved_;  // by the walk, some more than once
+  std::vector<ClassId> held_;
+};
+
 /// How backfilling may differ from EASY's.
 struct BackfillRule {
   /// Whether a later job may outlive a promised instant on GPUs that the promise leaves over.
@@ -61,8 +109,8 @@ struct BackfillRule {
   bool shortest_first = false;
 };
 
-/// Backfilling with any rule, at every decision by a walk over the whole queue: its time grows with
-/// the queue and, for each promise, with the running jobs.
+/// Backfilling with any rule. Every decision walks over the kinds of jobs that may fit; each promise
+/// beside the only one takes time that grows with the running jobs.
 class DeepBackfilling final : public Scheduler {
  public:
   explicit DeepBackfilling(const BackfillRule& rule) : rule_(rule) {}
@@ -73,16 +121,26 @@ class DeepBackfilling final : public Scheduler {
   void decide(const State& state, const Instant& instant, Actions& actions) override;
 
  private:
-  [[nodiscard]] bool try_start(const State& state, JobId job, Actions& actions);
+  enum class Outcome : std::uint8_t { refused, harmful, started };
+
+  [[nodiscard]] KeyedJob keyed(const State& state, JobId job) const {
+    return {rule_.shortest_first ? static_cast<double>(state.jobs().estimate(job).count()) : 0.0,
+            job};
+  }
+  [[nodiscard]] Outcome try_start(const State& state, JobId job, Actions& actions);
   void promise(const State& state, JobId job);
+  void measure(const State& state);
+  void walk_others(const State& state, JobId last, Actions& actions);
 
   BackfillRule rule_;
   Ref<Placement> placement_;
   Ref<const RunControl> control_;
-  std::vector<JobId> waiting_;  // by JobId
-  std::vector<JobId> others_;   // who is promised nothing, in the order in which they are tried
-  HeadReservation head_;        // the promise where there is one, and who runs
-  Reservations promises_;       // where there are several
+  bool is_slow_ = false;
+  std::set<JobId> waiting_;
+  KeyedLines lines_;  // the same jobs, in the order in which the others are tried
+  std::vector<std::int64_t> widest_;  // that the placement can hold, of each group of classes
+  HeadReservation head_;  // the promise where there is one, and who runs
+  Reservations promises_;  // where there are several
   std::int64_t num_promised_ = 0;
   Allocation allocation_;
 };

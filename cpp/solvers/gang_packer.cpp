@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/infinity.hpp"
+#include "base/parameters.hpp"
 
 namespace gpusched {
 namespace {
@@ -236,9 +237,9 @@ bool GangPacker::pack_fragment_aware(const Gang& gang, double cap, std::vector<G
 
 void GangPacker::open_pool(const Gang& gang, double inflation) {
   heads_.clear();
-  const double enough = inflation * static_cast<double>(gang.gpus);
-  int gpus = 0;
-  for (int rank = 0; rank < num_servers() && static_cast<double>(gpus) < enough; ++rank) {
+  const std::int64_t enough = ceil_times(inflation, gang.gpus);
+  std::int64_t gpus = 0;
+  for (int rank = 0; rank < num_servers() && gpus < enough; ++rank) {
     const std::int32_t server = by_mean_[rank];
     if (visible_[at(server)] == 0 || !allows(gang, server)) continue;
     gpus += visible_[at(server)];

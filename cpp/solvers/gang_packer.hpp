@@ -34,7 +34,7 @@ struct GangShare {
 };
 
 /// What is to be packed. `load` is the time it is expected to keep each of its GPUs busy, in
-/// ticks; `types` has a bit for each GPU type it may run on.
+/// whole ticks, so that sums are exact up to 2^53 and a gang that is taken back leaves no trace; `types` has a bit for each GPU type it may run on.
 struct Gang {
   std::uint32_t job;
   int gpus;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -84,6 +85,36 @@ def test_a_reservation_that_is_kept_is_the_one_found_from_now(
         pytest.skip("a pool has no CPU")
     for seed in range(3):
         assert_equal_schedules(policy, placement, seed, kinds)
+
+
+@pytest.mark.parametrize("kinds", [8, 300])
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "easy:backfill=shortest", "easy:backfill=shortest,extra=false",
+        "easy:backfill=shortest,depth=3", "easy:depth=3",
+    ],
+)  # fmt: skip
+def test_kinds_of_jobs_are_passed_over_as_if_every_job_were_tried(
+    policy: str, placement: str, kinds: int
+) -> None:
+    if kinds > 8 and (placement == "count" or "depth" in policy):
+        pytest.skip("not for jobs that ask for CPU")
+    for seed in range(3):
+        assert_equal_schedules(policy, placement, seed, kinds)
+
+
+def test_a_long_queue_is_not_sorted_and_asked_at_every_decision() -> None:
+    rng = np.random.default_rng(1)
+    num = 20_000
+    trace = gs.Trace.from_columns(
+        np.sort(rng.uniform(0, 1e5, num)), rng.uniform(60, 7100, num), rng.choice([1, 2, 4, 8], num)
+    )
+    begun = time.process_time()
+    with unwarned():
+        gs.simulate(trace, gs.Cluster.uniform(servers=16, gpus=8), policy="easy:backfill=shortest")
+    assert time.process_time() - begun < 10  # a minute where it was
 
 
 @pytest.mark.parametrize("placement", ["count", "consolidated"])

@@ -116,3 +116,17 @@ def test_auctions_among_hundreds_that_wait_equal_the_readable_ones(seed: int) ->
         strict=True,
     )
     check(list(drawn), 20, 0.99, 3)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_three_tenths_of_ten_that_suffer_are_three(seed: int) -> None:
+    """In doubles (1 - 0.7) x 10 is a little more than 3, and four would bid."""
+    draws = np.random.default_rng(seed)
+    drawn = zip(
+        [0] * 10,
+        draws.integers(1, 40, 10).tolist(),
+        draws.choice([0, 0, 1, 3], 10).tolist(),
+        draws.integers(0, len(KINDS), 10).tolist(),
+        strict=True,
+    )
+    check(list(drawn), 20, 0.7, 3)

@@ -257,3 +257,23 @@ def test_a_scheduler_in_python_may_refuse(
         run.cancel(int(run.state.waiting[0]))
     run.run()
     assert (run.result().schedule.status == 0).all()
+
+
+@pytest.mark.parametrize("policy", ["ls:mode=queue", "ff:mode=queue", "sjf-bco:mode=queue"])
+def test_a_cancelled_job_leaves_no_trace_in_the_busy_times_of_gpus(policy: str) -> None:
+    """10 s over 1.15, with 22 s over 1.15 added and taken back, is another number in doubles."""
+    held = []
+    for cancelled_s in ([], [22], [22, 3, 7]):
+        num = len(cancelled_s)
+        submit_s, service_s = [0, 0, *[1] * num, 3], [10, 10, *cancelled_s, 5]
+        trace = gs.Trace.from_columns(submit_s, service_s, [1] * (num + 3))
+        run = gs.Simulation(trace, gs.Cluster.uniform(1, 2), policy=policy)
+        run.run_until(2)
+        for job in range(2, 2 + num):
+            run.cancel(job)
+        with unwarned():
+            run.run()
+            rows = run.result().intervals
+        last = rows["job"] == len(trace) - 1
+        held.append(rows["mask"][last].tolist())
+    assert held[0] == held[1] == held[2]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from gpusched.readable import rng
 
@@ -61,7 +62,8 @@ class Packer:
         self.hosted = [0] * len(self.sizes)
 
     def load(self, job: Job) -> float:
-        return job.service_us / self.options.u
+        """In whole ticks."""
+        return float(max(1, round(job.service_us / self.options.u)))
 
     def place(self, number: int, job: Job, cap: float, visible: set[Gpu]) -> list[Gpu] | None:
         """Bind the job, or return None."""
@@ -97,7 +99,7 @@ class Packer:
 
         pool: set[Gpu] = set()
         for server in sorted({gpu[0] for gpu in mine}, key=lambda s: (mean(s), s)):
-            if len(pool) >= self.options.inflation * job.gpus:
+            if len(pool) >= Fraction(str(self.options.inflation)) * job.gpus:
                 break
             pool |= {gpu for gpu in mine if gpu[0] == server}
         return pool

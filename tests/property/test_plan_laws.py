@@ -206,7 +206,7 @@ def test_the_plan_of_one_job_is_the_job(width, service_us, server_gpus, options)
     )
     assert plan.makespan_s == plan.mean_jct_s == plan.lower_bound_s == service_us / SECOND
     assert np.count_nonzero(plan.planned_busy_s) == gpus
-    assert plan.theta_s == np.ceil(service_us / options.u) / SECOND
+    assert plan.theta_s == max(1, np.rint(service_us / options.u)) / SECOND
 
 
 @given(gangs, sizes, policies)
@@ -223,7 +223,7 @@ def test_the_cap_is_tight_to_within_the_tolerance(rows, server_gpus, options):
         tolerance=0,
     )
     cap = round(plan.theta_s * SECOND)
-    load = trace.service_us / options.u
+    load = np.maximum(1, np.rint(trace.service_us / options.u))
     bound = np.ceil(max(load.max(), (load * trace.gpus).sum() / sum(server_gpus)))
     assert bound <= cap <= max(bound, np.ceil(load.sum()) + 2)
     if cap > bound:

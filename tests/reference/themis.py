@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from tests.reference.partial_allocation import Bundle, auction
 
@@ -136,7 +137,7 @@ class Themis:
 
     def hold_auctions(self, candidates: list[Tenant]) -> None:
         """Let those bid who suffer most, at most 16 at a time."""
-        num = max(1, math.ceil((1.0 - self.fairness) * len(candidates)))
+        num = max(1, math.ceil((1 - Fraction(str(self.fairness))) * len(candidates)))
         bidders, paid = candidates[:num], []
         for first in range(0, num, MOST_BIDDERS):
             group = bidders[first : first + MOST_BIDDERS]

@@ -1,5 +1,6 @@
-#include <cmath>
+#include <cstddef>
 
+#include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "packing/packing_placement.hpp"
 #include "placing/placement_parts.hpp"
@@ -17,12 +18,12 @@ class ConsolidatedRelaxed final : public DemandPlacement<LeastFreeGpus> {
     if (place_consolidated(free, request, out)) return true;
     if (request.gpus > free.num_free(request.types)) return false;
     const int size = free.cluster().largest_server(request.types);
-    const auto fewest = static_cast<double>(ceil_div(request.gpus, size));
-    const double allowed = std::floor(kappa_ * fewest);
+    const auto allowed =
+        static_cast<std::size_t>(floor_times(kappa_, ceil_div(request.gpus, size)));
     out.reset(request.gpus);
     LevelCursor emptiest(free, request.types, LevelCursor::Direction::down);
     for (int rest = request.gpus; rest > 0;) {
-      if (static_cast<double>(out.pieces.size()) >= allowed) return false;
+      if (out.pieces.size() >= allowed) return false;
       emptiest.advance();
       const int level = free.least_level(request.types, rest);
       if (emptiest.level() >= rest && level < emptiest.level()) {

@@ -7,14 +7,15 @@
 #include "base/registry.hpp"
 #include "listing/head_reservation.hpp"
 #include "reserving/held_reservations.hpp"
+#include "reserving/typed_reservations.hpp"
 #include "seams/scheduler.hpp"
 #include "seams/slow_twins.hpp"
 
 namespace gpusched {
 namespace {
 
-/// Every waiting job holds a reservation of a number of GPUs that no later job may delay. One
-/// that has come and finds no place wants its GPUs from now on until it starts; the first of those
+/// Every waiting job holds a reservation of a number of GPUs that no later job may delay: where all
+/// may run on the same types in one profile, else in one of each set of types. One that has come and finds no place wants its GPUs from now on until it starts; the first of those
 /// is promised servers, as the head of a line is under `easy`.
 class Conservative final : public Scheduler {
  public:
@@ -22,25 +23,30 @@ class Conservative final : public Scheduler {
     placement_ = &setup.placement;
     control_ = &setup.control;
     come_.clear();
-    ahead_.begin(setup.state.cluster().num_gpus(), takes_slow_twins);
+    const Cluster& cluster = setup.state.cluster();
+    const std::vector<TypeMask> sets = TypedReservations::type_sets(setup.state);
+    const bool may_share = setup.state.jobs().has_shares() && cluster.num_types() > 1;
+    is_typed_ = sets.size() > 1 || may_share;
+    typed_.begin(setup.state);
+    ahead_.begin(sets.empty() ? 0 : cluster.gpus_of(sets.front()), takes_slow_twins);
     head_.begin(setup);
     has_gap_ = false;
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     const Time now = state.now();
-    ahead_.profile().advance(now);
+    if (!is_typed_) ahead_.profile().advance(now);
     bool is_early = std::exchange(has_gap_, false);
     for (const JobId job : instant.finished) {
       const Time end = HeadReservation::expected_end(state, job);
       head_.finish(state, job);
       if (end <= now) continue;
-      ahead_.give_back(now, end, state.jobs().gpus(job));
+      if (!is_typed_) ahead_.give_back(now, end, state.jobs().gpus(job));
       is_early = true;
     }
-    const bool is_idle = come_.empty() && ahead_.empty();
-    if (!is_idle || !instant.arrived.empty()) {
-      if ((is_early && !ahead_.empty()) || !instant.arrived.empty()) {
+    const bool has_ahead = !(is_typed_ ? typed_.empty() : ahead_.empty());
+    if (has_ahead || !come_.empty() || !instant.arrived.empty()) {
+      if ((is_early && has_ahead) || !instant.arrived.empty()) {
         reserve(state, instant.arrived, is_early);
       }
       start_due(state, actions);
@@ -53,7 +59,10 @@ class Conservative final : public Scheduler {
     const Time length = state.jobs().estimate(job);
     const int gpus = state.jobs().gpus(job);
     const auto is_it = [&](const Reservation& held) { return held.job == job; };
-    if (std::erase_if(come_, is_it) > 0) {
+    const bool has_come = std::erase_if(come_, is_it) > 0;
+    if (is_typed_) {
+      typed_.withdraw(job);
+    } else if (has_come) {
       ahead_.stop_sliding(length, gpus);
     } else {
       ahead_.withdraw(job);
@@ -76,6 +85,12 @@ class Conservative final : public Scheduler {
   };
 
   void reserve(const State& state, std::span<const JobId> arrived, bool is_early) {
+    if (is_typed_) {
+      waiting_.clear();
+      for (const Reservation& held : come_) waiting_.push_back(held.job);
+      typed_.reserve(head_.running(), waiting_, arrived, is_early, *control_);
+      return;
+    }
     // Who runs for longer than estimated does so until the next tick, whenever one asks.
     const Time now = state.now();
     const std::int64_t overdue = head_.running().sum_until(now);
@@ -91,8 +106,12 @@ class Conservative final : public Scheduler {
   void start_due(const State& state, Actions& actions) {
     const Time now = state.now();
     const auto num_before = static_cast<std::ptrdiff_t>(come_.size());
-    while (ahead_.first() <= now) {
-      for (const HeldReservations::Held& held : ahead_.pop()) come_.push_back({held.job, held.at});
+    while (first_ahead() <= now) {
+      if (is_typed_) {
+        for (const auto& held : typed_.pop()) come_.push_back({held.job, held.at});
+      } else {
+        for (const auto& held : ahead_.pop()) come_.push_back({held.job, held.at});
+      }
     }
     if (!come_.empty()) {
       const auto first_new = merge_new(come_.begin() + num_before);
@@ -104,8 +123,10 @@ class Conservative final : public Scheduler {
       drop_started();
     }
     // What has come and did not start is tried again at the next event: nothing changes before.
-    if (!ahead_.empty()) actions.wake(ahead_.first());
+    if (first_ahead() != kNever) actions.wake(first_ahead());
   }
+
+  [[nodiscard]] Time first_ahead() const { return is_typed_ ? typed_.first() : ahead_.first(); }
 
   /// Puts those from there on in order; the first of which some are new.
   std::vector<Reservation>::iterator merge_new(std::vector<Reservation>::iterator added) {
@@ -125,6 +146,7 @@ class Conservative final : public Scheduler {
   /// HeldReservations that have come before and wait on slide: they want their GPUs from now on,
   /// whenever one asks. Those that run stand, from their start.
   void settle(const State& state, Reservation& held) {
+    if (is_typed_) return;  // its profile is made anew
     const Time length = state.jobs().estimate(held.job);
     const int gpus = state.jobs().gpus(held.job);
     const bool starts_in_time = held.is_kept && held.at == state.now();
@@ -176,7 +198,10 @@ class Conservative final : public Scheduler {
 
   Ref<Placement> placement_;
   Ref<const RunControl> control_;
+  bool is_typed_ = false;  // jobs may run on different types
   HeldReservations ahead_;
+  TypedReservations typed_;
+  std::vector<JobId> waiting_;  // of those that have come
   std::vector<Reservation> come_;     // by instant and JobId
   std::vector<std::size_t> started_;  // of these, in a decision
   HeadReservation head_;

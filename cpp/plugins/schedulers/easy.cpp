@@ -17,8 +17,8 @@ namespace gpusched {
 namespace {
 
 /// Aggressive backfilling: the head of the line holds the one reservation, and a later job may
-/// start now if it leaves that reservation alone. Rules that are not EASY's are left to a walk over
-/// the whole queue.
+/// start now if it leaves that reservation alone. Rules that are not EASY's are left to
+/// DeepBackfilling.
 class Easy final : public Scheduler {
  public:
   explicit Easy(const Parameters& parameters) {
@@ -351,14 +351,13 @@ GPUSCHED_REGISTER(Scheduler, Easy, .name = "easy",
                                  {.name = "depth",
                                   .fallback = std::int64_t{1},
                                   .help = "how many waiting jobs hold a reservation; above 1 each "
-                                          "decision takes time that grows with the queue",
+                                          "takes time that grows with the running jobs",
                                   .minimum = 1,
                                   .maximum = 1e6},
                                  {.name = "backfill",
                                   .fallback = std::string("submit"),
                                   .help = "the order in which the jobs behind the reservations are "
-                                          "tried: by submit, or the shortest estimate first (in "
-                                          "time that grows with the queue)",
+                                          "tried: by submit, or the shortest estimate first",
                                   .choices = {"submit", "shortest"}}})
 
 }  // namespace gpusched

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clone.hpp"
+#include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
 #include "elastic/elastic_jobs.hpp"
@@ -174,9 +175,10 @@ class Themis final : public Scheduler {
     leases_won_.clear();
     payments_.clear();
     const std::size_t num_candidates = sufferers_.size();
-    const auto all = static_cast<double>(num_candidates);
-    const auto some = static_cast<std::size_t>(std::ceil((1.0 - fairness_) * all));
-    const std::size_t end = std::min(num_candidates, std::max<std::size_t>(1, some));
+    if (num_candidates == 0) return;
+    const auto others =
+        static_cast<std::size_t>(floor_times(fairness_, static_cast<std::int64_t>(num_candidates)));
+    const std::size_t end = std::max<std::size_t>(1, num_candidates - others);
     for (std::size_t first = 0; first < end && jobs_.all_left() > 0;) {
       const std::size_t num = std::min(end - first, PartialAllocation::kMostBidders);
       const auto any = [](const LeastGpus&) { return true; };

@@ -94,7 +94,13 @@ def consolidated_relaxed(free: Counts, gpus: int, sizes: Counts, kappa: float) -
             server = min(unused, key=lambda s: (-free[s], s))
         chosen[server] = min(free[server], rest)
     fewest = math.ceil(gpus / max(sizes.values()))
-    return chosen if len(chosen) <= math.floor(kappa * fewest) else None
+    return chosen if len(chosen) <= floor_times(kappa, fewest) else None
+
+
+def floor_times(factor: float, count: int) -> int:
+    """Return a parameter times a count, rounded down: 0.29 times 100 is 29, as the decimal says."""
+    nearest = round(factor * count)
+    return nearest - (factor < nearest / count)
 
 
 def lwf(free: Counts, gpus: int, sizes: Counts, kappa: int) -> Counts:
