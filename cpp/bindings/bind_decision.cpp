@@ -60,13 +60,14 @@ py::typing::Dict<py::str, py::object> decided(Run& run) {
 /// What Standing is made of, of the jobs that wait and run, and which those are.
 py::typing::Dict<py::str, py::object> standing_of(Run& run) {
   const State& state = run.halted().state();
-  std::vector<std::int64_t> jobs, attained_us, start_us, cost_us, held_job, held_server;
+  std::vector<std::int64_t> jobs, attained_us, start_us, cost_us, added_us, held_job, held_server;
   std::vector<std::int32_t> preemptions;
   std::vector<GpuMask> held_mask;
   for (const JobId job : run.live()) {
     jobs.push_back(job);
     attained_us.push_back(state.attained(job).count());
     preemptions.push_back(state.record(job).preemptions);
+    added_us.push_back(state.past(job).redo.count());
     const bool runs = state.holds(job);
     start_us.push_back(runs ? state.slot(job).start.count() : -1);
     cost_us.push_back(runs ? state.slot(job).cost.count() : 0);
@@ -83,9 +84,11 @@ py::typing::Dict<py::str, py::object> standing_of(Run& run) {
   columns["start_us"] = column_of(std::move(start_us));
   columns["cost_us"] = column_of(std::move(cost_us));
   columns["preemptions"] = column_of(std::move(preemptions));
+  columns["added_us"] = column_of(std::move(added_us));
   columns["held_job"] = column_of(std::move(held_job));
   columns["held_server"] = column_of(std::move(held_server));
   columns["held_mask"] = column_of(std::move(held_mask));
+  columns["next_us"] = py::int_(run.halted().next_decision().count());
   return columns;
 }
 
@@ -103,8 +106,10 @@ std::optional<std::pair<std::int64_t, std::vector<ServerId>>> until_start(Run& r
 void bind_decision(py::module_& m) {
   m.def("decided", &decided, py::arg("run").none(false),
         "Take the next decision of a run; columns of what it did, and of who never can run.");
-  m.def("standing_of", &standing_of, py::arg("run").none(false),
-        "The jobs of a halted run that wait and run, and columns of a Standing of these alone.");
+  m.def(
+      "standing_of", &standing_of, py::arg("run").none(false),
+      "The jobs of a halted run that wait and run, columns of a Standing of these alone, and when\n"
+      "the run decides next if nothing finishes or arrives before (2^63 - 1: never).");
   m.def("until_start", &until_start, py::arg("run").none(false), py::arg("job"),
         "Go on until the job holds GPUs: when that is in microseconds, and on which servers; None\n"
         "if it never does.");

@@ -127,10 +127,31 @@ void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocati
   }
 }
 
+/// The work that so many preemptions of the job add.
+Time Executor::redone(JobId job, int gpus, std::int32_t preemptions) const {
+  const Time each = state_->jobs().restart_cost(job) + rule_.extra(gpus);
+  if (!rule_.on_work || preemptions == 0 || each == Time{0}) return Time{0};
+  if (each.count() > kMaxTicks / 2 / preemptions) {
+    fail_input("restart=work: the work added to job " + std::to_string(job) + " at " +
+               std::to_string(preemptions) + " preemptions passes 2^61 microseconds");
+  }
+  return each * preemptions;
+}
+
+void Executor::take_up(JobId job, Time attained, Time added) {
+  if (added < Time{0}) {
+    const int gpus = state_->jobs().gpus(job);
+    added = rule_.overrun + redone(job, gpus, state_->record(job).preemptions);
+  }
+  // Who has had all that was known of him is about to end.
+  added = std::max(added, attained + kTick - state_->jobs().service(job));
+  if (added > Time{0}) state_->past_of(job).redo = added;
+}
+
 void Executor::stand(JobId job, Time start, Time cost, Time attained,
                      const Allocation& allocation) {
   check_gang(job, allocation);
-  admit(job);
+  if (start == state_->now()) found_.push_back(job);
   JobRecord& record = state_->record_of(job);
   JobPast& past = state_->past_of(job);
   const Time length = state_->jobs().service(job) + past.redo;
@@ -156,10 +177,17 @@ Slot& Executor::running_slot(JobId job, const char* verb) {
   return state_->slot_at(state_->record_of(job).slot);
 }
 
+/// A run that a decision begins is not ended by it; one that it finds may have begun as late.
+void Executor::check_stop(const Slot& slot, const char* verb) const {
+  if (slot.start != state_->now()) return;
+  if (std::find(found_.begin(), found_.end(), slot.job) != found_.end()) return;
+  fail(slot.job, (std::string("started in this decision and cannot ") + verb + " in it").c_str());
+}
+
 void Executor::suspend(JobId job) {
   Slot& slot = running_slot(job, "be suspended");
   if (slot.is_suspended) fail(job, "is suspended already");
-  if (slot.start == state_->now()) fail(job, "started in this decision and cannot stop in it");
+  check_stop(slot, "stop");
   slot.is_suspended = true;
   state_->release(slot);
   suspended_.push_back(job);
@@ -181,7 +209,7 @@ bool Executor::restore(JobId job) {
 
 void Executor::preempt(JobId job) {
   Slot& slot = running_slot(job, "be preempted");
-  if (slot.start == state_->now()) fail(job, "started in this decision and cannot stop in it");
+  check_stop(slot, "stop");
   if (!slot.is_suspended) state_->release(slot);
   slot.is_suspended = false;
   end_run(slot);
@@ -219,7 +247,7 @@ void Executor::end_run(Slot& slot) {
   void_finish(slot);
   Time added{0};
   if (rule_.on_work) {
-    added = state_->jobs().restart_cost(slot.job) + rule_.extra(slot.gpus);
+    added = redone(slot.job, slot.gpus, 1);
     JobPast& past = state_->past_of(slot.job);
     past.redo += added;
     // With this a finish stays below 2^62 + 2^61 + 2^56, and the type holds it.
@@ -239,7 +267,7 @@ void Executor::end_run(Slot& slot) {
 
 void Executor::resize(JobId job, const Allocation& allocation) {
   Slot& slot = running_slot(job, "be resized");
-  if (slot.start == state_->now()) fail(job, "started in this decision and cannot change in it");
+  check_stop(slot, "change");
   if (allocation.gpus != state_->jobs().gpus(job) && !state_->speed().is_elastic()) {
     fail_input("resize: job " + std::to_string(job) +
                " runs under a speed that knows its run time for its own width alone");

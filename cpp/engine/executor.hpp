@@ -42,6 +42,7 @@ class Executor final : public Actions {
   void end_decision() {
     if (!suspended_.empty()) preempt_suspended();
     if (!left_slots_.empty()) drop_finishes();
+    if (!found_.empty()) found_.clear();
     if (progress_->is_active()) move_finishes();
     finishes_->settle();
     is_handed_over_ = false;
@@ -57,8 +58,10 @@ class Executor final : public Actions {
     if (rule_.overrun > Time{0}) state_->past_of(job).redo = rule_.overrun;
     turns_.added += rule_.overrun.count();
   }
-  /// Before all decisions: the job has run since `start` and first paid `cost`; `attained` is its
-  /// service so far, that of this run among it.
+  /// Before all decisions: a job has arrived earlier, with `attained` service so far and its
+  /// preemptions. `added`: as of Standing.
+  void take_up(JobId job, Time attained, Time added);
+  /// Then: it has run since `start` and first paid `cost`; that run's service is among `attained`.
   void stand(JobId job, Time start, Time cost, Time attained, const Allocation& allocation);
   /// The run of the slot has come to its end: its job has done all its work.
   void finish(std::uint32_t id);
@@ -76,6 +79,8 @@ class Executor final : public Actions {
   void check_gang(JobId job, const Allocation& allocation) const;
   void check_width(JobId job, const Allocation& allocation) const;
   void check_piece(JobId job, const Piece& piece) const;
+  [[nodiscard]] Time redone(JobId job, int gpus, std::int32_t preemptions) const;
+  void check_stop(const Slot& slot, const char* verb) const;
   [[noreturn, gnu::noinline, gnu::cold]] void fail(JobId job, const char* what) const;
   [[nodiscard]] Slot& running_slot(JobId job, const char* verb);
   void begin_run(std::uint32_t id, JobId job, const Allocation& allocation);
@@ -95,6 +100,7 @@ class Executor final : public Actions {
   RestartRule rule_;
   Turns turns_;
   std::vector<JobId> suspended_;
+  std::vector<JobId> found_;  // running since the instant at which the first decision is taken
   std::vector<std::uint32_t> left_slots_;  // of jobs that this decision preempts
   std::vector<std::int32_t> num_resizes_;  // of each job; empty before the first
   Time wake_ = kNever;

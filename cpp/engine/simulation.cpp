@@ -24,7 +24,7 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
   feasibility_.begin(placement, seed, scheduler, control);
   if (standing != nullptr) stand(*standing);
   scheduler.begin({state_, placement, seed, control});
-  if (standing != nullptr && !scheduler.adopt(state_)) {
+  if (standing != nullptr && !standing->is_anew && !scheduler.adopt(state_)) {
     fail_input(
         "policy: it keeps more than the state from one decision to the next, and cannot "
         "begin in the midst of a run");
@@ -73,9 +73,11 @@ void Simulation::stand(const Standing& standing) {
   while (next_arrival() <= standing.now) {
     const JobId job = state_.arrive();
     const Time attained{standing.attained_us[job]};
-    if (attained < Time{0} || attained >= jobs.service(job)) {
-      fail_input("attained_us: row " + std::to_string(job) + " is " +
-                 std::to_string(attained.count()) + ", not from 0 to less than the service");
+    const Time added{standing.added_us[job]};
+    if (attained < Time{0} || std::max(attained, added).count() > kMaxTicks / 64) {
+      fail_input("attained_us, added_us: row " + std::to_string(job) + " is " +
+                 std::to_string(attained.count()) + ", " + std::to_string(added.count()) +
+                 ", which must be 0 or more, and at most 2^56");
     }
     JobRecord& record = state_.record_of(job);
     record.preemptions = standing.preemptions[job];
@@ -88,13 +90,13 @@ void Simulation::stand(const Standing& standing) {
     }
     const RejectReason reason = feasibility_.judge(job);
     if (reason == RejectReason::none) {
-      executor_.admit(job);
+      executor_.take_up(job, attained, added);
     } else {
       reject(job, reason);
     }
   }
   stand_running(standing);
-  change({Change::stand}, standing.now);
+  change({Change::stand}, std::min({standing.first, finishes_.next(), next_arrival()}));
 }
 
 void Simulation::stand_running(const Standing& standing) {
@@ -112,6 +114,9 @@ void Simulation::stand_running(const Standing& standing) {
       held.pieces.push_back(piece);
       held.gpus += piece.gpus;
     }
+    if (standing.is_anew) {
+      fail_input("start_us: job " + std::to_string(job) + " runs, and nothing was decided yet");
+    }
     const Time start{standing.start_us[job]};
     const Time cost{standing.cost_us[job]};
     if (start > standing.now || cost < Time{0} || cost.count() > kMaxTicks / 64) {
@@ -119,7 +124,9 @@ void Simulation::stand_running(const Standing& standing) {
                  "a cost that is none");
     }
     try {
-      executor_.stand(job, start, cost, Time{standing.attained_us[job]}, held);
+      const Time attained{standing.attained_us[job]};
+      executor_.take_up(job, attained, Time{standing.added_us[job]});
+      executor_.stand(job, start, cost, attained, held);
     } catch (const InvariantError& error) {
       fail_input(std::string("held: ") + error.what());
     }

@@ -57,6 +57,10 @@ class Simulation {
   [[nodiscard]] Time next() {
     return std::min({finishes_.next(), next_arrival(), executor_.wake_up(), outside_.at});
   }
+  /// The next one if nothing finishes or arrives before; kNever where there is none.
+  [[nodiscard]] Time next_decision() const noexcept {
+    return std::min(executor_.wake_up(), outside_.at);
+  }
   /// From now on the first instant after which the log has more intervals than that throws
   /// LogLimitError; it is handled, and `finish` can be called.
   void limit_intervals(std::size_t most) noexcept { most_intervals_ = most; }

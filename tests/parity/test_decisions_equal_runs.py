@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from tests.boundary.workloads import FirstFit, ShortestFirst, Strict
+from tests.campaigns.decided_runs import compared, drawn
 from tests.campaigns.deciding import Deciding
 from tests.contract.runs import CLUSTER, DEMANDING, FINISHED, POOLED, REJECTED, ROOMY_CLUSTER, TYPED
 from tests.golden import workload as golden
@@ -178,3 +179,11 @@ def test_small_cases_with_ties_costs_and_wrong_predictions(
         decider = Deciding(trace, cluster, policy, placement, reads_predictions=True)
         again = gs.simulate(trace, cluster, policy=decider, placement=placement, predictor="column")
     assert again.digest == run.digest
+
+
+@pytest.mark.parametrize("policy", sorted(gs.policies()))
+def test_an_operator_who_does_as_decided_has_the_run(policy: str) -> None:
+    """A few of the replays of ``python -m tests.campaigns.decided_runs``."""
+    for number in range(6):
+        replay = drawn(0, number, policy)
+        assert compared(replay) in ("same", "refused"), replay

@@ -82,6 +82,8 @@ class Screen:
     ----------
     is_aware
         Of each column of wall-clock times, whether they have a zone.
+    may_be_empty
+        Whether no row need be good.
     """
 
     def __init__(self, source: str | os.PathLike[str], rows: Int64, unit: str = "row") -> None:
@@ -91,6 +93,7 @@ class Screen:
         self.bad: Bool = np.zeros(len(rows), dtype=np.bool_)
         self.shown: dict[str, tuple[str, _Indexable]] = {}
         self.is_aware: dict[str, bool] = {}
+        self.may_be_empty = False
         self._reasons: dict[str, Int64] = {}
         self._rules: dict[str, tuple[str, str]] = {}
 
@@ -131,7 +134,7 @@ class Screen:
         Raises
         ------
         ValueError
-            If ``on_bad`` is ``"error"`` and a row is bad, or if no row is good.
+            If ``on_bad`` is ``"error"`` and a row is bad, or if no row is good and one must be.
         """
         if on_bad not in ("error", "reject"):
             raise ValueError(f'on_bad: {on_bad!r} must be "error" or "reject"')
@@ -146,7 +149,7 @@ class Screen:
             self.unit,
             {reason: column for reason, (column, _) in self._rules.items()},
         )
-        if self.bad.all():
+        if self.bad.all() and not self.may_be_empty:
             count = len(self.bad)
             every = "the only row was" if count == 1 else f"all {count:,} rows were"
             why = f"; {every} rejected: " if rejects else ""

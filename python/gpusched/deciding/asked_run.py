@@ -76,7 +76,7 @@ def _begun(
 def job_table(
     state: ClusterState, *, uses_estimates: bool, rows: Int64 | None = None
 ) -> dict[str, Any]:
-    """Return the arguments of the core's job table; at least a tick is left of each job.
+    """Return the arguments of the core's job table.
 
     Parameters
     ----------
@@ -84,34 +84,46 @@ def job_table(
         The jobs that the table is to have; default: all.
     """
     columns = job_columns(state.jobs, state.cluster, uses_estimates=uses_estimates)
-    attained_s = state.attained_s
     if rows is not None:
         columns = {
             name: values[rows] if name != "type_masks" else values
             for name, values in columns.items()
         }
-        attained_s = attained_s[rows]
-    known_us = columns["service_us"]
-    columns["predicted_us"] = known_us
-    columns["service_us"] = np.maximum(known_us, seconds_to_us(attained_s) + 1)
+    columns["predicted_us"] = columns["service_us"]
     return columns
 
 
-def standing_of(state: ClusterState) -> _core.Standing:
-    """Return what a run of the core begins with."""
+def standing_of(state: ClusterState, first_us: int | None = None) -> _core.Standing:
+    """Return what a run of the core begins with.
+
+    Parameters
+    ----------
+    first_us
+        When it first decides, unless something happens before; default: at the state's time.
+    """
     start_us = np.full(len(state.jobs), -1, np.int64)
     running = state.is_running
     start_us[running] = seconds_to_us(state.start_s[running])
     return _core.Standing(
         state.now_us,
+        first_us=first_us,
         attained_us=seconds_to_us(state.attained_s),
         start_us=start_us,
         cost_us=seconds_to_us(state.cost_s),
         preemptions=state.preemptions,
+        added_us=added_us(state),
         held_job=state.held_job,
         held_server=state.held_server,
         held_mask=state.held_mask,
     )
+
+
+def added_us(state: ClusterState) -> Int64:
+    """Return the work added to each job; -1: what the policy adds."""
+    is_told = ~np.isnan(state.added_s)
+    added: Int64 = np.full(len(state.jobs), -1, np.int64)
+    added[is_told] = seconds_to_us(state.added_s[is_told])
+    return added
 
 
 def _standing_queue(state: ClusterState, rows: Int64) -> _core.Standing:
@@ -123,6 +135,7 @@ def _standing_queue(state: ClusterState, rows: Int64) -> _core.Standing:
         start_us=nothing - 1,
         cost_us=nothing,
         preemptions=state.preemptions[rows],
+        added_us=added_us(state)[rows],
         held_job=state.held_job - len(state.jobs),
         held_server=state.held_server,
         held_mask=state.held_mask,

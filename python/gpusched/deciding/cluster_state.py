@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _TYPES: Final[Mapping[str, Any]] = {
     "start_s": np.float64, "attained_s": np.float64, "cost_s": np.float64,
-    "preemptions": np.int32, "held_job": np.int64, "held_server": np.int64,
-    "held_mask": np.uint64,
+    "preemptions": np.int32, "added_s": np.float64, "held_job": np.int64,
+    "held_server": np.int64, "held_mask": np.uint64,
 }  # fmt: skip
 
 # What may stand for a column that is made of it.
@@ -48,9 +48,9 @@ class ClusterState:
     cluster
         The servers.
     jobs
-        The jobs that wait or run now, submitted by now. ``service_s`` is what is known of their run
-        times, a prediction; policies are told nothing else. A job that has already run for longer
-        is taken to be about to end.
+        The jobs that wait or run now, submitted by now; None: nobody does. ``service_s`` is what is
+        known of their run times, a prediction; policies are told nothing else. A job that has
+        already run for longer is taken to be about to end.
     now_s
         The time, on the clock of the jobs' ``submit_s``.
     start_s
@@ -68,6 +68,10 @@ class ClusterState:
         the position of the server in the cluster, and the GPUs that it holds there; bit i is GPU i.
     servers
         What the source calls each server, and the numbers of its GPUs there; empty: no names.
+    added_s
+        float64 seconds, one per job: work that was added to its service, at its arrival or by
+        preemptions. Default, and where it is NaN: what the policy that is asked adds
+        (``overrun_s``, and with ``restart=work`` its cost for each of the ``preemptions``).
 
     Raises
     ------
@@ -98,24 +102,28 @@ class ClusterState:
     held_server: Int64 = field(default=_NOTHING, repr=False)
     held_mask: npt.NDArray[np.uint64] = field(default=_NOTHING, repr=False)
     servers: tuple[NamedServer, ...] = field(default=(), repr=False)
+    added_s: Float64 = field(default=_LEFT_OUT, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.cluster, Cluster):
             raise TypeError(f"cluster: expected a Cluster, not {self.cluster!r:.80}")
+        if self.jobs is None:
+            object.__setattr__(self, "jobs", no_jobs())
         if not isinstance(self.jobs, Trace):
             raise TypeError(f"jobs: expected a Trace, not {self.jobs!r:.80}")
         num_jobs = len(self.jobs)
         given = {name: getattr(self, name) for name in _TYPES}
-        defaults = {"start_s": np.nan, "attained_s": np.nan, "cost_s": 0.0, "preemptions": 0}
+        defaults = {
+            "start_s": np.nan, "attained_s": np.nan, "cost_s": 0.0, "preemptions": 0,
+            "added_s": np.nan,
+        }  # fmt: skip
         for name, default in defaults.items():
             if given[name] is None:
                 given[name] = np.full(num_jobs, default, _TYPES[name])
         columns = {name: _column(name, values) for name, values in given.items()}
-        if not num_jobs:
-            raise ValueError("jobs: no job waits or runs")
         if len({len(columns[name]) for name in _HELD}) > 1:
             raise ValueError("held_job, held_server, held_mask: must be equally long")
-        for name in ("start_s", "attained_s", "cost_s", "preemptions"):
+        for name in defaults:
             if len(columns[name]) != num_jobs:
                 raise ValueError(f"{name}: {len(columns[name])} values for {num_jobs} jobs")
         now_s = _column("now_s", [self.now_s])[0]
@@ -148,7 +156,7 @@ class ClusterState:
         Raises
         ------
         ValueError
-            If no job waits or runs, or the run has ended with an error.
+            If the run has ended with an error.
 
         Examples
         --------
@@ -167,6 +175,7 @@ class ClusterState:
             start_s=np.where(start_us < 0, np.nan, start_us / US_PER_S),
             attained_s=columns["attained_us"] / US_PER_S,
             cost_s=columns["cost_us"] / US_PER_S,
+            added_s=columns["added_us"] / US_PER_S,
             **{name: columns[name] for name in ("preemptions", *_HELD)},
         )
 
@@ -180,6 +189,11 @@ class ClusterState:
     def now_us(self) -> int:
         """The time in microseconds."""
         return int(seconds_to_us(np.asarray(self.now_s)))
+
+
+def no_jobs(name: str = "state") -> Trace:
+    """Return the jobs of a cluster that has none."""
+    return Trace.from_columns([0], [1], [1], name=name)._take(slice(0))
 
 
 def _column(name: str, values: Any) -> AnyArray:
@@ -211,6 +225,7 @@ def _check(columns: Mapping[str, AnyArray], jobs: Trace, now_s: float) -> None:
         "attained_s": ("NaN, or 0 or more, and finite", 0.0, MAX_SUBMIT_US / US_PER_S / 64, True),
         "cost_s": ("0 or more, and finite", 0.0, MAX_SUBMIT_US / US_PER_S / 64, False),
         "preemptions": ("0 or more", 0, 2**31 - 1, False),
+        "added_s": ("NaN, or 0 or more, and finite", 0.0, MAX_SUBMIT_US / US_PER_S / 64, True),
     }
     for name, (rule, least, most, may_lack) in rules.items():
         values = columns[name]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched.base.arrays import AnyArray, Int64, freeze_columns
+from gpusched.base.draws import check_seed
 from gpusched.base.ticks import US_PER_S
 from gpusched.deciding.asked_run import asked, description_of, refused, shortest_run
 from gpusched.deciding.cluster_state import ClusterState
@@ -67,7 +68,7 @@ class ClusterDecision:
     decision_s: float
     memory: bytes | None = field(repr=False)
     _num_free: int = field(repr=False)
-    _run: _core.Run = field(repr=False)
+    _run: _core.Run | None = field(repr=False)  # None: no job
     _row_of: Int64 | None = field(repr=False)  # of each job in the run, where that is another
 
     def __post_init__(self) -> None:
@@ -112,6 +113,7 @@ class ClusterDecision:
         need = int(jobs.gpus[job])
         if jobs.share_milli is None and need > self._num_free:
             return f"waits: it needs {need:,} GPUs, and {self._num_free:,} are free"
+        assert self._run is not None
         if not _core.can_place(self._run, job if self._row_of is None else int(self._row_of[job])):
             return f"waits: the placement finds no place for it in {self._num_free:,} free GPUs"
         return "waits: there are GPUs for it, and the policy keeps it behind others"
@@ -164,7 +166,7 @@ def decide(
     Parameters
     ----------
     state
-        Who runs where, and who waits.
+        Who runs where, and who waits; perhaps nobody.
     policy, placement
         As of :func:`simulate`. An object of Python is asked as it is, and remembers what it does.
     seed
@@ -175,7 +177,9 @@ def decide(
         again, so that a decision takes longer with each job. The first state has no job that runs;
         later ones must be where the decisions led, and have each new job, each job that is gone and
         each time that the policy wants to be asked (``wake_s``) at its own ``now_s``. All that is
-        remembered are jobs by their ``id``; their ``service_s`` is the first that was told.
+        remembered are jobs by their ``id``; their ``service_s`` is the first that was told. Jobs of
+        the first state are as old as it says; a job that is told of later counts as submitted when
+        it is first told of, and a deadline that has passed by then as one that passes at once.
 
     Returns
     -------
@@ -211,6 +215,10 @@ def decide(
         raise TypeError(f"state: expected a ClusterState, not {state!r}")
     begin = time.perf_counter()
     row_of = passed = None
+    if not len(state.jobs) and not memory:  # nothing to decide, or to remember
+        check_seed(seed)
+        policy_seam(policy), placement_seam(placement)
+        return _nothing(state, begin, memory)
     if memory is None:
         run, rows = shortest_run(state, asked(policy), placement_seam(placement), seed)
         found = _core.decided(run)
@@ -241,6 +249,14 @@ def decide(
         _row_of=row_of,
         **found,
     )
+
+
+def _nothing(state: ClusterState, begin: float, memory: bytes | None) -> ClusterDecision:
+    none = np.empty(0, np.int64)
+    return ClusterDecision(
+        state, _WHAT[none], none, none, none, np.empty(0, np.uint64), none, (), None,
+        time.perf_counter() - begin, memory, state.cluster.num_gpus, None, None,
+    )  # fmt: skip
 
 
 def _with_memory(

@@ -27,9 +27,10 @@ from gpusched.traces.trace_store import (
 )
 from gpusched.traces.workload import Trace
 
-_KIND: Final = Kind("gpusched-memory", 1)
-_COLUMNS: Final = ("ended_us", "service_us", "attained_us", "start_us", "cost_us")
-_LISTS: Final = ("asked_us", "refused")
+_KIND: Final = Kind("gpusched-memory", 2)
+FIRST: Final = ("first_attained_us", "first_preemptions", "first_added_us")
+_COLUMNS: Final = ("ended_us", "attained_us", "start_us", "cost_us", "added_us")
+_LISTS: Final = (*FIRST, "asked_us", "refused")
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -38,6 +39,7 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     placement: str
     seed: int
     cluster: Cluster
+    begin_us: int
     last_us: int
     trace: TraceHeader
 
@@ -51,20 +53,20 @@ class Memory:
     policy, placement, seed, cluster
         Who decides, and on what: these must stay.
     jobs
-        All jobs so far, in the order in which they were told of; ``submit_us`` is when.
+        All jobs so far, in the order in which they were told of. ``submit_us`` is when, but for the
+        jobs of the first decision.
     ended_us
         When it was known that a job was gone; -1: it waits or runs.
-    service_us
-        The service that a job that has run was gone with; -1: it was taken back while it waited, or
-        it waits or runs.
-    attained_us, start_us, cost_us
-        Of jobs that wait and run, as of ``_core.Standing`` at the last decision.
+    attained_us, start_us, cost_us, added_us
+        As of ``_core.Standing`` at the last decision; of a job that is gone, when it went.
+    first_attained_us, first_preemptions, first_added_us
+        As of ``_core.Standing`` at the first decision: of the first jobs.
     asked_us
         Decisions that were asked for while nothing happened.
     refused
         The rows of jobs that can never run.
-    last_us
-        When the last decision was.
+    begin_us, last_us
+        When the first and the last decision were.
     """
 
     policy: str
@@ -73,12 +75,16 @@ class Memory:
     cluster: Cluster
     jobs: Trace
     ended_us: Int64
-    service_us: Int64
     attained_us: Int64
     start_us: Int64
     cost_us: Int64
+    added_us: Int64
+    first_attained_us: Int64
+    first_preemptions: Int64
+    first_added_us: Int64
     asked_us: Int64
     refused: Int64
+    begin_us: int
     last_us: int
 
     def to_bytes(self) -> bytes:
@@ -86,7 +92,7 @@ class Memory:
         trace_header, arrays = trace_members(self.jobs)
         header = _Header(
             _core.__version__, self.policy, self.placement, self.seed, self.cluster,
-            self.last_us, trace_header,
+            self.begin_us, self.last_us, trace_header,
         )  # fmt: skip
         columns = {f"course.{name}": getattr(self, name) for name in (*_COLUMNS, *_LISTS)}
         return container.encode(_KIND, msgspec.json.encode(header), {**arrays, **columns})
@@ -122,7 +128,7 @@ class Memory:
             _check(jobs, columns, header)
         return cls(
             header.policy, header.placement, header.seed, header.cluster, jobs,
-            last_us=header.last_us, **columns,
+            begin_us=header.begin_us, last_us=header.last_us, **columns,
         )  # fmt: skip
 
 
@@ -135,5 +141,7 @@ def _check(jobs: Trace, columns: dict[str, AnyArray], header: _Header) -> None:
         raise ValueError("trace.submit_us: must ascend")
     if not int(jobs.submit_us.max()) <= header.last_us < 2**61:
         raise ValueError("last_us: lies before what was told")
+    if not 0 <= header.begin_us <= header.last_us:
+        raise ValueError("begin_us: is out of range")
     if len(set(jobs.id.tolist())) < len(jobs) or jobs.id.dtype.kind != "U":
         raise ValueError("trace.id: must be unique texts")

@@ -12,11 +12,14 @@ from gpusched import _core
 from gpusched.base.arrays import Int64, read_only
 from gpusched.base.draws import check_seed
 from gpusched.base.rejects import Rejects
+from gpusched.base.ticks import seconds_to_us
+from gpusched.deciding.asked_run import added_us
 from gpusched.deciding.cluster_state import ClusterState
-from gpusched.deciding.policy_memory import Memory
+from gpusched.deciding.policy_memory import FIRST, Memory
 from gpusched.engine.seams import Chosen
 from gpusched.specs.case import job_columns
 from gpusched.specs.core_tables import core_cluster
+from gpusched.traces.deadlines import NO_DEADLINE
 from gpusched.traces.intake.merging import merged
 from gpusched.traces.workload import Trace
 
@@ -71,7 +74,10 @@ def recalled(
     columns = job_columns(course.jobs, state.cluster, uses_estimates=policy.has("estimate"))
     columns["predicted_us"] = columns["service_us"]
     columns["service_us"] = course.services()
-    run = _core.Run(_core.JobTable(**columns), core_cluster(state.cluster), description)
+    run = _core.Run(
+        _core.JobTable(**columns), core_cluster(state.cluster), description,
+        standing=course.beginning(),
+    )  # fmt: skip
     course.replay(run)
     course.check(run, state)
     found = course.decide(run)
@@ -83,11 +89,13 @@ class _Course:
     """All jobs so far with those of the state among them, as of now."""
 
     jobs: Trace
+    begin_us: int
     now_us: int
     row_of: Int64  # in the run, of each job of the state
     ended_us: Int64
-    service_us: Int64
-    attained_us: Int64  # now
+    attained_us: Int64  # now, or when it went
+    added_us: Int64
+    first: dict[str, Int64]  # the columns of the first decision
     asked_us: Int64
     refused: frozenset[int]
 
@@ -105,7 +113,9 @@ class _Course:
             )
         parts = [] if known is None else [known.jobs]
         if is_new.any():
-            parts.append(_told(state.jobs, names, now_us)._take(np.flatnonzero(is_new)))
+            told = _plain(dataclasses.replace(state.jobs, id=read_only(names)))
+            new = told._take(np.flatnonzero(is_new))
+            parts.append(new if known is None else _told_late(new, now_us))
         jobs = parts[0] if len(parts) == 1 else _plain(merged(parts, ["memory", "jobs"]))
         old |= dict(zip(names[is_new].tolist(), range(len(old), len(jobs)), strict=True))
         row_of = np.array([old[name] for name in names.tolist()], np.int64)
@@ -119,30 +129,59 @@ class _Course:
         back = np.flatnonzero(ended_us[row_of] >= 0)
         if back.size:
             raise ValueError(f"jobs: {str(names[back[0]])!r} was gone, and is there again")
-        begun = start_us >= 0
+        begun = (start_us >= 0) & (ended_us < 0)
         last_us = now_us if known is None else known.last_us
         paid_us = start_us + column("cost_us", 0)
         since = np.maximum(now_us, paid_us) - np.maximum(last_us, paid_us)
         attained_us = column("attained_us", 0) + np.where(begun, since, 0)
         is_here = np.zeros(len(jobs), np.bool_)
         is_here[row_of] = True
-        gone = ~is_here & (ended_us < 0)
-        service_us = column("service_us", -1)
-        service_us[gone & begun] = np.maximum(attained_us[gone & begun], 1)
-        ended_us[gone] = now_us
+        ended_us[~is_here & (ended_us < 0)] = now_us
+        if known is None:
+            first = {
+                "first_attained_us": seconds_to_us(state.attained_s),
+                "first_preemptions": state.preemptions.astype(np.int64),
+                "first_added_us": added_us(state),
+            }
+        else:
+            first = {name: getattr(known, name) for name in FIRST}
         asked_us = np.empty(0, np.int64) if known is None else known.asked_us
         refused = frozenset() if known is None else frozenset(known.refused.tolist())
-        return cls(jobs, now_us, row_of, ended_us, service_us, attained_us, asked_us, refused)
+        begin_us = now_us if known is None else known.begin_us
+        return cls(
+            jobs, begin_us, now_us, row_of, ended_us, attained_us, column("added_us", 0), first,
+            asked_us, refused,
+        )  # fmt: skip
 
     def services(self) -> Int64:
-        """Return how long each job takes, as far as that is known: those that are there, longer."""
-        told = np.maximum(self.jobs.service_us, self.attained_us + 1)
-        return np.where(self.service_us > 0, self.service_us, told)
+        """Return how long each job takes: no job is over before it is gone."""
+        return np.maximum(self.jobs.service_us, self.attained_us + 1 - self.added_us)
+
+    def beginning(self) -> _core.Standing:
+        """Return the queue of the first decision, and nobody who runs."""
+        preemptions = self.first["first_preemptions"].astype(np.int32)
+        nothing = np.zeros(len(preemptions), np.int64)
+        none = np.empty(0, np.int64)
+        return _core.Standing(
+            self.begin_us,
+            is_anew=True,
+            attained_us=self.first["first_attained_us"],
+            start_us=nothing - 1,
+            cost_us=nothing,
+            preemptions=preemptions,
+            added_us=self.first["first_added_us"],
+            held_job=none,
+            held_server=none,
+            held_mask=none.astype(np.uint64),
+        )
 
     def replay(self, run: _core.Run) -> None:
-        """Do again what was until now, and not what happens now."""
-        back = np.flatnonzero((self.ended_us >= 0) & (self.service_us < 0))
-        done: list[tuple[int, int | None]] = [(int(self.ended_us[row]), int(row)) for row in back]
+        """Do again what was until now, and not what happens now.
+
+        Policies are shown jobs that are gone as finished, whether they were done or taken back.
+        """
+        gone = np.flatnonzero(self.ended_us >= 0)
+        done: list[tuple[int, int | None]] = [(int(self.ended_us[row]), int(row)) for row in gone]
         done += [(at_us, None) for at_us in self.asked_us.tolist()]
         for at_us, row in sorted(done, key=lambda each: each[0]):
             run.proceed(at_us, _ALL)
@@ -194,14 +233,17 @@ class _Course:
         """Return what the next decision is to be given."""
         columns = _core.standing_of(run)
         rows = columns["jobs"]
-        whole: dict[str, Any] = {}
-        for name, value in (("attained_us", 0), ("start_us", -1), ("cost_us", 0)):
-            whole[name] = np.full(len(self.jobs), value, np.int64)
-            whole[name][rows] = columns[name]
+        nothing = np.zeros(len(self.jobs), np.int64)
+        whole = {
+            "attained_us": self.attained_us.copy(), "added_us": self.added_us.copy(),
+            "start_us": nothing - 1, "cost_us": nothing,
+        }  # fmt: skip
+        for name, values in whole.items():
+            values[rows] = columns[name]
         return Memory(
-            *here, self.jobs, self.ended_us, self.service_us,
-            asked_us=self.asked_us, refused=np.array(sorted(self.refused), np.int64),
-            last_us=self.now_us, **whole,
+            *here, self.jobs, self.ended_us, asked_us=self.asked_us,
+            refused=np.array(sorted(self.refused), np.int64), begin_us=self.begin_us,
+            last_us=self.now_us, **self.first, **whole,
         )  # fmt: skip
 
 
@@ -215,10 +257,16 @@ def _check_same(known: Memory, policy: str, placement: str, seed: int, cluster: 
         raise ValueError("memory: is of another cluster; a change of servers begins anew")
 
 
-def _told(jobs: Trace, names: Any, now_us: int) -> Trace:
-    """Return the jobs as if they were submitted when they are told of."""
+def _told_late(jobs: Trace, now_us: int) -> Trace:
+    """Return the jobs as if they were submitted when they are told of.
+
+    A deadline that has passed by then passes at once.
+    """
+    due_us = jobs.deadline_us
+    if due_us is not None:
+        due_us = read_only(np.where(due_us == NO_DEADLINE, due_us, np.maximum(due_us, now_us + 1)))
     late = np.full(len(jobs), now_us, np.int64)
-    return _plain(dataclasses.replace(jobs, id=read_only(names), submit_us=read_only(late)))
+    return dataclasses.replace(jobs, submit_us=read_only(late), deadline_us=due_us)
 
 
 def _plain(jobs: Trace) -> Trace:

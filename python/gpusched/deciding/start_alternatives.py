@@ -17,7 +17,11 @@ from gpusched.traces.workload import Trace
 def start_alternatives(
     case: Case, job: int, futures: Futures
 ) -> Iterator[tuple[str, Case, Futures]]:
-    """Yield what might make the job start sooner, and the futures that go with it."""
+    """Yield what might make the job start sooner, and the futures that go with it.
+
+    What is changed is changed now: the policy decides at once.
+    """
+    case = case._replace(first_us=None)
     jobs = case.state.jobs
     gpus = int(jobs.gpus[job])
     for part in (2, 4):

@@ -38,6 +38,7 @@ class Case(NamedTuple):
     policy: Chosen
     placement: Chosen
     seed: int
+    first_us: int | None = None  # when it first decides, unless something happens before
 
 
 class Started(NamedTuple):
@@ -88,7 +89,8 @@ def drawn_futures(
     numbers = random.integers(0, 2**53, size=(len(jobs), samples))
     drawn = np.empty((len(jobs), samples), np.int64)
     told_us = jobs.service_us if past.told_us is not None else np.zeros(len(jobs), np.int64)
-    alike = np.stack([jobs.gpus, seconds_to_us(state.attained_s), told_us], axis=1)
+    own_s = np.maximum(0.0, state.attained_s - np.nan_to_num(state.added_s))
+    alike = np.stack([jobs.gpus, seconds_to_us(own_s), told_us], axis=1)
     kinds, kind_of = np.unique(alike, axis=0, return_inverse=True)
     order = np.argsort(kind_of, kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(kind_of[order])) + 1):
@@ -126,15 +128,14 @@ class _Sampler:
             self._columns = job_table(state, uses_estimates=uses_estimates)
         else:
             self._columns = _joined_columns(state, later, uses_estimates=uses_estimates)
-        self._least_us = seconds_to_us(state.attained_s) + 1
-        self._cluster, self._standing = core_cluster(state.cluster), standing_of(state)
+        self._cluster = core_cluster(state.cluster)
+        self._standing = standing_of(state, case.first_us)
         self._description = description_of(case.policy, case.placement, case.seed)
 
     def start(self, sample: int) -> Started:
         """Run on until the job starts, with as many submissions as that takes."""
         futures = self._futures
         drawn_us = np.minimum(futures.service_us[sample], MAX_SERVICE_US)
-        drawn_us = np.maximum(drawn_us, self._least_us)
         if futures.arrivals is None or futures.begin_us is None:
             found = self._until_start({**self._columns, "service_us": drawn_us})
             return Started(-1, ()) if found is None else found

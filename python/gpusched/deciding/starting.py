@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from gpusched import _core
 from gpusched.base.arrays import Float64, Int64
 from gpusched.base.draws import check_seed
 from gpusched.base.field_checks import check_integer
@@ -129,11 +130,13 @@ def when(
         check_integer("threads", threads, 1, MOST_THREADS)
     parts = _parts(quantiles, calibration)
     shown = job = operator.index(job)
-    past = None
+    past = first_us = None
     if isinstance(state, Simulation):
-        policy, placement = policy or state.spec.policy, placement or state.spec.placement
         run = state
-        state, rows = _of_run(run, job)
+        is_own = policy is None and placement is None
+        policy, placement = policy or run.spec.policy, placement or run.spec.placement
+        state, rows, next_us = _of_run(run, job)
+        first_us = next_us if is_own else None
         job = int(np.searchsorted(rows, job))
         past = KnownPast.of_run(run, state, rows) if history is None else None
     if not isinstance(state, ClusterState):
@@ -147,7 +150,7 @@ def when(
         raise ValueError(f"job: row {shown} runs already")
     case = Case(
         state, _named(asked(policy or "fifo")), _named(placement_seam(placement or "consolidated")),
-        check_seed(seed),
+        check_seed(seed), first_us,
     )  # fmt: skip
     if past is None:
         futures = Futures(state.jobs.service_us.reshape(1, -1))
@@ -188,12 +191,12 @@ def _named(chosen: Chosen) -> Chosen:
     return chosen
 
 
-def _of_run(run: Simulation, job: int) -> tuple[ClusterState, Int64]:
-    """Return its state, and the rows in the run of the jobs of that."""
+def _of_run(run: Simulation, job: int) -> tuple[ClusterState, Int64, int]:
+    """Return its state, the rows in the run of the jobs of that, and when it decides next."""
     if job not in run.state.waiting:
         raise ValueError(f"job: row {job} of the run does not wait")
     rows = np.sort(np.concatenate([run.state.waiting, run.state.running]))
-    return ClusterState.of(run), rows
+    return ClusterState.of(run), rows, _core.standing_of(run._run)["next_us"]
 
 
 def _seconds(started: Sequence[Started]) -> Float64:

@@ -74,7 +74,7 @@ def assemble(
     good = np.flatnonzero(~screen.bad)
     order = good[np.argsort(ticks["submit_us"][good], kind="stable")]
     sorted_ticks = {column: values[order] for column, values in ticks.items()}
-    origin_us = int(sorted_ticks["submit_us"][0]) if rebase else 0
+    origin_us = int(sorted_ticks["submit_us"][0]) if rebase and len(order) else 0
     sorted_ticks["submit_us"] = sorted_ticks["submit_us"] - origin_us
     if due_us is not None:
         wishes["deadline_us"] = deadlines.shifted(due_us, -origin_us, deadlines.NOT_A_TIME)
@@ -143,7 +143,7 @@ def check_horizon(source: str, submit_us: Int64, service_us: Int64) -> None:
     """Raise ValueError if the jobs run one after the other would overflow the time type."""
     # Two sums, because one could overflow itself.
     total = (int(np.sum(service_us >> 32)) << 32) + int(np.sum(service_us & (2**32 - 1)))
-    horizon = int(submit_us[-1]) + total
+    horizon = int(submit_us.max(initial=0)) + total
     if horizon >= MAX_HORIZON_US:
         raise ValueError(
             f"{source}: column 'service_s': the last submit plus the sum of all services is "

@@ -52,14 +52,14 @@ class Records:
         return Screen(str(self.source), lines, "line")
 
 
-def read_records(source: Source, *keys: str) -> Records:
+def read_records(source: Source, *keys: str, may_be_empty: bool = False) -> Records:
     """Read an object of which one member, named one of ``keys``, is an array of objects.
 
     Raises
     ------
     ValueError
         If the file is something else, malformed or truncated, nested too deeply, or the array is
-        empty; the message names file and line.
+        empty and may not be; the message names file and line.
     """
     reader = _Reader(source)
     try:
@@ -73,7 +73,7 @@ def read_records(source: Source, *keys: str) -> Records:
         raise ValueError(f"{source}: nested too deeply") from None
     if found is None:
         raise ValueError(f"{source}: no array {' or '.join(map(repr, keys))} in the object")
-    if not found.records:
+    if not found.records and not may_be_empty:
         raise ValueError(f"{source}: the array {found.key!r} is empty")
     return found
 

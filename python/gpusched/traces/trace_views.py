@@ -15,6 +15,8 @@ class TraceViews(TraceColumns):
     """What a :class:`~gpusched.traces.workload.Trace` tells of itself."""
 
     def __repr__(self) -> str:
+        if not len(self):
+            return f"Trace({self.name!r}: no job)"
         span_s = us_to_seconds(self.span_us)
         span = f"{span_s / 86400:,.1f} days" if span_s >= 86400 else f"{span_s:,.0f} s"
         rejected = f", {self.rejects.total:,} rows rejected" if self.rejects else ""

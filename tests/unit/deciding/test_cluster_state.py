@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -180,8 +181,7 @@ def test_a_scheduler_of_python_is_asked_as_it_is() -> None:
 def test_the_state_of_a_run_is_where_it_stands() -> None:
     jobs = trace(80, restart_s=np.arange(80) % 3)
     run = gs.Simulation(jobs, gs.Cluster.uniform(3, 4), policy="srtf")
-    with pytest.raises(ValueError, match="no job waits or runs"):
-        gs.deciding.ClusterState.of(run)
+    assert not len(gs.deciding.ClusterState.of(run).jobs)
     for _ in range(40):
         run.step()
     later = run.fork()
@@ -197,6 +197,78 @@ def test_the_state_of_a_run_is_where_it_stands() -> None:
         assert np.allclose(each.now + paid + left, seen.expected_finish_s, atol=1e-6)
     # Nothing has happened since, so that nothing is to be done.
     assert not len(gs.decide(gs.deciding.ClusterState.of(later), policy="srtf").job)
+
+
+@pytest.mark.parametrize("policy", ["srtf", "las", "2d-las", "serverfilling-srpt"])
+def test_a_job_that_started_in_the_second_of_the_state_can_be_preempted(policy: str) -> None:
+    jobs = gs.Trace.from_columns([0, 5], [100, 10], [8, 8], id=["long", "short"])
+    found = gs.deciding.ClusterState(
+        gs.Cluster.uniform(1, 8), jobs, 5, start_s=[5, NAN], attained_s=[50, 0],
+        held_job=[0], held_server=[0], held_mask=[0xFF],
+    )  # fmt: skip
+    if policy == "2d-las":
+        policy += ":limits=10"
+    assert gs.decide(found, policy=policy).what.tolist() == ["preempt", "start"]
+
+
+def test_a_decision_does_not_end_what_it_has_begun() -> None:
+    class Hasty(gs.Scheduler):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            for job in state.waiting.tolist():
+                actions.start(job, gs.plugins.Allocation(1, [(0, 1)]))
+                actions.preempt(job)
+
+    jobs = gs.Trace.from_columns([0], [10], [1])
+    with pytest.raises(gs.InvariantError, match="started in this decision and cannot stop in it"):
+        gs.decide(gs.deciding.ClusterState(CLUSTER, jobs, 5), policy=Hasty())
+
+
+WORK = "srtf:restart=work,cost_s=50"
+
+
+def test_preemptions_have_added_work_where_the_policy_adds_it() -> None:
+    jobs = gs.Trace.from_columns([0, 10], [100, 120], [1, 1], id=["a", "b"])
+    found = gs.deciding.ClusterState(
+        gs.Cluster.uniform(1, 1), jobs, 20, attained_s=[10, 0], preemptions=[1, 0]
+    )
+    assert gs.decide(found, policy=WORK).job.tolist() == [1]  # 120 s are left, and 90 + 50
+    assert gs.decide(found, policy="srtf:cost_s=50").job.tolist() == [0]
+    told = dataclasses.replace(found, added_s=np.array([20.0, NAN]))
+    assert gs.decide(told, policy=WORK).job.tolist() == [0]
+
+
+def test_what_is_still_to_be_done_again_may_be_more_than_was_known_of_the_job() -> None:
+    jobs = gs.Trace.from_columns([0, 10], [100, 25], [1, 1])
+    found = gs.deciding.ClusterState(
+        gs.Cluster.uniform(1, 1), jobs, 500, attained_s=[120, 0], preemptions=[1, 0]
+    )
+    assert gs.decide(found, policy=WORK).job.tolist() == [1]  # 25 s are left, and 100 + 50 - 120
+
+
+def test_more_added_work_than_time_holds_is_refused() -> None:
+    jobs = gs.Trace.from_columns([0], [100], [1])
+    found = gs.deciding.ClusterState(CLUSTER, jobs, 20, attained_s=[10], preemptions=[2**31 - 1])
+    with pytest.raises(ValueError, match=r"restart=work: the work added to job 0 .*passes 2\^61"):
+        gs.decide(found, policy="srtf:restart=work,cost_s=1e9")
+
+
+def test_the_state_of_a_run_has_the_work_that_was_added() -> None:
+    jobs = gs.Trace.from_columns([0, 10, 10], [100, 10, 120], [1, 1, 1])
+    run = gs.Simulation(jobs, gs.Cluster.uniform(1, 1), policy=f"{WORK},overrun_s=3")
+    run.run_until(15)
+    assert gs.deciding.ClusterState.of(run).added_s.tolist() == [53, 3, 3]
+
+
+@pytest.mark.parametrize("policy", ["fifo", "conservative", "srtf"])
+def test_a_cluster_without_jobs_has_a_state(policy: str) -> None:
+    found = gs.deciding.ClusterState(CLUSTER, None, 40)
+    decision = gs.decide(found, policy=policy, memory=b"")
+    assert not decision.what.size
+    assert (decision.wake_s, decision.memory) == (None, b"")
+    assert gs.decide(found, policy=policy).to_polars().is_empty()
+    assert repr(found.jobs) == "Trace('state': no job)"
+    with pytest.raises(ValueError, match="did you mean"):
+        gs.decide(found, policy="fifi")
 
 
 def test_a_state_knows_what_the_policy_of_its_run_is_told() -> None:

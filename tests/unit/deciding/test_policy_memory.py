@@ -160,3 +160,80 @@ def test_objects_of_python_remember_by_themselves() -> None:
 
     with pytest.raises(ValueError, match="is an object of Python, which remembers by itself"):
         gs.decide(state(0, [0, 1]), policy=Own(), memory=b"")
+
+
+OVERRUNS = ("srtf:overrun_s=5", "srtf:restart=work,cost_s=4", "2d-las:preset=lucid,inside=entry")
+
+
+@pytest.mark.parametrize("policy", OVERRUNS)
+def test_a_job_that_is_gone_is_gone_where_work_was_added(policy: str) -> None:
+    jobs = gs.Trace.from_columns([0, 10], [100, 30], [4, 4], id=["a", "b"])
+    cluster = gs.Cluster.uniform(1, 4)
+
+    def asked(now_s: float, rows: list[int], running: int | None, start_s: float, memory: bytes):
+        held = [] if running is None else [rows.index(running)]
+        there = gs.deciding.ClusterState(
+            cluster, jobs._take(np.array(rows)), now_s,
+            start_s=[start_s if row == running else np.nan for row in rows],
+            held_job=held, held_server=[0] * len(held), held_mask=[0xF] * len(held),
+        )  # fmt: skip
+        return gs.decide(there, policy=policy, memory=memory)
+
+    decision = asked(0, [0], None, 0, b"")
+    assert decision.what.tolist() == ["start"]
+    decision = asked(60, [0, 1], 0, 0, decision.memory)
+    if decision.what.tolist() == ["preempt", "start"]:
+        decision = asked(65, [0], None, 0, decision.memory)
+    else:
+        decision = asked(120, [1], None, 0, decision.memory)
+    assert decision.what.tolist() == ["start"]
+
+
+@pytest.mark.parametrize(
+    "policy", ["edf", "llf", "dancer", "elasticflow", "chronus", "edf-greatest"]
+)
+def test_a_job_may_be_told_of_after_its_deadline(policy: str) -> None:
+    jobs = gs.Trace.from_columns([0, 5], [100, 10], [1, 1], id=["a", "late"], deadline_s=[900, 20])
+    cluster = gs.Cluster.uniform(1, 4)
+    decision = gs.decide(
+        gs.deciding.ClusterState(cluster, jobs._take(np.array([0])), 0), policy=policy, memory=b""
+    )
+    assert decision.what.tolist() == ["start"]
+    there = gs.deciding.ClusterState(
+        cluster, jobs, 30, start_s=[0, np.nan], held_job=decision.held_job,
+        held_server=decision.held_server, held_mask=decision.held_mask,
+    )  # fmt: skip
+    decision = gs.decide(there, policy=policy, memory=decision.memory)
+    assert decision.why(0) in (
+        "goes on",
+        "is resized on 1 server",
+        "gives way to jobs that come first",
+    )
+
+
+def test_the_first_decision_knows_for_how_long_jobs_have_waited() -> None:
+    """Finish-time fairness: who has waited the longest is the worst off."""
+    jobs = gs.Trace.from_columns([0, 90], [100, 90], [4, 4], id=["old", "new"])
+    there = gs.deciding.ClusterState(gs.Cluster.uniform(1, 4), jobs, 100)
+    assert gs.decide(there, policy="themis-greedy", memory=b"").job.tolist() == [0]
+
+
+def test_a_drained_cluster_is_told_of() -> None:
+    """The next slot of edf-greatest begins when a job comes to an empty cluster."""
+    jobs = gs.Trace.from_columns([0, 0, 92], [10, 28, 10], [1, 1, 1], id=["a", "b", "d"])
+    cluster = gs.Cluster.uniform(1, 8)
+    held: dict[int, tuple[float, int]] = {}
+    memory = b""
+    for now_s, rows in ((0, [0, 1]), (10, [1]), (28, []), (92, [2])):
+        running = [row for row in rows if row in held]
+        there = gs.deciding.ClusterState(
+            cluster, jobs._take(np.array(rows, np.int64)), now_s,
+            start_s=[held[row][0] if row in held else np.nan for row in rows],
+            held_job=[rows.index(row) for row in running], held_server=[0] * len(running),
+            held_mask=np.array([held[row][1] for row in running], np.uint64),
+        )  # fmt: skip
+        decision = gs.decide(there, policy="edf-greatest", memory=memory)
+        memory = decision.memory
+        for row, mask in zip(decision.held_job, decision.held_mask, strict=True):
+            held[rows[int(row)]] = (now_s, int(mask))
+    assert held[2][0] == 92

@@ -222,3 +222,17 @@ def test_who_is_still_to_come_overtakes_under_policies_that_let_them() -> None:
         1, state(), policy="fifo-skip", history=small, samples=8, alternatives=False, arrivals=False
     )
     assert alone.median_s < 2 * found["fifo"].median_s
+
+
+@pytest.mark.parametrize("policy", ["las", "llf", "2d-las:limits=20/50", "srtf"])
+def test_an_open_run_is_asked_about_the_decisions_that_it_will_take(policy: str) -> None:
+    jobs = gs.Trace.from_columns([0, 1, 3], [100, 100, 30], [1, 1, 1], deadline_s=[400, 300, 900])
+    run = gs.Simulation(jobs, gs.Cluster.uniform(1, 1), policy=policy, placement="first-fit")
+    run.run_until(16)
+    rest = run.fork()
+    rest.run()
+    intervals = rest.result().intervals
+    for job in run.state.waiting.tolist():
+        starts = intervals["start_us"][intervals["job"] == job]
+        found = gs.when(job, run, arrivals=False, alternatives=False)
+        assert found.median_s == starts[starts >= 16_000_000].min() / 1e6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
-from gpusched.clusters.server_group import MAX_GPUS_PER_SERVER
+from gpusched.clusters.server_group import MAX_GPUS_PER_SERVER, MAX_SERVERS
 from gpusched.deciding.states.kube_objects import KubeObject, at, count_of, items_of
 from gpusched.deciding.states.kueue_queues import Queues
 from gpusched.deciding.states.kueue_workloads import Pods, Workload
@@ -93,7 +93,13 @@ class Layout:
 
 
 def of_quotas(queues: Queues, workloads: Sequence[Workload], gpus_per_server: int) -> Layout:
-    """Return servers for the quotas of each flavor; those that workloads name have their names."""
+    """Return servers for the quotas of each flavor; those that workloads name have their names.
+
+    Raises
+    ------
+    ValueError
+        If a quota stands for more servers than a cluster may have.
+    """
     layout = Layout()
     quotas: dict[str, int] = {}
     for queue in queues.clusters.values():
@@ -106,6 +112,11 @@ def of_quotas(queues: Queues, workloads: Sequence[Workload], gpus_per_server: in
             of_flavor = held.setdefault(pods.flavor, {})
             of_flavor[pods.server] = of_flavor.get(pods.server, 0) + pods.count * pods.gpus
     for flavor, quota in quotas.items():
+        if quota > MAX_SERVERS * gpus_per_server:
+            raise ValueError(
+                f"nominalQuota: {quota:,} GPUs of flavor {flavor!r} are more than {MAX_SERVERS:,} "
+                f"servers of {gpus_per_server} have"
+            )
         left, number = quota, 0
         named = held.get(flavor, {})
         for name, least in named.items():

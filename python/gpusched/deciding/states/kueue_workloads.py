@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gpusched.clusters.server_group import MAX_GPUS_PER_SERVER, MAX_SERVERS
 from gpusched.deciding.states.kube_objects import (
     HOSTNAME,
     KubeObject,
@@ -17,6 +18,8 @@ from gpusched.deciding.states.kube_objects import (
 )
 
 _MAX_PODS: Final = 1_000_000
+_MAX_GPUS: Final = MAX_SERVERS * MAX_GPUS_PER_SERVER
+"""More has no cluster."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
         queue = text_of(given.at("spec", "queueName"))
     if not gpus:
         raise Unfit("asks for no GPU")
+    if gpus > _MAX_GPUS and not pods:
+        raise Unfit("asks for more GPUs than a cluster can have")
     submit_s = seconds_of(given.at("metadata", "creationTimestamp"))
     if not submit_s >= 0:
         if pods:
@@ -147,6 +152,8 @@ def _admitted(
         count = count_of(each.get("count", at(spec.get(name), "count")))
         if not usage:
             continue
+        if usage > _MAX_GPUS:
+            raise ValueError(f"{given}: resourceUsage: {usage:,} GPUs are more than {_MAX_GPUS:,}")
         if not count or usage % count or count > _MAX_PODS:
             raise ValueError(f"{given}: {usage} GPUs are not shared by {count} pods")
         flavors = each.get("flavors")

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from gpusched.clusters.cluster import Cluster
-from gpusched.deciding.cluster_state import ClusterState, NamedServer
+from gpusched.deciding.cluster_state import ClusterState, NamedServer, no_jobs
 from gpusched.traces.workload import Trace
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
@@ -51,6 +51,8 @@ class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         What the present run paid first for its restart.
     preemptions
         How often it was preempted.
+    added_s
+        Work that was added to its service. Absent: what the policy that is asked adds.
     held
         Its GPUs, where it runs.
     gpu_types
@@ -69,6 +71,7 @@ class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     attained_s: Seconds | None = None
     cost_s: Seconds = 0.0
     preemptions: Count = 0
+    added_s: Seconds | None = None
     held: tuple[HeldGpus, ...] = ()
     gpu_types: tuple[str, ...] = ()
     estimate_s: float | None = None
@@ -109,8 +112,6 @@ def state_of(given: StateFile) -> ClusterState:
     Errors are those of :func:`gpusched.deciding.read_state`.
     """
     jobs = sorted(given.jobs, key=lambda job: job.submit_s)
-    if not jobs:
-        raise ValueError("jobs: must not be empty")
     held = [
         (row, each.server, sum(1 << gpu for gpu in set(each.gpus)))
         for row, job in enumerate(jobs)
@@ -133,7 +134,7 @@ def state_of(given: StateFile) -> ClusterState:
         for name in ("user", "queue")
         if any(getattr(job, name) for job in jobs)
     }
-    trace = Trace.from_columns(
+    trace = no_jobs() if not jobs else Trace.from_columns(
         [job.submit_s for job in jobs],
         [job.service_s for job in jobs],
         [job.gpus for job in jobs],
@@ -142,7 +143,7 @@ def state_of(given: StateFile) -> ClusterState:
         name="state",
         **optional,
         **texts,
-    )
+    )  # fmt: skip
     return ClusterState(
         given.cluster,
         trace,
@@ -151,6 +152,7 @@ def state_of(given: StateFile) -> ClusterState:
         attained_s=_seconds([job.attained_s for job in jobs]),
         cost_s=_seconds([job.cost_s for job in jobs]),
         preemptions=np.array([job.preemptions for job in jobs], np.int32),
+        added_s=_seconds([job.added_s for job in jobs]),
         held_job=np.array([row for row, _, _ in held], np.int64),
         held_server=np.array([server for _, server, _ in held], np.int64),
         held_mask=np.array([mask for _, _, mask in held], np.uint64),

@@ -63,6 +63,7 @@ def read(
     service: str = "left",
     now: int | None = None,
     unlimited_s: int | None = None,
+    may_be_empty: bool = False,
 ) -> Trace:
     """Read what squeue printed.
 
@@ -77,6 +78,8 @@ def read(
         it.
     unlimited_s
         Stands for the time limit of jobs that have none; default: they are rejected.
+    may_be_empty
+        Whether all jobs may be rejected.
     """
     if service not in SERVICES:
         raise ValueError(f"service: {service!r} must be one of {', '.join(SERVICES)}")
@@ -91,6 +94,7 @@ def read(
     if service == "left":
         rows.sort(key=lambda row: (not row.runs, slurm_json.count(row.job.get("submit_time"))))
     screen = found.screen([row.place for row in rows])
+    screen.may_be_empty = may_be_empty
     runs = np.array([row.runs for row in rows], dtype=np.bool_)
     _require_queued(screen, rows, runs)
     read = ReadColumns(screen)

@@ -209,7 +209,11 @@ def test_workloads_that_are_left_out_are_counted(
         (lambda a, q: a.update(resourceUsage={"nvidia.com/gpu": "1.5"}), "resourceUsage"),
         (lambda a, q: a["topologyAssignment"]["slices"][0].update(podCounts=[1]), "slice"),
         (lambda a, q: a["topologyAssignment"].update(domains=[{"count": 1}]), "domain"),
+        (lambda a, q: a.update(resourceUsage={"nvidia.com/gpu": "3Gi"}), "3,221,225,472 GPUs are"),
         (lambda a, q: q["resources"][0].update(nominalQuota="2.5"), "nominalQuota '2.5'"),
+        (lambda a, q: q["resources"][0].update(nominalQuota="16M"),
+         "nominalQuota: 16,000,000 GPUs of flavor 'a100' are more than 262,144 servers of 8"),
+        (lambda a, q: q["resources"][0].update(nominalQuota="1Gi"), "1,073,741,824 GPUs of flavor"),
         (lambda a, q: q["resources"][0].update(name="cpu"), "no ClusterQueue .* quota of GPUs"),
     ],
 )  # fmt: skip
@@ -229,10 +233,25 @@ def test_one_queue_alone(state: Any, objects: Objects) -> None:
     assert found.cluster.num_gpus == 48
     assert any("2 ClusterQueues share all quotas" in note for note in found.jobs.notes)
     assert state([*objects, other], queue="research").cluster.num_gpus == 24
-    with pytest.raises(ValueError, match="no workload waits or runs"):
-        state([*objects, other], queue="teaching")
+    assert not len(state([*objects, other], queue="teaching").jobs)
     with pytest.raises(ValueError, match="queue: no ClusterQueue 'none'"):
         state(objects, queue="none")
+
+
+def test_a_workload_of_more_gpus_than_there_can_be_is_left_out(
+    state: Any, objects: Objects
+) -> None:
+    spec = named(objects, "second")["spec"]["podSets"][0]["template"]["spec"]
+    spec["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1Gi"
+    found = state(objects)
+    assert found.jobs.id.tolist() == ["vision/first", "vision/third"]
+    assert "more GPUs than a cluster can have" in found.jobs.rejects.lines()[0]
+
+
+def test_queues_without_workloads_are_a_state(state: Any, objects: Objects) -> None:
+    found = state([each for each in objects if each["kind"] != "Workload"], now=7)
+    assert (len(found.jobs), found.cluster.num_gpus, found.now_s) == (0, 24, 7)
+    assert not gs.decide(found).what.size
 
 
 def test_other_objects_are_named(state: Any, objects: Objects) -> None:

@@ -170,7 +170,6 @@ def test_arrays_restarts_and_the_time(state: Any) -> None:
         (lambda q, n: q["jobs"][0].update(gres_detail=["gpu:5(IDX:4-8)", "gpu:1(IDX:0)"]),
          "server gpu01: GPU 8 is none of its 8"),
         (lambda q, n: q["jobs"][0].update(start_time=1_900_000_000), None),
-        (lambda q, n: q.update(jobs=[]), "one file must be what squeue --json prints; it is none"),
         (lambda q, n: n["nodes"][0].update(gres="gpu:a100:900"), "must be at most 64"),
         (lambda q, n: n.update(nodes=[]), "array 'nodes' is empty"),
     ],
@@ -183,6 +182,21 @@ def test_what_cannot_be_read_is_named(state: Any, change: Any, message: str | No
     else:
         with pytest.raises(ValueError, match=message):
             state((queue, nodes))
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_an_empty_queue_is_a_state(state: Any, is_empty: bool) -> None:
+    queue, nodes = documents()
+    for job in queue["jobs"]:
+        job |= {"job_state": ["PENDING"], "state_reason": "JobHeldUser"}
+    for node in nodes["nodes"]:
+        node |= {"gres_used": "gpu:a100:0(IDX:N/A)", "state": ["IDLE"]}
+    if is_empty:
+        queue["jobs"] = []
+    found = state((queue, nodes))
+    assert (len(found.jobs), found.cluster.num_gpus, found.now_s) == (0, 24, 1_714_550_160)
+    assert found.jobs.rejects.total == (0 if is_empty else 3)
+    assert not gs.decide(found).what.size
 
 
 def test_both_files_are_needed(tmp_path: Path) -> None:

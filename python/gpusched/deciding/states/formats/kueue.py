@@ -19,7 +19,7 @@ from gpusched.base.rejects import NUM_KEPT_LINES, Rejects
 from gpusched.base.source import Source
 from gpusched.base.wording import plural
 from gpusched.clusters.server_group import MAX_GPUS_PER_SERVER
-from gpusched.deciding.cluster_state import ClusterState
+from gpusched.deciding.cluster_state import ClusterState, no_jobs
 from gpusched.deciding.states.kube_objects import KubeObject, objects_of
 from gpusched.deciding.states.kueue_queues import Queues, queues_of
 from gpusched.deciding.states.kueue_servers import Layout, of_nodes, of_quotas
@@ -71,8 +71,6 @@ def read(
     if not any(of_one.quotas for of_one in queues.clusters.values()):
         raise ValueError("no ClusterQueue among the objects has a quota of GPUs")
     workloads, flavors, others, rejects = _workloads(own, queues, is_gpu)
-    if not workloads:
-        raise ValueError(f"no workload waits or runs; left out: {rejects or 'none is there'}")
     order = sorted(range(len(workloads)), key=lambda row: workloads[row].submit_s)
     workloads, flavors = [workloads[row] for row in order], [flavors[row] for row in order]
     if nodes:
@@ -93,7 +91,7 @@ def read(
     times = [
         max(each.submit_s, 0.0 if np.isnan(each.start_s) else each.start_s) for each in workloads
     ]
-    trace = Trace.from_columns(
+    trace = no_jobs("kueue") if not workloads else Trace.from_columns(
         [each.submit_s for each in workloads],
         [unlimited_s if np.isnan(each.limit_s) else each.limit_s for each in workloads],
         [each.gpus for each in workloads],
@@ -102,8 +100,8 @@ def read(
         queue=[each.queue for each in workloads],
         gpu_types=flavors,
         name="kueue",
-    )
-    now_s = max(times) if now is None else float(now)
+    )  # fmt: skip
+    now_s = max(times, default=0.0) if now is None else float(now)
     start_s = np.array([each.start_s for each in workloads])
     past_s = np.array([each.past_s for each in workloads])
     return ClusterState(

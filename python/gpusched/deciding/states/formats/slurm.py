@@ -17,7 +17,7 @@ import numpy as np
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import plural
-from gpusched.deciding.cluster_state import ClusterState
+from gpusched.deciding.cluster_state import ClusterState, no_jobs
 from gpusched.deciding.states.server_room import RoomServer, settle
 from gpusched.deciding.states.slurm_places import Place, mask_of, places_of
 from gpusched.deciding.states.state_formats import StateFormat, register_state_format
@@ -25,7 +25,7 @@ from gpusched.traces import slurm_json
 from gpusched.traces import text_columns as parse
 from gpusched.traces.formats import slurm_nodes, squeue
 from gpusched.traces.formats.squeue import QueuedJob
-from gpusched.traces.json_records import read_records, text_of
+from gpusched.traces.json_records import has_member, read_records, text_of
 from gpusched.traces.workload import Trace
 
 YEAR_S: Final = 365 * 86_400
@@ -70,10 +70,11 @@ def read(
         )
         for server in known
     }
-    found = read_records(queue, "jobs")
+    found = read_records(queue, "jobs", may_be_empty=True)
     rows = {row.id: row for row in _rows(found.records)}
-    jobs = squeue.read(
-        queue, on_bad="reject", service="whole", now=now, unlimited_s=unlimited_s
+    jobs = no_jobs(queue.name) if not rows else squeue.read(
+        queue, on_bad="reject", service="whole", now=now, unlimited_s=unlimited_s,
+        may_be_empty=True,
     )  # fmt: skip
     if partition is not None:
         jobs = _taken(jobs, [partition in _partitions(rows[name]) for name in _ids(jobs)])
@@ -86,7 +87,7 @@ def read(
         for name in _ids(jobs)
     ]
     if now is None:
-        now_s = max(now_s, float(jobs.submit_s.max()), float(np.nanmax([0.0, *start_s])))
+        now_s = max(now_s, float(jobs.submit_s.max(initial=0)), float(np.nanmax([0.0, *start_s])))
     cluster, columns = settle(list(room.values()), nodes.name)
     notes += [f"{other}: neither squeue's nor sinfo's, and not read" for other in others]
     notes += _remarks(jobs, rows, room, unlimited_s, partition)
@@ -102,8 +103,12 @@ def read(
 
 def _sorted(sources: Sequence[Source]) -> tuple[Source, Source, list[Source]]:
     """Return the queue, the servers, and what is neither."""
-    queues = [source for source in sources if squeue.recognises(source)]
     nodes = [source for source in sources if slurm_nodes.recognises(source)]
+    queues = [
+        source
+        for source in sources
+        if squeue.recognises(source) or (source not in nodes and has_member(source, "jobs"))
+    ]
     nodes = [source for source in nodes if source not in queues]
     for what, of_it in (("squeue --json", queues), ("sinfo --json", nodes)):
         if len(of_it) != 1:
@@ -126,8 +131,6 @@ def _partitions(row: QueuedJob) -> list[str]:
 
 
 def _taken(jobs: Trace, is_taken: list[bool], gpus: list[int] | None = None) -> Trace:
-    if not any(is_taken):
-        raise ValueError("no job is left")
     if gpus is not None:
         jobs = replace(jobs, gpus=np.array(gpus, np.int32))
     return jobs._take(np.flatnonzero(is_taken))
