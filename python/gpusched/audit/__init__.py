@@ -120,16 +120,17 @@ def audit(
     well_formed.check(case)
     if case.problems:  # the other rules read columns by job
         return AuditReport(case.problems)
+    done = course.Course.of(case)
+    case.handed_over_us = done.handed_over_us
     claims.check(case)
     rates.check_shape(case)
     if case.problems:  # rules go by the names, and figures by the columns
         return AuditReport(case.problems, case.notes)
     case.measured = measured_of(trace, cluster, spec.speed, flags)
     capacity.check(case)
-    done = course.Course.of(case)
     accounts.check(case, done, digest, summary)
     rates.check(case)
-    admissions.check(case)
+    admissions.check(case, done)
     if case.problems:  # what follows reads a log that is possible
         return AuditReport(case.problems, case.notes)
     course.check(case, done)

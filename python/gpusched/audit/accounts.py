@@ -172,6 +172,13 @@ def _check_digest(case: Case, digest: str) -> None:
 def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
     """The metrics follow from the log, and no lower bound is above them."""
     trace = case.trace
+    without_estimates = trace.estimate_us is None
+    sees = {"always": True, "never": False, "without estimates": without_estimates}
+    is_clairvoyant = sees.get(case.flags.clairvoyant, summary["clairvoyant"])
+    if summary["clairvoyant"] != is_clairvoyant:
+        case.problems.append(
+            f"wrong claim: clairvoyant is {summary['clairvoyant']}, in truth {is_clairvoyant}"
+        )
     num_finished = case.num_finished
     resizes = int(np.count_nonzero(case.is_resize)) if len(case.resumed) else 0
     preemptions = len(case.resumed) - resizes

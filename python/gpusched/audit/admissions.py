@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from gpusched.audit.course import Course
 from gpusched.audit.declarations import resolved
 from gpusched.audit.evidence import Case
 from gpusched.audit.log.log_format import DECISION_COLUMNS
 from gpusched.audit.rule_book import RuleBook
-from gpusched.base.arrays import AnyArray
+from gpusched.base.arrays import AnyArray, Bool
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class AdmissionRule:
     slot_s
         Of decisions and windows that keep to slots, unless the policy is told otherwise; 0: it
         decides when jobs come, start or end; negative: at any time.
+    slotted_by
+        A parameter and the value without which it does not keep to slots.
     names_window
         Reasons that come with a scarcest type and a window; None: each job has a window from its
         decision to its deadline.
@@ -36,13 +40,14 @@ class AdmissionRule:
     turned_down: frozenset[str]
     is_priced: bool = False
     slot_s: float = 0.0
+    slotted_by: tuple[str, str] | None = None
     names_window: frozenset[str] | None = None
 
 
 ADMISSION_RULES: Final = RuleBook[AdmissionRule]("policy")
 
 
-def check(case: Case) -> None:
+def check(case: Case, course: Course) -> None:
     """Check each row of decisions; a policy without admission has none."""
     decisions = case.schedule.decisions()
     if decisions.keys() != DECISION_COLUMNS or len({*map(len, decisions.values())}) != 1:
@@ -62,12 +67,20 @@ def check(case: Case) -> None:
     if not 0 <= job.min() <= job.max() < case.num_jobs:
         case.problems.append("malformed decisions: they name a job beyond those of the trace")
         return
-    slot_us = 1 if rule.slot_s < 0 else round(float(given.get("slot_s", rule.slot_s)) * 1e6)
-    _check_jobs(case, rows, slot_us)
+    slot_us = _slot_us(rule, given)
+    _check_jobs(case, course, rows, slot_us)
     _check_figures(case, rows, rule, slot_us)
 
 
-def _check_jobs(case: Case, rows: dict[str, AnyArray], slot_us: int) -> None:
+def _slot_us(rule: AdmissionRule, given: Mapping[str, str]) -> int:
+    if rule.slot_s < 0:
+        return 1
+    if rule.slotted_by is not None and given.get(rule.slotted_by[0]) != rule.slotted_by[1]:
+        return 0
+    return round(float(given.get("slot_s", rule.slot_s)) * 1e6)
+
+
+def _check_jobs(case: Case, course: Course, rows: dict[str, AnyArray], slot_us: int) -> None:
     job, time_us, deadline_us = rows["job"], rows["time_us"], case.trace.deadline_us
     count = np.bincount(job, minlength=case.num_jobs)
     case.report("wrong decisions", count > 1, lambda j: f"job {j} is decided on {count[j]} times")
@@ -79,7 +92,7 @@ def _check_jobs(case: Case, rows: dict[str, AnyArray], slot_us: int) -> None:
     )
     case.report(
         "wrong decisions",
-        (count == 0) & asks & ~case.rejected,
+        (count == 0) & asks & ~case.rejected & ~_left_unheard(case, course),
         lambda j: f"job {j} has a deadline, and nobody decides on it",
     )
     ends_us = np.asarray(case.schedule.finish_us)[job]
@@ -90,15 +103,28 @@ def _check_jobs(case: Case, rows: dict[str, AnyArray], slot_us: int) -> None:
     )
     case.report(
         "decided at a wrong time",
-        ~_is_border(case, time_us, slot_us),
+        ~_is_border(case, course, time_us, slot_us),
         lambda i: f"job {job[i]} at {time_us[i]} us, at which nothing happens",
     )
 
 
-def _is_border(case: Case, time_us: AnyArray, slot_us: int) -> AnyArray:
-    """Whether jobs come, start or end at a time, or a slot does."""
+def _left_unheard(case: Case, course: Course) -> Bool:
+    """Who may never have been decided on: cancelled before it ran, or over under another policy."""
+    left = np.zeros(case.num_jobs, np.bool_)
+    jobs, at_us = course.taken_back(case)
+    left[jobs] = ~case.has_run[jobs]
+    if course.is_handed_over:
+        last_us = course.handed_over_us[-1]
+        left |= case.has_run & (case.last_end_us <= last_us)
+        left[jobs] |= at_us <= last_us
+    return left
+
+
+def _is_border(case: Case, course: Course, time_us: AnyArray, slot_us: int) -> AnyArray:
+    """Whether something happens at a time, or a slot begins."""
     at = np.minimum(case.moments.of(time_us), len(case.moments.us) - 1)
     is_border: AnyArray = case.moments.us[at] == time_us
+    is_border |= np.isin(time_us, [*course.cancelled.values(), *course.handed_over_us])
     if slot_us > 0:
         is_border |= time_us % slot_us == 0
     return is_border

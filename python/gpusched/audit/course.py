@@ -16,7 +16,7 @@ from gpusched.audit.rule_book import RuleBook
 from gpusched.base.arrays import Bool, Int64
 
 _CANCELLED: Final = re.compile(r"job (\d+) was cancelled at (\d+(?:\.\d{1,6})?) s")
-_HANDED_OVER: Final = re.compile(r"the policy became (.+) at [-+.e\d]+ s")
+_HANDED_OVER: Final = re.compile(r"the policy became (.+) at (\d+(?:\.\d{1,6})?) s")
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,15 @@ class Course:
         The jobs that were taken back, with the instant of each in microseconds.
     policies
         The texts of the policies that took over, in order.
+    handed_over_us
+        When they did, in microseconds.
     others
         All other warnings.
     """
 
     cancelled: Mapping[int, int]
     policies: tuple[str, ...]
+    handed_over_us: tuple[int, ...]
     others: tuple[str, ...]
 
     @classmethod
@@ -62,15 +65,17 @@ class Course:
         """Read it from the warnings."""
         cancelled: dict[int, int] = {}
         policies: list[str] = []
+        handed_over_us: list[int] = []
         others: list[str] = []
         for warning in case.schedule.warnings:
             if found := _CANCELLED.fullmatch(warning):
                 cancelled[int(found[1])] = int(Decimal(found[2]) * 1_000_000)
             elif found := _HANDED_OVER.fullmatch(warning):
                 policies.append(found[1])
+                handed_over_us.append(int(Decimal(found[2]) * 1_000_000))
             else:
                 others.append(warning)
-        return cls(cancelled, tuple(policies), tuple(others))
+        return cls(cancelled, tuple(policies), tuple(handed_over_us), tuple(others))
 
     @property
     def changes(self) -> bool:

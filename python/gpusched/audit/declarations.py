@@ -45,6 +45,9 @@ class Flags:
         Whether they run for their service under the speed, wherever they are.
     interacts
         Whether rates depend on who else is on a link.
+    clairvoyant
+        Whether the policy decides by the true services with this predictor: always, never, or
+        without estimates; empty if it is not known.
     predicted
         The column of the trace that policies take for the services; empty: predictions that the
         trace does not hold.
@@ -62,6 +65,7 @@ class Flags:
     is_elastic: bool = False
     is_steady: bool = False
     interacts: bool = False
+    clairvoyant: str = ""
     alias_of: str = ""
     predicted: str = ""
     faults: tuple[str, ...] = ()

@@ -56,6 +56,7 @@ def _declared(
         is_elastic=speed is not None and speed.has("elastic"),
         is_steady=speed is not None and speed.has("steady"),
         interacts=contention is not None and contention.has("interacting"),
+        clairvoyant="" if policy is None or own else _clairvoyant(policy, predictor_text),
         predicted="" if "predictor" in own else _column(faults, predictor_text),
         faults=tuple(faults),
         version=rules_version(),
@@ -70,6 +71,18 @@ def _parsed(faults: list[str], own: frozenset[str], kind: type[Choice], text: st
             faults.append(str(error))
         return None
     return parsed
+
+
+def _clairvoyant(policy: Policy, predictor_text: str) -> str:
+    """Return when the policy decides by the true services."""
+    try:
+        found = resolve(predictor_text.partition("@")[0])
+    except (ValueError, TypeError):
+        return ""
+    is_true = found.is_truth if isinstance(found, PredictedBy) else found.needs_truth
+    if is_true and policy.has("clairvoyant"):
+        return "always"
+    return "without estimates" if is_true and policy.has("estimate") else "never"
 
 
 def _column(faults: list[str], text: str) -> str:

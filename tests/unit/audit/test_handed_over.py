@@ -37,3 +37,25 @@ def test_without_a_word_of_another_policy_they_are_one() -> None:
     assert silent.audit().problems[0] == (
         "non-preemptive policy preempts: job 0 has 2 intervals under sjf"
     )
+
+
+def test_elastic_jobs_that_start_anew_under_a_policy_that_takes_over_were_preempted() -> None:
+    jobs = gs.Trace.from_columns(
+        [0, 0, 5],
+        [40, 20, 30],
+        [2, 2, 1],
+        min_gpus=[1, 1, 1],
+        max_gpus=[4, 4, 4],
+        deadline_s=[200, 8, 400],
+        profiles=[gs.models.JobProfile("p", throughput={"T4": {1: 1.0, 2: 1.8, 4: 3.0}})],
+        profile=[0, 0, 0],
+    )
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "T4"),))
+    for second in ("edf-fastest", "elasticflow", "edf-greatest:admission=true"):
+        run = gs.Simulation(jobs, cluster, policy="fifo", speed="table")
+        run.run_until(12)
+        run.set(policy=second)
+        run.run()
+        result = run.result()
+        assert result.schedule.preemptions.sum() > 0
+        assert result.audit().ok, (second, result.audit().problems)

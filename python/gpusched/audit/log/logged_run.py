@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,10 +30,13 @@ class LoggedRun:
         The log as it stands.
     has_one_row_each
         Whether each row is of a later job than the one before: then all are in order.
+    handed_over_us
+        When other policies took over.
     """
 
     trace: Trace
     log: Mapping[str, AnyArray]
+    handed_over_us: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         self.num_jobs = len(self.trace)
@@ -167,11 +170,14 @@ class LoggedRun:
     def is_resize(self) -> Bool:
         """Whether each interval begins where the one before of the same job ends.
 
-        A job that was preempted waits for a microsecond at least.
+        A job that was preempted waits for a microsecond at least, but where another policy takes
+        over: all are preempted there, and may start anew at once.
         """
         follows = np.zeros(len(self.job), dtype=np.bool_)
         if len(self.resumed):
             follows[1:] = self.resumes & (self.start_us[1:] == self.end_us[:-1])
+        if self.handed_over_us:
+            follows &= ~np.isin(self.start_us, self.handed_over_us)
         return follows
 
     @kept

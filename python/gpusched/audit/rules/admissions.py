@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpusched.audit.admissions import ADMISSION_RULES, AdmissionRule
 
 ADMISSION_RULES.register("dancer")(
@@ -27,8 +29,10 @@ _ON_SHARES = AdmissionRule(
         }
     ),
 )
-for _name in ("chronus", "elasticflow"):
-    ADMISSION_RULES.register(_name)(_ON_SHARES)
+ADMISSION_RULES.register("chronus")(_ON_SHARES)
+ADMISSION_RULES.register("elasticflow")(
+    replace(_ON_SHARES, slot_s=300.0, slotted_by=("admission", "batch"))
+)
 
 ADMISSION_RULES.register("edf-greatest")(
     AdmissionRule(
