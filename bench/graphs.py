@@ -41,7 +41,7 @@ CASES = (
     Case("a-srpt", "heavy-edge", "none"),
     Case("a-srpt", "heavy-edge", "reserved", RESERVED_JOBS_PER_S),
     Case("a-srpt", "heavy-edge", "shared", SHARED_JOBS_PER_S),
-    Case("a-srpt:preset=literal", "heavy-edge", "reserved"),
+    Case("a-srpt-by-work", "heavy-edge", "reserved"),
     Case("a-srpt-p", "heavy-edge", "reserved"),
     Case("wcs-subtime", "heavy-edge", "reserved"),
 )

@@ -2,9 +2,15 @@
 
 #include "base/registry.hpp"
 #include "seams/order.hpp"
+#include "seams/scheduler.hpp"
 
 namespace gpusched {
 
+GPUSCHED_ALIAS(
+    Scheduler, .name = "a-srpt-by-work",
+    .summary = "A-SRPT, its queue by virtual work; gangs wait for what a placement would cost.",
+    .source = "Ours, from a-srpt (Luo et al., INFOCOM 2025).", .target = "a-srpt",
+    .values = {{"queue", std::string("work")}, {"wait", std::string("loss")}, {"tau", 4.0}})
 GPUSCHED_ALIAS(Order, .name = "fifo-skip",
                .summary = "First come, first served; what does not fit is passed over.",
                .source = "Tiresias fjf (NSDI 2019); Kueue BestEffortFIFO.", .target = "fifo",

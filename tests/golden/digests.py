@@ -14,7 +14,6 @@ SEED = 7
 
 # What a registered name does on its defaults is pinned by itself; these are its other faces.
 VARIANTS = (
-    "a-srpt:preset=literal",
     "a-srpt-p:cost_s=300",
     "2d-las:inside=entry",
     "2d-las:preset=lucid",
@@ -104,7 +103,7 @@ def runs() -> dict[str, Golden]:
         for speed in gs.speeds()
         if speed != "fixed"
         for contention in contentions(speed)
-        for policy in ("fifo", "srtf", "ada-srsf", "a-srpt:preset=literal")
+        for policy in ("fifo", "srtf", "ada-srsf", "a-srpt")
     }
     return policies | variants | placements | demands | paced
 

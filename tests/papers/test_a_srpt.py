@@ -17,7 +17,7 @@ from gpusched_papers import registry as papers
 from gpusched_papers.a_srpt import settings, workload
 from gpusched_papers.a_srpt.reproduction import ASrpt, reproduce
 from gpusched_papers.a_srpt.runs import Runner
-from gpusched_papers.a_srpt.settings import A_SRPT, BASELINES, LITERAL, Place, Setting
+from gpusched_papers.a_srpt.settings import A_SRPT, BASELINES, BY_WORK, Place, Setting
 from gpusched_papers.a_srpt.tables import Summary, jct
 from gpusched_papers.common.stages import running
 
@@ -52,19 +52,19 @@ def test_the_jobs_have_the_load_and_no_more_gpus_than_the_paper() -> None:
     assert float(np.dot(trace.gpus, run_s)) / (512 * span_s) == pytest.approx(0.8, rel=1e-3)
 
 
-def test_all_policies_get_the_predictions_of_the_run_of_a_srpt() -> None:
+def test_all_policies_get_the_predictions_of_the_run_of_a_srpt_by_work() -> None:
     setting = Setting(TINY)
     runner = Runner(0)
-    ours = runner.run(setting, A_SRPT)
+    ours = runner.run(setting, BY_WORK)
     theirs = runner.run(setting, BASELINES[0])
     assert ours.r2_log is not None
     assert (theirs.r2_log, theirs.rank_correlation) == (ours.r2_log, ours.rank_correlation)
     own = dataclasses.replace(setting, shares_predictions=False)
-    assert runner.run(own, A_SRPT).mean_jct_s == ours.mean_jct_s  # to record changes nothing
+    assert runner.run(own, BY_WORK).mean_jct_s == ours.mean_jct_s  # to record changes nothing
 
 
 def test_one_thing_is_changed_at_a_time() -> None:
-    for base in (A_SRPT, LITERAL):
+    for base in (BY_WORK, A_SRPT):
         texts = {(arm.policy, arm.placement) for arm in settings.ablations(base)}
         assert len(texts) == len(settings.ablations(base))
         assert (base.policy, base.placement) not in texts
@@ -97,7 +97,7 @@ def test_tables_figures_and_results_are_written(tiny: ASrpt, tmp_path: Path) -> 
     assert len(results["runs"]) == 2 * len(tiny.runs)
     markdown = (tmp_path / "tables.md").read_text(encoding="utf-8")
     assert "Left out: itp/cluster02.csv" in markdown
-    assert "a-srpt, literal" in markdown
+    assert "a-srpt-by-work: tau=0" in markdown
 
 
 def test_there_is_nothing_exact_in_it() -> None:

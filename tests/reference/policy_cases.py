@@ -12,6 +12,7 @@ from tests.reference.scales import SECOND
 Pools = Mapping[str, Sequence[Any]]
 
 MOST = 10**9  # of most parameters in seconds
+MOST_COST = 10**5
 SCANS = ("strict", "skip")
 EASY: Pools = {
     "extra": (True, False),
@@ -24,7 +25,6 @@ ADA_SRSF: Pools = {
     "degradation": (0.0, 0.3, 1.0, 1e6),
 }
 A_SRPT: Pools = {
-    "preset": ("sorted", "literal"),
     "scan": SCANS,
     "tau": (0.0, 0.3, 1.0, 10.0, 1e6),
     "queue": ("fifo", "work"),
@@ -104,7 +104,7 @@ def policy_parameters(source: Source, policy: str, scale: str = "small") -> dict
 def costs_and_periods(scale: str) -> tuple[Sequence[int], Sequence[int]]:
     """Return what the costs and the periods of a policy are drawn from."""
     if scale == "ages":  # a period counts as many instants as fit into centuries
-        return (0, 1, SECOND, MOST * SECOND), (2 * 10**8 * SECOND, MOST * SECOND)
+        return (0, 1, SECOND, MOST_COST * SECOND), (2 * 10**8 * SECOND, MOST * SECOND)
     return (range(41) if scale == "costly" else range(4)), range(1, 11)
 
 

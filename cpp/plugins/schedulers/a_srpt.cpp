@@ -26,7 +26,8 @@ namespace {
 /// Jobs of one width, set of types and model are of one kind: they fit, and are well placed,
 /// alike. Under `skip` each kind waits in a line of its own, under `strict` all jobs in one; only
 /// the head of a line is looked at. What a head was refused it is refused until GPUs are given
-/// back, so that without a finish only new heads are looked at, and those whose patience ends.
+/// back, so that without a finish only new heads are looked at, and those whose patience ends. The
+/// patience is the job's own: it runs on while another of its line is ahead.
 class ASrpt final : public Scheduler {
  public:
   explicit ASrpt(const Parameters& parameters)
@@ -78,10 +79,7 @@ class ASrpt final : public Scheduler {
       gone_.push_back(job);
       return true;
     }
-    const LineId line = line_of(job);
-    auto& queue = lines_[line].queue;
-    if (queue.top().job == job) lose_patience(line);
-    remove_job(queue, job);
+    remove_job(lines_[line_of(job)].queue, job);
     --num_queued_;
     return true;
   }
@@ -100,11 +98,11 @@ class ASrpt final : public Scheduler {
   /// Jobs that wait for each other's turn.
   struct Line {
     RunHeap<KeyedJob> queue;  // completed by the machine, in that order or by work
-    Time patience = kNever;   // until when it waits for a good placement of its head
   };
   struct Known {
     KindId kind;
-    bool is_held;  // on the machine, and not started
+    bool is_held;            // on the machine, and not started
+    Time patience = kNever;  // until when it waits for a good placement, once it was refused one
   };
   struct Candidate {
     KeyedJob job;
@@ -202,7 +200,7 @@ class ASrpt final : public Scheduler {
       for (LineId line = 0; line < lines_.size(); ++line) add_queued(state, line);
     } else {
       for (const LineId line : patient_) {
-        if (lines_[line].patience == state.now()) add_once(line, fresh_);
+        if (patience_of(line) == state.now()) add_once(line, fresh_);
       }
       for (const LineId line : fresh_) add_queued(state, line);
     }
@@ -211,11 +209,9 @@ class ASrpt final : public Scheduler {
       std::pop_heap(candidates_.begin(), candidates_.end());
       const Candidate candidate = candidates_.back();
       candidates_.pop_back();
-      Line& line = lines_[candidate.line];
-      if (!try_start(state, candidate.job.job, &line, actions)) continue;
-      line.queue.pop();
+      if (!try_start(state, candidate.job.job, true, actions)) continue;
+      lines_[candidate.line].queue.pop();
       --num_queued_;
-      lose_patience(candidate.line);
       if (add_queued(state, candidate.line)) {
         std::push_heap(candidates_.begin(), candidates_.end());
       }
@@ -229,17 +225,17 @@ class ASrpt final : public Scheduler {
     return true;
   }
 
-  void lose_patience(LineId id) {
-    if (lines_[id].patience == kNever) return;
-    lines_[id].patience = kNever;
-    std::erase(patient_, id);
+  /// Until when the head of the line waits for a good placement.
+  [[nodiscard]] Time patience_of(LineId id) {
+    auto& queue = lines_[id].queue;
+    return queue.empty() ? kNever : jobs_[queue.top().job].patience;
   }
 
   /// While the queue is empty, the job that the machine runs need not wait for its end there.
   void start_early(const State& state, Actions& actions) {
     const JobId job = machine_.running();
     if (job == kNoJob || !jobs_[job].is_held || !may_fit(state, job)) return;
-    if (try_start(state, job, nullptr, actions)) let_go(job);
+    if (try_start(state, job, false, actions)) let_go(job);
   }
 
   [[nodiscard]] Placement& placement_for(const Kind& kind) const noexcept {
@@ -252,19 +248,15 @@ class ASrpt final : public Scheduler {
     return request.room() <= placement.widest(state.occupancy(), request.types);
   }
 
-  /// `line`: where the job is the head of the queue; without one it has no patience to lose.
-  bool try_start(const State& state, JobId job, Line* line, Actions& actions) {
+  /// Starts the job if it fits, and if its placement is good or it has waited for a better one.
+  bool try_start(const State& state, JobId job, bool is_queued, Actions& actions) {
     const Kind& kind = kinds_[jobs_[job].kind];
     if (!placement_for(kind).place(state.occupancy(), state.request(job), allocation_)) {
       return false;
     }
     if (kind.is_heavy && state.num_running() > 0) {
-      // One that waits looks again where something finished, and when its patience ends.
-      const bool waits =
-          line != nullptr && line->patience != kNever && state.now() < line->patience;
-      if (waits && !is_release_) return false;
       const double seconds = judge(state, kind, job);
-      if (seconds > near_ * kind.least_s && !has_waited(state, kind, job, line, seconds)) {
+      if (seconds > near_ * kind.least_s && !(is_queued && has_waited(state, kind, job, seconds))) {
         return false;
       }
     }
@@ -273,16 +265,17 @@ class ASrpt final : public Scheduler {
   }
 
   /// Whether the job, which could have iterations of `seconds`, has waited for a better placement.
-  bool has_waited(const State& state, const Kind& kind, JobId job, Line* line, double seconds) {
-    if (line == nullptr) return false;
-    if (line->patience == kNever) {
+  bool has_waited(const State& state, const Kind& kind, JobId job, double seconds) {
+    Time& patience = jobs_[job].patience;
+    if (patience == kNever) {
       const double unit = waits_for_loss_
                               ? duration(state, kind, job) * (seconds / kind.least_s - 1.0)
                               : virtual_work(state, job);
-      line->patience = state.now() + Time{ceil_ticks(tau_ * unit)};
-      patient_.push_back(line_of(job));
+      patience = state.now() + Time{ceil_ticks(tau_ * unit)};
     }
-    return state.now() >= line->patience;
+    if (state.now() >= patience) return true;
+    add_once(line_of(job), patient_);
+    return false;
   }
 
   /// Seconds per iteration on `allocation_` if its links were cut up among the GPUs behind them;
@@ -294,11 +287,12 @@ class ASrpt final : public Scheduler {
     return state.speed().iteration_s({job, allocation_.pieces, allocation_.ranks, shares_});
   }
 
-  void ask_again(const State& state, Actions& actions) const {
+  void ask_again(const State& state, Actions& actions) {
+    std::erase_if(patient_, [&](LineId line) {
+      return patience_of(line) == kNever || patience_of(line) <= state.now();
+    });
     Time next = num_held_ > 0 ? machine_.next_completion() : kNever;
-    for (const LineId line : patient_) {
-      if (lines_[line].patience > state.now()) next = std::min(next, lines_[line].patience);
-    }
+    for (const LineId line : patient_) next = std::min(next, patience_of(line));
     if (next != kNever) actions.wake(next);
   }
 
@@ -320,7 +314,7 @@ class ASrpt final : public Scheduler {
   std::map<std::tuple<ClassId, std::int32_t, std::int32_t>, KindId> kind_of_;
   std::vector<Line> lines_;
   std::vector<LineId> fresh_;    // that have a new head, or whose patience ends
-  std::vector<LineId> patient_;  // whose head has met a placement that is not good
+  std::vector<LineId> patient_;  // whose head waits for a good placement
   std::vector<JobId> gone_;  // taken back since the last decision, from the machine
   std::vector<Candidate> candidates_;
   std::vector<Crossing> crossings_;
@@ -332,13 +326,6 @@ class ASrpt final : public Scheduler {
   double num_sent_ = 0;
 };
 
-void apply_a_srpt_preset(Parameters& parameters) {
-  if (parameters.text("preset") != "literal") return;
-  parameters.preset("queue", std::string("fifo"));
-  parameters.preset("wait", std::string("work"));
-  parameters.preset("tau", 1.0);
-}
-
 }  // namespace
 
 GPUSCHED_REGISTER(
@@ -346,59 +333,56 @@ GPUSCHED_REGISTER(
     .summary = "Follows one virtual server under SRPT; gangs that communicate much may wait.",
     .source =
         "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563): the abstract; details are ours.",
+    .differs =
+        "Kinds of jobs pass each other (scan=skip) and an idle cluster starts a job early (idle), of "
+        "which the abstract tells nothing; queue=work leaves the order of completion that it has.",
     .flags = {Flag::clairvoyant},
-    .parameters =
-        {{.name = "preset",
-          .fallback = std::string("sorted"),
-          .help = "sorted: the values below, ours; literal: the abstract read word for word, "
-                  "queue=fifo, wait=work, tau=1",
-          .choices = {"sorted", "literal"}},
-         {.name = "scan",
-          .fallback = std::string("skip"),
-          .help = "strict stops at the first job that cannot start, skip goes on with the others "
-                  "but those of its width, GPU types and model",
-          .choices = {"skip", "strict"}},
-         {.name = "queue",
-          .fallback = std::string("work"),
-          .help = "how those wait that the virtual machine has completed: 'fifo': in that order; "
-                  "'work': the least virtual work first",
-          .choices = {"fifo", "work"}},
-         {.name = "wait",
-          .fallback = std::string("loss"),
-          .help = "what tau counts in: 'work': virtual work; 'loss': the predicted time that the "
-                  "placement at hand would cost over a good one",
-          .choices = {"work", "loss"}},
-         {.name = "tau",
-          .fallback = 4.0,
-          .help = "how many times its virtual work, or that loss, a gang that communicates much "
-                  "waits for a good placement",
-          .minimum = 0,
-          .maximum = 1e6},
-         {.name = "heavy",
-          .fallback = 1.5,
-          .help = "a gang communicates much if its iterations can take this many times their "
-                  "least",
-          .minimum = 1,
-          .maximum = 1e9},
-         {.name = "near",
-          .fallback = 1.1,
-          .help = "a placement is good if iterations take at most this many times their least",
-          .minimum = 1,
-          .maximum = 1e9},
-         {.name = "idle",
-          .fallback = true,
-          .help = "while none waits that the virtual machine has completed, start the one that it "
-                  "runs"},
-         {.name = "fill",
-          .fallback = std::string("fewest"),
-          .help = "where a gang that communicates little goes: 'fewest': to the servers with the "
-                  "fewest free GPUs; 'most-free': where the placement puts it",
-          .choices = {"fewest", "most-free"}},
-         {.name = "work",
-          .fallback = std::string("min"),
-          .help = "what virtual work counts with: 'min': iterations on a good placement; 'low': "
-                  "the bound that no placement beats",
-          .choices = {"min", "low"}}},
-    .adjust = apply_a_srpt_preset)
+    .parameters = {
+        {.name = "scan",
+         .fallback = std::string("skip"),
+         .help = "strict stops at the first job that cannot start, skip goes on with the others "
+                 "but those of its width, GPU types and model",
+         .choices = {"skip", "strict"}},
+        {.name = "queue",
+         .fallback = std::string("fifo"),
+         .help = "how those wait that the virtual machine has completed: 'fifo': in that order; "
+                 "'work': the least virtual work first",
+         .choices = {"fifo", "work"}},
+        {.name = "wait",
+         .fallback = std::string("work"),
+         .help = "what tau counts in: 'work': virtual work; 'loss': the predicted time that the "
+                 "placement at hand would cost over a good one",
+         .choices = {"work", "loss"}},
+        {.name = "tau",
+         .fallback = 1.0,
+         .help = "how many times its virtual work, or that loss, a gang that communicates much "
+                 "waits for a good placement",
+         .minimum = 0,
+         .maximum = 1e6},
+        {.name = "heavy",
+         .fallback = 1.5,
+         .help = "a gang communicates much if its iterations can take this many times their "
+                 "least",
+         .minimum = 1,
+         .maximum = 1e9},
+        {.name = "near",
+         .fallback = 1.1,
+         .help = "a placement is good if iterations take at most this many times their least",
+         .minimum = 1,
+         .maximum = 1e9},
+        {.name = "idle",
+         .fallback = true,
+         .help = "while none waits that the virtual machine has completed, start the one that it "
+                 "runs"},
+        {.name = "fill",
+         .fallback = std::string("fewest"),
+         .help = "where a gang that communicates little goes: 'fewest': to the servers with the "
+                 "fewest free GPUs; 'most-free': where the placement puts it",
+         .choices = {"fewest", "most-free"}},
+        {.name = "work",
+         .fallback = std::string("min"),
+         .help = "what virtual work counts with: 'min': iterations on a good placement; 'low': "
+                 "the bound that no placement beats",
+         .choices = {"min", "low"}}})
 
 }  // namespace gpusched

@@ -8,8 +8,8 @@ from gpusched_papers.a_srpt.published import PUBLISHED
 from gpusched_papers.a_srpt.settings import (
     A_SRPT,
     BASELINES,
+    BY_WORK,
     LARGE,
-    LITERAL,
     TESTBED,
     WAITING,
     Setting,
@@ -27,15 +27,15 @@ def _beside(summary: Summary) -> Iterator[Comparison]:
     claim = PUBLISHED.claim("gain")
     for place in (LARGE, TESTBED):
         setting = Setting(place)
-        if not all(summary.has(setting, arm) for arm in (*WAITING, *BASELINES, LITERAL, A_SRPT)):
+        if not all(summary.has(setting, arm) for arm in (*WAITING, *BASELINES, A_SRPT, BY_WORK)):
             continue  # a small run leaves some out
         of = {"the best of five that wait": WAITING, "the best of five": BASELINES}
         for theirs, arms in of.items():
             other = summary.best(setting, arms)
-            for arm in (A_SRPT, LITERAL):
+            for arm in (BY_WORK, A_SRPT):
                 what = f"mean JCT of {arm.name} below {theirs}, {name_of(setting)}"
                 yield beside(claim, summary.below(setting, arm, other, jct), what)
         other = summary.best(setting, BASELINES)
-        what = f"p99 of {A_SRPT.name} below the best of five, {name_of(setting)}"
-        found = summary.below(setting, A_SRPT, other, p99).scaled(100)
+        what = f"p99 of {BY_WORK.name} below the best of five, {name_of(setting)}"
+        found = summary.below(setting, BY_WORK, other, p99).scaled(100)
         yield beside(PUBLISHED.claim("tail"), found, f"{what}, %")

@@ -16,10 +16,10 @@ from gpusched_papers.a_srpt.runs import Run, run_arms
 from gpusched_papers.a_srpt.settings import (
     A_SRPT,
     BASELINES,
+    BY_WORK,
     FIRST_SEED,
     HEAVY_SHARES,
     LARGE,
-    LITERAL,
     NOISES,
     OURS,
     TAUS,
@@ -112,7 +112,7 @@ class ASrpt:
                 note,
             )
         }
-        if not summary.has(Setting(LARGE), by_tau(A_SRPT, TAUS[0])):
+        if not summary.has(Setting(LARGE), by_tau(BY_WORK, TAUS[0])):
             return drawn
         drawn["patience.png"] = figures.curves(
             {
@@ -120,7 +120,7 @@ class ASrpt:
                     base.name: [
                         summary.mean(Setting(place), by_tau(base, tau), jct) for tau in TAUS
                     ]
-                    for base in (LITERAL, A_SRPT)
+                    for base in (A_SRPT, BY_WORK)
                 }
                 for place in places
             },
@@ -129,7 +129,7 @@ class ASrpt:
             "patience tau",
             note,
         )
-        shown = (A_SRPT, LITERAL, OURS[2], BASELINES[1], BASELINES[2], BASELINES[3], WAITING[2])
+        shown = (BY_WORK, A_SRPT, OURS[2], BASELINES[1], BASELINES[2], BASELINES[3], WAITING[2])
         sigmas = (0.0, *NOISES)
         drawn["errors.png"] = figures.curves(
             {

@@ -11,7 +11,7 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.prediction import Predictor
 from gpusched.results.result import Result
-from gpusched_papers.a_srpt.settings import A_SRPT, Arm, Setting
+from gpusched_papers.a_srpt.settings import BY_WORK, Arm, Setting
 from gpusched_papers.a_srpt.workload import Recorded, Recorder, workload
 
 
@@ -59,7 +59,7 @@ class Run:
 
 @dataclass
 class Runner:
-    """Runs the pairs of one seed; A-SRPT's predictions are kept for the others."""
+    """Runs the pairs of one seed; a-srpt-by-work's predictions are kept for the others."""
 
     seed: int
     predicted_s: dict[Setting, Float64] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Runner:
 
 
 def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Run]:
-    """Run all policies on the same jobs, A-SRPT first where the others need its predictions."""
+    """Run all policies on the same jobs, first the one whose predictions the others need."""
     runner = Runner(seed)
     return [runner.run(setting, arm) for arm in arms]
 
@@ -83,17 +83,17 @@ def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Run]:
 def run_pair(
     setting: Setting, arm: Arm, seed: int, *, recorded_s: Float64 | None = None
 ) -> tuple[Run, Float64 | None]:
-    """Run one pair; the predictions that A-SRPT made are for the other policies to take.
+    """Run one pair; the predictions that a-srpt-by-work made are for the other policies to take.
 
     ``recorded_s``: what it made in the same setting.
     """
     trace = workload(setting.place, setting.load, setting.heavy_share, seed)
     chosen: str | Predictor = setting.predictor
     if setting.predictor.startswith("forest") and setting.shares_predictions:
-        if arm == A_SRPT:
+        if arm == BY_WORK:
             chosen = Recorder(setting.predictor)
         elif recorded_s is None:
-            raise ValueError(f"{arm.name}: there are no predictions of {A_SRPT.name} to take")
+            raise ValueError(f"{arm.name}: there are no predictions of {BY_WORK.name} to take")
         else:
             chosen = Recorded(recorded_s)
     result = simulate(

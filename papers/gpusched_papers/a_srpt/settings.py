@@ -85,7 +85,7 @@ class Setting:
     heavy_share
         Of the jobs with more than one GPU; None: as the models give it.
     predictor
-        ``FOREST``: one forest, trained online in the run of A-SRPT, whose predictions all
+        ``FOREST``: one forest, trained online in the run of a-srpt-by-work, whose predictions all
         policies get. Else a predictor of its own for each run.
     """
 
@@ -107,9 +107,9 @@ class Arm:
 
 
 A_SRPT: Final = Arm("a-srpt", "a-srpt")
-LITERAL: Final = Arm("a-srpt, literal", "a-srpt:preset=literal")
+BY_WORK: Final = Arm("a-srpt-by-work", "a-srpt-by-work")
 PREEMPTIVE: Final = Arm("a-srpt-p", "a-srpt-p:cost_s=60", "consolidated")
-OURS: Final = (A_SRPT, LITERAL, PREEMPTIVE)
+OURS: Final = (BY_WORK, A_SRPT, PREEMPTIVE)
 
 BASELINES: Final = tuple(Arm(name, name) for name in published.BASELINES)
 """With the placement of A-SRPT; what is known of them stands with the names."""
@@ -132,12 +132,12 @@ _CHANGES: Final = (
     ("", "consolidated"),
 )
 STEPS: Final = (
-    Arm("literal: queue=work", "a-srpt:preset=literal,queue=work"),
-    Arm("literal: wait=loss", "a-srpt:preset=literal,wait=loss"),
-    Arm("literal: queue=work, wait=loss", "a-srpt:preset=literal,queue=work,wait=loss"),
-    Arm("literal: tau=4", "a-srpt:preset=literal,tau=4"),
+    Arm("a-srpt: queue=work", "a-srpt:queue=work"),
+    Arm("a-srpt: wait=loss", "a-srpt:wait=loss"),
+    Arm("a-srpt: queue=work, wait=loss", "a-srpt:queue=work,wait=loss"),
+    Arm("a-srpt: tau=4", "a-srpt:tau=4"),
 )
-"""From the literal A-SRPT to the default."""
+"""From ``a-srpt`` to ``a-srpt-by-work``."""
 
 
 def ablations(base: Arm) -> tuple[Arm, ...]:
@@ -186,7 +186,7 @@ def error_predictors() -> tuple[str, ...]:
 
 
 def requests(quick: bool, real: tuple[Place, ...]) -> list[tuple[Setting, Arm]]:
-    """All pairs to run for one seed, A-SRPT first wherever the others need its predictions."""
+    """All pairs to run for one seed, first the one whose predictions the others need."""
     compared = (*OURS, *BASELINES, *WAITING)
     wanted: list[tuple[Setting, Arm]] = []
     for setting in main_settings(quick):
@@ -196,14 +196,14 @@ def requests(quick: bool, real: tuple[Place, ...]) -> list[tuple[Setting, Arm]]:
         for place in (TESTBED, LARGE):
             setting = Setting(place)
             wanted += [(setting, arm) for arm in STEPS]
-            for base in (LITERAL, A_SRPT):
+            for base in (A_SRPT, BY_WORK):
                 taus = [by_tau(base, tau) for tau in TAUS]
                 wanted += [(setting, arm) for arm in (*ablations(base), *taus)]
             for name in error_predictors():
                 changed = Setting(place, predictor=name, shares_predictions=False)
                 wanted += [(changed, arm) for arm in (*OURS, *BASELINES, WAITING[2])]
     # Without users and groups there is not much to learn from: only to say how little.
-    wanted += [(Setting(place, None), A_SRPT) for place in real if not place.jobs]
+    wanted += [(Setting(place, None), BY_WORK) for place in real if not place.jobs]
     for place in real:
         for sigma in (0.0, 1.0):
             setting = Setting(place, None, predictor=noise(sigma))

@@ -14,10 +14,10 @@ from gpusched_papers.a_srpt.runs import Run
 from gpusched_papers.a_srpt.settings import (
     A_SRPT,
     BASELINES,
+    BY_WORK,
     FIFO,
     FOREST,
     LARGE,
-    LITERAL,
     OURS,
     SRTF,
     STEPS,
@@ -105,14 +105,14 @@ def all_tables(summary: Summary) -> list[Table]:
     made = [goals(summary, settings)]
     made += [by_policy(summary, Setting(place)) for place in (TESTBED, LARGE)]
     made.append(predictions(summary))
-    if summary.has(Setting(LARGE), ablations(A_SRPT)[0]):
+    if summary.has(Setting(LARGE), ablations(BY_WORK)[0]):
         made += [changes(summary), patience(summary)]
         made += [errors(summary, place) for place in (TESTBED, LARGE)]
     return made
 
 
 def goals(summary: Summary, settings: Sequence[Setting]) -> Table:
-    """A-SRPT against the best baseline in every setting."""
+    """Both forms of A-SRPT against the best baseline in every setting."""
     rows = []
     for setting in settings:
         theirs = summary.best(setting, BASELINES)
@@ -121,18 +121,18 @@ def goals(summary: Summary, settings: Sequence[Setting]) -> Table:
             (
                 name_of(setting),
                 waiting.name,
-                percent_of(summary.below(setting, A_SRPT, waiting, jct)),
+                percent_of(summary.below(setting, BY_WORK, waiting, jct)),
                 percent_of(summary.below(setting, OURS[2], waiting, jct)),
                 theirs.name,
-                percent_of(summary.below(setting, LITERAL, theirs, jct)),
                 percent_of(summary.below(setting, A_SRPT, theirs, jct)),
-                percent_of(summary.below(setting, A_SRPT, theirs, p99)),
+                percent_of(summary.below(setting, BY_WORK, theirs, jct)),
+                percent_of(summary.below(setting, BY_WORK, theirs, p99)),
             )
         )
     return table(
         "Below the best baseline with the same predictions",
-        ("", "best that waits", "a-srpt, mean", "a-srpt-p, mean",
-         "best that does not", "literal, mean", "a-srpt, mean", "a-srpt, p99"),
+        ("", "best that waits", "by-work, mean", "a-srpt-p, mean",
+         "best that does not", "a-srpt, mean", "by-work, mean", "by-work, p99"),
         rows,
         (
             "1 - mean JCT / mean JCT of the baseline over all seeds, and the 95 % interval of this "
@@ -196,15 +196,15 @@ def _lost(run: Run) -> float:
 
 
 def predictions(summary: Summary) -> Table:
-    """How good the forest was in the run of A-SRPT."""
+    """How good the forest was in the run of a-srpt-by-work."""
     rows = []
-    for setting in summary.settings(A_SRPT):
+    for setting in summary.settings(BY_WORK):
         if setting.predictor == FOREST and setting.shares_predictions:
             rows.append(
                 (
                     name_of(setting),
                     *(
-                        figure_of(summary.mean(setting, A_SRPT, of), 2)
+                        figure_of(summary.mean(setting, BY_WORK, of), 2)
                         for of in (
                             lambda run: run.bias or 0.0,
                             lambda run: run.r2_log or 0.0,
@@ -215,7 +215,7 @@ def predictions(summary: Summary) -> Table:
                 )
             )
     return table(
-        "The forest, trained online in the run of A-SRPT",
+        "The forest, trained online in the run of a-srpt-by-work",
         ("", "predicted / true sum", "R2 of log time", "rank correlation", "coverage"),
         rows,
         ("Coverage: jobs of whose group a run had finished before they arrived.",),
@@ -226,9 +226,9 @@ def changes(summary: Summary) -> Table:
     """What each part is worth: one changed at a time."""
     places = [Setting(place) for place in (TESTBED, LARGE)]
     rows = []
-    for base in (LITERAL, A_SRPT):
+    for base in (A_SRPT, BY_WORK):
         rows.append(_change(summary, places, base, base))
-        arms = (*(STEPS if base == LITERAL else ()), *ablations(base))
+        arms = (*(STEPS if base == A_SRPT else ()), *ablations(base))
         rows += [_change(summary, places, arm, base) for arm in arms]
     headings = [""]
     for setting in places:
@@ -257,14 +257,14 @@ def patience(summary: Summary) -> Table:
     for tau in TAUS:
         cells = [f"{tau:g}"]
         for place in (TESTBED, LARGE):
-            for base in (LITERAL, A_SRPT):
+            for base in (A_SRPT, BY_WORK):
                 arm = by_tau(base, tau)
                 cells += [figure_of(summary.mean(Setting(place), arm, of)) for of in (jct, p99)]
         rows.append(tuple(cells))
     headings = ["tau"]
     for place in (TESTBED, LARGE):
         size = place.name.partition(",")[0]
-        for base in (LITERAL, A_SRPT):
+        for base in (A_SRPT, BY_WORK):
             headings += [f"{size}, {base.name}: mean, s", "p99, s"]
     return table("Patience tau at load 0.95", headings, rows)
 
@@ -280,12 +280,16 @@ def errors(summary: Summary, place: Place) -> Table:
             (
                 "truth" if name == noise(0.0) else name.partition(":trees")[0],
                 *(f"{summary.mean(setting, arm, jct).value:.0f}" for arm in arms),
-                percent_of(summary.below(setting, A_SRPT, theirs, jct)),
+                percent_of(summary.below(setting, BY_WORK, theirs, jct)),
             )
         )
     return table(
         f"Prediction errors: {name_of(Setting(place))}",
-        ("predictor", *(arm.name for arm in arms), "a-srpt below the best that does not wait"),
+        (
+            "predictor",
+            *(arm.name for arm in arms),
+            f"{BY_WORK.name} below the best that does not wait",
+        ),
         rows,
         (
             "Mean JCT, s. noise: the truth times exp(N(0, sigma)). group-mean, last-value and "

@@ -69,24 +69,27 @@ class Needs:
 
 
 class ASrpt(NonPreemptive):
-    """Jobs queue up as the machine completes them; at its end the patience of a gang is over."""
+    """Jobs queue up as the machine completes them, and gangs wait for a good placement.
+
+    Only the first of a kind is looked at: as it becomes the first, where GPUs are given back, and
+    at the end of its patience, which is its own.
+    """
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self.is_strict = params.get("scan", "skip") == "strict"
         self.starts_early = params.get("idle", True)
         self.fill = params.get("fill", "fewest")
         self.counts_low = params.get("work", "min") == "low"
-        is_literal = params.get("preset", "sorted") == "literal"
-        self.sorts_by_work = params.get("queue", "fifo" if is_literal else "work") == "work"
-        self.waits_for_loss = params.get("wait", "work" if is_literal else "loss") == "loss"
-        self.tau = params.get("tau", 1.0 if is_literal else 4.0)
+        self.sorts_by_work = params.get("queue", "fifo") == "work"
+        self.waits_for_loss = params.get("wait", "work") == "loss"
+        self.tau = params.get("tau", 1.0)
         self.heavy = params.get("heavy", 1.5)
         self.near = params.get("near", 1.1)
         self.machine = VirtualMachine()
         self.queue: list[Active] = []
         self.held: dict[int, Active] = {}  # on the machine, and not started
-        self.deadline: dict[Any, int] = {}  # until when the first of a kind waits for a place
-        self.is_release = False
+        self.deadline: dict[int, int] = {}  # until when a job waits for a good placement
+        self.refused: dict[Any, int] = {}  # the first of a kind, since GPUs were given back
 
     def needs(self, engine: Engine, job: Active) -> Needs:
         """Return what the job needs."""
@@ -103,7 +106,8 @@ class ASrpt(NonPreemptive):
         """Ask the machine who is next, then start what can start."""
         clock = engine.now * engine.cluster.num_gpus
         gone = self.forget(engine)
-        self.is_release = bool(finished or gone)
+        if finished or gone:
+            self.refused.clear()
         for number in self.machine.completed(clock):
             if number in self.held:
                 self.queue.append(self.held.pop(number))
@@ -116,14 +120,19 @@ class ASrpt(NonPreemptive):
 
         if self.sorts_by_work:
             self.queue.sort(key=lambda job: (self.needs(engine, job).work, job.id))
-        refused: list[Any] = []
+        blocked: list[Any] = []
         for job in list(self.queue):
             kind = self.kind(engine, job)
-            if kind in refused or not self.try_start(engine, job, is_queued=True):
-                refused.append(kind)
+            if kind in blocked:
+                continue
+            is_seen = self.refused.get(kind) == job.id and self.deadline.get(job.id) != engine.now
+            if is_seen or not self.try_start(engine, job, is_queued=True):
+                blocked.append(kind)
+                self.refused[kind] = job.id
                 continue
             self.queue.remove(job)
-            self.deadline.pop(kind, None)
+            self.deadline.pop(job.id, None)
+            self.refused.pop(kind, None)
         if not self.queue and self.starts_early and self.machine.running is not None:
             number = self.machine.running
             if number in self.held and self.try_start(engine, self.held[number], is_queued=False):
@@ -135,11 +144,9 @@ class ASrpt(NonPreemptive):
         gone = [number for number in self.held if number not in waiting]
         for number in gone:
             del self.held[number]
-        firsts = {self.kind(engine, job): job for job in reversed(self.queue)}
-        for kind, job in firsts.items():
-            if job.id not in waiting:
-                self.deadline.pop(kind, None)
         gone += [job.id for job in self.queue if job.id not in waiting]
+        for number in gone:
+            self.deadline.pop(number, None)
         self.queue = [job for job in self.queue if job.id in waiting]
         return gone
 
@@ -151,7 +158,7 @@ class ASrpt(NonPreemptive):
         return job.gpus, job.demand, tuple(engine.cluster.allowed_servers(job.job)), model
 
     def try_start(self, engine: Engine, job: Active, is_queued: bool) -> bool:
-        """Start the job if it fits, and if its placement is good or its patience over."""
+        """Start the job if it fits, and if its placement is good or it has waited for a better."""
         needs = self.needs(engine, job)
         if engine.speed.is_fixed or needs.is_heavy or self.fill == "most-free":
             allocation: Allocation | None = engine.place(job)
@@ -162,18 +169,14 @@ class ASrpt(NonPreemptive):
         if allocation is None:
             return False
         if needs.is_heavy and engine.running:
-            kind = self.kind(engine, job)
-            waits = not is_queued or engine.now < self.deadline.get(kind, engine.now + 1)
-            # One that waits looks again where something finished.
-            is_seen = is_queued and kind in self.deadline and not self.is_release
             seconds = self.judge(engine, job, needs, allocation)
-            if waits and (is_seen or seconds > self.near * needs.least_s):
+            if seconds > self.near * needs.least_s:
                 if not is_queued:
                     return False
                 loss = needs.duration * (seconds / needs.least_s - 1.0)
                 unit = loss if self.waits_for_loss else needs.work
-                self.deadline.setdefault(kind, engine.now + math.ceil(self.tau * unit))
-                if engine.now < self.deadline[kind]:
+                self.deadline.setdefault(job.id, engine.now + math.ceil(self.tau * unit))
+                if engine.now < self.deadline[job.id]:
                     return False
         engine.start(job, allocation, ranks)
         return True

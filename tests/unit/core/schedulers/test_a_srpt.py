@@ -63,8 +63,8 @@ def test_nothing_starts_early_past_a_job_that_waits() -> None:
 def test_strict_waits_for_the_head_of_the_queue_and_skip_goes_on() -> None:
     # Queued at 4, 5 and 5.5; the first runs until 12 beside 2 free GPUs.
     jobs = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
-    assert starts(jobs, "a-srpt:queue=fifo,idle=false") == [4, 12, 5.5]
-    assert starts(jobs, "a-srpt:queue=fifo,idle=false,scan=strict") == [4, 12, 13]
+    assert starts(jobs, "a-srpt:idle=false") == [4, 12, 5.5]
+    assert starts(jobs, "a-srpt:idle=false,scan=strict") == [4, 12, 13]
 
 
 # Two servers of 2. A gang of 2 exchanges 1e9 bytes an iteration: 0.1 s inside a server, beside
@@ -73,14 +73,14 @@ PAIRS = gs.Cluster.uniform(servers=2, gpus=2, nic_gbps=8, intra_gbps=80)
 MODEL = gs.models.JobProfile("model", gradient_bytes=1e9, batch=1, forward_s=0.0, backward_s=0.1)
 
 
-def gang_runs(options: str) -> tuple[float, float]:
+def gang_runs(options: str, policy: str = "a-srpt") -> tuple[float, float]:
     """When the gang starts and ends; it is queued at 60, with one free GPU on each server."""
     # On the machine until 15, 40 and 60. The first job ends at 75, the second at 140.
     trace = gs.Trace.from_columns(submit_s=[0, 0, 40], service_s=[60, 100, 40], gpus=[1, 1, 2])
     result = gs.simulate(
         trace.with_profiles([MODEL]),
         PAIRS,
-        policy=f"a-srpt:idle=false,fill=most-free{options}",
+        policy=f"{policy}:idle=false,fill=most-free{options}",
         placement="spread",
         speed="ring:overhead_s=0,reduction_bytes_per_s=1e18",
         contention="reserved",
@@ -96,6 +96,7 @@ APART_S = pytest.approx(40 * 10.5)
 
 def test_a_gang_that_communicates_much_waits_for_a_good_placement() -> None:
     assert gang_runs("") == (75, 115)  # until 60 + 20 at most
+    assert gang_runs(",tau=0.5")[0] == 70
 
 
 def test_its_patience_is_a_multiple_of_its_virtual_work() -> None:
@@ -104,13 +105,60 @@ def test_its_patience_is_a_multiple_of_its_virtual_work() -> None:
     assert gang_runs(",wait=work,tau=0")[0] == 60
 
 
-def test_the_literal_reading_is_a_preset_that_options_overrule() -> None:
-    assert gang_runs(",preset=literal,tau=0.5") == gang_runs(",queue=fifo,wait=work,tau=0.5")
-    assert gang_runs(",preset=literal") == gang_runs(",queue=fifo,wait=work,tau=1")
-    assert gang_runs(",preset=literal,wait=loss,tau=0.03")[0] == pytest.approx(60 + 0.03 * 380)
+def test_the_queue_is_in_the_order_of_completion_on_the_virtual_machine() -> None:
+    # It completes them at 4, 5 and 5.5; the first holds 2 of 4 GPUs until 12, the second needs all.
     jobs = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
-    literal = starts(jobs, "a-srpt:preset=literal,idle=false,scan=strict")
-    assert literal == [4, 12, 13] != starts(jobs, "a-srpt:idle=false,scan=strict")
+    assert starts(jobs, "a-srpt:idle=false,scan=strict") == [4, 12, 13]
+
+
+def test_a_srpt_by_work_sorts_the_queue_by_virtual_work_and_waits_by_what_is_lost() -> None:
+    jobs = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
+    assert starts(jobs, "a-srpt-by-work:idle=false,scan=strict") == [4, 12, 5.5]
+    assert gs.policies()["a-srpt-by-work"].alias_of == "a-srpt:queue=work,tau=4,wait=loss"
+    for options, same in (
+        ("", ",queue=work,wait=loss,tau=4"),
+        (",tau=0.03", ",queue=work,wait=loss,tau=0.03"),
+        (",wait=work", ",queue=work,wait=work,tau=4"),
+    ):
+        assert gang_runs(options, "a-srpt-by-work") == gang_runs(same)
+
+
+# Spread puts a gang of 2 on two servers of 2 here, as long as some of these jobs run.
+FOUR_PAIRS = gs.Cluster.uniform(servers=4, gpus=2, nic_gbps=8, intra_gbps=80)
+HOLDERS = [(0.0, 4_000.0, 1)] * 4
+
+
+def gangs_start(gangs: list[tuple[float, float, int]], tau: float) -> list[float]:
+    """When gangs of 2 start that find no server of their own, under a-srpt-by-work."""
+    submit, service, gpus = zip(*HOLDERS, *gangs, strict=True)
+    trace = gs.Trace.from_columns(submit_s=submit, service_s=service, gpus=gpus)
+    result = gs.simulate(
+        trace.with_profiles([MODEL]),
+        FOUR_PAIRS,
+        policy=f"a-srpt-by-work:fill=most-free,tau={tau}",
+        placement="spread",
+        speed="ring:overhead_s=0,reduction_bytes_per_s=1e18",
+        contention="reserved",
+        verify=True,
+    )
+    result.audit().raise_if_bad()
+    return [float(start) for start in result.jobs["start_s"][len(HOLDERS) :]]
+
+
+def test_a_gang_that_is_overtaken_does_not_begin_to_wait_anew() -> None:
+    # In the queue from 1,010 on, it waits for 0.1 x 40 s x (10.5 - 1) = 38 s.
+    assert gangs_start([(1_000, 40, 2)], 0.1) == [1_048]
+    # One of 20 s goes first from 1,040 on and waits for 19 s of its own. Then both start.
+    assert gangs_start([(1_000, 40, 2), (1_035, 20, 2)], 0.1) == [1_059, 1_059]
+
+
+def test_under_the_fixed_speed_all_jobs_go_where_the_placement_of_the_run_puts_them() -> None:
+    # Best-fit would fill the first server; spread takes a new one, whatever fill says.
+    trace = gs.Trace.from_columns(submit_s=[0, 1], service_s=[100, 1], gpus=[1, 1])
+    for fill in ("fewest", "most-free"):
+        policy = f"a-srpt:fill={fill}"
+        result = gs.simulate(trace, PAIRS, policy=policy, placement="spread", speed="fixed")
+        assert result.intervals["server"].tolist() == [0, 1]
 
 
 def test_or_a_multiple_of_the_time_that_the_placement_costs() -> None:
