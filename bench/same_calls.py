@@ -387,9 +387,9 @@ def report(draw: Draw) -> Any:
 
 
 KINDS: Final[dict[Callable[[Draw], Any], int]] = {
-    simulate: 28, on_links: 2, compare: 5, trace: 14, generate: 8, cluster: 8, policy: 6, run_spec: 4,
-    simulation: 8, save_and_load: 3, read_text: 6, decide: 8, whatif: 1, fidelity: 1, size: 1,
-    study: 2, tune: 1, register: 3, report: 1,
+    simulate: 28, on_links: 2, compare: 5, trace: 14, generate: 8, cluster: 8, policy: 6,
+    run_spec: 4, simulation: 8, save_and_load: 3, read_text: 6, decide: 8, whatif: 1,
+    fidelity: 1, size: 1, study: 2, tune: 1, register: 3, report: 1,
 }  # fmt: skip
 """How often each is drawn."""
 
