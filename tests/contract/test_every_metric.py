@@ -11,20 +11,11 @@ import pytest
 
 import gpusched as gs
 from gpusched.reporting.report import render_report
-from gpusched.results.metric_registry import (
-    BETTER,
-    GROUPS,
-    METRICS,
-    NEEDS,
-    UNITS,
-    Metric,
-    metrics,
-    register_metric,
-)
+from gpusched.results.metric_registry import BETTER, GROUPS, NEEDS, UNITS
 from gpusched.results.run_facts import RunFacts
 from gpusched.results.shown_metrics import all_metrics, main_metrics
 
-KNOWN = metrics()
+KNOWN = gs.metrics()
 CLUSTER = gs.Cluster.uniform(4, 4, nic_gbps=10, intra_gbps=100)
 JOBS = gs.generate("philly", jobs=60, load=0.9, cluster=CLUSTER, seed=1)
 
@@ -100,7 +91,7 @@ def add() -> Iterator[Callable[..., None]]:
     def add(**fields: Any) -> None:
         given = {"unit": "s", "summary": "The longest time to the first start.", **fields}
 
-        @register_metric("longest_delay_s", **given)
+        @gs.register_metric("longest_delay_s", **given)
         def _longest(run: RunFacts) -> Any:
             delay_us = (run.schedule.start_us - run.trace.submit_us)[run.finished]
             return delay_us.max() / 1e6
@@ -138,14 +129,14 @@ def test_a_neutral_metric_has_no_best(add: Callable[..., None]) -> None:
     add(better="neutral")
     from gpusched.results.shown_metrics import columns
 
-    metric: Metric = METRICS.find("longest_delay_s")
+    metric = gs.metrics()["longest_delay_s"]
     (column,) = columns([{metric.key: 1.0}, {metric.key: 2.0}], [metric])
     assert not any(cell.best for cell in column.cells)
 
 
 @pytest.mark.usefixtures("add")
 def test_a_metric_that_fails_is_named() -> None:
-    @register_metric("longest_delay_s", unit="s", summary="None.")
+    @gs.register_metric("longest_delay_s", unit="s", summary="None.")
     def _fails(run: RunFacts) -> object:
         return [1]
 
@@ -154,7 +145,7 @@ def test_a_metric_that_fails_is_named() -> None:
         result.summary()
     gs.unregister("longest_delay_s")
 
-    @register_metric("longest_delay_s", unit="s", summary="None.")
+    @gs.register_metric("longest_delay_s", unit="s", summary="None.")
     def _raises(run: RunFacts) -> float:
         return 1 / 0
 
@@ -179,18 +170,18 @@ def test_a_metric_that_fails_is_named() -> None:
 def test_a_wrong_registration_is_refused(field: str, value: object, message: str) -> None:
     fields = {"key": "another", "unit": "s", "summary": "A.", field: value}
     with pytest.raises(ValueError, match=message):
-        register_metric(**fields)  # type: ignore[arg-type]
+        gs.register_metric(**fields)  # type: ignore[arg-type]
     more: dict[str, Any] = {"colour": "red"}
     with pytest.raises(TypeError, match="colour"):
-        register_metric("another", unit="s", summary="A.", **more)(lambda run: 1.0)
-    assert "another" not in metrics()
+        gs.register_metric("another", unit="s", summary="A.", **more)(lambda run: 1.0)
+    assert "another" not in gs.metrics()
 
 
 def test_the_short_name_is_the_given_one_or_the_label_in_two_lines(
     add: Callable[..., None],
 ) -> None:
     add()
-    assert metrics()["longest_delay_s"].short == "longest|delay"
+    assert gs.metrics()["longest_delay_s"].short == "longest|delay"
     assert KNOWN["allocation"].short == "alloc."
 
 

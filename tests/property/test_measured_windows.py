@@ -12,7 +12,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.results.metric_registry import metrics
 
 # Tiny ranges on purpose: jobs end, start and are submitted at the ends of the window.
 jobs = st.lists(
@@ -152,9 +151,9 @@ def test_metrics_of_a_window_equal_a_plain_computation(
     assert {key: found[key] for key in plain} == pytest.approx(plain, rel=1e-9, nan_ok=True)
     # Nothing is said of a part of a run that was not computed here.
     rest = {"broken_promises", "num_admitted", "wall_s", "jobs_per_s"}
-    measured = {key for key, metric in metrics().items() if metric.is_of_parts}
+    measured = {key for key, metric in gs.metrics().items() if metric.is_of_parts}
     assert set(plain) >= {key for key in found if key in measured} - rest
-    assert not set(found) & {key for key, metric in metrics().items() if not metric.is_of_parts}
+    assert not set(found) & {key for key, metric in gs.metrics().items() if not metric.is_of_parts}
 
 
 @many

@@ -1,6 +1,6 @@
-"""Entries by name: the package's own, a file each, and those that other packages add.
+"""Entries by name: the package's own, and those that other packages add.
 
-A registry loads its own files when it is first looked at or somebody else adds an entry, and the
+A registry loads its own when it is first looked at or somebody else adds an entry, and the
 packages that extend gpusched when a name is unknown or all names are asked for; see
 :mod:`gpusched.base.entry_points`.
 """
@@ -30,8 +30,9 @@ class Registry(Generic[Entry]):
     kind
         What an entry is, as messages call it: ``"metric"``.
     home
-        The folder of the package's own entries: a dotted name, of which every module is imported
-        before the first look, and before others add theirs; None if there is none.
+        Where the package's own entries are: the dotted name of a module, or of a folder of which
+        every module is, that is imported before the first look, and before others add theirs; None
+        if there is none.
     order
         The key by which entries are listed; by default their names.
     """
@@ -139,17 +140,18 @@ class Registry(Generic[Entry]):
     def _load_home(self) -> None:
         if self._is_home_loaded:
             return
-        package = importlib.import_module(str(self._home))
-        for module in sorted(module.name for module in pkgutil.iter_modules(package.__path__)):
+        home = importlib.import_module(str(self._home))
+        modules = pkgutil.iter_modules(getattr(home, "__path__", []))
+        for module in sorted(module.name for module in modules):
             importlib.import_module(f"{self._home}.{module}")
         self._is_home_loaded = True
 
     def _is_home_loading(self) -> bool:
-        """Whether the caller is a module of the home, or one that such a module imports."""
+        """Whether the caller is the home or a module of it, or one that such a module imports."""
         frame: FrameType | None = sys._getframe()
         while frame is not None:
             is_import = frame.f_code.co_name == "<module>"
-            if is_import and str(frame.f_globals.get("__name__")).startswith(f"{self._home}."):
+            if is_import and f"{frame.f_globals.get('__name__')}.".startswith(f"{self._home}."):
                 return True
             frame = frame.f_back
         return False

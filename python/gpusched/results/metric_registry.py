@@ -1,4 +1,4 @@
-"""The metrics by name. A new one is one new file in ``metrics/`` that ends in its registration."""
+"""The metrics by name. A new one is a row of :mod:`gpusched.results.metrics`."""
 
 from __future__ import annotations
 
@@ -168,41 +168,27 @@ def register_metric(
     >>> gs.metrics()["num_wide"].summary
     'Jobs of several servers.'
     """
+    fields: dict[str, Any] = dict(locals())
     METRICS.check_name(key)
     told("metric", key, summary=summary)
-    among("metric", key, "unit", unit, UNITS)
-    among("metric", key, "direction", better, BETTER)
-    among("metric", key, "table", table, get_args(Table))
-    among("metric", key, "group", group, GROUPS)
-    among("metric", key, "window", window, get_args(Window))
-    for need in needs:
-        among("metric", key, "need", need, NEEDS)
-    if kind is not None:
-        among("metric", key, "kind", kind, get_args(Kind))
+    for field, value, allowed in (
+        ("unit", unit, UNITS),
+        ("direction", better, BETTER),
+        ("table", table, get_args(Table)),
+        ("group", group, GROUPS),
+        ("window", window, get_args(Window)),
+        *(("need", need, NEEDS) for need in needs),
+        *([] if kind is None else [("kind", kind, get_args(Kind))]),
+    ):
+        among("metric", key, field, value, allowed)
     label = label or key.removesuffix("_s").replace("_", " ")
+    fields.update(
+        needs=tuple(needs), label=label, short=short or label.replace(" ", "|", 1),
+        kind=kind or UNITS[unit], table="none" if unit == "text" else table,
+    )  # fmt: skip
 
     def register(compute: _Compute) -> _Compute:
-        metric = Metric(
-            key=key,
-            unit=unit,
-            summary=summary,
-            better=better,
-            compute=compute,
-            definition=definition,
-            source=source,
-            needs=tuple(needs),
-            is_default=is_default,
-            label=label,
-            short=short or label.replace(" ", "|", 1),
-            kind=kind or UNITS[unit],
-            group=group,
-            table="none" if unit == "text" else table,
-            window=window,
-            rank=rank,
-            place=place,
-            gives_way=gives_way,
-        )
-        METRICS.add(key, metric)
+        METRICS.add(key, Metric(**fields, compute=compute))
         return compute
 
     return register

@@ -67,6 +67,16 @@ def test_a_home_is_loaded_at_the_first_look_and_not_before(
 
 
 @pytest.mark.usefixtures("no_packages")
+def test_a_home_may_be_one_module(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry: Registry[Fruit] = Registry("fruit", f"{home}.pear")
+    monkeypatch.setitem(globals(), "FRUITS", registry)
+    with pytest.raises(ValueError, match="fruit: the name 'pear' is taken"):
+        registry.add("pear", Fruit("another"))
+    assert registry.own() == {"pear": Fruit("pear")}
+    assert sys.modules[home].loaded == ["pear"]
+
+
+@pytest.mark.usefixtures("no_packages")
 def test_a_name_of_the_home_is_refused_though_the_home_was_not_loaded(
     home: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,1 +1,0 @@
-"""A file per idea of a metric; each ends in its registrations."""
