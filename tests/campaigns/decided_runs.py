@@ -137,8 +137,9 @@ def drawn(seed: int, number: int, policy: str | None = None) -> Replay:
     servers = tuple(draw.choice(((4, 4), (4,), (2, 3), (1, 2, 4), (8,))))
     is_predicted = draw.random() < 0.3
     # A run has a queue at its first decision where the policy is changed then, from one that starts
-    # nobody. That adds no work to who is there, and must read estimates if the next one does.
-    may_begin = "estimate" not in flags and "overrun_s" not in text and "lucid" not in text
+    # nobody. That adds no work to who is there, must read estimates if the next one does, and knows
+    # of jobs that were taken back before, so that others have other rows.
+    may_begin = not (is_random or "estimate" in flags or "overrun_s" in text or "lucid" in text)
     begins_late = may_begin and draw.random() < 0.2
     jobs, clock = [], 0
     gap = draw.choice((2, 6, 20))
