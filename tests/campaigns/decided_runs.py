@@ -328,6 +328,13 @@ class Operator:
         self.narrow = int(float(known.get("narrow_gpus", 8)))
         self.overrun_us = round(float(known.get("overrun_s", 0)) * US)
         self.memory = b"" if self.replay.remembers else None
+        jobs = self.replay.jobs
+        self.order = sorted(range(len(jobs)), key=lambda row: (jobs[row].submit_us, row))
+        told = tuple(jobs[row] for row in self.order)
+        self.told = _trace(
+            told, [job.submit_us for job in told], [job.said_us for job in told], latest=False,
+            id=[str(row) for row in self.order],
+        )  # fmt: skip
 
     def course(self) -> Course:
         """Go through all that happens."""
@@ -387,7 +394,7 @@ class Operator:
     def decide(self) -> int | None:
         """Ask, and do what is said; return when to ask again."""
         replay = self.replay
-        rows = sorted(self.there, key=lambda row: (replay.jobs[row].submit_us, row))
+        rows = [row for row in self.order if row in self.there]
         options: dict[str, Any] = {
             "policy": replay.policy, "placement": replay.placement, "seed": replay.seed
         }  # fmt: skip
@@ -421,14 +428,10 @@ class Operator:
 
     def state(self, rows: list[int]) -> gs.deciding.ClusterState:
         """The cluster now."""
-        jobs = tuple(self.replay.jobs[row] for row in rows)
         if not rows:
             return gs.deciding.ClusterState(self.cluster, None, self.now_us / US)
         books = [self.there[row] for row in rows]
-        trace = _trace(
-            jobs, [job.submit_us for job in jobs], [job.said_us for job in jobs], latest=False,
-            id=[str(row) for row in rows],
-        )  # fmt: skip
+        trace = self.told._take(np.flatnonzero(np.isin(self.order, rows)))
         held = [
             (place, *piece)
             for place, each in enumerate(books)
