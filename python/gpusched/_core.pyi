@@ -533,9 +533,10 @@ class RunMeasures:
 class Standing:
     """
     Where a run begins that finds jobs running and waiting; a row per job of the table, and of
-    `held_...` per running job and server. What was submitted by now_us has arrived.
+    `held_...` per running job and server. What was submitted by now_us has arrived. The first
+    decision is at first_us (None: at now_us); is_anew: of a policy that has decided nothing.
     """
-    def __init__(self, now_us: typing.SupportsInt | typing.SupportsIndex, *, attained_us: numpy.typing.NDArray[numpy.int64], start_us: numpy.typing.NDArray[numpy.int64], cost_us: numpy.typing.NDArray[numpy.int64], preemptions: numpy.typing.NDArray[numpy.int32], held_job: numpy.typing.NDArray[numpy.int64], held_server: numpy.typing.NDArray[numpy.int64], held_mask: numpy.typing.NDArray[numpy.uint64]) -> None:
+    def __init__(self, now_us: typing.SupportsInt | typing.SupportsIndex, *, first_us: typing.SupportsInt | typing.SupportsIndex | None = None, is_anew: bool = False, attained_us: numpy.typing.NDArray[numpy.int64], start_us: numpy.typing.NDArray[numpy.int64], cost_us: numpy.typing.NDArray[numpy.int64], preemptions: numpy.typing.NDArray[numpy.int32], added_us: numpy.typing.NDArray[numpy.int64], held_job: numpy.typing.NDArray[numpy.int64], held_server: numpy.typing.NDArray[numpy.int64], held_mask: numpy.typing.NDArray[numpy.uint64]) -> None:
         ...
     def __reduce__(self) -> typing.NoReturn:
         ...
@@ -1074,7 +1075,8 @@ def squashed_srpt(submit_us: numpy.typing.NDArray[numpy.int64], service_us: nump
     """
 def standing_of(run: Run) -> dict[str, typing.Any]:
     """
-    The jobs of a halted run that wait and run, and columns of a Standing of these alone.
+    The jobs of a halted run that wait and run, columns of a Standing of these alone, and when
+    the run decides next if nothing finishes or arrives before (2^63 - 1: never).
     """
 def time_order(time_us: numpy.typing.NDArray[numpy.int64]) -> numpy.typing.NDArray[numpy.uint32]:
     """

@@ -19,7 +19,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Final
 
@@ -137,8 +137,11 @@ def drawn(seed: int, number: int, policy: str | None = None) -> Replay:
     servers = tuple(draw.choice(((4, 4), (4,), (2, 3), (1, 2, 4), (8,))))
     is_predicted = draw.random() < 0.3
     # A run has a queue at its first decision where the policy is changed then, from one that starts
-    # nobody. That adds no work to who is there, and must read estimates if the next one does.
-    may_begin = "estimate" not in flags and "overrun_s" not in text and "lucid" not in text
+    # nobody. That adds no work to who is there, must read estimates if the next one does, and
+    # knows of jobs that were taken back before, so that others have other rows. Nor is it judged
+    # anew then who can ever run, which policies that choose GPUs themselves see otherwise.
+    may_begin = not (is_random or "overrun_s" in text or "lucid" in text)
+    may_begin = may_begin and not {"places", "estimate"} & set(flags)
     begins_late = may_begin and draw.random() < 0.2
     jobs, clock = [], 0
     gap = draw.choice((2, 6, 20))
@@ -166,16 +169,20 @@ def drawn(seed: int, number: int, policy: str | None = None) -> Replay:
 
 
 def _wide(job: Job, gpus: int) -> Job:
-    return Job(**{**vars(job), "gpus": gpus, "gone_us": None})
+    return replace(job, gpus=gpus, gone_us=None)
 
 
 def _in_order(jobs: list[Job]) -> list[Job]:
     """Return the jobs in the order in which they are told of; the first are not told of late."""
     first = min(job.told_us for job in jobs)
     kept = [
-        Job(**{**vars(job), "submit_us": job.told_us}) if job.told_us == first else job
+        replace(
+            job, submit_us=first,
+            deadline_us=None if job.deadline_us is None else max(job.deadline_us, first + 1),
+        )
+        if job.told_us == first else job
         for job in jobs
-    ]
+    ]  # fmt: skip
     return sorted(kept, key=lambda job: (job.told_us, job.submit_us))
 
 
@@ -239,9 +246,11 @@ def run_of(replay: Replay) -> Course:
             run.set(policy=replay.policy)
         run.run()
         result = run.result()
-    rows = result.schedule.status
+    rejected = np.flatnonzero(np.asarray(result.schedule.status) == _REJECTED).tolist()
+    begin = replay.begin_us or 0
+    # Nobody was told of those that were taken back before.
     return Course(
-        _joined(result), [row for row, status in enumerate(rows.tolist()) if status == _REJECTED]
+        _joined(result), [row for row in rejected if (jobs[row].gone_us or begin) >= begin]
     )
 
 
@@ -314,6 +323,7 @@ class Operator:
     memory: bytes | None = None
     intervals: list[Interval] = field(default_factory=list)
     rejected: list[int] = field(default_factory=list)
+    gone: dict[int, int] = field(default_factory=dict)  # when users will take jobs back
 
     def __post_init__(self) -> None:
         self.cluster = self.replay.cluster()
@@ -327,13 +337,20 @@ class Operator:
         self.narrow = int(float(known.get("narrow_gpus", 8)))
         self.overrun_us = round(float(known.get("overrun_s", 0)) * US)
         self.memory = b"" if self.replay.remembers else None
+        jobs = self.replay.jobs
+        self.order = sorted(range(len(jobs)), key=lambda row: (jobs[row].submit_us, row))
+        told = tuple(jobs[row] for row in self.order)
+        self.told = _trace(
+            told, [job.submit_us for job in told], [job.said_us for job in told], latest=False,
+            id=[str(row) for row in self.order],
+        )  # fmt: skip
 
     def course(self) -> Course:
         """Go through all that happens."""
         replay, jobs = self.replay, self.replay.jobs
         begin = replay.begin_us or 0
         tells = {row: max(begin, job.told_us) for row, job in enumerate(jobs)}
-        gone = {row: job.gone_us for row, job in enumerate(jobs) if job.gone_us}
+        gone = self.gone = {row: job.gone_us for row, job in enumerate(jobs) if job.gone_us}
         # Who is taken back before the first decision is never told of.
         for row, at_us in [*gone.items()]:
             if at_us < begin or (at_us == begin and jobs[row].told_us < begin):
@@ -349,9 +366,7 @@ class Operator:
                 if self.finish_us(row) == self.now_us:
                     self.leave(row)
             for row in [row for row, at_us in gone.items() if at_us == self.now_us]:
-                del gone[row]
-                if row in self.there:
-                    self.leave(row)
+                self.leave(row)
             for row in [row for row, at_us in tells.items() if at_us == self.now_us]:
                 del tells[row]
                 self.there[row] = Books(added_us=self.overrun_us)
@@ -368,7 +383,12 @@ class Operator:
         """The job is gone."""
         if self.there[row].pieces:
             self.end_run(row)
+        self.forget(row)
+
+    def forget(self, row: int) -> None:
+        """The job is there no longer, so that nobody takes it back."""
         del self.there[row]
+        self.gone.pop(row, None)
 
     def end_run(self, row: int) -> None:
         """The job lets its GPUs go."""
@@ -386,7 +406,7 @@ class Operator:
     def decide(self) -> int | None:
         """Ask, and do what is said; return when to ask again."""
         replay = self.replay
-        rows = sorted(self.there, key=lambda row: (replay.jobs[row].submit_us, row))
+        rows = [row for row in self.order if row in self.there]
         options: dict[str, Any] = {
             "policy": replay.policy, "placement": replay.placement, "seed": replay.seed
         }  # fmt: skip
@@ -412,7 +432,7 @@ class Operator:
             each.has_run = True
         for row in found.rejected.tolist():
             self.rejected.append(rows[row])
-            del self.there[rows[row]]
+            self.forget(rows[row])
         if replay.twice:
             kept = [row for row in rows if row in self.there]
             gs.decide(self.state(kept), **options)
@@ -420,14 +440,10 @@ class Operator:
 
     def state(self, rows: list[int]) -> gs.deciding.ClusterState:
         """The cluster now."""
-        jobs = tuple(self.replay.jobs[row] for row in rows)
         if not rows:
             return gs.deciding.ClusterState(self.cluster, None, self.now_us / US)
         books = [self.there[row] for row in rows]
-        trace = _trace(
-            jobs, [job.submit_us for job in jobs], [job.said_us for job in jobs], latest=False,
-            id=[str(row) for row in rows],
-        )  # fmt: skip
+        trace = self.told._take(np.flatnonzero(np.isin(self.order, rows)))
         held = [
             (place, *piece)
             for place, each in enumerate(books)

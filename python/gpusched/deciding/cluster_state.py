@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
@@ -191,6 +192,7 @@ class ClusterState:
         return int(seconds_to_us(np.asarray(self.now_s)))
 
 
+@cache
 def no_jobs(name: str = "state") -> Trace:
     """Return the jobs of a cluster that has none."""
     return Trace.from_columns([0], [1], [1], name=name)._take(slice(0))

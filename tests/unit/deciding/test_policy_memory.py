@@ -212,10 +212,10 @@ def test_a_job_may_be_told_of_after_its_deadline(policy: str) -> None:
 
 
 def test_the_first_decision_knows_for_how_long_jobs_have_waited() -> None:
-    """Finish-time fairness: who has waited the longest is the worst off."""
-    jobs = gs.Trace.from_columns([0, 90], [100, 90], [4, 4], id=["old", "new"])
+    """Finish-time fairness: a short job that has waited is worse off than a long one."""
+    jobs = gs.Trace.from_columns([0, 1], [1000, 10], [4, 4], id=["long", "short"])
     there = gs.deciding.ClusterState(gs.Cluster.uniform(1, 4), jobs, 100)
-    assert gs.decide(there, policy="themis-greedy", memory=b"").job.tolist() == [0]
+    assert gs.decide(there, policy="themis-greedy", memory=b"").job.tolist() == [1]
 
 
 def test_a_drained_cluster_is_told_of() -> None:
