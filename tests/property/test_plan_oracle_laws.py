@@ -448,7 +448,7 @@ def test_jobs_that_are_over_keep_no_job_out(prices, before, gpus, hours):
         DeadlineJob(float(at), at + 3_600.0, float(seconds), {("A", few): 1.0})
         for at, seconds, few in sorted(before)
     ]
-    assert plan_deadlines([own], {"A": 512}, prices=prices).reason == ["admitted"]
+    assert plan_deadlines([own], {"A": 512}, prices=prices).reason == ("admitted",)
     plan = plan_deadlines([*others, own], {"A": 512}, prices=prices)
     assert plan.reason[-1] == "admitted"
     assert plan.upper_bound >= plan.value
