@@ -110,9 +110,10 @@ void Prices::renew(Type& type) {
     // From here on no configuration fits: the price must have reached what none would pay.
     exponent_gpus = std::max(1, type.gpus - type.greatest_gpus + 1);
   } else {
-    bounds.high = type.greatest_density;
-    bounds.low = type.least_density / 4.0;
-    bounds.low = std::clamp(bounds.low, bounds.high / kGreatestRatio, bounds.high / kLeastRatio);
+    // Whoever pays least must be able to pay for GPUs that nobody has: where the bounds are too far
+    // apart, the upper one comes down.
+    bounds.low = std::min(type.least_density / 4.0, type.greatest_density / kLeastRatio);
+    bounds.high = std::min(type.greatest_density, bounds.low * kGreatestRatio);
     if (rule_ == PriceRule::market) {
       bounds.low = std::max(bounds.low, type.floor);
       bounds.high = std::max(bounds.high, bounds.low * kLeastSpan);

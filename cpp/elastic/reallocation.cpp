@@ -1,9 +1,9 @@
 #include "elastic/reallocation.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/infinity.hpp"
@@ -37,12 +37,10 @@ constexpr std::size_t kFewMovable = 64;
 /// What it costs to compare what one job holds with what it shall hold.
 constexpr std::size_t kStepsOfLook = 10;
 
-std::int64_t gpus_on(const Slot& run, ServerId server) noexcept {
-  std::int64_t gpus = 0;
-  for (const Piece& piece : run.pieces) {
-    if (piece.server == server) gpus += piece.gpus;
-  }
-  return gpus;
+std::size_t index_of(ServerId server) noexcept { return static_cast<std::size_t>(server); }
+
+bool is_smaller(const Slot* a, const Slot* b) noexcept {
+  return a->gpus != b->gpus ? a->gpus < b->gpus : a->job < b->job;
 }
 
 [[nodiscard]] bool is_same(const Slot& run, const Allocation& allocation) {
@@ -220,11 +218,9 @@ bool Reallocation::is_movable(const State& state, const Slot& run, const Target&
 }
 
 void Reallocation::find_movable(const State& state, const Target& target, std::size_t most) {
-  const auto is_smaller = [](const Slot* a, const Slot* b) {
-    return a->gpus != b->gpus ? a->gpus < b->gpus : a->job < b->job;
-  };
   movable_.clear();
   state.for_each_running([&](const Slot& run) {
+    stop_->count(kStepsOfLook);
     const bool is_full = movable_.size() == most;
     if (is_full && !is_smaller(&run, movable_.front())) return;
     if (!is_movable(state, run, target)) return;
@@ -274,27 +270,47 @@ bool Reallocation::makes_room(const State& state, const Target& target, const Sl
 bool Reallocation::clear_server(const State& state, const Target& target, Actions& actions) {
   if (!may_stop || state.occupancy().is_pooled() || parts(target).size() != 1) return false;
   const auto [type, gpus] = parts(target).front();
-  find_movable(state, target, std::numeric_limits<std::size_t>::max());
-  vacancies_.clear();
   const Occupancy& free = state.occupancy();
+  std::vector<std::int64_t> on_server(static_cast<std::size_t>(state.cluster().num_servers()));
+  movable_.clear();
+  state.for_each_running([&](const Slot& run) {
+    stop_->count(kStepsOfLook);
+    if (!is_movable(state, run, target)) return;
+    movable_.push_back(&run);
+    for (const Piece& piece : run.pieces) on_server[index_of(piece.server)] += piece.gpus;
+  });
+  vacancies_.clear();
   for (ServerId server = 0; server < state.cluster().num_servers(); ++server) {
-    if (state.cluster().type(server) != type) continue;
-    Vacancy vacancy{0, server};
-    for (const Slot* run : movable_) vacancy.gpus += gpus_on(*run, server);
-    if (vacancy.gpus > 0 && vacancy.gpus + free.free_gpus(server) >= gpus) {
-      vacancies_.push_back(vacancy);
+    const std::int64_t leave = std::exchange(on_server[index_of(server)], 0);
+    if (leave == 0 || state.cluster().type(server) != type) continue;
+    if (leave + free.free_gpus(server) >= gpus) vacancies_.push_back({leave, server});
+  }
+  const std::size_t count = std::min(vacancies_.size(), kMostCleared);
+  const auto end = vacancies_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::partial_sort(vacancies_.begin(), end, vacancies_.end());
+  vacancies_.erase(end, vacancies_.end());
+  // The jobs that would leave each of them; by server, the number of its list.
+  std::vector<std::vector<const Slot*>> leaving(count + 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    on_server[index_of(vacancies_[i].server)] = static_cast<std::int64_t>(i) + 1;
+  }
+  for (const Slot* run : movable_) {
+    for (const Piece& piece : run->pieces) {
+      const std::int64_t place = on_server[index_of(piece.server)];
+      if (place == 0) continue;
+      auto& jobs = leaving[static_cast<std::size_t>(place)];
+      if (jobs.empty() || jobs.back() != run) jobs.push_back(run);
     }
   }
-  std::sort(vacancies_.begin(), vacancies_.end());
-  if (vacancies_.size() > kMostCleared) vacancies_.resize(kMostCleared);
-  for (const Vacancy& vacancy : vacancies_) {
+  for (std::size_t i = 1; i <= count; ++i) {
     without_ = free;
     moves_.clear();
-    for (const Slot* run : movable_) {
-      if (gpus_on(*run, vacancy.server) == 0) continue;
+    std::sort(leaving[i].begin(), leaving[i].end(), is_smaller);
+    for (const Slot* run : leaving[i]) {
       release(*without_, state, *run);
       moves_.push_back({run->job, run->gpus, may_stop(run->job), {}});
     }
+    stop_->count(on_server.size() + kStepsOfMove * (moves_.size() + 1));
     if (!place(*without_, state, target.job, parts(target), allocation_)) continue;
     acquire(*without_, state, target.job, allocation_);
     if (!place_moved(*without_, state)) continue;

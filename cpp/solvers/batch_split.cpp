@@ -14,6 +14,19 @@ bool is_limited(std::span<const Samples> max_samples, std::size_t worker) noexce
   return !max_samples.empty() && max_samples[worker] > 0;
 }
 
+/// Of a sum of samples, beside the sum: what is left over after it is nothing.
+constexpr double kSumRounding = 1e-12;
+
+/// A power of two with which products and sums of the rates neither overflow nor round otherwise.
+double scale_of(std::span<const double> rates) noexcept {
+  double greatest = 0.0;
+  for (const double rate : rates) greatest = std::max(greatest, rate);
+  int exponent = 0;
+  (void)std::frexp(greatest, &exponent);
+  // That of the least numbers is none that a double has.
+  return std::ldexp(1.0, std::min(-exponent, 1000));
+}
+
 /// Divides by weight and again what did not fit. A worker that is full once stays so: the others'
 /// parts only grow.
 template <class Weight, class Limit>
@@ -21,6 +34,7 @@ bool pour(double global_batch, std::size_t num_workers, Weight weight, Limit lim
           std::span<double> out) {
   std::fill(out.begin(), out.end(), -1.0);  // not full yet
   double rest = global_batch;
+  const double nothing = global_batch * kSumRounding;
   for (;;) {
     double total = 0.0;
     for (std::size_t k = 0; k < num_workers; ++k) {
@@ -44,10 +58,10 @@ bool pour(double global_batch, std::size_t num_workers, Weight weight, Limit lim
       return true;
     }
     rest -= taken;
-    if (rest <= 0.0) break;  // full to the last sample
+    if (rest <= nothing) break;  // full to the last sample
   }
   for (double& samples : out) samples = std::max(samples, 0.0);
-  return rest <= 0.0;
+  return rest <= nothing;
 }
 
 template <class Samples>
@@ -68,8 +82,9 @@ double slowest(std::span<const Samples> samples, std::span<const double> rates) 
 
 bool split_proportionally(double global_batch, std::span<const double> rates,
                           std::span<const double> max_samples, std::span<double> out) {
+  const double scale = scale_of(rates);
   return pour(
-      global_batch, rates.size(), [&](std::size_t k) { return rates[k]; },
+      global_batch, rates.size(), [&](std::size_t k) { return rates[k] * scale; },
       [&](std::size_t k) { return limit_of(max_samples, k); }, out);
 }
 
@@ -79,6 +94,7 @@ bool split_proportionally(std::int64_t global_batch, std::span<const double> rat
   const auto has_room = [&](std::size_t k) {
     return rates[k] > 0.0 && (!is_limited(max_samples, k) || out[k] < max_samples[k]);
   };
+  const double scale = scale_of(rates);
   std::int64_t rest = global_batch;
   std::fill(out.begin(), out.end(), std::int64_t{0});
   // Rounded down round by round: as long as whole samples are left over, those who have room take
@@ -87,7 +103,7 @@ bool split_proportionally(std::int64_t global_batch, std::span<const double> rat
     is_done = true;
     double total = 0.0;
     for (std::size_t k = 0; k < num_workers; ++k) {
-      if (has_room(k)) total += rates[k];
+      if (has_room(k)) total += rates[k] * scale;
     }
     if (!(total > 0.0)) return false;
     // Of all samples that these workers hold, or shall hold.
@@ -97,7 +113,7 @@ bool split_proportionally(std::int64_t global_batch, std::span<const double> rat
     }
     for (std::size_t k = 0; k < num_workers; ++k) {
       if (!has_room(k)) continue;
-      auto wanted = static_cast<std::int64_t>(std::floor(all * rates[k] / total));
+      auto wanted = static_cast<std::int64_t>(std::floor(all * (rates[k] * scale) / total));
       if (is_limited(max_samples, k) && wanted >= max_samples[k]) {
         wanted = max_samples[k];
         is_done = false;  // it is full: the others' parts grow

@@ -166,8 +166,10 @@ def test_ctrl_c_ends_a_search(search: str) -> None:
     assert returncode == -signal.SIGINT
 
 
-def seconds_to_stop(trace: gs.Trace, cluster: gs.Cluster, **options: Any) -> float:
-    """Set the stop 0.3 s into a run; return how long it took to end."""
+def seconds_to_stop(
+    trace: gs.Trace, cluster: gs.Cluster, *, after_s: float = 0.3, **options: Any
+) -> float:
+    """Set the stop so long into a run; return how long it took to end."""
     stop = threading.Event()
     asked = []
 
@@ -175,7 +177,7 @@ def seconds_to_stop(trace: gs.Trace, cluster: gs.Cluster, **options: Any) -> flo
         asked.append(time.monotonic())
         stop.set()
 
-    timer = threading.Timer(0.3, ask)
+    timer = threading.Timer(after_s, ask)
     timer.start()
     try:
         with pytest.raises(gs.Cancelled):
@@ -206,6 +208,22 @@ def test_a_slow_placement_can_be_stopped() -> None:
     cluster = gs.Cluster.uniform(servers=8_192, gpus=8)
     options = {"policy": "easy", "placement": "random"}
     assert seconds_to_stop(burst(60_000, 1_000), cluster, **options) < SOON_S
+
+
+@pytest.mark.parametrize("after_s", [0.3, 2.0])
+def test_dancer_can_be_stopped_while_it_clears_servers_of_a_full_cluster(after_s: float) -> None:
+    servers = 8_192
+    rng, narrow, wide = np.random.default_rng(1), 7 * servers, servers // 2
+    # Narrow jobs are on every server as gangs of whole servers come, again and again.
+    trace = gs.Trace.from_columns(
+        np.r_[np.zeros(narrow), np.sort(rng.uniform(0, 20_000, 8 * wide))],
+        np.r_[rng.integers(600, 40_000, narrow), np.full(8 * wide, 3_000)],
+        np.r_[np.ones(narrow), np.full(8 * wide, 8)],
+        deadline_s=np.r_[np.full(narrow, np.nan), np.full(8 * wide, 60_000.0)],
+    )
+    cluster = gs.Cluster.uniform(servers=servers, gpus=8)
+    options = {"policy": "dancer", "placement": "spread"}
+    assert seconds_to_stop(trace, cluster, after_s=after_s, **options) < SOON_S
 
 
 def test_a_slow_plug_in_of_python_can_be_stopped() -> None:

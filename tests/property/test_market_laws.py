@@ -19,6 +19,7 @@ NO_LIMIT = np.zeros(0)
 NO_WHOLE_LIMIT = np.zeros(0, dtype=np.int64)
 
 rate = st.sampled_from([0.5, 1.0, 2.0, 3.0, 7.0])
+tenths = st.integers(1, 100).map(lambda tenths: tenths / 10)
 rates_of_workers = st.lists(rate, min_size=1, max_size=6).map(np.array)
 
 
@@ -65,6 +66,32 @@ def test_limits_of_memory_hold_and_the_rest_is_divided_again(case: tuple[int, An
         pairs = (_core.split_batch(batch, rates, limits.astype(float), e)[0] for e in (False, True))
         best, equal = (slowest(parts, rates) for parts in pairs)
         assert best <= equal * (1 + 1e-12)
+
+
+@given(st.lists(st.tuples(tenths, tenths), min_size=1, max_size=6), st.booleans())
+def test_a_batch_that_fills_every_worker_fits_and_one_that_is_greater_does_not(
+    workers: list[tuple[float, float]], is_equal: bool
+) -> None:
+    rates, limits = map(np.array, zip(*workers, strict=True))
+    batch = round(float(limits.sum()), 1)
+    parts, fits = _core.split_batch(batch, rates, limits, is_equal)
+    assert fits
+    assert parts == pytest.approx(limits, rel=1e-12)
+    assert not _core.split_batch(batch * (1 + 1e-9), rates, limits, is_equal)[1]
+    assert _core.split_batch(batch * (1 - 1e-9), rates, limits, is_equal)[1]
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e300, 1.7e308])
+def test_rates_of_any_size_divide_a_batch_by_their_ratio(scale: float) -> None:
+    rates = np.array([scale, scale])
+    assert _core.split_batch(10.0, rates, NO_LIMIT, False)[0].tolist() == [5.0, 5.0]
+    assert _core.split_whole_batch(11, rates, NO_WHOLE_LIMIT, False)[0].tolist() == [6, 5]
+    parts, fits = _core.split_batch(1e300, np.array([1e10, 1.0]), NO_LIMIT, False)
+    assert fits
+    assert parts.sum() == pytest.approx(1e300)
+    whole, fits = _core.split_whole_batch(2**62, np.array([1.0, 2.0, 5.0]), NO_WHOLE_LIMIT, False)
+    assert fits
+    assert whole.sum() == 2**62
 
 
 @given(st.integers(1, 12), st.lists(rate, min_size=1, max_size=3).map(np.array), st.data())

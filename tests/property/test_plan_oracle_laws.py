@@ -432,6 +432,28 @@ def test_prices_rise_from_their_lower_to_their_upper_bound(rule):
     assert np.allclose(middle[: 16 - 4], 1.0)
 
 
+@pytest.mark.parametrize("prices", ["market", "density", "constant", "theory"])
+@given(
+    st.lists(st.tuples(st.integers(0, 3_000), st.integers(1, 600), st.integers(1, 64)), max_size=4),
+    st.sampled_from([1, 64, 512]),
+    st.integers(1, 30 * 24),
+)
+@example([(0, 60, 1)], 512, 30 * 24)
+@settings(max_examples=40, deadline=None)
+def test_jobs_that_are_over_keep_no_job_out(prices, before, gpus, hours):
+    """Whatever prices learned of others, an idle cluster has room for whom it would serve first."""
+    work = 3_600.0 * hours
+    own = DeadlineJob(7_200.0, 7_200.0 + 2 * work, work, {("A", gpus): 1.0})
+    others = [
+        DeadlineJob(float(at), at + 3_600.0, float(seconds), {("A", few): 1.0})
+        for at, seconds, few in sorted(before)
+    ]
+    assert plan_deadlines([own], {"A": 512}, prices=prices).reason == ("admitted",)
+    plan = plan_deadlines([*others, own], {"A": 512}, prices=prices)
+    assert plan.reason[-1] == "admitted"
+    assert plan.upper_bound >= plan.value
+
+
 def test_the_bound_says_how_much_was_lost_at_most():
     job = DeadlineJob(0.0, 400.0, 300.0, {("A", 1): 1.0, ("A", 2): 1.5})
     plan = plan_deadlines([job] * 8, {"A": 2}, slot_s=SLOT_S, prices="theory")

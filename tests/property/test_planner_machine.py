@@ -62,8 +62,8 @@ class ReadablePrices:
     def of(self, promised: int) -> float:
         if not self.densities:
             return 1.0
-        high = max(self.densities)
-        low = min(max(min(self.densities) / 4, high / 1e6), high / 10)
+        low = min(min(self.densities) / 4, max(self.densities) / 10)
+        high = min(max(self.densities), low * 1e6)
         return low * (high / low) ** (promised / self.gpus)
 
 
@@ -144,7 +144,7 @@ class PlannerMachine(RuleBasedStateMachine):
     @rule(
         ways=ways,
         work=st.sampled_from([600.0, 1_200.0, 60_000.0]),
-        value=st.sampled_from([0.1, 0.5, 1.0, 1.0, 4.0]),
+        value=st.sampled_from([1e-7, 0.1, 0.5, 1.0, 1.0, 4.0]),
         ahead=st.integers(0, 2),
         length=st.integers(2, MOST_SLOTS),
     )

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/clone.hpp"
@@ -36,12 +37,16 @@ class EdfGreatest final : public Scheduler {
     turned_down_.clear();
     decisions_.clear();
     is_due_ = false;
+    num_broken_ = 0;
     last_ = kNever;
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     const std::size_t num_before = line_.size();
-    for (const JobId job : instant.finished) leave(state, job);
+    for (const JobId job : instant.finished) {
+      num_broken_ += is_promised(state, job) && state.now() > state.jobs().deadline(job) ? 1 : 0;
+      leave(state, job);
+    }
     jobs_.open(state, instant);
     came_.insert(came_.end(), instant.arrived.begin(), instant.arrived.end());
     if (jobs_.empty()) return;
@@ -71,6 +76,12 @@ class EdfGreatest final : public Scheduler {
   }
 
   [[nodiscard]] std::vector<Decision> decisions() const override { return decisions_; }
+
+  [[nodiscard]] std::vector<std::string> warnings() const override {
+    if (num_broken_ == 0) return {};
+    return {"edf-greatest: " + std::to_string(num_broken_) +
+            " jobs that were admitted missed their deadlines"};
+  }
 
  private:
   struct Entry {
@@ -103,6 +114,10 @@ class EdfGreatest final : public Scheduler {
 
   [[nodiscard]] bool is_turned_down(JobId job) const {
     return std::binary_search(turned_down_.begin(), turned_down_.end(), job);
+  }
+
+  [[nodiscard]] bool is_promised(const State& state, JobId job) const {
+    return !admits_all_ && state.jobs().deadline(job) != kNever && !is_turned_down(job);
   }
 
   void leave(const State& state, JobId id) {
@@ -273,6 +288,7 @@ class EdfGreatest final : public Scheduler {
   std::vector<Entry> entries_;
   std::vector<Ref<ElasticJobs::Job>> movers_;
   std::vector<Decision> decisions_;
+  std::uint64_t num_broken_ = 0;
   bool is_due_ = false;  // GPUs are to be given out
   Time last_ = kNever;  // when GPUs were given out last; kNever: not yet
 };
@@ -283,6 +299,9 @@ GPUSCHED_REGISTER(
     Scheduler, EdfGreatest, .name = "edf-greatest",
     .summary = "Earliest deadline first, each job on the greatest width that is left; once a slot.",
     .source = "The rule of edf and edf-accessctrl in the program of ElasticFlow, ASPLOS 2023.",
+    .differs =
+        "Waits for its slot where nothing runs, too; the program, which knows that no job is to come, "
+        "gives out GPUs at once after the last submission.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines},
     .preemption =
         {.least_run = "slot_s",

@@ -32,6 +32,19 @@ def _of_dancer(case: Case, given: Mapping[str, str]) -> Sequence[Saying]:
     return [Saying(r"dancer: \d+ jobs that were admitted missed their deadlines")]
 
 
+@SAYING_RULES.register("edf-greatest")
+def _of_edf_greatest(case: Case, given: Mapping[str, str]) -> Sequence[Saying]:
+    """Whom it admitted and who ended after the deadline, as decisions and log tell."""
+    decisions, deadline_us = case.schedule.decisions(), case.trace.deadline_us
+    job = np.asarray(decisions["job"])[np.asarray(decisions["admitted"]) == 1]
+    if deadline_us is None:
+        return []
+    late = case.finished[job] & (np.asarray(case.schedule.finish_us)[job] > deadline_us[job])
+    count = np.count_nonzero(late)
+    text = f"edf-greatest: {count} jobs that were admitted missed their deadlines"
+    return [Saying(text, is_due=True)] if count else []
+
+
 def _of_shares(case: Case, given: Mapping[str, str]) -> Sequence[Saying]:
     """Who fell behind a plan the log does not tell."""
     return [Saying(r"\d+ admitted jobs fell behind their plans and became best effort")]

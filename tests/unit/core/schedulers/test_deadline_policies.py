@@ -125,6 +125,24 @@ def test_edf_greatest_turns_down_who_would_break_a_deadline() -> None:
     assert finish_s(result) == [10, 30, 20]
 
 
+def test_a_finish_that_leaves_no_job_does_not_put_off_who_comes_next() -> None:
+    # The second comes a slot after GPUs were given out last, the third within one of that.
+    jobs = [(0, 40, 1, 99), (65, 40, 1, 199), (80, 40, 1, 299)]
+    result = simulate("edf-greatest:slot_s=60", FOUR_GPUS, jobs, profile=LINEAR)
+    assert runs(result) == [(0, 0, 10, 4), (1, 65, 75, 4), (2, 125, 135, 4)]
+
+
+def test_promises_that_edf_greatest_breaks_are_counted_in_a_warning() -> None:
+    # The second takes the GPUs of the first, whose restart nobody planned for.
+    jobs = [(0, 80, 1, 31), (5, 40, 1, 25)]
+    policy = "edf-greatest:slot_s=10,admission=true"
+    with pytest.warns(gs.RunWarning, match="1 jobs that were admitted missed their deadlines"):
+        result = simulate(policy, FOUR_GPUS, jobs, profile=LINEAR, restart_s=5)
+    assert admitted(result) == {0: True, 1: True}
+    assert finish_s(result) == [35, 20]
+    assert result.audit().ok
+
+
 def test_elasticflow_says_when_no_width_would_do() -> None:
     result = simulate("elasticflow", FOUR_GPUS, [(0, 100, 1, 20)], profile=LINEAR)
     assert admitted(result) == {0: False}
