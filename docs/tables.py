@@ -19,6 +19,7 @@ import marked_tables
 import gpusched as gs
 from gpusched import _core
 from gpusched.plugins.flags import FLAGS
+from gpusched.plugins.info import APPROXIMATE
 from gpusched_papers.registry import known_papers
 
 PAGE = Path(__file__).resolve().parent / "reference" / "policies.md"
@@ -49,14 +50,14 @@ is strict (the first job that does not fit blocks the others) or skips what does
 the service time (with the predictor `oracle` the true one, so that no live scheduler could decide
 alike; results are then marked clairvoyant), or an estimate of it where the trace has one. Another
 name of a policy takes the parameters of the policy that it stands for. *Source*: where the idea
-comes from; rules and defaults may differ from the authors' programs
-([what is theirs](#what-of-them-is-the-papers)).
+comes from ([what is theirs](#what-of-them-is-the-papers)); ≈: the defaults depart from it
+([how](#where-they-differ)).
 """
 
 
 DIFFERS = """\
-Approximations: their sources are followed in outline. `gpusched compare` and the report mark them
-with ≈ and say the same under the table.
+Policies whose defaults depart from their sources; all others that name one do by default what it
+says. `gpusched compare` and the report mark them with ≈ and say the same under the table.
 """
 
 PREEMPTIONS = """\
@@ -133,7 +134,7 @@ def page() -> str:
         "## Policies\n",
         marked_tables.table(
             ("policy", "takes GPUs back", "knows", "what it does", "source"),
-            ((f"`{p.name}`", _taking(p), _knowledge(p), _summary(p), p.source) for p in policies),
+            ((_marked(p), _taking(p), _knowledge(p), _summary(p), p.source) for p in policies),
         ),
         LEGEND,
         "### Where they differ\n",
@@ -204,6 +205,10 @@ def page() -> str:
         ),
     ]
     return "\n".join(sections)
+
+
+def _marked(policy: gs.plugins.PluginInfo) -> str:
+    return f"`{policy.name}` {APPROXIMATE}" if policy.differs else f"`{policy.name}`"
 
 
 def _preempting(policies: Iterable[gs.plugins.PluginInfo]) -> list[gs.plugins.PluginInfo]:

@@ -61,7 +61,7 @@ constexpr std::array<FlagText, kNumFlags> kTexts{{
     {Flag::interacting, "interacting", "What a job gets of a link depends on who else uses it.",
      "contention", ""},
     {Flag::approximate, "approximate",
-     "An approximation: its source is followed in outline, and it says what differs.",
+     "By default it departs from its source, and it says how.",
      "order scheduler", "order scheduler"},
 }};
 

@@ -1,10 +1,16 @@
 #include "matching/weights.hpp"
 
+#include <algorithm>
+
 namespace gpusched {
 namespace {
 
 // Weights are scaled so that the market's figures are neither tiny nor huge.
 constexpr double kScale = 1e4;
+// Times the seconds of any job, from a tick to centuries, they stay within what the market takes:
+// with much focus on the jobs with the least left, the others count for as good as nothing.
+constexpr double kLeast = 1e-24;
+constexpr double kGreatest = 1e18;
 
 }  // namespace
 
@@ -23,7 +29,7 @@ void weigh(const MatchingJobs& jobs, std::span<const MatchingJobs::Row> chosen, 
     const double share = power(place / count) - power((place - 1.0) / count);
     const MatchingJobs::Job& job = jobs.at(chosen[row]);
     const double gpus = keeps_widths ? job.least : 1.0;
-    weight[row] = kScale * share * share * gpus / job.gpu_time();
+    weight[row] = std::clamp(kScale * share * share * gpus / job.gpu_time(), kLeast, kGreatest);
   }
 }
 

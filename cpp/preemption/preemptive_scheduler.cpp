@@ -12,6 +12,9 @@ namespace gpusched {
 namespace {
 
 constexpr std::int64_t kAnyWidth = std::numeric_limits<std::int64_t>::max();
+// Seconds, more than a day. While a longer cost is paid, a period of a minute would pass by for
+// nothing tens of thousands of times.
+constexpr double kMostCost = 1e5;
 
 RestartRule restart_rule_of(const Parameters& parameters) {
   RestartRule rule;
@@ -56,7 +59,7 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
                "job waits (0: not)",
        .minimum = 0,
        .maximum = 1e9,
-       .least_positive = 1e-6},
+       .least_positive = 1e-3},
       {.name = "quota",
        .fallback = std::string("free"),
        .help = "hold: what the budget leaves out is preempted first, and nothing fills the gaps",
@@ -73,12 +76,12 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
        .fallback = 0.0,
        .help = "seconds added to the job's own checkpoint and restart cost",
        .minimum = 0,
-       .maximum = 1e9},
+       .maximum = kMostCost},
       {.name = "wide_cost_s",
        .fallback = -1.0,
        .help = "the same for gangs of more than narrow_gpus GPUs (-1: as cost_s)",
        .minimum = -1,
-       .maximum = 1e9},
+       .maximum = kMostCost},
       {.name = "narrow_gpus",
        .fallback = std::int64_t{8},
        .help = "the widest gang that pays cost_s and not wide_cost_s",
@@ -88,7 +91,7 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
        .fallback = 0.0,
        .help = "seconds that every job runs beyond its service",
        .minimum = 0,
-       .maximum = 1e9},
+       .maximum = kMostCost},
   };
 }
 

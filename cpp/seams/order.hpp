@@ -152,7 +152,7 @@ inline ParameterInfo turn_period() {
               "decisions",
           .minimum = 0,
           .maximum = 1e9,
-          .least_positive = 1e-6};
+          .least_positive = 1e-3};
 }
 
 /// Ticks as a number to calculate with: exact up to 2^53, where every predicted service lies.

@@ -67,5 +67,8 @@ def test_a_policy_tells_when_it_preempts_and_what_differs(gpusched, gpusched_jso
     assert "preempts: multiples of period_s" in shown
     assert f"differs: {gs.policies()['optimus'].differs}" in shown
     assert "preempts" not in gpusched("policies", "fifo").stdout
+    overview = " ".join(gpusched("policies").stdout.split())
+    marked = {name for name, info in gs.policies().items() if info.differs}
+    assert {name for name in gs.policies() if f" {name} ≈" in overview} == marked
     (lease,) = gpusched_json("policies", "themis-greedy")["plugins"]
     assert lease["preempts"] == "of jobs that have run for period_s or longer"

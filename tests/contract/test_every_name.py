@@ -38,11 +38,30 @@ def test_a_name_is_described_in_a_sentence_with_its_source(info: gs.plugins.Plug
 
 
 @every_name
-def test_an_approximation_says_in_a_sentence_what_differs(info: gs.plugins.PluginInfo) -> None:
+def test_a_policy_that_departs_from_its_source_says_so_in_a_sentence(
+    info: gs.plugins.PluginInfo,
+) -> None:
     assert info.has("approximate") == bool(info.differs)
     if info.differs:
         assert re.fullmatch(r"[A-Z0-9].{20,}[^.]\.", info.differs)
         assert len(info.differs) <= 200
+
+
+OF_OUR_OWN = ("Ours", "Baseline.", "Common practice", "Told to be a baseline")
+"""How the source of a policy begins whose rule nobody published."""
+AS_PUBLISHED = {
+    "conservative", "easy", "edf", "edf-greatest", "fifo-skip", "qssf", "serverfilling-srpt", "sgf",
+    "sjf", "srsf", "srtf", "swf", "wspt",
+}  # fmt: skip
+"""By default the rule of the source; what is predicted and which GPUs it takes the run says."""
+
+
+@every_name
+def test_a_policy_is_as_published_or_says_how_its_defaults_depart(
+    info: gs.plugins.PluginInfo,
+) -> None:
+    if info.is_policy and not info.source.startswith(OF_OUR_OWN):
+        assert bool(info.differs) != (info.name in AS_PUBLISHED)
 
 
 @every_name

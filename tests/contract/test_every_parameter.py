@@ -10,8 +10,10 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins.policy import Choice
+from tests.campaigns.parameter_ends import FEW, all_ends
 from tests.contract.runs import check, run_choice, run_demanding, run_networked
 from tests.contract.values import COMPANIONS, bad_values, choice, choice_of, other_values
+from tests.time_limit import time_limit
 
 REGISTRIES = (gs.policies(), gs.placements(), gs.speeds(), gs.contentions())
 NAMES = [info for registry in REGISTRIES for info in registry.values()]
@@ -57,6 +59,15 @@ def test_a_value_survives_being_written_as_text(
     chosen = choice(info, **settings(parameter, value))
     assert type(chosen).parse(str(chosen)) == chosen
     assert type(chosen).parse(str(chosen)).parameters == chosen.parameters
+
+
+@every_name
+def test_a_run_with_a_parameter_at_an_end_of_its_range_ends_or_is_refused_at_once(
+    info: gs.plugins.PluginInfo,
+) -> None:
+    for end in all_ends([FEW], [info]):
+        with time_limit(30, end.name):
+            assert end.check()
 
 
 @every_name

@@ -25,6 +25,7 @@ from tests.reference.scales import (
 
 __all__ = ["ALL_TYPES", "SECOND", "TYPES", "Case", "cases", "clusters", "scaled"]
 
+LEAST_PERIOD = 1_000
 TIMES = ("period_s", "cost_s", "wide_cost_s", "overrun_s")
 JOB_TIMES = (
     "submit_us", "service_us", "estimate_us", "predicted_us", "checkpoint_us", "restart_us",
@@ -58,9 +59,15 @@ class Case:
     scale: str = "small"
 
     def at(self, unit: int) -> Case:
-        """Return the case with a time unit of ``unit`` microseconds, unless it is in ticks."""
-        unit = 1 if self.scale in IN_TICKS else unit
+        """Return the case with a time unit of ``unit`` microseconds, unless it is in ticks.
+
+        Where a policy has a period, of a millisecond more if it would be shorter than that.
+        """
         params = dict(self.policy_params)
+        if self.scale in IN_TICKS:
+            unit = 1
+        elif 0 < params.get("period_s", 0) * unit < LEAST_PERIOD:
+            unit += LEAST_PERIOD
         for name in TIMES:
             if name in params:
                 params[name] = params[name] * unit / SECOND

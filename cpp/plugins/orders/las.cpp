@@ -20,6 +20,9 @@ GPUSCHED_REGISTER(
     Order, AttainedServiceOrder, .name = "las",
     .summary = "Least attained service first, decided anew each period while a job waits.",
     .source = "Nuyens, Wierman, Performance Evaluation 65, 2008; Tiresias, NSDI 2019.",
+    .differs =
+        "Jobs with the least service take turns of period_s, where the source has them share the "
+        "machine at every instant.",
     .flags = {Flag::preemptive}, .parameters = {turn_period()})
 
 }  // namespace gpusched

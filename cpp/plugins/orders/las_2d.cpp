@@ -301,6 +301,9 @@ GPUSCHED_REGISTER(
     Order, DiscreteLas, .name = "2d-las",
     .summary = "Discretised two-dimensional LAS: queues by attained GPU time, FIFO inside.",
     .source = "Gu et al., Tiresias, NSDI 2019; preset lucid: Hu et al., Lucid, ASPLOS 2023.",
+    .differs =
+        "A queue is in order of submit and a limit acts at its exact tick, where the authors' program "
+        "puts running jobs first and looks later (preset=tiresias-artefact).",
     .flags = {Flag::preemptive},
     .preemption = {.per_entry = "limits",
                    .reason = "GPUs are given out anew when something arrives or finishes, at "

@@ -28,6 +28,9 @@ using LeastLaxityOrder = KeyOrder<LeastLaxity>;
 GPUSCHED_REGISTER(Order, LeastLaxityOrder, .name = "llf",
                   .summary = "Least laxity first: time to the deadline less the remaining service.",
                   .source = "Mok, PhD thesis, MIT, 1983.",
+                  .differs =
+                      "Laxities are compared at events and each period_s while a job waits, where "
+                      "the source compares them at every instant.",
                   .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant},
                   .parameters = {turn_period()})
 

@@ -260,7 +260,11 @@ class AdaSrsf final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, AdaSrsf, .name = "ada-srsf",
     .summary = "Smallest work first; a gang over several servers waits if its links are too busy.",
-    .source = "Wang, Shi, Wang, Chu, 2020 (arXiv 2002.10105).", .flags = {Flag::clairvoyant},
+    .source = "Wang, Shi, Wang, Chu, 2020 (arXiv 2002.10105).",
+    .differs =
+        "A job is judged once, as it starts, by all that it has to send, where the paper judges each "
+        "message; by default as if sharing a link cost nothing (degradation=0).",
+    .flags = {Flag::clairvoyant},
     .parameters = {
         {.name = "sharers",
          .fallback = std::int64_t{2},

@@ -226,8 +226,8 @@ GPUSCHED_REGISTER(
     .summary = "Jobs matched to GPU types and places in their queues, for the least mean JCT.",
     .source = "Le, Sun, Chowdhury, Liu, AlloX, EuroSys 2020.",
     .differs =
-        "A type is as many machines as it holds gangs of the mean width, where the paper has "
-        "one job a machine; between matchings idle GPUs go to waiting jobs.",
+        "A type is as many machines as it holds gangs of the mean width, where the paper has one "
+        "job a machine; idle GPUs go to waiting jobs between matchings, and nothing is fair over time.",
     .flags = {Flag::preemptive, Flag::clairvoyant},
     .preemption =
         {.period = "period_s",

@@ -179,6 +179,9 @@ GPUSCHED_REGISTER(
     .summary = "Admits jobs whose deadlines are worth the GPUs; number and type both change.",
     .source =
         "Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025: the abstract; the mathematics is ours.",
+    .differs =
+        "The defaults carry no competitive ratio, as the paper's rule does; preset=theory has one, in "
+        "whole slots, without second offers, exchanges and idle GPUs beyond the plans.",
     .flags = {Flag::preemptive, Flag::clairvoyant, Flag::elastic, Flag::deadlines},
     .preemption =
         {.at_arrivals = true,

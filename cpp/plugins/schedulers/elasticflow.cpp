@@ -40,6 +40,9 @@ GPUSCHED_REGISTER(
     Scheduler, ElasticFlow, .name = "elasticflow",
     .summary = "The least share that meets each deadline, and spare GPUs where they save most.",
     .source = "Gu et al., ElasticFlow, ASPLOS 2023; the choice of types is ours.",
+    .differs =
+        "What spare GPUs save is estimated, where the paper plans anew; a job stays on one type, and "
+        "one that is turned down runs as best effort, on no more GPUs than its own.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines, Flag::clairvoyant},
     .preemption =
         {.at_arrivals = true,

@@ -17,6 +17,8 @@ GPUSCHED_REGISTER(
     .summary =
         "The lowest GPUs of the lowest servers, under a cap on busy time. Chooses GPUs itself.",
     .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.",
+    .differs =
+        "A run has no cap on busy time, where the paper plans a batch under the tightest: theta_s sets one.",
     .flags = {Flag::places, Flag::offline}, .parameters = BoundScheduler::parameters(false))
 
 }  // namespace gpusched

@@ -16,6 +16,8 @@ GPUSCHED_REGISTER(
     Scheduler, LeastBusyGangs, .name = "ls",
     .summary = "The GPUs with the least work bound to them, under a cap. Chooses GPUs itself.",
     .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.",
+    .differs =
+        "A run has no cap on busy time, where the paper plans a batch under the tightest: theta_s sets one.",
     .flags = {Flag::clairvoyant, Flag::places, Flag::offline},
     .parameters = BoundScheduler::parameters(false))
 

@@ -389,6 +389,9 @@ GPUSCHED_REGISTER(
     Scheduler, Matching, .name = "matching",
     .summary = "A matching market of jobs and GPU types, cleared in sampled categories.",
     .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024: the abstract; details are ours.",
+    .differs =
+        "A decision favours the jobs with the least left (focus=2), where the abstract has the mean "
+        "JCT, which is focus=0.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
     .preemption =
         {.period = "period_s",

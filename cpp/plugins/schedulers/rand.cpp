@@ -16,6 +16,8 @@ GPUSCHED_REGISTER(
     Scheduler, RandomGangs, .name = "rand",
     .summary = "Uniformly random GPUs under a cap on busy time, seeded. Chooses GPUs itself.",
     .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.",
+    .differs =
+        "A run has no cap on busy time, where the paper plans a batch under one: theta_s sets one.",
     .flags = {Flag::random, Flag::places, Flag::offline},
     .parameters = BoundScheduler::parameters(false))
 

@@ -45,6 +45,9 @@ GPUSCHED_REGISTER(
     .summary =
         "Narrow gangs packed, wide ones balanced, under a cap on busy time. Chooses GPUs itself.",
     .source = "Yu, Ji, Rajan, Liu, MobiHoc 2022 (arXiv 2207.07817).",
+    .differs =
+        "A run has no cap theta, a fixed kappa, and LBSGF counts idle GPUs for capacities; Algorithm "
+        "1, which searches theta and kappa for a batch, is gpusched.deciding.plan.",
     .flags = {Flag::clairvoyant, Flag::places, Flag::offline}, .parameters = SjfBco::parameters())
 
 }  // namespace gpusched

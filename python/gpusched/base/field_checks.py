@@ -39,12 +39,14 @@ def check_integer(name: str, value: Any, minimum: int, maximum: int) -> None:
         raise ValueError(f"{name}: {value} must lie in {minimum:,}..{maximum:,}")
 
 
-def not_negative(field: str, value: Any, high: float) -> float:
-    """Return ``value`` as a float; raise unless it is a number in 0..high."""
+def not_negative(field: str, value: Any, high: float, low: float = 0.0) -> float:
+    """Return ``value`` as a float; raise unless it is 0 or a number in low..high."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{field}: {value!r} must be a number")
     if not 0 <= value <= high:  # written so that NaN fails
         raise ValueError(f"{field}: {value!r} must lie in 0..{high:g}")
+    if 0 < value < low:
+        raise ValueError(f"{field}: {value!r} must be 0 or lie in {low:g}..{high:g}")
     return float(value)
 
 

@@ -13,6 +13,7 @@ from gpusched.base.suggest import nearest
 from gpusched.cli import options
 from gpusched.cli.console import new_table, show_json, show_lines, show_table
 from gpusched.plugins.flags import FLAGS
+from gpusched.plugins.info import APPROXIMATE
 from gpusched.plugins.policy import PluginInfo, contentions, placements, speeds
 from gpusched.plugins.policy import policies as known_policies
 
@@ -72,9 +73,10 @@ def _overview(kind: str, plugins: Iterable[PluginInfo]) -> Table:
         text = Text(plugin.summary)
         names = ", ".join(parameter["name"] for parameter in plugin.parameters)
         about = f"alias of {plugin.alias_of}" if plugin.alias_of else names
-        for line in filter(None, (plugin.source, about)):
+        differs = f"{APPROXIMATE} {plugin.differs}" if plugin.differs else ""
+        for line in filter(None, (plugin.source, differs, about)):
             text.append(f"\n{line}", style="dim")
-        table.add_row(plugin.name, text)
+        table.add_row(f"{plugin.name} {APPROXIMATE}" if differs else plugin.name, text)
     return table
 
 

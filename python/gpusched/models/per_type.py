@@ -10,8 +10,8 @@ PerType: TypeAlias = float | dict[str, float]
 """One figure for every GPU type, or one per type by its name."""
 
 
-def per_type(field: str, value: Any, high: float) -> PerType:
-    """Return figures in 0..high as floats.
+def per_type(field: str, value: Any, high: float, low: float = 0.0) -> PerType:
+    """Return figures, each 0 or in low..high, as floats.
 
     Raises
     ------
@@ -19,12 +19,12 @@ def per_type(field: str, value: Any, high: float) -> PerType:
         If one is no number or out of range, or there is none; the message names ``field``.
     """
     if not isinstance(value, dict):
-        return not_negative(field, value, high)
+        return not_negative(field, value, high, low)
     if not value:
         raise ValueError(f"{field}: must have a figure for at least one GPU type")
     for gpu_type in value:
         check_name(f"{field}: GPU type", gpu_type)
     return {
-        gpu_type: not_negative(f"{field}[{gpu_type!r}]", number, high)
+        gpu_type: not_negative(f"{field}[{gpu_type!r}]", number, high, low)
         for gpu_type, number in value.items()
     }

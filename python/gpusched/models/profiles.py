@@ -20,7 +20,13 @@ from gpusched.base.files import naming
 from gpusched.base.source import Source
 from gpusched.base.toml_text import decode_toml
 from gpusched.models.per_type import PerType, per_type
-from gpusched.models.throughput_tables import checked_table, gain_per_gpu, rises, runs_anywhere
+from gpusched.models.throughput_tables import (
+    LEAST_PER_S,
+    checked_table,
+    gain_per_gpu,
+    rises,
+    runs_anywhere,
+)
 
 _MAX_BYTES: Final = 1e15
 _MAX_BATCH: Final = 1e9
@@ -150,7 +156,9 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
             if not isinstance(getattr(self, field), dict):
                 raise TypeError(f"{where}{field}: must be a table by GPU type")
         if self.samples_per_s:
-            numbers = per_type(f"{where}samples_per_s", self.samples_per_s, _MAX_SAMPLES_PER_S)
+            numbers = per_type(
+                f"{where}samples_per_s", self.samples_per_s, _MAX_SAMPLES_PER_S, LEAST_PER_S
+            )
             assert isinstance(numbers, dict)
             msgspec.structs.force_setattr(self, "samples_per_s", numbers)
             if not any(numbers.values()):

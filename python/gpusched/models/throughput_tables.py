@@ -13,6 +13,8 @@ Table: TypeAlias = dict[str, Curve]
 """Curves by GPU type."""
 
 MAX_COUNT: Final = 1_000_000
+LEAST_PER_S: Final = 1e-9
+"""An iteration of 31 years; what is slower does not run."""
 MAX_PER_S: Final = 1e9
 _NOISE: Final = 1e-9
 
@@ -24,7 +26,7 @@ def checked_table(field: str, table: Any) -> Table:
     ------
     TypeError, ValueError
         If a type has no number of GPUs, a number is not whole or not positive, or a throughput is
-        negative or not finite; the message names ``field``, type and number.
+        neither 0 nor in 1e-9..1e9; the message names ``field``, type and number.
     """
     if not isinstance(table, Mapping):
         raise TypeError(f"{field}: {table!r} must be a table by GPU type")
@@ -42,7 +44,7 @@ def checked_table(field: str, table: Any) -> Table:
             if not 1 <= count <= MAX_COUNT:
                 raise ValueError(f"{where}: {count} GPUs must lie in 1..{MAX_COUNT:,}")
         checked[gpu_type] = {
-            count: not_negative(f"{where}[{count}]", curve[count], MAX_PER_S)
+            count: not_negative(f"{where}[{count}]", curve[count], MAX_PER_S, LEAST_PER_S)
             for count in sorted(curve)
         }
     return checked

@@ -10,6 +10,8 @@ from gpusched.plugins import flags as known_flags
 from gpusched.plugins.preemption import PreemptionBound
 
 POLICY_KINDS: Final = ("order", "scheduler")
+APPROXIMATE: Final = "≈"
+"""Marks a policy whose defaults depart from its source."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,7 @@ class PluginInfo:
         The policy for which the name stands, with the values that it sets (``fifo:scan=skip``);
         empty unless it is an alias.
     differs
-        Of an approximation (flag ``approximate``): what it does in another way than its source, in
-        a sentence.
+        Where its defaults depart from its source (flag ``approximate``): how, in a sentence.
     preemption
         Of a policy: at which instants it may take GPUs back; None of a scheduler of Python that
         may and does not say when, which is at any.

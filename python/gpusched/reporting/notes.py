@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.wording import duration, plural
-from gpusched.plugins.info import POLICY_KINDS
+from gpusched.plugins.info import APPROXIMATE, POLICY_KINDS
 from gpusched.plugins.registry import policy_has, registered, speed_has
 from gpusched.results.run_remarks import of_results
 from gpusched.results.shown_metrics import MARK
@@ -18,13 +18,12 @@ if TYPE_CHECKING:
     from gpusched.studies.comparison_result import Comparison
 
 CLAIRVOYANT: Final = "†"
-APPROXIMATE: Final = "≈"
 SEES_TRUTH: Final = "clairvoyant: decides by the true service times"
-IS_APPROXIMATE: Final = "an approximation of what was published, with rules of ours"
+IS_APPROXIMATE: Final = "by default not quite as published"
 
 
 def policy_name(label: str, result: Result) -> str:
-    """The policy, marked where it sees the true service times, and where it is an approximation."""
+    """The policy, marked where it sees the true services, and where it departs from its source."""
     marks = CLAIRVOYANT if result.clairvoyant else ""
     if is_approximate(result):
         marks += APPROXIMATE
@@ -32,7 +31,7 @@ def policy_name(label: str, result: Result) -> str:
 
 
 def is_approximate(result: Result) -> bool:
-    """Whether the policy follows what was published in outline."""
+    """Whether the policy departs by default from what was published."""
     return policy_has(result.spec.policy, "approximate")
 
 

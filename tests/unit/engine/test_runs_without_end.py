@@ -17,20 +17,21 @@ TWO = gs.Trace.from_columns([0, 0], [CENTURIES_S, CENTURIES_S], [2, 2])
     ("policy", "message"),
     [
         (
-            "las:period_s=1e-6",
+            "las:period_s=0.001",
             "jobs 0 and 1 take turns; each of the last 1.05e+06 preemptions and resizes at timers "
-            "cost 0 us and gained 1 us of service, and the 1.8e+16 us that are left would take "
-            "1.8e+16 more; decide less often (a longer period_s), lower the restart costs",
+            "cost 0 us and gained 1000 us of service, and the 1.8e+16 us that are left would take "
+            "1.8e+13 more; decide less often (a longer period_s), lower the restart costs",
         ),
         (
-            "srtf:period_s=1e-6,epoch=period",
-            "the last 1.05e+06 decisions, 1 us apart, were asked for by the scheduler alone, and "
-            "1.8e+16 more would follow; job 0 held GPUs, 2 jobs are not done; decide less often",
+            "srtf:period_s=0.001,epoch=period",
+            "the last 1.05e+06 decisions, 1000 us apart, were asked for by the scheduler alone, "
+            "and 1.8e+13 more would follow; job 0 held GPUs, 2 jobs are not done; "
+            "decide less often",
         ),
     ],
 )
-def test_a_run_of_centuries_in_microseconds_says_what_goes_round(policy: str, message: str) -> None:
-    begin = "at 1048576 us: the run goes round without getting on: "
+def test_a_run_of_centuries_in_milliseconds_says_what_goes_round(policy: str, message: str) -> None:
+    begin = "at 1048576000 us: the run goes round without getting on: "
     with pytest.raises(ValueError, match=re.escape(begin + message)):
         gs.simulate(TWO, CLUSTER, policy=policy)
 
@@ -40,4 +41,4 @@ def test_turns_that_cost_far_more_than_they_gain_are_refused_before_the_run() ->
     with pytest.raises(
         ValueError, match="period_s: job 0 would pay 1000000000000 us for each turn"
     ):
-        gs.simulate(jobs, CLUSTER, policy="las:period_s=1e-6")
+        gs.simulate(jobs, CLUSTER, policy="las:period_s=0.001")

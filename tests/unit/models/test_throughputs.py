@@ -50,10 +50,12 @@ def jobs(**changes: Any) -> Trace:
         ({"throughput": {"T4": {1: 0}}}, ValueError, "throughput: is 0 everywhere, the model fits"),
         ({"throughput": {"T4": {1: -1}}}, ValueError, r"throughput\['T4'\]\[1\]: -1 must lie in"),
         ({"throughput": {"T4": {1: math.nan}}}, ValueError, "nan must lie in"),
+        ({"throughput": {"T4": {1: 1e-290}}}, ValueError, "1e-290 must be 0 or lie in 1e-09"),
         ({"throughput": {"T4": {0: 1}}}, ValueError, r"0 GPUs must lie in 1\.\."),
         ({"throughput": {"T4": {"1": 1}}}, TypeError, "'1' GPUs must be an integer"),
         ({"throughput": {"T4": 1}}, TypeError, "must be a table by number of GPUs"),
         ({"samples_per_s": {"T4": 1}}, ValueError, "global_batch: is missing"),
+        ({"samples_per_s": {"T4": 1e-10}}, ValueError, "1e-10 must be 0 or lie in 1e-09"),
         ({"samples_per_s": {"T4": 0}, "global_batch": 1}, ValueError, "it fits no GPU type"),
         (
             {"samples_per_s": {"T4": 1}, "global_batch": 1, "max_samples": {"T4": 0}},

@@ -21,14 +21,14 @@ def test_every_period_has_a_least_value() -> None:
     for name, period in PERIODS.items():
         assert period is not None
         if period["minimum"] == 0:  # 0: at every event, or not at all
-            assert period["least_positive"] == (1 if name in SOLVING else 1e-6)
+            assert period["least_positive"] == (1 if name in SOLVING else 1e-3)
         else:
             assert (period["minimum"], period["least_positive"]) == (1, None)
 
 
 @pytest.mark.parametrize(("name", "least", "wrong"), [
     ("matching", "1", 1e-6), ("allox", "1", 0.999), ("optimus", "1", 0.5),
-    ("las", "1e-06", 1e-9), ("srtf", "1e-06", 4e-7),
+    ("las", "0.001", 1e-6), ("srtf", "0.001", 9e-4),
 ])  # fmt: skip
 def test_a_smaller_one_is_refused_by_both_sides(name: str, least: str, wrong: float) -> None:
     message = f"{name}: parameter period_s is .*; allowed: 0 and {least} to 1e\\+09"

@@ -61,7 +61,7 @@ def test_a_text_is_read_by_the_types_of_the_parameters(
         (gs.Policy("2d-las", period_s=60, limits=[1, 2.5]), "2d-las:limits=1/2.5,period_s=60"),
         (gs.Policy("2d-las", limits=18_000), "2d-las:limits=18000"),
         (gs.Policy("srtf", displace=True, cost_s=0.1), "srtf:cost_s=0.1,displace=true"),
-        (gs.Policy("srtf", cost_s=1e9, narrow_gpus=0), "srtf:cost_s=1000000000,narrow_gpus=0"),
+        (gs.Policy("srtf", cost_s=1e5, narrow_gpus=0), "srtf:cost_s=100000,narrow_gpus=0"),
         (gs.Policy("srtf", cost_s=1e-7), "srtf:cost_s=1e-07"),
         (gs.Policy("srtf", cost_s=1 / 3), "srtf:cost_s=0.3333333333333333"),
         (

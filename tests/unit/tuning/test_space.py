@@ -118,7 +118,7 @@ def test_registered_limits_that_are_near_are_the_range() -> None:
             {"policy": "2d-las", "promote": {"low": 1, "high": 2, "log": True, "step": 0.5}},
             "step: does not go with log",
         ),
-        ({"policy": "2d-las", "period_s": {"low": 0, "high": 1}}, "must be at least 1e-06"),
+        ({"policy": "2d-las", "period_s": {"low": 0, "high": 1}}, "must be at least 0.001"),
         ({"policy": "matching", "focus": {"low": 0.5, "high": 3}}, "focus: expected an integer"),
         ({"policy": "2d-las", "scan": {"low": 0, "high": 1}}, "scan of 2d-las has no order"),
         ({"policy": "2d-las", "promote": []}, "at least one value is needed"),

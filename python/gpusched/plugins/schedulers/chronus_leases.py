@@ -40,6 +40,10 @@ class ChronusLeases(_core.Scheduler):
     source: ClassVar[str] = (
         "Gao, Ye, Sun, Wen, Zhang, Chronus, SoCC 2021, as in its program beside ElasticFlow."
     )
+    differs: ClassVar[str] = (
+        "Plans stand, where the paper solves an integer program at each lease (plans=program); of "
+        "the program's habits, work counted twice and a charge at each resume are left out."
+    )
     flags: ClassVar[tuple[str, ...]] = ("preemptive", "deadlines", "clairvoyant")
     preemption: ClassVar[Mapping[str, str]] = {
         "period": "lease_s",

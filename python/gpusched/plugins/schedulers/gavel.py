@@ -47,6 +47,10 @@ class Gavel(_core.Scheduler):
     """
 
     source: ClassVar[str] = "Narayanan et al., Gavel, OSDI 2020."
+    differs: ClassVar[str] = (
+        "GPUs that fall idle within a round go to waiting jobs, where the paper leaves them idle "
+        "(rounds=artefact), and of equally good answers the one with most throughput is followed."
+    )
     flags: ClassVar[tuple[str, ...]] = ("preemptive",)
     preemption: ClassVar[Mapping[str, str]] = PREEMPTION
     parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = PARAMETERS

@@ -35,6 +35,17 @@ def test_two_jobs_go_to_the_types_that_suit_them(policy: str) -> None:
         assert servers_of(result, 0) == [int(tables[0] is PREFERS_B)]
 
 
+@pytest.mark.parametrize("policy", ["matching", "matching:focus=16", f"{OWN},focus=16", "allox"])
+def test_many_jobs_of_all_lengths_and_rates_are_divided_whatever_the_focus(policy: str) -> None:
+    # The last of 120 counts (1 / 120)^32 of the first.
+    jobs = [(0, 1 + 97 * job % 10_000, 1 + job % 2) for job in range(120)]
+    slow = {"A": {1: 1e8, 2: 1.8e8}, "B": {1: 1e-9, 2: 1.8e-9}}
+    cluster = gs.Cluster((gs.ServerGroup(8, 8, "A"), gs.ServerGroup(8, 8, "B")))
+    tables = (slow, {"A": {1: 10, 2: 18}, "B": {1: 3, 2: 5.5}})
+    result = simulate(policy, cluster, jobs, *(tables[job % 2] for job in range(120)))
+    assert (result.schedule.status == 0).all()
+
+
 def test_the_job_that_gains_most_has_the_faster_type() -> None:
     # Both are faster on B: 40 s instead of 400 s, or of 80 s.
     much, little = {"A": {1: 0.1}, "B": {1: 1.0}}, FASTER_ON_B
