@@ -46,8 +46,8 @@ void AskingLanes::answer(std::span<const std::int64_t> slots) {
     fail_input("slots: " + std::to_string(slots.size()) + " answers for " +
                std::to_string(runs_.size()) + " lanes");
   }
+  for (std::size_t lane = 0; lane < runs_.size(); ++lane) static_cast<void>(run(lane));
   for (std::size_t lane = 0; lane < runs_.size(); ++lane) {
-    static_cast<void>(run(lane));  // that there is one
     AskingRun& asked = *runs_[lane];
     rewards_[lane] = 0.0;
     was_allowed_[lane] = 1;

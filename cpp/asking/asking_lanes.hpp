@@ -22,7 +22,8 @@ class AskingLanes {
   /// A new run in this lane; the jobs outlive that.
   void begin(std::size_t lane, const JobTable& jobs, std::uint64_t num_feasible,
              std::uint64_t seed);
-  /// Answers each lane whose run is not over; the others have a reward of 0.
+  /// Answers each lane whose run is not over; the others have a reward of 0. Throws InvalidInput, and
+  /// answers none, unless each lane has a run and an answer.
   void answer(std::span<const std::int64_t> slots);
 
   [[nodiscard]] std::size_t num_lanes() const noexcept { return runs_.size(); }

@@ -77,7 +77,7 @@ bool AskingRun::fits(JobId job) {
   if (fit == Fit::unknown) {
     const Request request = state.request(job);
     const bool is_narrow =
-        request.gpus <= nobody_.placement->widest(state.occupancy(), request.types);
+        request.room() <= nobody_.placement->widest(state.occupancy(), request.types);
     fit = is_narrow && nobody_.placement->place(state.occupancy(), request, allocation_)
               ? Fit::fits
               : Fit::refused;

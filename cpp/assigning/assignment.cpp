@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "assigning/cost_rows.hpp"
 #include "assigning/magnitudes.hpp"
@@ -27,13 +28,14 @@ const Assignment::Result& Assignment::solve(std::span<const double> cost, int ro
   is_solved_ = false;
   load(cost, rows, columns);
   run();
+  is_solved_ = true;
   report();
   return result_;
 }
 
 /// From scratch, at the costs there are.
 void Assignment::run() {
-  is_solved_ = false;
+  is_amiss_ = true;  // until it is through
   clear();
   for (std::size_t row = 0; row < num_rows_; ++row) {
     if (stop_ != nullptr) stop_->count(num_columns_);
@@ -57,7 +59,7 @@ void Assignment::run() {
   coarsest_ = std::max(coarsest_, greatest);
   for (const double dual : column_dual_) coarsest_ = std::max(coarsest_, -dual);
   usual_ratio_ = greatest > 0 ? coarsest_ / greatest : 1.0;
-  is_solved_ = true;
+  is_amiss_ = false;
 }
 
 /// Looks at a new row once: checks its costs, and lists the least ones.
@@ -245,26 +247,51 @@ const Assignment::Result& Assignment::change_row(int row, std::span<const double
   if (row < 0 || at(row) >= num_user_rows || cost.size() != width) {
     fail_input("assignment: a row there is, with a cost for each column");
   }
-  greatest_[at(row)] = check(cost, at(row));
-  is_solved_ = false;  // until it is again
-  list_all();
-  if (is_transposed_) {
-    for (std::size_t i = 0; i < num_rows_; ++i) transposed_[i * num_columns_ + at(row)] = cost[i];
-  } else {
-    if (changed_.size() < num_rows_) changed_.resize(num_rows_);
-    changed_[at(row)].assign(cost.begin(), cost.end());
-    cost_[at(row)] = changed_[at(row)].data();
+  const double greatest = check(cost, at(row));
+  const std::size_t num_own_rows = num_rows_;
+  before_change_.resize(width);
+  for (std::size_t i = 0; i < width; ++i) {
+    before_change_[i] = is_transposed_ ? cost_[i][at(row)] : cost_[at(row)][i];
   }
-  if (coarsest_ > kCoarse * usual_ratio_ * greatest_cost()) {
-    run();
-  } else if (is_transposed_) {
-    renew_column(at(row));
-  } else {
-    renew_row(at(row));
+  const double greatest_before = std::exchange(greatest_[at(row)], greatest);
+  try {
+    set_costs(at(row), cost);
+    search_again(at(row));
+  } catch (...) {
+    is_amiss_ = true;
+    num_rows_ = num_own_rows;  // without those that are idle
+    cost_.resize(num_rows_);
+    greatest_[at(row)] = greatest_before;
+    set_costs(at(row), before_change_);
+    throw;
   }
-  is_solved_ = true;
   report();
   return result_;
+}
+
+/// Of one of the user's rows.
+void Assignment::set_costs(std::size_t row, std::span<const double> cost) {
+  if (is_transposed_) {
+    for (std::size_t i = 0; i < num_rows_; ++i) transposed_[i * num_columns_ + row] = cost[i];
+  } else {
+    if (changed_.size() < num_rows_) changed_.resize(num_rows_);
+    changed_[row].assign(cost.begin(), cost.end());
+    cost_[row] = changed_[row].data();
+  }
+}
+
+/// After one of the user's rows has changed.
+void Assignment::search_again(std::size_t row) {
+  if (is_amiss_ || coarsest_ > kCoarse * usual_ratio_ * greatest_cost()) {
+    run();
+    return;
+  }
+  list_all();
+  if (is_transposed_) {
+    renew_column(row);
+  } else {
+    renew_row(row);
+  }
 }
 
 /// Rows that were read in full have lists from now on.

@@ -54,7 +54,7 @@ class Assignment {
 
   /// Solves again after the costs of one row became `cost` (copied): by one augmenting path from
   /// the duals so far, or from scratch where costs far greater than the present ones have left
-  /// these too coarse. Errors as in `solve`; what is no cost leaves everything as it was.
+  /// these too coarse. Errors as in `solve`; each leaves the costs and the result as they were.
   const Result& change_row(int row, std::span<const double> cost);
 
   [[nodiscard]] const Result& result() const noexcept { return result_; }
@@ -73,6 +73,8 @@ class Assignment {
   void transpose(const double* cost) noexcept;
   void run();
   void clear();
+  void set_costs(std::size_t row, std::span<const double> cost);
+  void search_again(std::size_t row);
   static double check(std::span<const double> cost, std::size_t row);
   static double accepted(const Magnitudes& found, std::span<const double> cost, std::size_t row);
   [[nodiscard]] double greatest_cost() const noexcept;
@@ -126,10 +128,12 @@ class Assignment {
   Start start_;
   bool is_transposed_ = false;
   bool is_solved_ = false;
+  bool is_amiss_ = false;  // a search was ended halfway: the next one is from scratch
   std::vector<const double*> cost_;  // of each row
   std::vector<double> transposed_;
   std::vector<double> idle_cost_;  // of each row there is to make the problem square
   std::vector<std::vector<double>> changed_;  // rows that were changed
+  std::vector<double> before_change_;         // the costs of such a row
   Ref<StopCheck> stop_;
 
   // Duals are as coarse as the greatest numbers that went into them since all were computed anew.

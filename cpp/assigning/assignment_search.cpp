@@ -45,7 +45,6 @@ void Assignment::augment(std::size_t source, std::int32_t target) {
 }
 
 void Assignment::fail_unassigned() {
-  is_solved_ = false;
   fail_input("assignment: the allowed pairs do not suffice for all");
 }
 

@@ -65,7 +65,7 @@ void Transportation::load(std::span<const double> value, std::span<const std::in
   idle_units_ = static_cast<std::int32_t>(room + idle_room - units);
   has_idle_row_ = idle_units_ > 0;
 
-  const bool is_warm = start == Start::warm && width == width_;
+  const bool is_warm = start == Start::warm && width == found_price_.size();
   width_ = width;
   const std::size_t rows = num_rows_ + (has_idle_row_ ? 1 : 0);
   worth_.resize(rows * width);
@@ -90,6 +90,7 @@ void Transportation::load(std::span<const double> value, std::span<const std::in
                std::to_string(bad - values.begin()) + ": " + text_of(*bad) +
                (std::isfinite(*bad) ? " is beyond 1e300" : " is not a number below infinity"));
   }
+  price_ = found_price_;
   // The least price is 0.
   if (!is_warm || *std::max_element(price_.begin(), price_.end()) > kCoarse * greatest) {
     price_.assign(width, 0.0);
@@ -263,6 +264,7 @@ void Transportation::report() {
       if (units > 0) result_.value += units * worth(row, column);
     }
   }
+  found_price_ = price_;
 }
 
 }  // namespace gpusched

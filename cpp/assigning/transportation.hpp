@@ -86,6 +86,7 @@ class Transportation {
   std::vector<std::int32_t> flow_;
   std::vector<std::int32_t> excess_;  // of a column's load over its capacity
   std::vector<double> price_;
+  std::vector<double> found_price_;  // of the last solve that was through
   // The cheapest unit to move from a column to another: what it loses, and its row.
   std::vector<double> loss_;
   std::vector<std::int32_t> mover_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "data.hpp"
+#include "turn.hpp"
 
 namespace gpusched::bindings {
 namespace {
@@ -28,6 +30,20 @@ Cost cost_of(const std::string& name) {
 struct Lanes {
   std::vector<py::object> jobs;  // which outlive the runs
   AskingLanes lanes;
+  // Read and written with the GIL only.
+  bool is_at_work = false;
+  std::thread::id entered{};  // whose calls alone are let in; of none: all
+
+  static constexpr const char* kName = "environment";
+
+  [[nodiscard]] Turn turn() {
+    if (entered != std::thread::id() && entered != std::this_thread::get_id()) Turn::refuse(kName);
+    return Turn(is_at_work, kName);
+  }
+  void enter() {
+    if (is_at_work || entered != std::thread::id()) Turn::refuse(kName);
+    entered = std::this_thread::get_id();
+  }
 };
 
 /// An array that shows a buffer of `owner`, read-only.
@@ -58,7 +74,8 @@ void bind_asking(py::module_& m) {
   py::class_<Lanes>(
       m, "AskingLanes",
       "Runs that halt wherever a job could start and ask which one shall, a lane each.\n"
-      "Arrays are read-only views that change with each call.")
+      "Arrays are read-only views that change with each call. A call during another one is refused,\n"
+      "and one from outside of a `with` block while another thread is in it.")
       .def(py::init([](const Cluster& cluster, std::string placement, Parameters::Values values,
                        std::size_t num_slots, const std::string& cost, std::size_t num_lanes) {
              AskingRules rules{.placement = std::move(placement),
@@ -71,18 +88,26 @@ void bind_asking(py::module_& m) {
            py::arg("cluster").none(false), py::kw_only(), py::arg("placement"),
            py::arg("placement_values"), py::arg("num_slots"), py::arg("cost"), py::arg("num_lanes"),
            py::keep_alive<1, 2>())
+      .def("__enter__", &Lanes::enter)
+      .def("__exit__", [](Lanes& self, const py::args&) { self.entered = {}; })
       .def(
           "begin",
           [](Lanes& self, std::size_t lane, const py::object& jobs, std::uint64_t num_feasible,
              std::uint64_t seed) {
-            self.lanes.begin(lane, jobs.cast<const OwnedJobTable&>().table, num_feasible, seed);
-            self.jobs[lane] = jobs;
+            const Turn turn = self.turn();
+            const JobTable& table = jobs.cast<const OwnedJobTable&>().table;
+            {
+              const py::gil_scoped_release unlocked;  // no Python object is touched below
+              self.lanes.begin(lane, table, num_feasible, seed);
+            }
+            self.jobs[lane] = jobs;  // the run that borrowed the last ones is gone
           },
           py::arg("lane"), py::arg("jobs").none(false), py::arg("num_feasible"), py::arg("seed"),
           "Begins a run of a JobTable; means are over its jobs that can ever run.")
       .def(
           "answer",
           [](Lanes& self, const Column<std::int64_t>& slots) {
+            const Turn turn = self.turn();
             const auto answers = view(slots, "slots");
             const py::gil_scoped_release unlocked;
             self.lanes.answer(answers);
@@ -91,18 +116,26 @@ void bind_asking(py::module_& m) {
           "Answers every lane whose run is not over with the job of a slot, or with waiting.")
       .def(
           "schedule",
-          [](const Lanes& self, std::size_t lane) { return self.lanes.run(lane).schedule(); },
+          [](Lanes& self, std::size_t lane) {
+            const Turn turn = self.turn();
+            const py::gil_scoped_release unlocked;  // no Python object is touched below
+            return self.lanes.run(lane).schedule();
+          },
           py::arg("lane"), "The schedule of a lane so far.")
       .def(
           "waiting",
-          [](const Lanes& self, std::size_t lane) {
+          [](Lanes& self, std::size_t lane) {
+            const Turn turn = self.turn();
             const auto waiting = self.lanes.run(lane).waiting();
             return column_of(std::vector<std::int64_t>(waiting.begin(), waiting.end()));
           },
           py::arg("lane"), "The jobs that wait in a lane, of which the first are shown.")
       .def(
           "now_us",
-          [](const Lanes& self, std::size_t lane) { return self.lanes.run(lane).now().count(); },
+          [](Lanes& self, std::size_t lane) {
+            const Turn turn = self.turn();
+            return self.lanes.run(lane).now().count();
+          },
           py::arg("lane"), "The time of a lane.")
       .def_property_readonly("features",
                              lane_array([](const AskingLanes& of) { return of.features(); }),

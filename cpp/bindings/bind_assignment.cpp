@@ -22,14 +22,44 @@ using JobCounts = py::array_t<std::int32_t>;
 using Solution = std::tuple<JobCounts, Floats, Floats, double>;
 
 Solution solution_of(const Assignment::Result& found) {
-  return {column_of(std::vector(found.column_of_row)), column_of(std::vector(found.row_dual)),
-          column_of(std::vector(found.column_dual)), found.cost};
+  return {copy_of(found.column_of_row), copy_of(found.row_dual), copy_of(found.column_dual),
+          found.cost};
 }
 
 /// Solves and lends: the costs that the solver borrowed stay as long as it does.
 struct LastingAssignment : Lasting<Assignment> {
+  Assignment next;  // solves anew: what it fails at leaves the solver and its costs alone
   Column<double> cost;
+  std::pair<int, int> shape{0, 0};
 };
+
+Solution solve(LastingAssignment& self, const Column<double>& cost, int rows, int columns) {
+  const Turn turn(self.is_at_work);
+  const auto costs = view(cost, "cost");
+  SignalCheck signals;
+  {
+    const Listening listening(self.next, signals);
+    const py::gil_scoped_release unlocked;  // no Python object is touched below
+    self.next.solve(costs, rows, columns);
+  }
+  Solution found = solution_of(self.next.result());
+  std::swap(self.solver, self.next);
+  self.cost = cost;
+  self.shape = {rows, columns};
+  return found;
+}
+
+Solution change_row(LastingAssignment& self, int row, const Column<double>& cost) {
+  const Turn turn(self.is_at_work);
+  const auto costs = view(cost, "cost");
+  SignalCheck signals;
+  const Listening listening(self.solver, signals);
+  {
+    const py::gil_scoped_release unlocked;  // no Python object is touched below
+    self.solver.change_row(row, costs);
+  }
+  return solution_of(self.solver.result());
+}
 
 /// Warm where it was asked before: keeps its buffers and prices.
 Solution transport(Lasting<Transportation>& self, const Column<double>& value,
@@ -38,13 +68,16 @@ Solution transport(Lasting<Transportation>& self, const Column<double>& value,
   const Turn turn(self.is_at_work);
   SignalCheck signals;
   const Listening listening(self.solver, signals);
-  const auto& found =
-      self.solver.solve(view(value, "value"), view(supply, "supply"), view(capacity, "capacity"),
-                        is_exact ? Transportation::Supply::exactly
-                                 : Transportation::Supply::at_most,
-                        is_warm ? Transportation::Start::warm : Transportation::Start::cold);
-  return {column_of(std::vector(found.flow)), column_of(std::vector(found.row_dual)),
-          column_of(std::vector(found.price)), found.value};
+  const auto values = view(value, "value");
+  const auto supplies = view(supply, "supply"), room = view(capacity, "capacity");
+  using enum Transportation::Supply;
+  using enum Transportation::Start;
+  {
+    const py::gil_scoped_release unlocked;  // no Python object is touched below
+    self.solver.solve(values, supplies, room, is_exact ? exactly : at_most, is_warm ? warm : cold);
+  }
+  const Transportation::Result& found = self.solver.result();
+  return {copy_of(found.flow), copy_of(found.row_dual), copy_of(found.price), found.value};
 }
 
 }  // namespace
@@ -68,28 +101,12 @@ void bind_assignment(py::module_& m) {
 
   py::class_<LastingAssignment>(m, "Assignment", "A least-cost assignment that can be changed.")
       .def(py::init<>())
-      .def(
-          "solve",
-          [](LastingAssignment& self, const Column<double>& cost, int rows, int columns) {
-            const Turn turn(self.is_at_work);
-            SignalCheck signals;
-            const Listening listening(self.solver, signals);
-            self.solver.solve(view(cost, "cost"), rows, columns);
-            self.cost = cost;
-            return solution_of(self.solver.result());
-          },
-          py::arg("cost").noconvert(), py::arg("rows"), py::arg("columns"),
-          "As `assign`; the costs must not be written to as long as rows are changed.")
-      .def(
-          "change_row",
-          [](LastingAssignment& self, int row, const Column<double>& cost) {
-            const Turn turn(self.is_at_work);
-            SignalCheck signals;
-            const Listening listening(self.solver, signals);
-            self.solver.change_row(row, view(cost, "cost"));
-            return solution_of(self.solver.result());
-          },
-          py::arg("row"), py::arg("cost").noconvert(), "The solution with another row of costs.");
+      .def("solve", &solve, py::arg("cost").noconvert(), py::arg("rows"), py::arg("columns"),
+           "As `assign`; the costs must not be written to as long as rows are changed.")
+      .def("change_row", &change_row, py::arg("row"), py::arg("cost").noconvert(),
+           "The solution with another row of costs.")
+      .def_readonly("shape", &LastingAssignment::shape,
+                    "Rows and columns of the problem that was solved last; (0, 0): none was.");
 
   py::class_<Lasting<Transportation>>(m, "Transportation", "Bundles of units to columns with room.")
       .def(py::init<>())
@@ -111,9 +128,10 @@ void bind_assignment(py::module_& m) {
           auction.solve(values, demands, items, epsilon);
         }
         const Auction::Result& found = auction.result();
-        return std::tuple<JobCounts, Floats, Floats, double, double>(
-            column_of(std::vector(found.owner)), column_of(std::vector(found.job_dual)),
-            column_of(std::vector(found.price)), found.value, found.epsilon);
+        return std::tuple<JobCounts, Floats, Floats, double, double>(copy_of(found.owner),
+                                                                     copy_of(found.job_dual),
+                                                                     copy_of(found.price),
+                                                                     found.value, found.epsilon);
       },
       py::arg("value").noconvert(), py::arg("demand").noconvert(), py::arg("items"),
       py::arg("epsilon"),

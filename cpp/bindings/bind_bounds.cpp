@@ -22,10 +22,11 @@ void bind_bounds(py::module_& m) {
           const auto services = view(service_us, "service_us");
           const auto widths = view(gpus, "gpus");
           const auto weights = view(weight, "weight");
-          std::vector<double> each(submits.size());
+          std::vector<double> each;
           MeanBusyTime sum;
           {
             const py::gil_scoped_release unlocked;  // no Python object is touched below
+            each.resize(submits.size());
             sum = mean_busy_time(submits, services, widths, num_gpus, weights, each);
           }
           return shown(sum, std::move(each));

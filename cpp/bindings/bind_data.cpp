@@ -49,10 +49,12 @@ void bind_data(py::module_& m) {
                  .server_domain = view(server_domain, "server_domain"),
                  .domain_parent = view(domain_parent, "domain_parent"),
                  .uplink_bytes_per_s = view(uplink_bytes_per_s, "uplink_bytes_per_s")};
-             return std::make_unique<Cluster>(view(server_gpus, "server_gpus"),
-                                              view(server_type, "server_type"), network,
-                                              CapacityColumns{view(cpu_milli, "cpu_milli"),
-                                                              view(memory_mib, "memory_mib")});
+             const auto gpus = view(server_gpus, "server_gpus");
+             const auto types = view(server_type, "server_type");
+             const CapacityColumns capacity{view(cpu_milli, "cpu_milli"),
+                                            view(memory_mib, "memory_mib")};
+             const py::gil_scoped_release unlocked;  // no Python object is touched below
+             return std::make_unique<Cluster>(gpus, types, network, capacity);
            }),
            py::arg("server_gpus").noconvert(), py::arg("server_type").noconvert(), py::kw_only(),
            optional("nic_bytes_per_s"), optional("intra_bytes_per_s"), optional("server_domain"),

@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,9 @@ namespace {
 // A promise takes some bytes in each slot, and a decision some nanoseconds.
 constexpr std::int64_t kMaxSlots = std::int64_t{1} << 22;
 
-std::vector<PlanConfiguration> configurations_of(const Column<std::int32_t>& type,
-                                                 const Column<std::int32_t>& gpus,
-                                                 const Column<double>& rate) {
-  const auto types = view(type, "type");
-  const auto widths = view(gpus, "gpus");
-  const auto rates = view(rate, "rate");
+std::vector<PlanConfiguration> configurations_of(std::span<const std::int32_t> types,
+                                                 std::span<const std::int32_t> widths,
+                                                 std::span<const double> rates) {
   if (widths.size() != types.size() || rates.size() != types.size()) {
     throw py::value_error("type, gpus and rate must have one length");
   }
@@ -33,10 +31,8 @@ std::vector<PlanConfiguration> configurations_of(const Column<std::int32_t>& typ
 /// One figure of each entry as a column.
 template <class Value, class Entry, class Get>
 py::array_t<Value> column_by(const std::vector<Entry>& entries, Get get) {
-  std::vector<Value> values;
-  values.reserve(entries.size());
-  for (const Entry& entry : entries) values.push_back(static_cast<Value>(get(entry)));
-  return column_of(std::move(values));
+  return collect<Value>(entries.size(),
+                        [&](std::size_t i) { return static_cast<Value>(get(entries[i])); });
 }
 
 DeadlinePlans plan(const Column<std::int64_t>& arrival_us, const Column<std::int64_t>& deadline_us,
@@ -46,13 +42,15 @@ DeadlinePlans plan(const Column<std::int64_t>& arrival_us, const Column<std::int
                    const Column<double>& rate, const Column<std::int64_t>& type_gpus,
                    std::int64_t slot_us, const std::string& prices, int quanta, int segments,
                    bool whole_slots, bool knows, RunControl& control) {
-  const DeadlineJobs jobs{view(arrival_us, "arrival_us"),
-                          view(deadline_us, "deadline_us"),
-                          view(work, "work"),
-                          view(value, "value"),
-                          view(change_us, "change_us"),
-                          view(first, "first"),
-                          configurations_of(type, gpus, rate)};
+  const auto types = view(type, "type"), widths = view(gpus, "gpus");
+  const auto rates = view(rate, "rate");
+  DeadlineJobs jobs{view(arrival_us, "arrival_us"),
+                    view(deadline_us, "deadline_us"),
+                    view(work, "work"),
+                    view(value, "value"),
+                    view(change_us, "change_us"),
+                    view(first, "first"),
+                    {}};
   const PlannerOptions options{.slot = Time{slot_us},
                                .prices = price_rule_of(prices),
                                .quanta = quanta,
@@ -62,6 +60,7 @@ DeadlinePlans plan(const Column<std::int64_t>& arrival_us, const Column<std::int
                                .is_exact = true};
   const auto available = view(type_gpus, "type_gpus");
   const py::gil_scoped_release unlocked;  // no Python object is touched below
+  jobs.configurations = configurations_of(types, widths, rates);
   return plan_deadlines(jobs, available, options, knows, control);
 }
 
@@ -79,14 +78,8 @@ void bind_plans(py::module_& m) {
                                  return v == PlanVerdict::found;
                                });
                              })
-      .def_property_readonly("cost",
-                             [](const DeadlinePlans& p) {
-                               return column_of(std::vector<double>(p.costs));
-                             })
-      .def_property_readonly("first",
-                             [](const DeadlinePlans& p) {
-                               return column_of(std::vector<std::int64_t>(p.first));
-                             })
+      .def_property_readonly("cost", [](const DeadlinePlans& p) { return copy_of(p.costs); })
+      .def_property_readonly("first", [](const DeadlinePlans& p) { return copy_of(p.first); })
       .def_property_readonly("step_begin",
                              [](const DeadlinePlans& p) {
                                return column_by<std::int64_t>(p.steps, [](const PlanStep& s) {

@@ -1,10 +1,12 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "bindings.hpp"
 #include "market/exact_market.hpp"
 #include "market/matching_market.hpp"
@@ -22,24 +24,34 @@ auto split(Samples global_batch, const Reals& rates, const Column<Samples>& max_
            bool is_equal) {
   const auto limits = view(max_samples, "max_samples");
   const auto paces = view(rates, "rates");
-  std::vector<Samples> out(paces.size());
-  const bool fits = is_equal ? split_equally(global_batch, limits, out)
-                             : split_proportionally(global_batch, paces, limits, out);
+  std::vector<Samples> out;
+  const bool fits = [&] {
+    const UnlockedPass unlocked(paces.size());
+    out.resize(paces.size());
+    return is_equal ? split_equally(global_batch, limits, out)
+                    : split_proportionally(global_batch, paces, limits, out);
+  }();
   return std::pair(column_of(std::move(out)), fits);
 }
 
 using Options = py::typing::Dict<py::str, py::object>;
 
-using LastingMarket = Lasting<MatchingMarket>;
+using LastingMarket = Lasting<std::unique_ptr<MatchingMarket>>;
 
 MatchingMarket::Decision decide(LastingMarket& market, const MatchingColumns& columns,
                                 const Options& values, StopCheck& stop) {
   const Turn turn(market.is_at_work);
   const MatchingMarket::Options options = matching_options(values);
   const MatchingProblem problem = columns.problem();
-  const Listening listening(market.solver, stop);
   const py::gil_scoped_release unlocked;  // no Python object is touched below
-  return market.solver.solve(problem, options);
+  // What is refused or ended halfway leaves the market as it was.
+  auto next = Cloning::copy(*market.solver);
+  {
+    const Listening listening(*next, stop);
+    next->solve(problem, options);
+  }
+  market.solver = std::move(next);
+  return market.solver->decision();
 }
 
 }  // namespace
@@ -63,22 +75,10 @@ void bind_market(py::module_& m) {
 
   using Decision = MatchingMarket::Decision;
   py::class_<Decision>(m, "MatchingDecision", "What a matching market decided.")
-      .def_property_readonly("counts",
-                             [](const Decision& d) {
-                               return column_of(std::vector<std::int32_t>(d.counts));
-                             })
-      .def_property_readonly("job_s",
-                             [](const Decision& d) {
-                               return column_of(std::vector<double>(d.job_s));
-                             })
-      .def_property_readonly("equal_s",
-                             [](const Decision& d) {
-                               return column_of(std::vector<double>(d.equal_s));
-                             })
-      .def_property_readonly("price",
-                             [](const Decision& d) {
-                               return column_of(std::vector<double>(d.price));
-                             })
+      .def_property_readonly("counts", [](const Decision& d) { return copy_of(d.counts); })
+      .def_property_readonly("job_s", [](const Decision& d) { return copy_of(d.job_s); })
+      .def_property_readonly("equal_s", [](const Decision& d) { return copy_of(d.equal_s); })
+      .def_property_readonly("price", [](const Decision& d) { return copy_of(d.price); })
       .def_readonly("mean_s", &Decision::mean_s)
       .def_readonly("score", &Decision::score)
       .def_readonly("lower_bound_s", &Decision::lower_bound_s)
@@ -91,7 +91,7 @@ void bind_market(py::module_& m) {
       .def_readonly("is_kept", &Decision::is_kept);
   py::class_<LastingMarket>(m, "MatchingMarket",
                             "Decides who holds which workers, for one thread at a time.")
-      .def(py::init<>())
+      .def(py::init([] { return LastingMarket{std::make_unique<MatchingMarket>()}; }))
       .def(
           "solve",
           [](LastingMarket& self, const MatchingColumns& problem, const Options& options) {
@@ -109,13 +109,8 @@ void bind_market(py::module_& m) {
           py::arg("problem"), py::arg("options"), py::arg("control"));
   py::class_<ExactMarket::Result>(m, "ExactMatching", "The best decision of all, and the proof.")
       .def_property_readonly("counts",
-                             [](const ExactMarket::Result& r) {
-                               return column_of(std::vector<std::int32_t>(r.counts));
-                             })
-      .def_property_readonly("job_s",
-                             [](const ExactMarket::Result& r) {
-                               return column_of(std::vector<double>(r.job_s));
-                             })
+                             [](const ExactMarket::Result& r) { return copy_of(r.counts); })
+      .def_property_readonly("job_s", [](const ExactMarket::Result& r) { return copy_of(r.job_s); })
       .def_readonly("mean_s", &ExactMarket::Result::mean_s)
       .def_readonly("lower_bound_s", &ExactMarket::Result::lower_bound_s)
       .def_readonly("num_searched", &ExactMarket::Result::num_searched)

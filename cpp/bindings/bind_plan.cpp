@@ -16,6 +16,7 @@
 #include "gangs/gang_plan.hpp"
 #include "model/cluster.hpp"
 #include "promises/lease_line.hpp"
+#include "turn.hpp"
 
 namespace gpusched::bindings {
 namespace {
@@ -45,27 +46,40 @@ GangPlan bound_gangs(const OwnedJobTable& jobs, const Cluster& cluster, const st
 /// One field of all shares as a column.
 template <class Value>
 py::array_t<Value> column_of_shares(const GangPlan& plan, Value GangShare::* field) {
-  std::vector<Value> values;
-  values.reserve(plan.shares.size());
-  for (const GangShare& share : plan.shares) values.push_back(share.*field);
-  return column_of(std::move(values));
+  return collect<Value>(plan.shares.size(), [&](std::size_t i) { return plan.shares[i].*field; });
 }
 
-std::unique_ptr<LeaseLine> lease_line(std::int64_t num_gpus, const Column<std::int32_t>& taken,
-                                      const Column<std::int64_t>& gpus,
-                                      const Column<std::int64_t>& leases,
-                                      const Column<std::int64_t>& until) {
+/// Throws InvalidInput that names the value.
+void check_range(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (least <= value && value <= most) return;
+  fail_input(std::string(name) + ": must be from " + std::to_string(least) + " to " +
+             std::to_string(most) + ", is " + std::to_string(value));
+}
+
+// A line takes memory for all leases before the last end.
+constexpr std::int64_t kMostLeases = std::int64_t{1} << 22;
+
+Lasting<LeaseLine> lease_line(std::int64_t num_gpus, const Column<std::int32_t>& taken,
+                              const Column<std::int64_t>& gpus, const Column<std::int64_t>& leases,
+                              const Column<std::int64_t>& until) {
   const auto widths = view(gpus, "gpus");
   const auto counts = view(leases, "leases");
   const auto ends = view(until, "until");
+  const auto gone = view(taken, "taken");
+  const py::gil_scoped_release unlocked;  // no Python object is touched below
+  check_range("num_gpus", num_gpus, 0, kMostTaken - 1);
+  for (const std::int32_t each : gone) check_range("taken", each, 0, kMostTaken - 1);
   if (counts.size() != widths.size() || ends.size() != widths.size()) {
     throw py::value_error("gpus, leases and until: lengths differ");
   }
   std::vector<LeaseLine::Claim> claims;
   for (std::size_t i = 0; i < widths.size(); ++i) {
+    check_range("gpus", widths[i], 1, kMostTaken - 1);
+    check_range("leases", counts[i], 0, kMostLeases);
+    check_range("until", ends[i], 0, kMostLeases);
     claims.push_back({static_cast<int>(widths[i]), counts[i], ends[i]});
   }
-  return std::make_unique<LeaseLine>(num_gpus, view(taken, "taken"), std::move(claims));
+  return {LeaseLine(num_gpus, gone, std::move(claims))};
 }
 
 }  // namespace
@@ -75,7 +89,7 @@ void bind_plan(py::module_& m) {
       .def_readonly("cap_us", &GangPlan::cap, "theta, in whole microseconds.")
       .def_readonly("num_tried", &GangPlan::num_tried, "Caps that were tried.")
       .def_property_readonly(
-          "first", [](const GangPlan& p) { return column_of(std::vector<std::int64_t>(p.first)); },
+          "first", [](const GangPlan& p) { return copy_of(p.first); },
           "Job j has the shares [first[j], first[j + 1]); shape (jobs + 1,).")
       .def_property_readonly(
           "server", [](const GangPlan& p) { return column_of_shares(p, &GangShare::server); },
@@ -84,14 +98,14 @@ void bind_plan(py::module_& m) {
           "mask", [](const GangPlan& p) { return column_of_shares(p, &GangShare::gpus); },
           "The GPUs of each share, a bit for each.")
       .def_property_readonly(
-          "busy_us", [](const GangPlan& p) { return column_of(std::vector<double>(p.busy)); },
+          "busy_us", [](const GangPlan& p) { return copy_of(p.busy); },
           "Time bound to each GPU, server by server; shape (GPUs of the cluster,).");
 
   m.def("plan_gangs", &bound_gangs, py::arg("jobs"), py::arg("cluster"), py::arg("policy"),
         py::arg("policy_values"), py::arg("seed"), py::arg("tolerance"), py::arg("control"),
         "Binds all jobs, as if they came at one instant, as the policy does: under its theta_s,\n"
         "or, where that is 0, under the tightest cap that bisection finds.");
-  py::class_<LeaseLine>(
+  py::class_<Lasting<LeaseLine>>(
       m, "LeaseLine",
       "Claims to leases, each planned the last ones with room before its end, in their order.")
       .def(
@@ -101,9 +115,11 @@ void bind_plan(py::module_& m) {
           "late. Leases are counted from the first that may be planned.")
       .def(
           "try_join",
-          [](LeaseLine& self, std::size_t place) {
-            if (place >= self.size()) throw py::index_error("place: there are fewer claims");
-            return self.try_join(place);
+          [](Lasting<LeaseLine>& self, std::size_t place) {
+            const Turn turn(self.is_at_work);
+            if (place >= self.solver.size()) throw py::index_error("place: there are fewer claims");
+            const py::gil_scoped_release unlocked;  // no Python object is touched below
+            return self.solver.try_join(place);
           },
           py::arg("place"),
           "Whether the claim could have leases together with all that joined before; it joins then.");

@@ -10,18 +10,7 @@ namespace gpusched::bindings {
 namespace {
 
 template <class Value, class Get>
-py::array_t<Value> collect(std::size_t count, Get get) {
-  py::array_t<Value> column(static_cast<py::ssize_t>(count));
-  Value* const values = column.mutable_data();
-  {
-    const UnlockedPass unlocked(count);
-    for (std::size_t i = 0; i < count; ++i) values[i] = get(i);
-  }
-  return column;
-}
-
-template <class Value, class Get>
-py::array_t<Value> collect(const Schedule& schedule, Get get) {
+py::array_t<Value> by_job(const Schedule& schedule, Get get) {
   return collect<Value>(schedule.num_jobs(),
                         [&](std::size_t job) { return get(static_cast<JobId>(job)); });
 }
@@ -76,59 +65,58 @@ void bind_schedule(py::module_& m) {
       .def_property_readonly("num_jobs", &Schedule::num_jobs)
       .def_property_readonly("start_us",
                              [](const Schedule& s) {
-                               return collect<std::int64_t>(s, [&](JobId job) {
+                               return by_job<std::int64_t>(s, [&](JobId job) {
                                  return or_minus_one(s.record(job).start);
                                });
                              })
       .def_property_readonly("finish_us",
                              [](const Schedule& s) {
-                               return collect<std::int64_t>(s, [&](JobId job) {
+                               return by_job<std::int64_t>(s, [&](JobId job) {
                                  return or_minus_one(s.record(job).finish);
                                });
                              })
       .def_property_readonly("held_us",
                              [](const Schedule& s) {
-                               return collect<std::int64_t>(s, [&](JobId job) {
+                               return by_job<std::int64_t>(s, [&](JobId job) {
                                  return s.past(job).held.count();
                                });
                              })
       .def_property_readonly("paid_us",
                              [](const Schedule& s) {
-                               return collect<std::int64_t>(s, [&](JobId job) {
+                               return by_job<std::int64_t>(s, [&](JobId job) {
                                  return s.past(job).paid.count();
                                });
                              })
       .def_property_readonly("preemptions",
                              [](const Schedule& s) {
-                               return collect<std::int32_t>(s, [&](JobId job) {
+                               return by_job<std::int32_t>(s, [&](JobId job) {
                                  return s.record(job).preemptions;
                                });
                              })
       .def_property_readonly("num_servers",
                              [](const Schedule& s) {
-                               return collect<std::int32_t>(s, [&](JobId job) {
+                               return by_job<std::int32_t>(s, [&](JobId job) {
                                  return s.record(job).num_servers;
                                });
                              })
       .def_property_readonly("status",
                              [](const Schedule& s) {
-                               return collect<std::uint8_t>(s, [&](JobId job) {
+                               return by_job<std::uint8_t>(s, [&](JobId job) {
                                  return static_cast<std::uint8_t>(s.status(job));
                                });
                              })
       .def_property_readonly("reason",
                              [](const Schedule& s) {
-                               return collect<std::uint8_t>(s, [&](JobId job) {
+                               return by_job<std::uint8_t>(s, [&](JobId job) {
                                  return static_cast<std::uint8_t>(s.record(job).reason);
                                });
                              })
       .def_property_readonly(
-          "uncontended_us",
-          [](const Schedule& s) { return column_of(std::vector<double>(s.uncontended_us())); },
+          "uncontended_us", [](const Schedule& s) { return copy_of(s.uncontended_us()); },
           "Time that the job's runs would have taken without contention; empty under `fixed`.")
       .def_property_readonly("resizes",
                              [](const Schedule& s) {
-                               return collect<std::int32_t>(s, [&](JobId job) {
+                               return by_job<std::int32_t>(s, [&](JobId job) {
                                  return s.num_resizes(job);
                                });
                              })
@@ -140,7 +128,7 @@ void bind_schedule(py::module_& m) {
            "Read-only rows (job, start_us, end_us, server, mask), sorted by job, start, server.")
       .def_property_readonly("digest",
                              [](const Schedule& s) {
-                               const UnlockedPass unlocked(s.num_intervals());
+                               const py::gil_scoped_release unlocked;
                                return s.digest();
                              })
       .def_property_readonly("counters",

@@ -89,7 +89,11 @@ void bind_simulation(py::module_& m) {
       .def(
           "watch",
           [](RunControl& control, py::object look) {
-            control.watch = std::make_unique<RunWatch>(std::move(look));
+            if (auto* const watch = dynamic_cast<RunWatch*>(control.watch.get())) {
+              watch->call(std::move(look));  // not freed: a run may look just now
+            } else {
+              control.watch = std::make_unique<RunWatch>(std::move(look));
+            }
           },
           py::arg("look"),
           "Have the thread of the run, which is not stopped by another then, look up about ten\n"

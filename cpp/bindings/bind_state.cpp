@@ -19,22 +19,23 @@ py::array_t<std::int64_t> gather(const StateView& view, const Column<std::int64_
                                  Value value) {
   const State& state = view.state();
   const auto ids = gpusched::bindings::view(jobs, "jobs");
-  py::array_t<std::int64_t> out(jobs.size());
-  std::int64_t* data = out.mutable_data();
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    data[i] = value(state, checked(state, ids[i])).count();
-  }
-  return out;
+  return collect<std::int64_t>(ids.size(), [&](std::size_t i) {
+    return value(state, checked(state, ids[i])).count();
+  });
 }
 
 template <class Test>
 py::array_t<std::int64_t> filter(const StateView& view, Test test) {
   const State& state = view.state();
-  std::vector<JobId> jobs;
-  for (const JobId job : view.active()) {
-    if (test(state, job)) jobs.push_back(job);
+  const std::vector<JobId>& active = view.active();
+  std::vector<std::int64_t> jobs;
+  {
+    const UnlockedPass unlocked(active.size());
+    for (const JobId job : active) {
+      if (test(state, job)) jobs.push_back(job);
+    }
   }
-  return job_array(jobs);
+  return column_of(std::move(jobs));
 }
 
 }  // namespace
@@ -118,11 +119,10 @@ void bind_state(py::module_& m) {
               throw py::value_error("type: the cluster has " +
                                     std::to_string(state.cluster().num_types()) + " GPU types");
             }
-            std::vector<double> rates;
-            for (const std::int64_t job : view(jobs, "jobs")) {
-              rates.push_back(state.rate(checked(state, job), type, gpus));
-            }
-            return column_of(std::move(rates));
+            const auto ids = view(jobs, "jobs");
+            return collect<double>(ids.size(), [&](std::size_t i) {
+              return state.rate(checked(state, ids[i]), type, gpus);
+            });
           },
           py::arg("jobs"), py::arg("type"), py::arg("gpus"),
           "Service per time of each job on so many GPUs of one type: 1 at its own width on the\n"
@@ -131,12 +131,11 @@ void bind_state(py::module_& m) {
           "ideal_s",
           [](const StateView& v, const I64& jobs) {
             const State& state = v.state();
-            std::vector<double> ideal_s;
-            for (const std::int64_t job : view(jobs, "jobs")) {
-              const JobId known = checked(state, job);
-              ideal_s.push_back(state.speed().is_fixed() ? 0.0 : state.speed().ideal_s(known));
-            }
-            return column_of(std::move(ideal_s));
+            const auto ids = view(jobs, "jobs");
+            return collect<double>(ids.size(), [&](std::size_t i) {
+              const JobId known = checked(state, ids[i]);
+              return state.speed().is_fixed() ? 0.0 : state.speed().ideal_s(known);
+            });
           },
           py::arg("jobs"),
           "Seconds of an iteration of each job at its own width on the best type; 0 where the\n"

@@ -48,7 +48,7 @@ class UnlockedPass {
   }
 
  private:
-  static constexpr std::size_t kMany = 20'000;
+  static constexpr std::size_t kMany = 4'000;
   std::optional<py::gil_scoped_release> unlocked_;
 };
 
@@ -62,6 +62,23 @@ py::array_t<Value> column_of(std::vector<Value> values) {
                       [](void* pointer) { delete static_cast<std::vector<Value>*>(pointer); });
   owner.release();
   return py::array_t<Value>({size}, {static_cast<py::ssize_t>(sizeof(Value))}, data, capsule);
+}
+
+/// An array of what `get` gives for each index.
+template <class Value, class Get>
+py::array_t<Value> collect(std::size_t count, Get get) {
+  py::array_t<Value> column(static_cast<py::ssize_t>(count));
+  Value* const values = column.mutable_data();
+  {
+    const UnlockedPass unlocked(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = get(i);
+  }
+  return column;
+}
+
+template <class Value>
+py::array_t<Value> copy_of(const std::vector<Value>& values) {
+  return collect<Value>(values.size(), [&](std::size_t i) { return values[i]; });
 }
 
 /// Returns an array of what `get` gives for each index that cannot be written to, nor made so: a

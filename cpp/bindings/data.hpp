@@ -25,11 +25,17 @@ using TraceColumns = PerColumn<GivenColumn>;
 
 /// A job table and the arrays it borrows.
 struct OwnedJobTable {
-  explicit OwnedJobTable(TraceColumns given)
-      : columns(std::move(given)), table(borrowed(columns)) {}
+  explicit OwnedJobTable(TraceColumns given) : columns(std::move(given)), table(checked(columns)) {}
 
   TraceColumns columns;
   JobTable table;
+
+ private:
+  static JobTable checked(const TraceColumns& given) {
+    const JobColumns columns = borrowed(given);
+    const py::gil_scoped_release unlocked;  // no Python object is touched below
+    return JobTable(columns);
+  }
 };
 
 }  // namespace gpusched::bindings

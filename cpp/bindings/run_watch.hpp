@@ -12,11 +12,14 @@
 namespace gpusched::bindings {
 
 /// Handles signals in the thread of a run, and calls into Python, about ten times a second: with
-/// or without the GIL, and without a thread that waits. Made and freed with the GIL.
+/// or without the GIL, and without a thread that waits. Made, changed and freed with the GIL.
 class RunWatch final : public Watch {
  public:
   /// `look` is None or can be called; what it raises ends the run.
   explicit RunWatch(pybind11::object look) : look_(std::move(look)) {}
+
+  /// From now on this is called. The thread of the run may be in the midst of a look.
+  void call(pybind11::object look) { std::swap(look_, look); }
 
   std::uint32_t look() override {
     const Clock::time_point now = Clock::now();
@@ -27,7 +30,8 @@ class RunWatch final : public Watch {
     {
       const pybind11::gil_scoped_acquire locked;
       if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
-      if (!look_.is_none()) look_();
+      const pybind11::object called = look_;  // which it may change
+      if (!called.is_none()) called();
     }
     looked_ = read_ = Clock::now();
     return stride_;

@@ -95,13 +95,12 @@ class StateView : public Lent<const State> {
     }
   }
 
-  /// A whole trace column, copied once per run, read-only.
+  /// A whole trace column, copied once per run, read-only for good.
   template <class Value>
   py::array_t<Value> column(std::span<const Value> values, const char* name) {
     if (!columns_.contains(name)) {
-      py::array_t<Value> copy(static_cast<py::ssize_t>(values.size()), values.data());
-      copy.attr("setflags")(py::arg("write") = false);
-      columns_[name] = copy;
+      columns_[name] =
+          read_only_column<Value>(values.size(), [&](std::size_t i) { return values[i]; });
     }
     return columns_[name].cast<py::array_t<Value>>();
   }

@@ -658,8 +658,13 @@ class Run:
 class AskingLanes:
     """
     Runs that halt wherever a job could start and ask which one shall, a lane each.
-    Arrays are read-only views that change with each call.
+    Arrays are read-only views that change with each call. A call during another one is refused,
+    and one from outside of a `with` block while another thread is in it.
     """
+    def __enter__(self) -> None:
+        ...
+    def __exit__(self, *args) -> None:
+        ...
     def __init__(self, cluster: Cluster, *, placement: str, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], num_slots: typing.SupportsInt | typing.SupportsIndex, cost: str, num_lanes: typing.SupportsInt | typing.SupportsIndex) -> None:
         ...
     def __reduce__(self) -> typing.NoReturn:
@@ -835,6 +840,11 @@ class Assignment:
     def solve(self, cost: numpy.typing.NDArray[numpy.float64], rows: typing.SupportsInt | typing.SupportsIndex, columns: typing.SupportsInt | typing.SupportsIndex) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
         """
         As `assign`; the costs must not be written to as long as rows are changed.
+        """
+    @property
+    def shape(self) -> tuple[int, int]:
+        """
+        Rows and columns of the problem that was solved last; (0, 0): none was.
         """
 class Transportation:
     """

@@ -26,6 +26,26 @@ def test_one_column_of_another_length_is_refused(column: str) -> None:
             line(**{column: other})
 
 
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("gpus", [2**32 + 4, 0, -1, 2**30]),
+        ("leases", [-1, 2**40]),
+        ("until", [-1, 2**40]),
+        ("taken", [-1, 2**30]),
+    ],
+)
+def test_what_no_claim_can_ask_for_is_refused_and_not_cut(column: str, values: list[int]) -> None:
+    for value in values:
+        changed = TWO_CLAIMS[column].copy()
+        changed[-1] = value
+        with pytest.raises(ValueError, match=f"{column}: must be from .* is {value}"):
+            line(**{column: changed})
+    for value in (-1, 2**30, 2**32 + 4):
+        with pytest.raises(ValueError, match=f"num_gpus: must be from 0 to .* is {value}"):
+            line(num_gpus=value)
+
+
 @pytest.mark.parametrize("place", [2, 3, 2**40])
 def test_a_claim_that_is_not_there_is_refused(place: int) -> None:
     claims = line()

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
+import signal
 import subprocess
 import sys
+import threading
+import time
+from typing import Any
 
+import numpy as np
 import pytest
 
+import gpusched as gs
 from gpusched.deciding import AssignmentSolver
 
 # The handler of a signal is Python that runs in the midst of a native call: it calls the same
@@ -94,9 +101,92 @@ def test_a_solver_that_is_at_work_refuses_a_second_caller(name: str) -> None:
     assert done.stdout.splitlines() == [refusal, refusal, "True"]
 
 
-def test_a_refused_caller_does_not_take_the_solution_away() -> None:
+@pytest.mark.parametrize("delay_s", [0.02, 0.06, 0.1])
+def test_ctrl_c_does_not_take_the_solution_away(delay_s: float) -> None:
+    x, y, u, v = np.random.default_rng(1).random((4, 3000))
+    far = np.hypot(x[:, None] - u, y[:, None] - v)
     solver = AssignmentSolver()
     solver.solve([[4.0, 1.0], [2.0, 0.0]])
-    with solver._at_work(), pytest.raises(ValueError, match="the solver is at work"):
-        solver.solve([[1.0]])
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, delay_s)
+        with pytest.raises(KeyboardInterrupt):
+            solver.solve(far)
+    finally:
+        signal.signal(signal.SIGALRM, before)
     assert solver.change_row(0, [0.0, 1.0]).cost == 0
+
+
+CLUSTER = gs.Cluster.uniform(servers=8, gpus=8)
+JOBS = gs.generate("philly", 2000, load=1.5, cluster=CLUSTER, seed=1)
+
+
+def episodes(env: Any, seed: int) -> list[Any]:
+    """Play with the first that fits, twenty steps an episode."""
+    shown = []
+    for number in range(3):
+        info = env.reset(seed=seed + number)[1]
+        for _ in range(20):
+            *seen, info = env.step(info["action_mask"].argmax(axis=-1))
+            shown.append(seen)
+    return shown
+
+
+@pytest.mark.parametrize("num_envs", [None, 3])
+def test_a_second_thread_is_refused_by_an_environment_and_harms_no_episode(
+    num_envs: int | None,
+) -> None:
+    def make() -> Any:
+        if num_envs is None:
+            return gs.gym.QueueEnv(JOBS, CLUSTER, slots=16, jobs=500)
+        return gs.gym.QueueVectorEnv(num_envs, JOBS, CLUSTER, slots=16, jobs=500)
+
+    env, over, refused = make(), threading.Event(), []
+    env.reset(seed=0)
+
+    def intrude() -> None:
+        answer = np.zeros(num_envs or 1, np.int64)
+        calls = [
+            lambda: env._lanes.answer(answer),
+            lambda: env.step(answer if num_envs else 0),
+            lambda: env.reset(seed=3),
+            lambda: env.action_masks(),
+            lambda: env._lanes.schedule(0),
+        ]
+        while not over.is_set():
+            for call in calls:
+                try:
+                    call()
+                except ValueError as error:
+                    refused.append(str(error))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=intrude) for _ in range(2)]
+    try:
+        with env._lanes:  # as each of its methods does for as long as it lasts
+            for thread in threads:
+                thread.start()
+            deadline = time.monotonic() + 60
+            while len(refused) < 100 and time.monotonic() < deadline:
+                time.sleep(0.001)
+        for _ in range(200):  # without the block they come in between, and nothing breaks
+            try:
+                env.step(np.zeros(num_envs, np.int64) if num_envs else 0)
+            except ValueError as error:
+                refused.append(str(error))
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(interval)
+    assert len(refused) >= 100
+    assert set(refused) == {
+        "the environment is at work, in another thread or around this very call"
+    }
+    pickled = [pickle.dumps(episodes(one, seed=7)) for one in (env, make())]
+    assert pickled[0] == pickled[1]

@@ -154,6 +154,8 @@ def test_whole_columns_are_those_of_the_trace_and_read_only() -> None:
         assert np.array_equal(seen[name], column)
         with pytest.raises(ValueError, match="read-only"):
             seen[name][0] = 1
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag to True"):
+            seen[name].setflags(write=True)
 
 
 def test_a_plug_in_that_writes_into_what_it_is_given_harms_nobody() -> None:

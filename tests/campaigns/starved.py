@@ -36,11 +36,21 @@ def policies() -> dict[str, gs.plugins.PluginInfo]:
     return {name: info for name, info in gs.policies().items() if name in native}
 
 
-def trace_of(jobs: int, *, elastic: bool) -> gs.Trace:
-    """Jobs that queue, some with deadlines; elastic ones have throughputs, others ask for CPU."""
+def is_elastic(info: gs.plugins.PluginInfo) -> bool:
+    """Whether its jobs have throughputs and no demands."""
+    return bool({"elastic", "deadlines"} & set(info.flags))
+
+
+def trace_of(jobs: int, *, elastic: bool, many: bool = False) -> gs.Trace:
+    """Jobs that queue, some with deadlines; elastic ones have throughputs, others ask for CPU.
+
+    Of many jobs half come at once.
+    """
     random = np.random.default_rng(5)
-    submit_s = np.sort(random.integers(0, 300, jobs))
-    service_s = random.integers(10, 400, jobs)
+    submit_s = np.sort(random.integers(0, 3000 if many else 300, jobs))
+    service_s = random.integers(10, 40_000 if many else 400, jobs)
+    if many:
+        submit_s[: jobs // 2] = 0
     profiles = [
         gs.models.JobProfile(
             "model", 1e8, batch=8, forward_s=0.005, backward_s=0.03,
@@ -62,12 +72,11 @@ def results(jobs: int) -> Iterator[gs.Result]:
     """Run the cases in the package."""
     plain, elastic = trace_of(jobs, elastic=False), trace_of(jobs, elastic=True)
     for name, info in policies().items():
-        is_elastic = bool({"elastic", "deadlines"} & set(info.flags))
-        has_cpu = not is_elastic and "places" not in info.flags
+        has_cpu = not is_elastic(info) and "places" not in info.flags
         yield gs.simulate(
             plain if has_cpu else elastic, CLUSTER, policy=name,
-            placement="buddy" if is_elastic else "best-fit",
-            speed="table" if is_elastic else "fixed",
+            placement="buddy" if is_elastic(info) else "best-fit",
+            speed="table" if is_elastic(info) else "fixed",
         )  # fmt: skip
     for contention in ("none", "reserved", "shared"):
         yield gs.simulate(

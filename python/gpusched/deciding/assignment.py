@@ -7,9 +7,6 @@ than ``rows * 2**-30`` of the greatest finite figure from the best one.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -68,8 +65,6 @@ class AssignmentSolver:
 
     def __init__(self) -> None:
         self._solver = _core.Assignment()
-        self._shape = (0, 0)
-        self._turn = threading.Lock()
 
     def solve(self, cost: npt.ArrayLike) -> Matching:
         """Solve from scratch; ``cost`` is copied. See :func:`assign`.
@@ -83,7 +78,7 @@ class AssignmentSolver:
         ------
         ValueError
             As :func:`assign`, or if the solver is at work: in another thread, or around the handler
-            of a signal that calls it.
+            of a signal that calls it. The last solution stays, as it does on Ctrl-C.
 
         Examples
         --------
@@ -94,11 +89,7 @@ class AssignmentSolver:
         costs = matrix_of(cost, "cost")
         if isinstance(cost, np.ndarray) and np.may_share_memory(costs, cost):
             costs = costs.copy()
-        with self._at_work():
-            self._shape = (0, 0)
-            found = self._solver.solve(costs.reshape(-1), *costs.shape)
-            self._shape = (costs.shape[0], costs.shape[1])
-        return _matching(*found)
+        return _matching(*self._solver.solve(costs.reshape(-1), *costs.shape))
 
     def change_row(self, row: int, cost: npt.ArrayLike) -> Matching:
         """Solve with the costs of ``row`` replaced, from the duals so far.
@@ -120,10 +111,10 @@ class AssignmentSolver:
         ------
         ValueError
             If nothing has been solved, the row is not there, a cost is NaN, minus infinity or
-            beyond 1e300 (then nothing changes), the solver is at work (nor then), or the allowed
-            pairs no longer suffice (then solve anew).
+            beyond 1e300, the solver is at work, or the allowed pairs would no longer suffice. The
+            costs stay as they were.
         KeyboardInterrupt
-            On Ctrl-C, within a second (then solve anew).
+            On Ctrl-C, within a second; so they do then.
 
         Examples
         --------
@@ -133,26 +124,14 @@ class AssignmentSolver:
         0.0
         """
         costs = unmasked("cost", cost)
-        with self._at_work():
-            num_rows, num_columns = self._shape
-            if num_rows == 0:
-                raise ValueError("change_row: there is no solution; call solve first")
-            if not 0 <= row < num_rows:
-                raise ValueError(f"row: must be 0 to {num_rows - 1}, is {row}")
-            if costs.shape != (num_columns,):
-                raise ValueError(f"cost: must have shape ({num_columns},), has {costs.shape}")
-            found = self._solver.change_row(row, costs)
-        return _matching(*found)
-
-    @contextmanager
-    def _at_work(self) -> Iterator[None]:
-        # What a call finds of an unfinished one would be neither the old solution nor the new.
-        if not self._turn.acquire(blocking=False):
-            raise ValueError("the solver is at work, in another thread or around this very call")
-        try:
-            yield
-        finally:
-            self._turn.release()
+        num_rows, num_columns = self._solver.shape
+        if num_rows == 0:
+            raise ValueError("change_row: there is no solution; call solve first")
+        if not 0 <= row < num_rows:
+            raise ValueError(f"row: must be 0 to {num_rows - 1}, is {row}")
+        if costs.shape != (num_columns,):
+            raise ValueError(f"cost: must have shape ({num_columns},), has {costs.shape}")
+        return _matching(*self._solver.change_row(row, costs))
 
 
 def assign(

@@ -129,7 +129,8 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         Raises
         ------
         ValueError
-            If there is no such window or option.
+            If there is no such window or option, or the environment is at work: in another thread,
+            or around the handler of a signal that calls it. The episode goes on then.
 
         Examples
         --------
@@ -139,18 +140,22 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         >>> observation.shape, info["action_mask"].tolist()
         ((19,), [1, 1, 0, 1])
         """
-        super().reset(seed=seed)
-        self._first, self._seed = self._episodes.draw(self.np_random)
+        chosen = None
         for name, value in (options or {}).items():
             last = len(self._episodes.trace) - self._episodes.num_jobs
             is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
             if name != "first" or not is_whole or not 0 <= value <= last:
                 raise ValueError(f"options: {name}={value!r}; there is first=0 to {last}")
-            self._first = int(value)
-        self._begin_s = time.perf_counter()
-        self._episodes.begin(self._lanes, 0, self._first, self._seed)
-        self._has_begun = True
-        return self._shown()
+            chosen = int(value)
+        with self._lanes:
+            super().reset(seed=seed)
+            drawn, run_seed = self._episodes.draw(self.np_random)
+            first = drawn if chosen is None else chosen
+            begin_s = time.perf_counter()
+            self._episodes.begin(self._lanes, 0, first, run_seed)
+            self._first, self._seed, self._begin_s = first, run_seed, begin_s
+            self._has_begun = True
+            return self._shown()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Start the job of a slot, or wait.
@@ -163,7 +168,8 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         Raises
         ------
         ValueError
-            If the action is none of the space.
+            If the action is none of the space, no episode has begun, or the environment is at work
+            as of :meth:`reset`. Nothing happens then.
 
         Examples
         --------
@@ -176,9 +182,10 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         """
         if not self.action_space.contains(action):
             raise ValueError(f"action: {action!r} is not between 0 and {self._observing.slots}")
-        self._lanes.answer(np.array([action], dtype=np.int64))
-        observation, info = self._shown()
-        reward, is_over = float(self._lanes.rewards[0]), bool(self._lanes.is_over[0])
+        with self._lanes:
+            self._lanes.answer(np.array([action], dtype=np.int64))
+            observation, info = self._shown()
+            reward, is_over = float(self._lanes.rewards[0]), bool(self._lanes.is_over[0])
         return observation, reward, is_over, False, info
 
     def action_masks(self) -> np.ndarray:
@@ -197,8 +204,9 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         >>> env.action_masks().tolist()
         [True, True, False, True]
         """
-        allowed: np.ndarray = self._lanes.allowed[0]
-        return allowed.astype(bool)
+        with self._lanes:
+            allowed: np.ndarray = self._lanes.allowed[0]
+            return allowed.astype(bool)
 
     def result(self) -> Result:
         """Return the result of the episode so far, as :func:`gpusched.simulate` does.
@@ -211,7 +219,7 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         Raises
         ------
         ValueError
-            If no episode has begun.
+            If no episode has begun, or the environment is at work as of :meth:`reset`.
 
         Examples
         --------
@@ -223,18 +231,21 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         """
         if not self._has_begun:
             raise ValueError("result: no episode has begun; call reset first")
-        trace, episodes = self._episodes.part(self._first), self._episodes
-        schedule: Schedule = self._lanes.schedule(0)
-        is_partial = not self._lanes.is_over[0]
+        with self._lanes:
+            trace, episodes = self._episodes.part(self._first), self._episodes
+            run_seed, begin_s = self._seed, self._begin_s
+            schedule: Schedule = self._lanes.schedule(0)
+            is_partial = not self._lanes.is_over[0]
+            now_s = self._lanes.now_us(0) / US_PER_S
         if is_partial:
-            why = f"the episode is at {self._lanes.now_us(0) / US_PER_S:g} s and not at its end"
+            why = f"the episode is at {now_s:g} s and not at its end"
             stored = StoredSchedule.of(schedule)
             schedule = StoredSchedule(**{**vars(stored), "warnings": (why,)})
         spec = RunSpec(
             policy=f"python:{type(self).__name__}",
             placement=episodes.placement_label,
             predictor=episodes.predictor,
-            seed=self._seed,
+            seed=run_seed,
             cluster=episodes.cluster,
             trace=TraceSource.of(trace),
             version=_core.__version__,
@@ -242,7 +253,7 @@ class QueueEnv(gymnasium.Env[Any, Any]):
             contention="none",
             python=(_chosen_outside(type(self), schedule.digest),),
         )
-        wall_s = time.perf_counter() - self._begin_s
+        wall_s = time.perf_counter() - begin_s
         return Result(
             trace, episodes.cluster, spec, schedule, wall_s,
             clairvoyant=episodes.is_clairvoyant, prediction=None, is_partial=is_partial,

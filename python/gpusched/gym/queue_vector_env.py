@@ -108,7 +108,8 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
         Raises
         ------
         ValueError
-            If there are not as many seeds as environments, or an option.
+            If there are not as many seeds as environments, or an option, or the environments are at
+            work: in another thread, or around the handler of a signal that calls them.
 
         Examples
         --------
@@ -120,16 +121,17 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
         """
         if options:
             raise ValueError(f"options: none are known, and {sorted(options)} are given")
-        if isinstance(seed, Sequence):
-            if len(seed) != self.num_envs:
-                raise ValueError(f"seed: {len(seed)} seeds for {self.num_envs} environments")
-            self._rngs = [np.random.default_rng(one) for one in seed]
-        elif seed is not None or not self._rngs:
-            super().reset(seed=seed)
-            self._rngs = self.np_random.spawn(self.num_envs)
-        for lane in range(self.num_envs):
-            self._begin(lane)
-        return self._observing.shown(self._features), self._infos()
+        with self._lanes:
+            if isinstance(seed, Sequence):
+                if len(seed) != self.num_envs:
+                    raise ValueError(f"seed: {len(seed)} seeds for {self.num_envs} environments")
+                self._rngs = [np.random.default_rng(one) for one in seed]
+            elif seed is not None or not self._rngs:
+                super().reset(seed=seed)
+                self._rngs = self.np_random.spawn(self.num_envs)
+            for lane in range(self.num_envs):
+                self._begin(lane)
+            return self._observing.shown(self._features), self._infos()
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Step each environment, or begin its next episode.
@@ -143,8 +145,8 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
         Raises
         ------
         ValueError
-            If there are not as many actions as environments, one is none of the space, or no
-            episode has begun.
+            If there are not as many actions as environments, one is none of the space, no episode
+            has begun, or the environments are at work as of :meth:`reset`. Nothing happens then.
         TypeError
             If they are not whole numbers in one dimension.
 
@@ -156,17 +158,19 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
         >>> envs.step([0, 0, 0])[1].shape
         (3,)
         """
-        was_over = self._is_over.nonzero()[0].tolist()
-        self._lanes.answer(self._answers(actions))
-        for lane in was_over:
-            self._begin(lane)
-        return (
-            self._observing.shown(self._features),
-            self._lanes.rewards.copy(),
-            self._is_over.astype(bool),
-            np.zeros(self.num_envs, dtype=bool),
-            self._infos(),
-        )
+        answers = self._answers(actions)
+        with self._lanes:
+            was_over = self._is_over.nonzero()[0].tolist()
+            self._lanes.answer(answers)
+            for lane in was_over:
+                self._begin(lane)
+            return (
+                self._observing.shown(self._features),
+                self._lanes.rewards.copy(),
+                self._is_over.astype(bool),
+                np.zeros(self.num_envs, dtype=bool),
+                self._infos(),
+            )
 
     def action_masks(self) -> np.ndarray:
         """Return which actions are allowed now.
@@ -184,7 +188,8 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
         >>> envs.action_masks().shape
         (3, 5)
         """
-        return self._allowed.astype(bool)
+        with self._lanes:
+            return self._allowed.astype(bool)
 
     def _answers(self, actions: Any) -> np.ndarray:
         given = np.asarray(actions)

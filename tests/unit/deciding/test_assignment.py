@@ -136,18 +136,52 @@ def test_bad_changes_are_refused_and_leave_the_answer() -> None:
     assert solver.change_row(0, [4.0, 1.0]).cost == 3.0
 
 
-def test_after_an_impossible_change_one_solves_anew() -> None:
+def test_after_an_impossible_change_all_is_as_it_was() -> None:
     solver = AssignmentSolver()
     solver.solve([[4.0, 1.0], [2.0, INF]])
     with pytest.raises(ValueError, match="allowed pairs do not suffice"):
         solver.change_row(0, [1.0, INF])
-    with pytest.raises(ValueError, match="there is no solution"):
-        solver.change_row(0, [1.0, 1.0])
-    assert solver.solve([[1.0]]).cost == 1.0
-    with pytest.raises(ValueError, match="row 0, column 0"):
-        solver.solve([[NAN]])
-    with pytest.raises(ValueError, match="there is no solution"):
-        solver.change_row(0, [1.0])
+    assert solver.change_row(0, [4.0, 1.0]).cost == 3.0
+    for refused in ([[NAN]], [[INF]], [[1.0, 2.0, INF], [1.0, 2.0, INF], [NAN, 2.0, INF]]):
+        with pytest.raises(ValueError, match="assignment"):
+            solver.solve(refused)
+    assert solver.change_row(1, [2.0, 0.0]).cost == 3.0
+    assert pairs(solver.change_row(0, [0.0, 9.0])) == [(0, 0), (1, 1)]
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (3, 40), (40, 3), (60, 60), (300, 310), (310, 300)])
+def test_changes_after_impossible_ones_cost_what_solving_anew_does(shape: tuple[int, int]) -> None:
+    random = np.random.default_rng(7)
+    cost = random.random(shape)
+    short = shape[0] <= shape[1]
+    cost[:, 1:3] = cost[:, 1:3] if short else INF  # of three columns, two for none but a few rows
+    if not short:
+        cost[:2, 1:3] = random.random((2, 2))
+    solver = AssignmentSolver()
+    solver.solve(cost)
+    for turn in range(6):
+        row = int(random.integers(shape[0])) if short else turn % 2
+        impossible = np.full(shape[1], INF)
+        with pytest.raises(ValueError, match="do not suffice"):
+            solver.change_row(row, impossible)
+        cost[row] = random.random(shape[1])
+        assert solver.change_row(row, cost[row]).cost == pytest.approx(assign(cost).cost)
+
+
+def test_prices_of_a_transport_that_was_refused_are_not_those_of_the_next_warm_one() -> None:
+    value = np.array([3.0, 1.0, 2.0, 2.0])
+    ones = np.ones(2, np.int32)
+
+    def asked(*, refused: bool) -> list[list[float]]:
+        solver = _core.Transportation()
+        solver.solve(value, ones, ones)
+        if refused:
+            with pytest.raises(ValueError, match="may not use any column"):
+                solver.solve(np.array([9.0, 1.0, -INF, -INF]), ones, ones, is_warm=True)
+        found = solver.solve(value[::-1].copy(), ones, ones, is_warm=True)
+        return [np.asarray(part).tolist() for part in found]
+
+    assert asked(refused=True) == asked(refused=False)
 
 
 def test_units_go_where_they_are_worth_most() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import warnings
@@ -66,6 +67,29 @@ def test_who_follows_a_rule_gets_the_schedule_of_its_policy(policy: str, placeme
     result.audit().raise_if_bad()
 
 
+@pytest.mark.parametrize("placement", gs.placements())
+def test_a_share_is_offered_wherever_a_partly_used_gpu_has_room(placement: str) -> None:
+    random = np.random.default_rng(3)
+    share = random.choice([0.25, 0.5, 0.75, 1.0], 60)
+    gpus = np.where(share < 1, 1, random.integers(1, 3, 60))
+    trace = gs.Trace.from_columns(
+        np.sort(random.integers(0, 60, 60)), random.integers(5, 60, 60), gpus, gpu_share=share
+    )
+    cluster = gs.Cluster.uniform(servers=2, gpus=2)
+    try:
+        expected = gs.simulate(trace, cluster, policy="fifo-skip", placement=placement)
+    except ValueError as refusal:
+        with pytest.raises(ValueError, match=re.escape(str(refusal))):
+            queue(trace, cluster, placement=placement)
+        return
+    env = queue(trace, cluster, placement=placement, slots=60)
+    played(env, first)
+    seed = env.result().spec.seed
+    if seed:
+        expected = gs.simulate(trace, cluster, policy="fifo-skip", placement=placement, seed=seed)
+    assert env.result().digest == expected.digest
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     workload=gs.testing.workloads(
@@ -111,6 +135,20 @@ def test_a_window_is_a_part_of_the_trace() -> None:
             env.reset(options={"first": wrong})
     with pytest.raises(ValueError, match="options: last=3"):
         env.reset(options={"last": 3})
+
+
+def test_a_reset_that_is_refused_leaves_the_episode_and_all_that_is_drawn_later() -> None:
+    def env_at_200() -> gs.gym.QueueEnv:
+        made = queue(jobs=50)
+        made.reset(seed=5, options={"first": 200})
+        return made
+
+    env, other = env_at_200(), env_at_200()
+    for wrong in ({"first": 300}, {"last": 3}, {"first": 7, "last": 3}):
+        with pytest.raises(ValueError, match="options"):
+            env.reset(seed=9, options=wrong)
+    assert env.result().trace.id.tolist() == TRACE.id[200:250].tolist()
+    assert np.array_equal(env.reset()[0], other.reset()[0])
 
 
 def test_features_are_what_they_say() -> None:

@@ -126,3 +126,16 @@ def test_the_native_lanes_refuse_what_they_do_not_know() -> None:
     features = lanes.features
     del lanes
     assert features.shape == (1, 24)  # the buffer lives as long as who looks at it
+
+
+def test_lanes_of_which_one_has_no_run_are_answered_all_or_none() -> None:
+    servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type)
+    lanes = _core.AskingLanes(
+        servers, placement="best-fit", placement_values={}, num_slots=4, cost="wait", num_lanes=2
+    )
+    lanes.begin(0, _core.JobTable(TRACE.submit_us, TRACE.service_us, TRACE.gpus), len(TRACE), 0)
+    before = lanes.features.copy()
+    with pytest.raises(ValueError, match="lane: 1 has no run"):
+        lanes.answer(np.array([0, 0]))
+    assert np.array_equal(lanes.features, before)
+    assert lanes.schedule(0).start_us.max() == -1
