@@ -182,7 +182,7 @@ def states(setting: Setting) -> Iterator[Question]:
         yield f"{shown} read", lambda state=state: state
         for policy in STATE_POLICIES:
             for placement in ("consolidated", "best-fit"):
-                chosen = {"policy": policy, "placement": placement}
+                chosen: dict[str, Any] = {"policy": policy, "placement": placement}
                 yield f"{shown} {policy} {placement}", lambda s=state, c=chosen: gs.decide(s, **c)
                 yield f"{shown} {policy} {placement} again", lambda s=state, c=chosen: _again(s, c)
         waits = [job for job in range(len(state.jobs)) if not state.is_running[job]]
