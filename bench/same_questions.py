@@ -248,7 +248,8 @@ def write_kept(folder: Path) -> None:
         run.save(folder / f"{name}.run")
         trace.to_polars().write_parquet(folder / f"{name}.parquet")
     for name in ("group-mean", "last-value", "forest"):
-        gs.prediction.predictor(name).train(traces["helios"]).save(folder / f"{name}.model")
+        learner: Any = gs.prediction.predictor(name)
+        learner.train(traces["helios"]).save(folder / f"{name}.model")
     waiting = [job for job in STATE["jobs"] if "held" not in job]  # what remembers begins so
     (folder / "state.json").write_text(json.dumps({**STATE, "jobs": waiting}))
     state = gs.deciding.read_state(folder / "state.json")
