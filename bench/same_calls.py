@@ -369,7 +369,7 @@ def register(draw: Draw) -> Any:
         fields = {"unit": "count", "summary": "Wide jobs.", "better": "lower", "table": "main"}
         register = gs.register_metric(name, **draw.spoil(fields, 0.5))
         register(lambda run: int((run.trace.gpus > 2).sum()))
-        used = lambda: gs.simulate(draw.trace(), draw.cluster()).summary()  # noqa: E731
+        used: Call = lambda: gs.simulate(draw.trace(), draw.cluster()).summary()  # noqa: E731
     else:
         gs.register_order(name)(Widest)
         used = lambda: gs.simulate(draw.trace(), draw.cluster(), policy=name)  # noqa: E731

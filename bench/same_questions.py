@@ -182,7 +182,7 @@ def states(setting: Setting) -> Iterator[Question]:
         yield f"{shown} read", lambda state=state: state
         for policy in STATE_POLICIES:
             for placement in ("consolidated", "best-fit"):
-                chosen = {"policy": policy, "placement": placement}
+                chosen: dict[str, Any] = {"policy": policy, "placement": placement}
                 yield f"{shown} {policy} {placement}", lambda s=state, c=chosen: gs.decide(s, **c)
                 yield f"{shown} {policy} {placement} again", lambda s=state, c=chosen: _again(s, c)
         waits = [job for job in range(len(state.jobs)) if not state.is_running[job]]
@@ -248,7 +248,8 @@ def write_kept(folder: Path) -> None:
         run.save(folder / f"{name}.run")
         trace.to_polars().write_parquet(folder / f"{name}.parquet")
     for name in ("group-mean", "last-value", "forest"):
-        gs.prediction.predictor(name).train(traces["helios"]).save(folder / f"{name}.model")
+        learner: Any = gs.prediction.predictor(name)
+        learner.train(traces["helios"]).save(folder / f"{name}.model")
     waiting = [job for job in STATE["jobs"] if "held" not in job]  # what remembers begins so
     (folder / "state.json").write_text(json.dumps({**STATE, "jobs": waiting}))
     state = gs.deciding.read_state(folder / "state.json")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Float64, Int32, Int64
+from gpusched.base.arrays import Float64, Int32, Int64
 from gpusched.bounds.deadline_program import Windows
 
 
@@ -93,21 +93,3 @@ class DeadlineJobs:
         """Return a bound that no rounding has made too low; deadlines are whole."""
         raised = bound * (1 + 1e-9) + 1e-9
         return raised if self.has_values else float(np.floor(raised))
-
-
-def since_first(jobs: Jobs) -> Int64:
-    """Submits since the first one, in microseconds."""
-    since: Int64 = jobs.submit_us - jobs.submit_us[0]
-    return since
-
-
-def from_here_on(values: AnyArray) -> AnyArray:
-    """Sums of each value and all that follow it."""
-    sums: AnyArray = np.cumsum(values[::-1])[::-1]
-    return sums
-
-
-def exact_type(jobs: Jobs, num_gpus: int) -> Any:
-    """The type in which times by GPUs can be summed without overflow."""
-    latest_end = int(since_first(jobs)[-1]) + int(np.sum(jobs.service_us, dtype=np.int64))
-    return np.int64 if latest_end * num_gpus < 2**62 else object

@@ -5,7 +5,7 @@ which a job on the squashed machine takes exactly ``gpus * service_us``. A sched
 bound equals it; none falls below by a rounding error. All of them hold whatever the placement,
 contention and restart costs, because these only make a schedule worse.
 
-Each bound is a file in :mod:`gpusched.bounds.known`.
+The bounds are in :mod:`gpusched.bounds.known`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The bounds by name. A new one is one new file in ``known/`` that ends in its registration."""
+"""The bounds by name. A new one stands in a module of ``known/`` and ends in its registration."""
 
 from __future__ import annotations
 

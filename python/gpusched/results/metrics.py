@@ -180,6 +180,11 @@ def _queue_growth(run: RunFacts) -> float:
     return after_us / (end_us - second) / before if before else np.nan
 
 
+def _jobs_per_s(run: RunFacts) -> float:
+    assert run.wall_s is not None
+    return len(run.trace) / run.wall_s if run.wall_s > 0 else np.inf
+
+
 # fmt: off
 row(10, "num_jobs", "count", "neutral", "jobs", "",
     "Jobs of the trace.",
@@ -448,7 +453,6 @@ row(900, "wall_s", "s", "lower", "run", "wall time",
     definition="time of the simulation", group="run", table="main", place=230, gives_way=1,
     needs=("clock",))
 row(910, "jobs_per_s", "1/s", "higher", "run", "jobs/s",
-    "Jobs simulated per second of wall time.",
-    lambda run: len(run.trace) / run.wall_s if run.wall_s > 0 else np.inf,
+    "Jobs simulated per second of wall time.", _jobs_per_s,
     definition="jobs over that time", group="run", table="main", place=250, gives_way=2,
     needs=("clock",))

@@ -13,17 +13,16 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.bounds.bounded_jobs import JobColumns
 from gpusched.bounds.certificates import certificate, lower_bounds, makespan_bound
-from gpusched.bounds.known.longest_job import longest_job, longest_job_us
+from gpusched.bounds.known.makespans import longest_job, total_work, wide_gangs
 from gpusched.bounds.known.mean_busy_time import busy_times, mean_busy_half_ticks, mean_busy_time
 from gpusched.bounds.known.priced_time import priced_time, priced_times
 from gpusched.bounds.known.shared_cost import shared_cost
 from gpusched.bounds.known.squashed_srpt import squashed_srpt, squashed_srpt_ticks
-from gpusched.bounds.known.total_work import total_work, total_work_ticks
 from gpusched.bounds.known.trivial import trivial
-from gpusched.bounds.known.wide_gangs import wide_gangs, wide_gangs_us
 from gpusched.clusters.cluster import Cluster
 from gpusched.readable import replay
 from gpusched.specs.speed_limits import least_costs
+from tests.reference import bound_twins
 from tests.unit.small_runs import SECOND, job, trace_of
 
 
@@ -284,9 +283,9 @@ def test_prices_find_the_optimum_where_jobs_can_be_cut():
 
 
 MAKESPANS = {
-    "longest_job": (longest_job, longest_job_us, 1),
-    "total_work": (total_work, total_work_ticks, None),
-    "wide_gangs": (wide_gangs, wide_gangs_us, 1),
+    "longest_job": (longest_job, bound_twins.longest_job, 1),
+    "total_work": (total_work, bound_twins.total_work, None),
+    "wide_gangs": (wide_gangs, bound_twins.wide_gangs, 1),
 }
 
 
