@@ -202,7 +202,8 @@ class Simulation(SteppedRun):
         ------
         ValueError, TypeError
             As of :func:`simulate`, and where the one policy reads the trace's estimates and the
-            other does not.
+            other does not. What a scheduler written in Python raises as it begins the next step
+            raises, which ends the run.
 
         Examples
         --------
