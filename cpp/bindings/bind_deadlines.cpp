@@ -56,8 +56,7 @@ DeadlinePlans plan(const Column<std::int64_t>& arrival_us, const Column<std::int
                                .quanta = quanta,
                                .segments = segments,
                                .whole_slots = whole_slots,
-                               .max_slots = kMaxSlots,
-                               .is_exact = true};
+                               .max_slots = kMaxSlots};
   const auto available = view(type_gpus, "type_gpus");
   const py::gil_scoped_release unlocked;  // no Python object is touched below
   jobs.configurations = configurations_of(types, widths, rates);

@@ -89,8 +89,7 @@ bool BetweenBorders::give_back(const State& state, Index index, Actions& actions
   PlanQuery query = own.query(state);
   query.current = base;
   query.pending = base < 0 ? Time{0} : query.change;
-  const double done = follow(query, own.steps, book_->options.slot, kInfinity).done;
-  if (done < book_->planner->needed(query, 0.0)) return false;
+  if (!book_->planner->keeps(query, own.steps)) return false;
   actions.suspend(own.job);
   if (base >= 0) {
     if (!place(state, own.job, own.configurations[static_cast<std::size_t>(base)])) {

@@ -40,10 +40,10 @@ bool SlotExchange::make_room(const State& state, std::span<const Index> live, In
 
 /// On each type, what meets the deadline with the least GPU time; the least of them first.
 void SlotExchange::find_ways(const PlanQuery& query) {
-  const double length = static_cast<double>((query.deadline - query.now).count());
+  const Time length = query.deadline - query.now;
   ways_.clear();
   for (const PlanConfiguration& c : query.configurations) {
-    if (c.rate * length < planner_->needed(query, 0.0)) continue;
+    if (Time{ceil_ticks(planner_->needed(query, 0.0) / c.rate)} > length) continue;
     const Way way{static_cast<double>(c.gpus) / c.rate, c.type, c.gpus};
     const auto known = std::find_if(ways_.begin(), ways_.end(),
                                     [&](const Way& other) { return other.type == way.type; });

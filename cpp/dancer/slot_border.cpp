@@ -220,8 +220,7 @@ bool SlotBorder::may_move(const State& state, JobId job) {
   if (own.promise != Promise::made) return true;
   PlanQuery query = own.query(state);
   query.pending = query.change;
-  return follow(query, own.steps, book_->options.slot, kInfinity).done >=
-         book_->planner->needed(query, 0.0);
+  return book_->planner->keeps(query, own.steps);
 }
 
 void SlotBorder::apply(const State& state, Actions& actions) {

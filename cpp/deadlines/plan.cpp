@@ -27,20 +27,17 @@ PlanOutcome follow(const PlanQuery& query, std::span<const PlanStep> steps, Time
     const Time lost = std::min(pending, end - begin);
     pending -= lost;
     const Time runs = end - begin - lost;
-    const double done = outcome.done + static_cast<double>(runs.count()) * rate;
-    if (done < enough) {
-      outcome.done = done;
+    // Rounded up to a tick as a finish is.
+    const Time needs{ceil_ticks((enough - outcome.done) / rate)};
+    if (needs > runs) {
+      outcome.done += ticks_of(runs) * rate;
       continue;
     }
     // The slot in which it is reached is used to its end.
-    const auto done_by = [&](std::int64_t last) {
-      const Time until = std::max(begin + lost, std::min(end, slot * last));
-      return outcome.done + static_cast<double>((until - begin - lost).count()) * rate;
-    };
-    const Time at = begin + lost + Time{ceil_ticks((enough - outcome.done) / rate)};
+    const Time at = begin + lost + needs;
     outcome.end = std::clamp(ceil_div(at.count(), slot.count()), step.begin + 1, step.end);
-    while (outcome.end < step.end && done_by(outcome.end) < enough) ++outcome.end;
-    outcome.done = done_by(outcome.end);
+    const Time until = std::min(end, slot * outcome.end);
+    outcome.done = std::max(enough, outcome.done + ticks_of(until - begin - lost) * rate);
     return outcome;
   }
   return outcome;

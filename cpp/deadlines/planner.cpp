@@ -13,13 +13,14 @@ namespace {
 /// Fewer quanta than this waste too much of a short window.
 constexpr int kLeastQuanta = 200;
 constexpr int kQuantaPerSegment = 20;
-/// What rounding may cost in a run: in ticks of service, and of the work.
-constexpr double kRoundingTicks = 3.0;
-constexpr double kWorkRounding = 1e-9;
 /// Costs are known up to so many times the value.
 constexpr double kKnownCost = 2.0;
 
 using Pruned = DeadlineSegments::Pruned;
+
+/// The work that is left of a job that has run is rounded up to a tick: a promise that does all but
+/// that is kept.
+double rounded_up(const PlanQuery& query) noexcept { return query.is_fresh ? 0.0 : 1.0; }
 
 double greatest_rate(const PlanQuery& query) noexcept {
   double most = 0.0;
@@ -154,11 +155,7 @@ void DeadlinePlanner::see_market(const PlanQuery& query) {
 }
 
 double DeadlinePlanner::needed(const PlanQuery& query, double rate) const {
-  double work = query.work;
-  if (!options_.is_exact) {
-    work += query.work * kWorkRounding + kRoundingTicks * std::max(1.0, greatest_rate(query));
-  }
-  return work + ticks_of(query.change) * rate;
+  return query.work + ticks_of(query.change) * rate;
 }
 
 /// Without the reserve if nobody migrates the job: that happens at borders of slots, and seldom to
@@ -224,7 +221,7 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit, Kn
   const PlanWindow window = window_of(query);
   const PlanWindow full = full_window_of(query);
   const auto is_enough = [&](const PlanWindow& some) {
-    return some.end > some.begin && ticks_of(some.end - some.begin) * most >= needed(query, 0.0);
+    return Time{ceil_ticks(needed(query, 0.0) / most)} <= some.end - some.begin;
   };
   if (!is_enough(full)) return PlanVerdict::impossible;
   const PlanVerdict none = full.last > window.last ? PlanVerdict::too_long : PlanVerdict::no_room;
@@ -254,7 +251,7 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit, Kn
       continue;
     }
     const PlanOutcome outcome = follow(query, steps, options_.slot, kInfinity);
-    is_found = outcome.done >= enough(query, steps, outcome.greatest_rate);
+    is_found = does(query, steps, enough(query, steps, outcome.greatest_rate));
     if (is_found) {
       cost = search_.cost();
       if (cost < query.value || outcome.greatest_rate >= rate) break;
@@ -263,8 +260,11 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit, Kn
     rate = outcome.greatest_rate;
   }
   if (!is_found || !(cost < kInfinity)) {
-    steps.clear();
     cost = dear;
+    if (dear == kInfinity && pruned_ != Pruned::all && find_single(query, window, steps, cost)) {
+      return cost < query.value ? PlanVerdict::found : PlanVerdict::too_dear;
+    }
+    steps.clear();
     return dear < kInfinity ? PlanVerdict::too_dear : none;
   }
   if (!options_.whole_slots) {
@@ -291,11 +291,47 @@ double DeadlinePlanner::cost_of(const PlanQuery& query, std::span<const PlanStep
   return cost;
 }
 
+bool DeadlinePlanner::does(const PlanQuery& query, std::span<const PlanStep> steps,
+                           double work) const {
+  return follow(query, steps, options_.slot, work).done >= work;
+}
+
+bool DeadlinePlanner::keeps(const PlanQuery& query, std::span<const PlanStep> steps) const {
+  return does(query, steps, needed(query, 0.0) - rounded_up(query));
+}
+
+/// The cheapest of the plans that have one configuration wherever it has room. Quanta are rounded
+/// down, and so miss what ends just with the deadline; these are counted to the tick.
+bool DeadlinePlanner::find_single(const PlanQuery& query, const PlanWindow& window,
+                                  std::vector<PlanStep>& steps, double& cost) const {
+  cost = kInfinity;
+  std::vector<PlanStep> own;
+  for (std::size_t index = 0; index < query.configurations.size(); ++index) {
+    const PlanConfiguration& c = query.configurations[index];
+    const int most = prices_.gpus(c.type) - c.gpus;
+    own.clear();
+    ledger_.for_each_slot(c.type, window.first, window.last, [&](std::int64_t slot, int promised) {
+      if (promised > most) return;
+      if (own.empty() || own.back().end < slot) {
+        own.push_back({slot, slot + 1, static_cast<std::int32_t>(index)});
+      } else {
+        own.back().end = slot + 1;
+      }
+    });
+    if (!trim(query, own) || !does(query, own, enough(query, own, c.rate))) continue;
+    const double own_cost = cost_of(query, own);
+    if (!(own_cost < cost)) continue;
+    cost = own_cost;
+    steps.assign(own.begin(), own.end());
+  }
+  return cost < kInfinity;
+}
+
 bool DeadlinePlanner::trim(const PlanQuery& query, std::vector<PlanStep>& steps) const {
   // With all of them, then with those that are enough: fewer may use a lower greatest rate.
   PlanOutcome outcome = follow(query, steps, options_.slot, kInfinity);
   double least = enough(query, steps, outcome.greatest_rate);
-  if (outcome.done < least) return false;
+  if (!does(query, steps, least - rounded_up(query))) return false;
   for (int round = 0; round < 2; ++round) {
     outcome = follow(query, steps, options_.slot, least);
     cut_from(steps, outcome.end);

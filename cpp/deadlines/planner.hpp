@@ -60,11 +60,13 @@ class DeadlinePlanner {
   }
   /// What the steps cost at present prices; they are not promised at the time.
   [[nodiscard]] double cost_of(const PlanQuery& query, std::span<const PlanStep> steps) const;
-  /// Ticks of service that steps must do: the work, a little for rounding, and the reserve.
+  /// Ticks of service that steps must do: the work, and the reserve.
   [[nodiscard]] double needed(const PlanQuery& query, double greatest_rate) const;
   /// The same for steps that the job follows.
   [[nodiscard]] double enough(const PlanQuery& query, std::span<const PlanStep> steps,
                               double greatest_rate) const;
+  /// Whether steps that the job follows do the work by its deadline, without a reserve.
+  [[nodiscard]] bool keeps(const PlanQuery& query, std::span<const PlanStep> steps) const;
   /// Whether the steps do what is needed; drops the slots at their end that do not matter.
   bool trim(const PlanQuery& query, std::vector<PlanStep>& steps) const;
 
@@ -87,11 +89,16 @@ class DeadlinePlanner {
   };
 
   void see_market(const PlanQuery& query);
+  /// Whether the steps do so many ticks of service by the deadline.
+  [[nodiscard]] bool does(const PlanQuery& query, std::span<const PlanStep> steps,
+                          double work) const;
   /// What of a query was found in the call before.
   enum class Known : std::uint8_t { nothing, window, options };
 
   [[nodiscard]] PlanVerdict find_below(const PlanQuery& query, double limit, Known known,
                                        std::vector<PlanStep>& steps, double& cost);
+  [[nodiscard]] bool find_single(const PlanQuery& query, const PlanWindow& window,
+                                 std::vector<PlanStep>& steps, double& cost) const;
   [[nodiscard]] bool solve(const PlanQuery& query, double work, double limit, bool has_options,
                            std::vector<PlanStep>& steps);
 

@@ -28,8 +28,6 @@ struct PlannerOptions {
   bool whole_slots = false;
   /// Slots of a window beyond these are not looked at.
   std::int64_t max_slots = PromiseLedger::kMaxSlots - 1;
-  /// No allowance for what rounding costs in a run.
-  bool is_exact = false;
 };
 
 /// When a job may run, and the slots [first, last) that this touches.

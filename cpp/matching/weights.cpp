@@ -9,8 +9,8 @@ namespace {
 constexpr double kScale = 1e4;
 // Times the seconds of any job, from a tick to centuries, they stay within what the market takes:
 // with much focus on the jobs with the least left, the others count for as good as nothing.
-constexpr double kLeast = 1e-24;
-constexpr double kGreatest = 1e18;
+constexpr double kLeastWeight = 1e-24;
+constexpr double kGreatestWeight = 1e18;
 
 }  // namespace
 
@@ -29,7 +29,8 @@ void weigh(const MatchingJobs& jobs, std::span<const MatchingJobs::Row> chosen, 
     const double share = power(place / count) - power((place - 1.0) / count);
     const MatchingJobs::Job& job = jobs.at(chosen[row]);
     const double gpus = keeps_widths ? job.least : 1.0;
-    weight[row] = std::clamp(kScale * share * share * gpus / job.gpu_time(), kLeast, kGreatest);
+    weight[row] =
+        std::clamp(kScale * share * share * gpus / job.gpu_time(), kLeastWeight, kGreatestWeight);
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kAnyWidth = std::numeric_limits<std::int64_t>::max();
 // Seconds, more than a day. While a longer cost is paid, a period of a minute would pass by for
 // nothing tens of thousands of times.
-constexpr double kMostCost = 1e5;
+constexpr double kMostRestart = 1e5;
 
 RestartRule restart_rule_of(const Parameters& parameters) {
   RestartRule rule;
@@ -76,12 +76,12 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
        .fallback = 0.0,
        .help = "seconds added to the job's own checkpoint and restart cost",
        .minimum = 0,
-       .maximum = kMostCost},
+       .maximum = kMostRestart},
       {.name = "wide_cost_s",
        .fallback = -1.0,
        .help = "the same for gangs of more than narrow_gpus GPUs (-1: as cost_s)",
        .minimum = -1,
-       .maximum = kMostCost},
+       .maximum = kMostRestart},
       {.name = "narrow_gpus",
        .fallback = std::int64_t{8},
        .help = "the widest gang that pays cost_s and not wide_cost_s",
@@ -91,7 +91,7 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
        .fallback = 0.0,
        .help = "seconds that every job runs beyond its service",
        .minimum = 0,
-       .maximum = kMostCost},
+       .maximum = kMostRestart},
   };
 }
 

@@ -1,73 +1,90 @@
 #include "promises/progressive_filling.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
+#include <limits>
+
+#include "base/time.hpp"
 
 namespace gpusched {
 namespace {
 
-/// A job on its way through a plan.
-struct Walk {
-  const Claim& claim;
-  double left;
-  double debt;
-  int width;
-  bool has_run;
-  double error = 0;  ///< by how much `left` may differ from what is left slot by slot
-  bool is_unclear = false;  ///< whether it did so much that it may have been done a slot earlier
+/// A job on its way through a plan. A stretch without a change is counted as the engine counts it,
+/// from where it began, and rounded up to a tick in one place: a plan that ends with the deadline is
+/// told from one that ends a tick later.
+class Walk {
+ public:
+  Walk(const Claim& claim, double work)
+      : claim_(claim),
+        left_(work),
+        left_before_(work),
+        debt_(claim.debt),
+        width_(claim.width),
+        has_run_(claim.has_run) {}
 
-  Walk(const Claim& of, double work)
-      : claim(of), left(work), debt(of.debt), width(of.width), has_run(of.has_run) {}
-
+  [[nodiscard]] int width() const noexcept { return width_; }
+  [[nodiscard]] double debt() const noexcept { return debt_; }
+  /// Of the work; more than 0 until it is done.
+  [[nodiscard]] double left() const noexcept {
+    return std::max(left_, std::numeric_limits<double>::min());
+  }
   /// Time without progress at the head of a stretch on so many GPUs.
   [[nodiscard]] double cost(int gpus) const noexcept {
-    if (gpus == width) return debt;
-    return has_run ? claim.restart : 0.0;
+    if (gpus == width_) return debt_;
+    return has_run_ ? claim_.restart : 0.0;
+  }
+  [[nodiscard]] bool is_done() const noexcept {
+    return left_ < rate_ && static_cast<double>(ceil_ticks(left_before_ / rate_)) <= ran_;
+  }
+
+  /// It goes on with so many GPUs, and pays so much first.
+  void owe(int gpus, double debt) noexcept {
+    debt_ = debt;
+    width_ = gpus;
   }
 
   void run(const WidthRate& on, double ticks) noexcept {
     const double unpaid = cost(on.gpus);
-    if (error > 0) error += left * 0x1p-52;
-    left -= std::max(0.0, ticks - unpaid) * on.rate;
-    debt = std::max(0.0, unpaid - ticks);
-    width = on.gpus;
-    has_run = true;
+    if (on.gpus != width_ || on.rate != rate_) begin(on.rate);
+    advance(std::max(0.0, ticks - unpaid));
+    debt_ = std::max(0.0, unpaid - ticks);
+    width_ = on.gpus;
+    has_run_ = true;
   }
 
-  /// As `run` in so many slots one after the other, of which each does so much, nothing being
-  /// unpaid.
-  void run_on(double done_each, std::int64_t slots) noexcept {
-    const auto count = static_cast<double>(slots);
-    const double done = count * done_each;
-    error += (count + 4) * (left + done) * 0x1p-52;
-    left -= done;
-  }
-
-  /// The same until the work is done, in at most so many slots; in how many it ran.
-  std::int64_t finish_on(double done_each, std::int64_t slots) noexcept {
-    if (slots == 0) return 0;
-    const double needed = std::ceil(left / done_each);
-    if (needed > static_cast<double>(slots)) {
-      run_on(done_each, slots);
-      return slots;
-    }
-    const auto ran = static_cast<std::int64_t>(needed);
-    const double before = left - (needed - 1) * done_each;
-    run_on(done_each, ran);
-    is_unclear = before <= error;
-    return ran;
-  }
-  /// Whether the work is done, if that is certain.
-  [[nodiscard]] std::optional<bool> is_done() const noexcept {
-    if (is_unclear || (error > 0 && std::abs(left) <= error)) return std::nullopt;
-    return left <= 0;
+  /// On as it is through slots of so many ticks until the work is done, in at most so many; in how
+  /// many it ran.
+  std::int64_t run_on(std::int64_t slot_ticks, std::int64_t slots) noexcept {
+    const double needed = static_cast<double>(ceil_ticks(left_before_ / rate_)) - ran_;
+    const auto ticks = static_cast<std::int64_t>(std::min(needed, static_cast<double>(kMaxTicks)));
+    slots = std::min(slots, ceil_div(ticks, slot_ticks));
+    advance(static_cast<double>(slots) * static_cast<double>(slot_ticks));
+    return slots;
   }
 
   void idle() noexcept {
-    width = 0;
-    debt = 0;
+    width_ = 0;
+    debt_ = 0;
   }
+
+ private:
+  void begin(double rate) noexcept {
+    left_before_ = left_;
+    ran_ = 0;
+    rate_ = rate;
+  }
+  void advance(double ticks) noexcept {
+    ran_ += ticks;
+    left_ = left_before_ - ran_ * rate_;
+  }
+
+  const Claim& claim_;
+  double left_;
+  double left_before_;  // the present stretch
+  double ran_ = 0;      // ticks of it, without what was paid
+  double rate_ = 0;     // on it; 0: none has begun
+  double debt_;
+  int width_;
+  bool has_run_;
 };
 
 /// The widest entry that is at most `gpus` wide; -1 if there is none.
@@ -133,8 +150,7 @@ bool ProgressiveFilling::find(const Claim& claim, SlotPlan& plan, std::size_t fi
   shortfall_ = 0;
   share_ = claim.widths.size() - 1;
   for (std::size_t share = first; share < claim.widths.size(); ++share) {
-    const double window = static_cast<double>(claim.deadline - now_);
-    if (window * claim.widths[share].rate < claim.work) continue;
+    if (ceil_ticks(claim.work / claim.widths[share].rate) > claim.deadline - now_) continue;
     share_ = share;
     if (find_share(claim, share, plan)) return true;
   }
@@ -143,16 +159,9 @@ bool ProgressiveFilling::find(const Claim& claim, SlotPlan& plan, std::size_t fi
 }
 
 bool ProgressiveFilling::find_share(const Claim& claim, std::size_t share, SlotPlan& plan) {
-  const std::optional<bool> is_found = walk(claim, share, plan, is_slow_);
-  return is_found ? *is_found : *walk(claim, share, plan, true);
-}
-
-std::optional<bool> ProgressiveFilling::walk(const Claim& claim, std::size_t share, SlotPlan& plan,
-                                             bool by_slot) {
   const auto widths = claim.widths.first(share + 1);
-  const double rate = widths.back().rate;
-  // Remaining work and finishes are rounded up to ticks; a move may cost one restart.
-  Walk walk(claim, claim.work * (1 + 1e-9) + 2 * std::max(1.0, rate) + claim.restart * rate);
+  // A move may cost one restart.
+  Walk walk(claim, claim.work + claim.restart * widths.back().rate);
   plan.first = slot();
   plan.stretches.clear();
   std::int64_t begin = now_;
@@ -165,7 +174,7 @@ std::optional<bool> ProgressiveFilling::walk(const Claim& claim, std::size_t sha
     // Whole slots behind this one in which it would choose the same.
     ++i;
     const std::int64_t left = kMaxSlots - static_cast<std::int64_t>(i);
-    const std::int64_t whole = by_slot ? 0 : std::min((claim.deadline - end) / slot_ticks_, left);
+    const std::int64_t whole = is_slow_ ? 0 : std::min((claim.deadline - end) / slot_ticks_, left);
     if (chosen < 0) {
       walk.idle();
       const std::int64_t idle = alike(static_cast<std::int64_t>(i), whole, widths, chosen);
@@ -174,36 +183,33 @@ std::optional<bool> ProgressiveFilling::walk(const Claim& claim, std::size_t sha
       begin += idle * slot_ticks_;
       continue;
     }
-    const bool is_steady = walk.debt == 0 && end - slot_ticks_ >= now_;
-    const int before = walk.width;
+    const bool is_steady = walk.debt() == 0 && end - slot_ticks_ >= now_;
+    const int before = walk.width();
     WidthRate on = widths[static_cast<std::size_t>(chosen)];
-    if (walk.width != on.gpus && walk.width > 0 && walk.width <= free) {
+    if (before != on.gpus && before > 0 && before <= free) {
       // It goes on with what it has where a change would not pay within the slot.
-      const int same = widest(widths, walk.width);
-      if (same >= 0 && widths[static_cast<std::size_t>(same)].gpus == walk.width) {
+      const int same = widest(widths, before);
+      if (same >= 0 && widths[static_cast<std::size_t>(same)].gpus == before) {
         const WidthRate kept = widths[static_cast<std::size_t>(same)];
         const double changed = std::max(0.0, ticks - walk.cost(on.gpus)) * on.rate;
-        if (changed <= std::max(0.0, ticks - walk.debt) * kept.rate) on = kept;
+        if (changed <= std::max(0.0, ticks - walk.debt()) * kept.rate) on = kept;
       }
     }
     walk.run(on, ticks);
     plan.push(on.gpus, 1);
-    const auto is_done = walk.is_done();
-    if (!is_done || *is_done) return is_done;
+    if (walk.is_done()) return true;
     // It came with what it has and owed nothing: so it goes on.
     if (!is_steady || before != on.gpus || end > claim.deadline) continue;
-    const double done_each = static_cast<double>(slot_ticks_) * on.rate;
     const std::int64_t slots = alike(static_cast<std::int64_t>(i), whole, widths, chosen);
-    const std::int64_t ran = walk.finish_on(done_each, slots);
+    const std::int64_t ran = walk.run_on(slot_ticks_, slots);
     if (ran == 0) continue;
     plan.push(on.gpus, ran);
-    const auto is_done_now = walk.is_done();
-    if (!is_done_now || *is_done_now) return is_done_now;
+    if (walk.is_done()) return true;
     i += static_cast<std::size_t>(ran);
     begin += ran * slot_ticks_;
   }
   is_cut_off_ = is_cut_off_ || begin < claim.deadline;
-  shortfall_ = walk.left;
+  shortfall_ = walk.left();
   return false;
 }
 
@@ -218,7 +224,9 @@ std::int64_t ProgressiveFilling::alike(std::int64_t begin, std::int64_t most,
 }
 
 bool ProgressiveFilling::suffices(const Claim& claim, const SlotPlan& plan, double lost) const {
-  Walk walk(claim, claim.work);
+  // Of a job that has run the work left is rounded up to a tick: a plan that does all but that
+  // stands.
+  Walk walk(claim, claim.has_run ? claim.work - 1 : claim.work);
   std::int64_t begin = now_;
   std::int64_t at = slot();
   if (at < plan.first) {
@@ -240,54 +248,25 @@ bool ProgressiveFilling::suffices(const Claim& claim, const SlotPlan& plan, doub
     const int i = widest(claim.widths, known.gpus);
     if (i < 0) return false;
     const WidthRate& on = claim.widths[static_cast<std::size_t>(i)];
+    bool has_begun = false;  // the stretch
     while (at < stop && begin < claim.deadline) {
       if (unpaid > 0) {
-        walk.debt = walk.cost(known.gpus) + unpaid;
-        walk.width = known.gpus;
+        walk.owe(known.gpus, walk.cost(known.gpus) + unpaid);
         unpaid = 0;
       }
       const std::int64_t whole = std::min(stop - at, (claim.deadline - begin) / slot_ticks_);
-      if (walk.width == on.gpus && walk.debt == 0 && begin == at * slot_ticks_ && whole > 1) {
-        walk.run_on(static_cast<double>(slot_ticks_) * on.rate, whole);
-        at += whole;
+      if (has_begun && walk.width() == on.gpus && walk.debt() == 0 && whole > 1) {
+        at += walk.run_on(slot_ticks_, whole);
         begin = at * slot_ticks_;
       } else {
         const std::int64_t end = (at + 1) * slot_ticks_;
         walk.run(on, static_cast<double>(std::min(end, claim.deadline) - begin));
         ++at;
         begin = end;
+        has_begun = true;
       }
-      const auto is_done = walk.is_done();
-      if (!is_done) return suffices_by_slot(claim, plan, lost);
-      if (*is_done) return true;
+      if (walk.is_done()) return true;
     }
-  }
-  return false;
-}
-
-bool ProgressiveFilling::suffices_by_slot(const Claim& claim, const SlotPlan& plan,
-                                          double lost) const {
-  Walk walk(claim, claim.work);
-  std::int64_t begin = now_;
-  for (std::int64_t now_slot = slot(); begin < claim.deadline; ++now_slot) {
-    const std::int64_t end = (now_slot + 1) * slot_ticks_;
-    const auto ticks = static_cast<double>(std::min(end, claim.deadline) - begin);
-    if (now_slot - plan.first >= plan.size()) return false;
-    begin = end;
-    const int gpus = plan.at(now_slot);
-    if (gpus == 0) {
-      walk.idle();
-      continue;
-    }
-    const int i = widest(claim.widths, gpus);
-    if (i < 0) return false;
-    if (lost > 0) {
-      walk.debt = walk.cost(gpus) + lost;
-      walk.width = gpus;
-      lost = 0;
-    }
-    walk.run(claim.widths[static_cast<std::size_t>(i)], ticks);
-    if (walk.left <= 0) return true;
   }
   return false;
 }

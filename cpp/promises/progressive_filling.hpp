@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -126,11 +125,6 @@ class ProgressiveFilling {
 
  private:
   [[nodiscard]] bool find_share(const Claim& claim, std::size_t share, SlotPlan& plan);
-  /// As `find_share`, many slots at once, if rounding does not matter; or slot by slot.
-  [[nodiscard]] std::optional<bool> walk(const Claim& claim, std::size_t share, SlotPlan& plan,
-                                         bool by_slot);
-  /// As `suffices`, slot by slot: what it is asked where rounding could matter.
-  [[nodiscard]] bool suffices_by_slot(const Claim& claim, const SlotPlan& plan, double lost) const;
   /// What may be taken at most where so many GPUs are free.
   [[nodiscard]] Taken most_beside(int gpus) const noexcept {
     return static_cast<Taken>(num_gpus_ - gpus);

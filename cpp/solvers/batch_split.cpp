@@ -15,7 +15,7 @@ bool is_limited(std::span<const Samples> max_samples, std::size_t worker) noexce
 }
 
 /// Of a sum of samples, beside the sum: what is left over after it is nothing.
-constexpr double kSumRounding = 1e-12;
+constexpr double kRestRounding = 1e-12;
 
 /// A power of two with which products and sums of the rates neither overflow nor round otherwise.
 double scale_of(std::span<const double> rates) noexcept {
@@ -34,7 +34,7 @@ bool pour(double global_batch, std::size_t num_workers, Weight weight, Limit lim
           std::span<double> out) {
   std::fill(out.begin(), out.end(), -1.0);  // not full yet
   double rest = global_batch;
-  const double nothing = global_batch * kSumRounding;
+  const double nothing = global_batch * kRestRounding;
   for (;;) {
     double total = 0.0;
     for (std::size_t k = 0; k < num_workers; ++k) {

@@ -51,8 +51,8 @@ void bind_planner_parts(py::module_& m) {
            py::arg("now_us"), py::arg("deadline_us"), "Ways to run: (type, gpus, rate).");
   py::class_<DeadlinePlanner>(testing, "DeadlinePlanner", "Plans, and what is promised by them.")
       .def(py::init([](const std::vector<std::int64_t>& gpus, std::int64_t slot_us, int quanta) {
-             PlannerOptions exact{.slot = Time{slot_us}, .quanta = quanta, .is_exact = true};
-             return std::make_unique<DeadlinePlanner>(exact, gpus);
+             const PlannerOptions options{.slot = Time{slot_us}, .quanta = quanta};
+             return std::make_unique<DeadlinePlanner>(options, gpus);
            }),
            py::arg("type_gpus"), py::kw_only(), py::arg("slot_us"), py::arg("quanta"))
       .def("see",

@@ -100,7 +100,7 @@ def test_a_wide_job_meets_a_deadline_that_its_own_width_misses() -> None:
 
 def test_jobs_that_end_together_give_all_their_gpus_back() -> None:
     # Four at one instant, then one alone; whoever comes next needs all that they were promised.
-    rows = [(0, 30, 1, 45)] * 4 + [(30, 60, 4, 95), (95, 20, 4, 120)]
+    rows = [(0, 30, 1, 45)] * 4 + [(30, 60, 4, 95), (95, 20, 4, 119)]
     result = run(rows, profile=None, policy="dancer:slot_s=50,fill=false,prices=constant")
     assert result.schedule.decisions()["admitted"].all()
     assert finish_s(result) == [30] * 4 + [90, 115]
@@ -343,7 +343,7 @@ def test_jobs_that_pay_little_per_gpu_do_not_take_all(prices: str) -> None:
         # A job gives GPUs back only if it keeps its promise without them, a restart still unpaid.
         (200285, "dbeb425b7fd46881"),
         # A plan within a slot, or one that goes on over a border, needs no reserve.
-        (200043, "f6d4e5c011ea77ab"),
+        (200043, "78c1305fff335d77"),
         (200073, "c6993ea379f9b0c5"),
     ],
 )
