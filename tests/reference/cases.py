@@ -61,13 +61,16 @@ class Case:
     def at(self, unit: int) -> Case:
         """Return the case with a time unit of ``unit`` microseconds, unless it is in ticks.
 
-        Where a policy has a period, of a millisecond more if it would be shorter than that.
+        A period that would be shorter than a millisecond is one more: with a unit of one more, or
+        in ticks by itself.
         """
         params = dict(self.policy_params)
-        if self.scale in IN_TICKS:
-            unit = 1
-        elif 0 < params.get("period_s", 0) * unit < LEAST_PERIOD:
-            unit += LEAST_PERIOD
+        unit = 1 if self.scale in IN_TICKS else unit
+        if 0 < params.get("period_s", 0) * unit < LEAST_PERIOD:
+            if self.scale in IN_TICKS:
+                params["period_s"] += LEAST_PERIOD
+            else:
+                unit += LEAST_PERIOD
         for name in TIMES:
             if name in params:
                 params[name] = params[name] * unit / SECOND
