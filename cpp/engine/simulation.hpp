@@ -40,8 +40,8 @@ class Simulation {
   };
 
   /// All arguments outlive the simulation, but for `standing`: null, or where it begins. Then its
-  /// first instant is there, a decision that is shown all that waits. Throws InvalidInput if that
-  /// is not possible, or the scheduler cannot begin so.
+  /// first decision, at `first` or as something happens before, is shown all that waits. Throws
+  /// InvalidInput if that is not possible, or the scheduler cannot begin so.
   Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
              Placement& placement, const Pacing& pacing, std::uint64_t seed, RunControl& control,
              const Standing* standing = nullptr);

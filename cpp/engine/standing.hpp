@@ -18,7 +18,7 @@ struct Standing {
   /// The policy has decided nothing yet, so that it need not know what it would have kept. No job
   /// runs.
   bool is_anew = false;
-  /// One of each job of the table: service so far. Who has had all of his is about to end.
+  /// One of each job that has arrived: service so far. Who has had all of his is about to end.
   std::span<const std::int64_t> attained_us;
   /// When its present run began, by `now`; -1 where it waits.
   std::span<const std::int64_t> start_us;

@@ -137,9 +137,9 @@ def drawn(seed: int, number: int, policy: str | None = None) -> Replay:
     servers = tuple(draw.choice(((4, 4), (4,), (2, 3), (1, 2, 4), (8,))))
     is_predicted = draw.random() < 0.3
     # A run has a queue at its first decision where the policy is changed then, from one that starts
-    # nobody. That adds no work to who is there, must read estimates if the next one does, and knows
-    # of jobs that were taken back before, so that others have other rows. Nor is it judged anew then
-    # who can ever run, which policies that choose GPUs themselves see otherwise.
+    # nobody. That adds no work to who is there, must read estimates if the next one does, and
+    # knows of jobs that were taken back before, so that others have other rows. Nor is it judged
+    # anew then who can ever run, which policies that choose GPUs themselves see otherwise.
     may_begin = not (is_random or "overrun_s" in text or "lucid" in text)
     may_begin = may_begin and not {"places", "estimate"} & set(flags)
     begins_late = may_begin and draw.random() < 0.2
