@@ -262,7 +262,9 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit, Kn
   if (!is_found || !(cost < kInfinity)) {
     cost = dear;
     if (dear == kInfinity && pruned_ != Pruned::all && find_single(query, window, steps, cost)) {
-      return cost < query.value ? PlanVerdict::found : PlanVerdict::too_dear;
+      if (cost < query.value) return PlanVerdict::found;
+      if (pruned_ == Pruned::nothing) return PlanVerdict::too_dear;
+      cost = kInfinity;  // among what was pruned may be something cheaper
     }
     steps.clear();
     return dear < kInfinity ? PlanVerdict::too_dear : none;
@@ -293,7 +295,8 @@ double DeadlinePlanner::cost_of(const PlanQuery& query, std::span<const PlanStep
 
 bool DeadlinePlanner::does(const PlanQuery& query, std::span<const PlanStep> steps,
                            double work) const {
-  return follow(query, steps, options_.slot, work).done >= work;
+  // Of work that is less than a tick an empty plan would do all.
+  return !steps.empty() && follow(query, steps, options_.slot, work).done >= work;
 }
 
 bool DeadlinePlanner::keeps(const PlanQuery& query, std::span<const PlanStep> steps) const {
