@@ -33,6 +33,7 @@ PreemptionBound GpuByGpu::preemption() {
 
 void GpuByGpu::begin(const Setup& setup) {
   jobs_.begin(setup);
+  stop_.emplace(setup.control);
   waiting_.clear();
   has_one_width_ = setup.state.speed().is_fixed() && !takes_slow_twins;
   holders_.begin(false);
@@ -161,6 +162,7 @@ void GpuByGpu::give_least(ElasticJobs::Job& job, const Configuration& least) {
 void GpuByGpu::give_least(const State& state) {
   WaitingLine::Walk all = line();
   while (ElasticJobs::Job* job = all.next()) {
+    stop_->count(kStepsOfWidth);
     const Configuration* least = least_width(state, *job);
     if (least != nullptr) give_least(*job, *least);
   }

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "base/clone.hpp"
 #include "base/flags.hpp"
 #include "base/parameters.hpp"
+#include "base/stop_check.hpp"
 #include "elastic/elastic_jobs.hpp"
 #include "elastic/holders_line.hpp"
 #include "elastic/stay_limits.hpp"
@@ -61,7 +64,11 @@ class GpuByGpu : public Scheduler {
   /// Who could grow but would not end earlier for it stays as it is.
   void spare_restarts(const State& state);
 
+  /// What it costs to give a job another width, in steps of a simple loop.
+  static constexpr std::size_t kStepsOfWidth = 100;
+
   ElasticJobs jobs_;
+  std::optional<ControlCheck> stop_;
 
  private:
   [[nodiscard]] bool can_keep_order(const State& state);

@@ -25,7 +25,6 @@ class Afs final : public GpuByGpu {
 
   void begin(const Setup& setup) override {
     GpuByGpu::begin(setup);
-    stop_.emplace(setup.control);
     contest_.begin(takes_slow_twins);
     const Speed& speed = setup.state.speed();
     // With links a job may become faster without being touched.
@@ -129,7 +128,6 @@ class Afs final : public GpuByGpu {
     return Newcomer{&job, *least};
   }
 
-  std::optional<ControlCheck> stop_;
   Contest contest_;
   bool regrows_ = false;
   Regrowth regrowth_;

@@ -46,6 +46,7 @@ class Optimus final : public GpuByGpu {
       if (may_grow(*job)) offer(state, *job);
     }
     while (!steps_.empty() && jobs_.all_left() > 0) {
+      stop_->count(kStepsOfWidth);
       const Step step = steps_.top();
       steps_.pop();
       if (jobs_.give(*step.job, step.to)) offer(state, *step.job);
