@@ -60,8 +60,7 @@ constexpr std::array<FlagText, kNumFlags> kTexts{{
     {Flag::uncontended, "uncontended", "Each job has all links to itself.", "contention", ""},
     {Flag::interacting, "interacting", "What a job gets of a link depends on who else uses it.",
      "contention", ""},
-    {Flag::approximate, "approximate",
-     "By default it departs from its source, and it says how.",
+    {Flag::approximate, "approximate", "By default it departs from its source, and it says how.",
      "order scheduler", "order scheduler"},
 }};
 

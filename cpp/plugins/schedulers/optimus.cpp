@@ -43,6 +43,7 @@ class Optimus final : public GpuByGpu {
     steps_.clear();
     // Who pays for a restart was not touched.
     for (ElasticJobs::Job* job : jobs_.touched()) {
+      stop_->count(kStepsOfWidth);
       if (may_grow(*job)) offer(state, *job);
     }
     while (!steps_.empty() && jobs_.all_left() > 0) {
