@@ -89,7 +89,12 @@ void bind_asking(py::module_& m) {
            py::arg("placement_values"), py::arg("num_slots"), py::arg("cost"), py::arg("num_lanes"),
            py::keep_alive<1, 2>())
       .def("__enter__", &Lanes::enter)
-      .def("__exit__", [](Lanes& self, const py::args&) { self.entered = {}; })
+      .def(
+          "__exit__",
+          [](Lanes& self, const py::object&, const py::object&, const py::object&) {
+            self.entered = {};
+          },
+          py::arg("type"), py::arg("value"), py::arg("traceback"))
       .def(
           "begin",
           [](Lanes& self, std::size_t lane, const py::object& jobs, std::uint64_t num_feasible,

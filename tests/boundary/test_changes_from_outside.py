@@ -319,7 +319,7 @@ def standing(jobs: int) -> _core.Standing:
     nothing, none = np.zeros(jobs, np.int64), np.zeros(0, np.int64)
     return _core.Standing(
         50, attained_us=nothing, start_us=nothing - 1, cost_us=nothing,
-        preemptions=np.zeros(jobs, np.int32), held_job=none, held_server=none,
+        preemptions=np.zeros(jobs, np.int32), added_us=nothing, held_job=none, held_server=none,
         held_mask=np.zeros(0, np.uint64),
     )  # fmt: skip
 

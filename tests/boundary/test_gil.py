@@ -218,6 +218,14 @@ def priced_times() -> Call:
     return lambda: _core.priced_times(*JOBS[:2], widths, edges, np.array([1.0, 0.5]))
 
 
+ONE = np.ones(1, np.int64)
+
+
+def answer(made: _core.AskingLanes) -> None:
+    for _ in range(50):
+        made.answer(np.zeros(64, np.int64))
+
+
 CALLS: dict[str, Callable[[], Call]] = {
     "assign": assign,
     "Assignment.solve": solve,
@@ -228,18 +236,14 @@ CALLS: dict[str, Callable[[], Call]] = {
     "exact_matching": exact_matching,
     "split_whole_batch": split_batch,
     "LeaseLine": lambda: (
-        lambda: _core.LeaseLine(
-            64, np.zeros(10**6, np.int32), *np.ones((2, 1), np.int64), np.array([10**6])
-        )
+        lambda: _core.LeaseLine(64, np.zeros(10**6, np.int32), ONE, ONE, np.array([10**6]))
     ),
     "LeaseLine.try_join": lease_line,
     "plan_gangs": plan_gangs,
     "plan_deadlines": plan_deadlines,
     "fill": fill,
     "AskingLanes.begin": lambda: lanes(lambda made: made.begin(0, TABLE, MANY, 0), begins=False),
-    "AskingLanes.answer": lambda: lanes(
-        lambda made: [made.answer(np.zeros(64, np.int64)) for _ in range(50)]
-    ),
+    "AskingLanes.answer": lambda: lanes(answer),
     "AskingLanes.schedule": lambda: lanes(lambda made: [made.schedule(lane) for lane in range(64)]),
     "JobTable": lambda: lambda: _core.JobTable(*JOBS),
     "Cluster": lambda: lambda: _core.Cluster(np.ones(2**18, np.int32), np.zeros(2**18, np.int32)),

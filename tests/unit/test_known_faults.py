@@ -8,6 +8,7 @@ import os
 import shlex
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -103,8 +104,13 @@ def test_jobs_submitted_one_after_another_have_the_run_done_again_once(
 ) -> None:
     run = gs.Simulation(jobs(), CLUSTER, policy="fifo")
     run.run_until(5000)
-    opened, num_opened = run_course.opened, []
-    monkeypatch.setattr(run_course, "opened", lambda ready: num_opened.append(1) or opened(ready))
+    opened, num_opened = run_course.opened, list[int]()
+
+    def counted(ready: Any) -> Any:
+        num_opened.append(1)
+        return opened(ready)
+
+    monkeypatch.setattr(run_course, "opened", counted)
     for number in range(3):
         run.submit(gs.Trace.from_columns([6000.0], [60.0], [1], id=[10 + number]))
     run.run()

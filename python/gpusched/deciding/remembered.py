@@ -155,7 +155,8 @@ class _Course:
 
     def services(self) -> Int64:
         """Return how long each job takes: no job is over before it is gone."""
-        return np.maximum(self.jobs.service_us, self.attained_us + 1 - self.added_us)
+        services: Int64 = np.maximum(self.jobs.service_us, self.attained_us + 1 - self.added_us)
+        return services
 
     def beginning(self) -> _core.Standing:
         """Return the queue of the first decision, and nobody who runs."""
@@ -233,18 +234,33 @@ class _Course:
         """Return what the next decision is to be given."""
         columns = _core.standing_of(run)
         rows = columns["jobs"]
-        nothing = np.zeros(len(self.jobs), np.int64)
-        whole = {
-            "attained_us": self.attained_us.copy(), "added_us": self.added_us.copy(),
-            "start_us": nothing - 1, "cost_us": nothing,
-        }  # fmt: skip
-        for name, values in whole.items():
+
+        def column(name: str, of_others: Int64) -> Int64:
+            values = of_others.copy()
             values[rows] = columns[name]
+            return values
+
+        nothing = np.zeros(len(self.jobs), np.int64)
+        policy, placement, seed, cluster = here
         return Memory(
-            *here, self.jobs, self.ended_us, asked_us=self.asked_us,
-            refused=np.array(sorted(self.refused), np.int64), begin_us=self.begin_us,
-            last_us=self.now_us, **self.first, **whole,
-        )  # fmt: skip
+            policy,
+            placement,
+            seed,
+            cluster,
+            self.jobs,
+            self.ended_us,
+            attained_us=column("attained_us", self.attained_us),
+            start_us=column("start_us", nothing - 1),
+            cost_us=column("cost_us", nothing),
+            added_us=column("added_us", self.added_us),
+            first_attained_us=self.first["first_attained_us"],
+            first_preemptions=self.first["first_preemptions"],
+            first_added_us=self.first["first_added_us"],
+            asked_us=self.asked_us,
+            refused=np.array(sorted(self.refused), np.int64),
+            begin_us=self.begin_us,
+            last_us=self.now_us,
+        )
 
 
 def _check_same(known: Memory, policy: str, placement: str, seed: int, cluster: Any) -> None:

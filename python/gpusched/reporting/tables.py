@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from gpusched.plugins.info import APPROXIMATE
 from gpusched.reporting.charts.highlights import chosen
 from gpusched.reporting.notes import (
-    APPROXIMATE,
     CLAIRVOYANT,
     IS_APPROXIMATE,
     SEES_TRUTH,

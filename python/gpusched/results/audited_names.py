@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
 
 from gpusched.audit.declarations import Flags
 from gpusched.plugins.policy import (
@@ -21,6 +21,8 @@ from gpusched.specs.predicted_columns import PredictedBy
 
 if TYPE_CHECKING:
     from gpusched.specs.run_spec import RunSpec
+
+_Choice = TypeVar("_Choice", bound=Choice)
 
 
 def declared(spec: RunSpec) -> Flags:
@@ -41,11 +43,10 @@ def _declared(
     *versions: int,
 ) -> Flags:
     faults = list[str]()
-    read = partial(_parsed, faults, own)
-    policy = read(Policy, policy_text)
-    placement = read(PlacementChoice, placement_text)
-    speed = read(SpeedChoice, speed_text)
-    contention = read(ContentionChoice, contention_text)
+    policy = _parsed(faults, own, Policy, policy_text)
+    placement = _parsed(faults, own, PlacementChoice, placement_text)
+    speed = _parsed(faults, own, SpeedChoice, speed_text)
+    contention = _parsed(faults, own, ContentionChoice, contention_text)
     return Flags(
         preempts=None if policy is None else policy.info.preempts,
         alias_of="" if policy is None else policy.info.alias_of,
@@ -63,9 +64,11 @@ def _declared(
     )
 
 
-def _parsed(faults: list[str], own: frozenset[str], kind: type[Choice], text: str) -> Choice | None:
+def _parsed(
+    faults: list[str], own: frozenset[str], kind: type[_Choice], text: str
+) -> _Choice | None:
     try:
-        parsed: Choice = known_choice(kind, text)
+        parsed = known_choice(kind, text)
     except (ValueError, TypeError) as error:
         if kind.kind not in own:  # else it is an object of Python, which the registry need not know
             faults.append(str(error))
