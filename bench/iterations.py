@@ -1,4 +1,4 @@
-"""A forest of iterations beside one of seconds, under A-SRPT: where each recurs.
+"""A forest of iterations beside one of seconds, under a-srpt-by-work: where each recurs.
 
     python -m bench.iterations [--seeds 2000 2019]
 
@@ -19,7 +19,7 @@ import numpy as np
 import gpusched as gs
 from gpusched.base.arrays import Float64
 from gpusched.generator.graph_zoo import assign_graphs
-from gpusched_papers.a_srpt.settings import A_SRPT, FOREST, TESTBED
+from gpusched_papers.a_srpt.settings import BY_WORK, FOREST, TESTBED
 from gpusched_papers.a_srpt.workload import workload
 
 LOAD: Final = 0.95
@@ -46,9 +46,9 @@ WORKLOADS: Final = {"times recur": times_recur, "iterations recur": iterations_r
 
 
 def measured(trace: gs.Trace, text: str, seed: int) -> tuple[float, float, float]:
-    """R2 of the logarithm, rank correlation and mean JCT under A-SRPT."""
+    """R2 of the logarithm, rank correlation and mean JCT under a-srpt-by-work."""
     result = gs.simulate(
-        trace, TESTBED.cluster(), policy=A_SRPT.policy, placement=A_SRPT.placement,
+        trace, TESTBED.cluster(), policy=BY_WORK.policy, placement=BY_WORK.placement,
         predictor=text, speed="stages", seed=seed,
     )  # fmt: skip
     jct_s = float(result.summary()["mean_jct_s"])

@@ -39,7 +39,6 @@ class Instance:
             self.cluster,
             policy=gs.Policy(
                 "a-srpt",
-                preset="literal",
                 scan="strict",
                 idle=False,
                 work="low",

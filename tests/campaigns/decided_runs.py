@@ -95,7 +95,7 @@ _BOUND: Final = ("mode=queue", "start=in-order", "order=submit", "u=1")
 _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "2d-las": (*_TURNS, "limits=@3/@8", "limits=@5", "promote=2", "inside=entry",
                "inside=running", "crossing=floored", "sink=passed", "preset=lucid"),
-    "a-srpt": ("tau=1", "scan=strict", "wait=loss", "idle=false", "preset=literal"),
+    "a-srpt": ("tau=4", "scan=strict", "wait=loss", "idle=false", "queue=work"),
     "allox": ("period_s=@5", "preempt=false"),
     "chronus": ("lease_s=@5",),
     "chronus-leases": ("lease_s=@5",),

@@ -85,6 +85,7 @@ PUBLISHED: Final = Published(
     ),
     credits=(
         Credit("a-srpt", "one machine under SRPT whose schedule guides the real one", "abstract"),
+        Credit("a-srpt-by-work", "that machine; who goes first in the queue is ours", "abstract"),
         Credit(
             "heavy-edge", "job graphs placed so that little is sent between servers", "abstract"
         ),
