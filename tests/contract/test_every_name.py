@@ -50,8 +50,8 @@ def test_a_policy_that_departs_from_its_source_says_so_in_a_sentence(
 OF_OUR_OWN = ("Ours", "Baseline.", "Common practice", "Told to be a baseline")
 """How the source of a policy begins whose rule nobody published."""
 AS_PUBLISHED = {
-    "conservative", "easy", "edf", "edf-greatest", "fifo-skip", "qssf", "serverfilling-srpt", "sgf",
-    "sjf", "srsf", "srtf", "swf", "wspt",
+    "conservative", "easy", "edf", "fifo-skip", "qssf", "serverfilling-srpt", "sgf", "sjf", "srsf",
+    "srtf", "swf", "wspt",
 }  # fmt: skip
 """By default the rule of the source; what is predicted and which GPUs it takes the run says."""
 

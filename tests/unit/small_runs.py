@@ -148,7 +148,14 @@ def simulated(
     schedule = schedule_of(outcome)
     if policy == "serverfilling-srpt":
         schedule = dataclasses.replace(schedule, warnings=_of_filling(jobs, cluster))
-    return Result(trace, cluster, spec, schedule, 0.5, clairvoyant=False)
+    return Result(trace, cluster, spec, schedule, 0.5, clairvoyant=_sees_truth(spec.policy, trace))
+
+
+def _sees_truth(policy: str, trace: Trace) -> bool:
+    """Whether the policy decides by the true services: with the oracle, if it needs them."""
+    known = gpusched.Policy.parse(policy)
+    needs = known.has("clairvoyant") or (known.has("estimate") and trace.estimate_us is None)
+    return needs and trace.predicted_us is None
 
 
 def _of_filling(jobs: Sequence[Job], cluster: Cluster) -> tuple[str, ...]:

@@ -388,6 +388,7 @@ def test_a_policy_that_chooses_gpus_itself_refuses_no_placement(policy):
     result = non_preemptive()
     spec = result.spec.to_json().replace('"sjf"', f'"{policy}"')
     result.spec = type(result.spec).from_json(spec)
+    result.clairvoyant = policy in {"sjf-bco", "ls"}
     found = problems(result)
     assert len(found) == 1
     named(

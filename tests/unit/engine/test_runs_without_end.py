@@ -19,12 +19,12 @@ TWO = gs.Trace.from_columns([0, 0], [CENTURIES_S, CENTURIES_S], [2, 2])
         (
             "las:period_s=0.001",
             "jobs 0 and 1 take turns; each of the last 1.05e+06 preemptions and resizes at timers "
-            "cost 0 us and gained 1000 us of service, and the 1.8e+16 us that are left would take "
+            "cost 0 us and gained 1e+03 us of service, and the 1.8e+16 us that are left would take "
             "1.8e+13 more; decide less often (a longer period_s), lower the restart costs",
         ),
         (
             "srtf:period_s=0.001,epoch=period",
-            "the last 1.05e+06 decisions, 1000 us apart, were asked for by the scheduler alone, "
+            "the last 1.05e+06 decisions, 1e+03 us apart, were asked for by the scheduler alone, "
             "and 1.8e+13 more would follow; job 0 held GPUs, 2 jobs are not done; "
             "decide less often",
         ),
@@ -37,7 +37,7 @@ def test_a_run_of_centuries_in_milliseconds_says_what_goes_round(policy: str, me
 
 
 def test_turns_that_cost_far_more_than_they_gain_are_refused_before_the_run() -> None:
-    jobs = gs.Trace.from_columns([0, 0], [1000, 1000], [2, 2], restart_s=[1e6, 1e6])
+    jobs = gs.Trace.from_columns([0, 0], [1e5, 1e5], [2, 2], restart_s=[1e6, 1e6])
     with pytest.raises(
         ValueError, match="period_s: job 0 would pay 1000000000000 us for each turn"
     ):

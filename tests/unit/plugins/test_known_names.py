@@ -56,7 +56,8 @@ def test_what_a_caller_does_with_names_changes_nothing_for_others() -> None:
     with pytest.raises(TypeError):
         registered("speed")["mine"] = gs.speeds()["fixed"]  # type: ignore[index]
     choice = gs.Policy.parse("easy")
-    choice.parameters["nonsense"] = 1
+    with pytest.raises(TypeError):
+        choice.parameters["nonsense"] = 1  # type: ignore[index]
     assert gs.simulate(JOBS, ONE_GPU, policy="easy").spec.policy == "easy"
     assert gs.Policy.parse("easy").parameters == {}
 

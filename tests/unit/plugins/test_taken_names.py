@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
+import gpusched_papers
 
 ENTRIES = {
     "gpusched.bounds.registry": ("BOUNDS", "typed"),
@@ -49,10 +50,11 @@ def test_a_plug_in_that_comes_first_is_refused_by_name_and_the_entry_stays(modul
 
 
 def test_every_registry_that_has_a_home_is_tried() -> None:
-    package = Path(gs.__file__).parent
+    packages = [Path(str(package.__file__)).parent for package in (gs, gpusched_papers)]
     having = {
-        ".".join(("gpusched", *path.relative_to(package).with_suffix("").parts))
+        ".".join((package.name, *path.relative_to(package).with_suffix("").parts))
+        for package in packages
         for path in package.rglob("*.py")
-        if re.search(r'= Registry\(\s*"[^"]+",\s*"gpusched\.', path.read_text())
+        if re.search(r'= Registry\(\s*"[^"]+",\s*"gpusched', path.read_text())
     }
     assert having == set(ENTRIES)

@@ -65,7 +65,7 @@ def test_short_series_are_whole() -> None:
 @pytest.mark.parametrize("picture", [allocation, queue])
 def test_a_strip_per_policy_reaches_the_peak(picture, comparison: Comparison) -> None:
     chart = picture.chart(comparison, 100)
-    assert [curve.label for curve in chart.curves] == ["fifo", "srtf †", "2d-las:preset=lucid"]
+    assert [curve.label for curve in chart.curves] == ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
     column = "allocated_gpus" if picture is allocation else "queue_jobs"
     for curve, result in zip(chart.curves, comparison.results.values(), strict=True):
         assert 1 < len(curve.x) == len(curve.y) <= 100
@@ -88,7 +88,7 @@ def test_the_time_axis_ends_with_most_jobs_and_not_with_the_last() -> None:
 @pytest.mark.parametrize("picture", [jct_cdf, wait_cdf])
 def test_a_distribution_has_a_bounded_curve_per_policy(picture, comparison: Comparison) -> None:
     chart = picture.chart(comparison, 100)
-    assert [curve.label for curve in chart.curves] == ["fifo", "srtf †", "2d-las:preset=lucid"]
+    assert [curve.label for curve in chart.curves] == ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
     assert all(1 < len(curve.x) == len(curve.y) <= 100 for curve in chart.curves)
     assert chart.highlighted == frozenset()
 

@@ -124,7 +124,10 @@ def test_the_table_has_a_row_per_policy_and_marks(page: str) -> None:
         r'<td class="best" data-value="[\d.]+">[\d.]+\*</td>',
         srtf,
     )
-    assert '<tr class="chosen"><th scope="row">2d-las:preset=lucid <small>best to deploy' in las
+    assert (
+        '<tr class="chosen"><th scope="row">2d-las:preset=lucid&nbsp;'
+        '<abbr title="by default not quite as published">≈</abbr> <small>best to deploy'
+    ) in las
     assert "†" not in las
     assert "small" not in fifo
 
@@ -147,7 +150,7 @@ def test_every_figure_is_told_in_words_and_reached_by_keys(page: str) -> None:
     texts = re.findall(r'role="img" tabindex="0" aria-label="([^"]+)"', page)
     assert len(texts) == len(names)
     for text in texts:
-        for label in ("fifo: ", "srtf †: ", "2d-las:preset=lucid: "):
+        for label in ("fifo: ", "srtf †: ", "2d-las:preset=lucid ≈: "):
             assert label in text, text
 
 

@@ -50,7 +50,7 @@ def test_the_summary_names_its_run(preempted):
     summary = preempted.summary()
     assert summary["policy"] == "srtf:cost_s=3.0"
     assert summary["placement"] == "consolidated"
-    assert (summary["predictor"], summary["clairvoyant"], summary["seed"]) == ("oracle", False, 0)
+    assert (summary["predictor"], summary["clairvoyant"], summary["seed"]) == ("oracle", True, 0)
     assert (summary["wall_s"], summary["jobs_per_s"]) == (0.5, 6.0)
     assert summary["digest"] == preempted.digest
 

@@ -64,7 +64,7 @@ def result():
     trace = dataclasses.replace(
         made.trace, rejects=Rejects({"gpus must be positive": 2}, {"gpus must be positive": (3, 5)})
     )
-    return Result(trace, made.cluster, made.spec, made.schedule, 0.25, clairvoyant=True)
+    return Result(trace, made.cluster, made.spec, made.schedule, 0.25)
 
 
 @pytest.fixture
@@ -107,9 +107,16 @@ def test_a_trace_without_options_survives(tmp_path):
     assert loaded.to_polars().equals(plain.to_polars())
     assert loaded.trace.type_set is None
     assert loaded.trace.user is None
-    assert loaded.clairvoyant is False
     assert loaded.trace.profiles == ()
     assert loaded.schedule.uncontended_us.tolist() == []
+
+
+@pytest.mark.parametrize(("policy", "sees_truth"), [("fifo", False), ("srtf", True)])
+def test_whether_the_policy_saw_the_true_services_survives(policy, sees_truth, tmp_path):
+    simulated([job(0, 1), job(0, 2)], policy=policy).save(tmp_path / "run.npz")
+    loaded = gs.load_result(tmp_path / "run.npz")
+    assert loaded.clairvoyant is sees_truth
+    assert loaded.audit().ok
 
 
 def test_a_file_of_an_older_layout_is_refused_by_its_number(tmp_path):

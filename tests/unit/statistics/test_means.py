@@ -21,7 +21,8 @@ RANDOM = np.random.default_rng(7)
 SKEWED = RANDOM.lognormal(0.0, 0.5, 40)
 BASE = 0.8 * SKEWED + RANDOM.lognormal(0.0, 0.3, 40)
 
-# Few decimals: sums of them are the same in any order to the digits that are compared.
+# Few decimals: sums of them are the same in any order to the digits that are compared. Scales are
+# powers of two, as BCa counts the resamples below the mean: none may change sides by rounding.
 columns = st.lists(st.integers(1, 1_000), min_size=30, max_size=36).map(
     lambda values: np.array(values, float)
 )
@@ -97,7 +98,7 @@ def test_a_ratio_to_what_may_be_zero_has_no_limits() -> None:
 
 
 @methods
-@given(columns, st.sampled_from([0.5, 3.0, 1e6]))
+@given(columns, st.sampled_from([0.5, 4.0, 2.0**20]))
 @settings(max_examples=25, deadline=None)
 def test_intervals_stretch_with_the_values(method, values, scale) -> None:
     plain = interval(values, method=method, num_resamples=199)
@@ -106,7 +107,8 @@ def test_intervals_stretch_with_the_values(method, values, scale) -> None:
         assert getattr(stretched, name) == pytest.approx(scale * getattr(plain, name))
 
 
-@methods
+# But for BCa, whose rank among the resamples is a rounded function of the moved values.
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "bca"])
 @given(columns, st.integers(0, 500))
 @settings(max_examples=25, deadline=None)
 def test_intervals_of_values_far_from_zero_move_with_them(method, values, shift) -> None:
@@ -118,7 +120,7 @@ def test_intervals_of_values_far_from_zero_move_with_them(method, values, shift)
 
 
 @methods
-@given(columns, st.floats(0.1, 10.0))
+@given(columns, st.sampled_from([0.125, 2.0, 8.0]))
 @settings(max_examples=25, deadline=None)
 def test_a_ratio_follows_the_unit_of_either_side(method, values, scale) -> None:
     base = 500.0 + np.sqrt(values)

@@ -44,7 +44,7 @@ def test_a_file_and_its_dict_are_one_space(tmp_path: Path) -> None:
     }
     assert second.fixed == gs.Policy("a-srpt", fill="most-free")
     assert second.options == {
-        "tau": Range(1 / 4, 64, log=True),
+        "tau": Range(1 / 16, 16, log=True),
         "wait": Choices(("work", "loss")),
         "idle": Choices((False, True)),
     }

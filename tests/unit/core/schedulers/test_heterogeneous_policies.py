@@ -245,7 +245,7 @@ def test_gavel_does_not_take_gpus_from_a_job_that_still_pays_for_its_restart() -
 
 
 def test_the_flags_of_gavel_depend_on_its_objective() -> None:
-    assert gs.Policy("gavel").flags == ("preemptive",)
+    assert gs.Policy("gavel").flags == ("preemptive", "approximate")
     assert "clairvoyant" in gs.Policy("gavel", objective="makespan").flags
     assert "deadlines" in gs.Policy.parse("gavel:objective=deadlines").flags
     table = {"A": {1: 1.0}, "B": {1: 2.0}}
