@@ -319,7 +319,7 @@ def standing(jobs: int) -> _core.Standing:
     nothing, none = np.zeros(jobs, np.int64), np.zeros(0, np.int64)
     return _core.Standing(
         50, attained_us=nothing, start_us=nothing - 1, cost_us=nothing,
-        preemptions=np.zeros(jobs, np.int32), held_job=none, held_server=none,
+        preemptions=np.zeros(jobs, np.int32), added_us=nothing, held_job=none, held_server=none,
         held_mask=np.zeros(0, np.uint64),
     )  # fmt: skip
 
@@ -338,6 +338,32 @@ def test_a_policy_that_takes_over_a_run_begun_in_its_midst_sees_each_job_once(
         return run.finish().finish_us.tolist()
 
     assert finishes("fifo", changes=True) == finishes(then, changes=False)
+
+
+@pytest.mark.parametrize("then", ["fifo", "sjf", "srtf", "las", "easy"])
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_policy_may_take_over_in_the_second_in_which_a_job_of_the_state_started(
+    then: str, is_cancelled: bool
+) -> None:
+    nothing = np.zeros(3, np.int64)
+    now = _core.Standing(
+        50, attained_us=nothing, start_us=np.array([50, -1, -1]), cost_us=nothing,
+        preemptions=np.zeros(3, np.int32), added_us=nothing, held_job=np.array([0]),
+        held_server=np.array([0]), held_mask=np.array([7], np.uint64),
+    )  # fmt: skip
+    run = core_run("fifo", now, **QUEUE)
+    run.hand_over(described("las"), 50)
+    if is_cancelled:
+        run.cancel(0, 50)
+    run.hand_over(described(then), 50)
+    schedule = run.finish()
+    other = core_run(then, standing(3), **QUEUE)
+    if is_cancelled:
+        other.cancel(0, 50)
+    assert schedule.finish_us.tolist() == other.finish().finish_us.tolist()
+    assert schedule.preemptions.tolist() == [int(not is_cancelled), 0, 0]
+    rows = schedule.intervals()
+    assert (rows["start_us"] < rows["end_us"]).all()
 
 
 def test_nobody_is_told_how_long_a_cancelled_job_would_have_run() -> None:
