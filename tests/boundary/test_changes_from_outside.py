@@ -490,3 +490,31 @@ def test_threads_that_race_for_one_run_leave_it_sound() -> None:
         sys.setswitchinterval(before)
         assert set(heard) <= {"the run is going on, in another thread or around this very call"}
         assert run.result().digest == expected
+
+
+@pytest.mark.parametrize("policy", ["sjf-bco", "ff", "ls", "rand"])
+@pytest.mark.parametrize("mode", ["queue", "idle"])
+def test_a_cap_that_was_raised_for_a_job_that_is_taken_back_falls_again(
+    policy: str, mode: str
+) -> None:
+    def told(*, changes: bool) -> tuple[list[int], tuple[str, ...]]:
+        # The second raises the cap to 200 s or more, under which the third may share its GPU.
+        jobs = [(0, 90, 4), (10, 200, 4), (30, 60, 2), (31, 60, 1)]
+        if not changes:
+            del jobs[1]
+        run = gs.Simulation(
+            gs.Trace.from_columns(*map(list, zip(*jobs, strict=True))),
+            gs.Cluster.uniform(1, 4),
+            policy=gs.Policy(policy, mode=mode, theta_s=100, u=1),
+        )
+        run.run_until(20)
+        if changes:
+            run.cancel(1)
+        run.run()
+        result = run.result()
+        finish_us = result.schedule.finish_us.tolist()
+        if changes:
+            del finish_us[1]
+        return finish_us, tuple(w for w in result.schedule.warnings if "theta_s was" in w)
+
+    assert told(changes=True) == told(changes=False)
