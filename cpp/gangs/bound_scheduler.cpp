@@ -66,8 +66,7 @@ BoundScheduler::BoundScheduler(GangRule rule, const Parameters& parameters)
 void BoundScheduler::begin(const Setup& setup) {
   packer_.emplace(make_packer(setup.state.cluster(), setup.seed));
   control_ = &setup.control;
-  cap_ = first_cap_;
-  num_raised_ = 0;
+  raises_.clear();
   num_placed_ = 0;
   reads_truth_ = setup.state.jobs().is_clairvoyant();
   bindings_.clear();
@@ -97,6 +96,7 @@ void BoundScheduler::decide(const State& state, const Instant& instant, Actions&
 }
 
 bool BoundScheduler::withdraw(const State& state, JobId job) {
+  std::erase_if(raises_, [&](const Raise& raise) { return raise.job == job; });
   if (!is_queue_) {
     waiting_.remove(state.classes().of(job), job);
     return true;
@@ -111,9 +111,10 @@ bool BoundScheduler::withdraw(const State& state, JobId job) {
 
 std::vector<std::string> BoundScheduler::warnings() const {
   std::vector<std::string> all;
-  if (num_raised_ > 0) {
-    all.push_back("theta_s was raised " + std::to_string(num_raised_) + " times, in the end to " +
-                  std::to_string(cap_ / 1e6) + " s, for jobs that fit nowhere under it");
+  if (!raises_.empty()) {
+    all.push_back("theta_s was raised " + std::to_string(raises_.size()) +
+                  " times, in the end to " + std::to_string(cap_now() / 1e6) +
+                  " s, for jobs that fit nowhere under it");
   }
   if (first_cap_ < kNoCap && reads_truth_) {
     all.push_back("the cap theta_s counts with the true services");
@@ -123,15 +124,18 @@ std::vector<std::string> BoundScheduler::warnings() const {
 
 bool BoundScheduler::place(const State& state, JobId job) {
   const Gang gang = rule_.gang(state.jobs(), job);
-  if (!packer_->place(gang, rule_.packing(gang.gpus), rule_.inflation, cap_, shares_)) return false;
+  if (!packer_->place(gang, rule_.packing(gang.gpus), rule_.inflation, cap_now(), shares_)) {
+    return false;
+  }
   ++num_placed_;
   return true;
 }
 
-void BoundScheduler::raise_cap(double cap) {
-  cap_ = std::ceil(cap);
-  ++num_raised_;
+double BoundScheduler::cap_now() const noexcept {
+  return raises_.empty() ? first_cap_ : raises_.back().cap;
 }
+
+void BoundScheduler::raise_cap(JobId job, double cap) { raises_.push_back({job, std::ceil(cap)}); }
 
 std::uint32_t BoundScheduler::bind(JobId job) {
   if (free_bindings_.empty()) {
@@ -191,7 +195,7 @@ void BoundScheduler::start_idle(const State& state, Actions& actions) {
     control_->check();
     bool is_placed = place(state, job.job);
     if (!is_placed && is_shut_out(state, id, job.job)) {
-      raise_cap(least_cap_[id].busy + rule_.gang(state.jobs(), job.job).load);
+      raise_cap(job.job, least_cap_[id].busy + rule_.gang(state.jobs(), job.job).load);
       is_placed = place(state, job.job);
     }
     waiting_.pop(id);
@@ -213,7 +217,7 @@ bool BoundScheduler::is_shut_out(const State& state, ClassId id, JobId job) {
     least.busy = packer_->least_busy_ever(gang);
     least.num_placed = num_placed_;
   }
-  return least.busy + gang.load > cap_;
+  return least.busy + gang.load > cap_now();
 }
 
 void BoundScheduler::start_stalled(const State& state, Actions& actions) {
@@ -221,7 +225,7 @@ void BoundScheduler::start_stalled(const State& state, Actions& actions) {
   ClassId id = 0;
   const KeyedJob job = least_fitting(state, id);
   const Gang gang = rule_.gang(state.jobs(), job.job);
-  raise_cap(packer_->least_cap(gang, rule_.packing(gang.gpus), rule_.inflation));
+  raise_cap(job.job, packer_->least_cap(gang, rule_.packing(gang.gpus), rule_.inflation));
   start_idle(state, actions);
 }
 
@@ -234,7 +238,7 @@ void BoundScheduler::bind_arrived(const State& state, const Instant& instant) {
     control_->check();
     if (!place(state, job)) {
       const Gang gang = rule_.gang(state.jobs(), job);
-      raise_cap(packer_->least_cap(gang, rule_.packing(gang.gpus), rule_.inflation));
+      raise_cap(job, packer_->least_cap(gang, rule_.packing(gang.gpus), rule_.inflation));
       if (!place(state, job)) throw InvariantError("a gang is refused under its own least cap");
     }
     enqueue(bind(job));

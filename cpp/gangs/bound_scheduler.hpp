@@ -42,8 +42,8 @@ class BoundScheduler : public Scheduler {
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
   [[nodiscard]] std::vector<std::string> warnings() const override;
-  /// In mode `queue` it takes its load back from the GPUs that it was bound to; others stay bound to
-  /// theirs.
+  /// The cap is no longer raised for it. In mode `queue` it takes its load back from the GPUs that it
+  /// was bound to; others stay bound to theirs.
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;
 
  private:
@@ -54,6 +54,11 @@ class BoundScheduler : public Scheduler {
     int num_behind = 0;      ///< in-order: GPUs on which it is not the next one
     std::vector<GangShare> shares;
   };
+  /// A job that fitted nowhere under the cap before, and the one that admits it.
+  struct Raise {
+    JobId job;
+    double cap;
+  };
   /// The bindings that wait for a GPU. In order: all of them; ready: those that look here for
   /// their next chance to start.
   struct Line {
@@ -62,7 +67,8 @@ class BoundScheduler : public Scheduler {
   };
 
   bool place(const State& state, JobId job);
-  void raise_cap(double cap);
+  [[nodiscard]] double cap_now() const noexcept;
+  void raise_cap(JobId job, double cap);
   std::uint32_t bind(JobId job);
   void unbind(JobId job);
   void start(std::uint32_t binding, Actions& actions);
@@ -87,8 +93,7 @@ class BoundScheduler : public Scheduler {
   bool is_in_order_;
   double first_cap_;
 
-  double cap_ = 0.0;
-  std::uint64_t num_raised_ = 0;
+  std::vector<Raise> raises_;  // ascending
   std::uint64_t num_placed_ = 0;
   bool reads_truth_ = false;
   Ref<const RunControl> control_;

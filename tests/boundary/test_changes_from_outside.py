@@ -340,6 +340,32 @@ def test_a_policy_that_takes_over_a_run_begun_in_its_midst_sees_each_job_once(
     assert finishes("fifo", changes=True) == finishes(then, changes=False)
 
 
+@pytest.mark.parametrize("then", ["fifo", "sjf", "srtf", "las", "easy"])
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_policy_may_take_over_in_the_second_in_which_a_job_of_the_state_started(
+    then: str, is_cancelled: bool
+) -> None:
+    nothing = np.zeros(3, np.int64)
+    now = _core.Standing(
+        50, attained_us=nothing, start_us=np.array([50, -1, -1]), cost_us=nothing,
+        preemptions=np.zeros(3, np.int32), added_us=nothing, held_job=np.array([0]),
+        held_server=np.array([0]), held_mask=np.array([7], np.uint64),
+    )  # fmt: skip
+    run = core_run("fifo", now, **QUEUE)
+    run.hand_over(described("las"), 50)
+    if is_cancelled:
+        run.cancel(0, 50)
+    run.hand_over(described(then), 50)
+    schedule = run.finish()
+    other = core_run(then, standing(3), **QUEUE)
+    if is_cancelled:
+        other.cancel(0, 50)
+    assert schedule.finish_us.tolist() == other.finish().finish_us.tolist()
+    assert schedule.preemptions.tolist() == [int(not is_cancelled), 0, 0]
+    rows = schedule.intervals()
+    assert (rows["start_us"] < rows["end_us"]).all()
+
+
 def test_nobody_is_told_how_long_a_cancelled_job_would_have_run() -> None:
     jobs = gs.Trace.from_columns(
         [0, 0, 100, 101], [10_000, 20, 50, 60], [1, 1, 1, 1], user=["u", "v", "u", "v"]
@@ -464,3 +490,31 @@ def test_threads_that_race_for_one_run_leave_it_sound() -> None:
         sys.setswitchinterval(before)
         assert set(heard) <= {"the run is going on, in another thread or around this very call"}
         assert run.result().digest == expected
+
+
+@pytest.mark.parametrize("policy", ["sjf-bco", "ff", "ls", "rand"])
+@pytest.mark.parametrize("mode", ["queue", "idle"])
+def test_a_cap_that_was_raised_for_a_job_that_is_taken_back_falls_again(
+    policy: str, mode: str
+) -> None:
+    def told(*, changes: bool) -> tuple[list[int], tuple[str, ...]]:
+        # The second raises the cap to 200 s or more, under which the third may share its GPU.
+        jobs = [(0, 90, 4), (10, 200, 4), (30, 60, 2), (31, 60, 1)]
+        if not changes:
+            del jobs[1]
+        run = gs.Simulation(
+            gs.Trace.from_columns(*map(list, zip(*jobs, strict=True))),
+            gs.Cluster.uniform(1, 4),
+            policy=gs.Policy(policy, mode=mode, theta_s=100, u=1),
+        )
+        run.run_until(20)
+        if changes:
+            run.cancel(1)
+        run.run()
+        result = run.result()
+        finish_us = result.schedule.finish_us.tolist()
+        if changes:
+            del finish_us[1]
+        return finish_us, tuple(w for w in result.schedule.warnings if "theta_s was" in w)
+
+    assert told(changes=True) == told(changes=False)

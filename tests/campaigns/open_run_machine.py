@@ -274,6 +274,8 @@ class Machine:
         result = branch.run.result()
         actual = outcome_of(result.schedule)
         check_intervals(actual)
+        if not branch.is_asked and (problems := result.audit().problems):
+            raise Difference(f"the audit finds in it: {problems}")
         cancelled = {done.job for done in branch.done if done.job is not None}
         jobs = sorted(branch.jobs, key=lambda job: job.submit_us)
         if branch.policies[-1].name not in MAY_WAIT:

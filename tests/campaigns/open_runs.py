@@ -7,8 +7,9 @@ Each sequence draws a run of a few jobs and up to eight things done to it (``tes
 open_run_cases.py``); it, and each fork, then has to equal a run that was told the same from its
 start, by the plain rule of each scheduler, the readable engine where that has the policies, and,
 where nobody knows run times, a run whose cancelled jobs had been longer. What a run shows on its
-way is looked at, and a change that is refused has changed nothing. Sequence I of seed S is the
-same for ever. With ``--threads`` so many sequences of a process run at a time.
+way is looked at, a change that is refused has changed nothing, and the audit finds no fault.
+Sequence I of seed S is the same for ever. With ``--threads`` so many sequences of a process run at
+a time.
 
 Of the first that differ, crash or hang, the smallest that taking things away leads to is printed
 as a program. Exit code 1 if there was one.

@@ -82,6 +82,7 @@ def audit(
     summary: Callable[[], Mapping[str, Any]],
     flags: Flags,
     level: Level = "log",
+    declared: Callable[[str], Flags] | None = None,
 ) -> AuditReport:
     """Check that a schedule is possible, complete and honestly reported.
 
@@ -105,6 +106,8 @@ def audit(
         Returns the metrics under examination.
     flags
         What the registry declares of policy, placement and speed.
+    declared
+        Returns the same with another policy, by its text.
     level
         ``"decisions"``: also that the policy as documented would have decided so, see
         :mod:`gpusched.audit.decisions`.
@@ -116,12 +119,14 @@ def audit(
     """
     if level not in LEVELS:
         raise ValueError(f"level: {level!r} is not one of {', '.join(LEVELS)}")
-    case = Case(trace, cluster, spec, schedule, intervals, flags)
+    case = Case(trace, cluster, spec, schedule, intervals, flags, declared or (lambda _: flags))
     well_formed.check(case)
     if case.problems:  # the other rules read columns by job
         return AuditReport(case.problems)
     done = course.Course.of(case)
-    case.handed_over_us = done.handed_over_us
+    if done.is_handed_over:
+        case.policies = tuple((policy, case.declared(policy)) for policy in done.policies)
+        case.hand_over(done.handed_over_us)
     claims.check(case)
     rates.check_shape(case)
     if case.problems:  # rules go by the names, and figures by the columns

@@ -11,7 +11,7 @@ import numpy as np
 from gpusched.audit.course import Course
 from gpusched.audit.evidence import Case
 from gpusched.audit.log.log_format import REJECT_REASONS, log_digest
-from gpusched.audit.refusals import rejects_for_good
+from gpusched.audit.refusals import rejects
 from gpusched.base.arrays import AnyArray, Bool, Int64
 
 
@@ -20,9 +20,9 @@ def check(
 ) -> None:
     """Check what the schedule, its digest and the summary claim against the log."""
     _check_ends(case, course)
-    _check_columns(case, course)
+    _check_columns(case)
     _check_work(case)
-    _check_rejects(case)
+    _check_rejects(case, course)
     _check_digest(case, digest)
     try:
         figures = summary()
@@ -44,12 +44,9 @@ def _check_ends(case: Case, course: Course) -> None:
     case.report(
         "job lost", case.finished & ~case.has_run, lambda j: f"job {j} finished but never ran"
     )
-    case.report(
-        "rejected job runs", case.rejected & case.has_run, lambda j: f"job {j} is in the log"
-    )
 
 
-def _check_columns(case: Case, course: Course) -> None:
+def _check_columns(case: Case) -> None:
     """The schedule's columns say what the log says."""
     expected = {
         "start_us": case.first_start_us,
@@ -64,13 +61,30 @@ def _check_columns(case: Case, course: Course) -> None:
         wrong = case.claimed[name] != truth
         if np.count_nonzero(wrong):
             _report_column(case, name, wrong, truth)
-    # A policy that takes over finds no job running.
-    if case.flags.preempts is False and not course.is_handed_over and len(case.resumed):
-        case.report(
-            "non-preemptive policy preempts",
-            case.num_breaks > 0,
-            lambda j: f"job {j} has {case.num_intervals[j]} intervals under {case.spec.policy}",
-        )
+    if any(flags.preempts is False for _, flags in case.policies):
+        _check_breaks(case)
+
+
+def _check_breaks(case: Case) -> None:
+    """Policies that do not preempt take no GPUs back; one that takes over finds no job running."""
+    ends = case.resumed - 1
+    ends = ends[~case.is_resize[case.resumed]]
+    if case.num_rejected:
+        ends = np.append(ends, case.closes[case.rejected[case.ran]])
+    ends = ends[~np.isin(case.end_us[ends], case.handed_over_us)]
+    if not len(ends):
+        return
+    keeps = np.array([flags.preempts is False for _, flags in case.policies])
+    era = case.era(case.start_us[ends])
+    broken = np.zeros(case.num_jobs, np.int64)
+    np.maximum.at(broken, case.job[ends], np.where(keeps[era], era + 1, 0))
+    case.report(
+        "non-preemptive policy preempts",
+        broken > 0,
+        lambda j: (
+            f"job {j} has {case.num_intervals[j]} intervals under {case.policies[broken[j] - 1][0]}"
+        ),
+    )
 
 
 def _finish_us(case: Case) -> Int64:
@@ -84,9 +98,11 @@ def _preemptions(case: Case) -> Int64:
     preemptions = case.num_breaks
     if case.all_finished:
         return preemptions
+    # Who is rejected after it ran was preempted by the policy that took over.
+    preemptions = preemptions + (case.rejected & case.has_run)
     # The log does not say what a job that did not end was left with: a run cut off counts not.
     claimed = case.claimed["preemptions"]
-    is_cut = case.has_run & ~case.finished
+    is_cut = case.has_run & ~case.finished & ~case.rejected
     if np.count_nonzero(is_cut):
         is_cut &= np.isin(claimed - preemptions, (0, 1))
     return np.where(is_cut, claimed, np.maximum(preemptions, 0))
@@ -105,7 +121,7 @@ def _check_work(case: Case) -> None:
         off = done_us - case.trace.service_us
         if np.count_nonzero(off):
             _report_work(case, done_us, off)
-    if not case.rule.on_time or not len(case.resumed):
+    if not len(case.resumed):
         return
     last = case.closes[case.closes > case.opens]
     # Where rates vary, what is left may be less than rounding tells from nothing.
@@ -132,17 +148,22 @@ def _report_work(case: Case, done_us: Int64, off: Int64) -> None:
 def redo_us(case: Case) -> Int64 | int:
     """Return the work that each job of the trace has beyond its service, in microseconds."""
     if not len(case.resumed):
-        return case.rule.overrun_us
-    return case.per_job(case.added_us) + case.rule.overrun_us
+        return case.overrun_us
+    return case.per_job(case.added_us) + case.overrun_us
 
 
-def _check_rejects(case: Case) -> None:
-    """A job is rejected if and only if it can never run, and for that reason."""
+def _check_rejects(case: Case, course: Course) -> None:
+    """A job is rejected if and only if it can never run, for that reason, and runs no more."""
     reason = case.claimed["reason"]
-    truth = rejects_for_good(case)
+    truth, at_us = rejects(case, course)
     if not (case.num_rejected or np.count_nonzero(truth) or np.count_nonzero(reason)):
         return
     rejected = case.rejected
+    case.report(
+        "rejected job runs",
+        rejected & (case.last_end_us > at_us),
+        lambda j: f"job {j} is in the log",
+    )
     wrong = np.where(rejected, reason, 0) != truth
     case.report(
         "false reject",

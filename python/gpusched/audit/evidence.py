@@ -33,9 +33,11 @@ _of_jobs = attrgetter(*JOB_COLUMNS)
 class Case(LoggedRun):
     """One schedule under examination.
 
-    ``flags`` are what the registry declares; ``measured`` is what is known of a speed by figures
-    per GPU type, None of all others. ``claimed`` are the columns of the schedule, with a value per
-    job of the trace; ``finished`` says which are said to be finished, ``num_finished`` how many.
+    ``flags`` are what the registry declares, ``declared`` says it with another policy; ``policies``
+    are those that decided one after the other, with the flags of each; ``measured`` is what is
+    known of a speed by figures per GPU type, None of all others. ``claimed`` are the columns of the
+    schedule, with a value per job of the trace; ``finished`` says which are said to be finished,
+    ``num_finished`` how many.
     """
 
     trace: Trace
@@ -44,12 +46,14 @@ class Case(LoggedRun):
     schedule: Schedule
     log: Mapping[str, AnyArray]
     flags: Flags
+    declared: Callable[[str], Flags]
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     measured: Measured | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.policies: tuple[tuple[str, Flags], ...] = ((self.spec.policy, self.flags),)
         self.claimed = dict(zip(JOB_COLUMNS, map(np.asarray, _of_jobs(self.schedule)), strict=True))
         self.finished: Bool = self.claimed["status"] == FINISHED
         self.num_finished = int(np.count_nonzero(self.finished))
@@ -104,13 +108,30 @@ class Case(LoggedRun):
 
     @kept
     def rule(self) -> RestartRule:
-        """What a restart costs under the policy."""
-        return RestartRule.of(self.spec.policy, self.flags.alias_of)
+        """What a restart costs under the policy, of several the last."""
+        return self.rules[-1]
+
+    @kept
+    def rules(self) -> list[RestartRule]:
+        """What a restart costs under each policy."""
+        return [RestartRule.of(policy, flags.alias_of) for policy, flags in self.policies]
+
+    def era(self, times_us: Int64) -> Int64:
+        """Return the index of the policy that decides at each time."""
+        return np.searchsorted(self.handed_over_us, times_us, side="right").astype(np.int64)
+
+    @kept
+    def overrun_us(self) -> Int64 | int:
+        """What each job runs beyond its service, by the policy under which it arrives."""
+        if len(self.rules) == 1:
+            return self.rule.overrun_us
+        overrun_us: Int64 = np.array([rule.overrun_us for rule in self.rules], np.int64)
+        return overrun_us[self.era(self.trace.submit_us)]
 
     @kept
     def restart_us(self) -> Int64:
         """The time without progress with which each interval begins."""
-        return self._costs(self.resumed, self.rule.on_time)
+        return self._costs(self.resumed, on_time=True)
 
     @kept
     def paid_us(self) -> Int64:
@@ -122,13 +143,17 @@ class Case(LoggedRun):
     @kept
     def added_us(self) -> Int64:
         """The work that each interval adds, where it is cut off."""
-        return self._costs(self.resumed - 1, not self.rule.on_time)
+        return self._costs(self.resumed - 1, on_time=False)
 
-    def _costs(self, intervals: Int64, is_due: bool) -> Int64:
+    def _costs(self, intervals: Int64, *, on_time: bool) -> Int64:
         costs = np.zeros(len(self.job), np.int64)
-        if is_due and len(intervals):
-            job, width = self.job[intervals], self.width[intervals]
-            costs[intervals] = self.rule.cost_us(self.trace, job, width)
+        for era, rule in enumerate(self.rules):
+            if rule.on_time is not on_time or not len(intervals):
+                continue
+            mine = intervals
+            if len(self.rules) > 1:
+                mine = intervals[self.era(self.start_us[intervals]) == era]
+            costs[mine] = rule.cost_us(self.trace, self.job[mine], self.width[mine])
         return costs
 
     @kept

@@ -276,8 +276,12 @@ class Ready:
         """Return the same with other objects, or another policy, in these places."""
         made = copy.copy(self)
         made.policy, made.placement = policy, placement
-        if policy.label != self.policy.label:
-            made.spec = msgspec.structs.replace(self.spec, policy=policy.label)
+        if policy.label != self.policy.label or policy.python != self.policy.python:
+            others = [thing for thing in self.spec.python if thing.role != "policy"]
+            own = () if policy.python is None else (policy.python,)
+            made.spec = msgspec.structs.replace(
+                self.spec, policy=policy.label, python=(*own, *others)
+            )
         return made
 
     def description(self) -> _core.RunDescription:

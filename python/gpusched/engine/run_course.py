@@ -79,10 +79,11 @@ class Change:
         run.hand_over(changed.description(), self.at_us)
         return changed
 
-    def __str__(self) -> str:
+    def note(self, policy: Chosen) -> str:
+        """Say what was done while a policy decided."""
         what = f"job {self.job} was cancelled"
         if self.policy is not None:
-            what = f"the policy became {self.policy.label}"
+            what = f"the policy became {self.policy.label} instead of {policy.label}"
         return f"{what} at {us_to_text(self.at_us)} s"
 
 
@@ -103,7 +104,10 @@ class Course:
 
     def notes(self) -> Iterator[str]:
         """Say what was done, a sentence each."""
-        return map(str, self.changes)
+        policy = self.first.policy
+        for change in self.changes:
+            yield change.note(policy)
+            policy = change.policy or policy
 
     def replayed(self, num_instants: int) -> tuple[Ready, _core.Run, OnlineRun | None]:
         """Do the run again up to so many instants."""

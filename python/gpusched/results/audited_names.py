@@ -25,10 +25,13 @@ if TYPE_CHECKING:
 _Choice = TypeVar("_Choice", bound=Choice)
 
 
-def declared(spec: RunSpec) -> Flags:
-    """Return the flags of policy, placement and speed; a name that is not registered has none."""
+def declared(spec: RunSpec, policy: str | None = None) -> Flags:
+    """Return the flags of policy, placement and speed; a name that is not registered has none.
+
+    With a ``policy`` they are those of it and not of the specification's.
+    """
     own = frozenset([thing.role for thing in spec.python])
-    texts = (spec.policy, spec.placement, spec.speed, spec.contention, spec.predictor)
+    texts = (policy or spec.policy, spec.placement, spec.speed, spec.contention, spec.predictor)
     return _declared(*texts, own, version(), PREDICTORS.version)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -213,6 +213,7 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         return audit(
             self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.digest,
             self.summary, declared(self.spec), level,
+            partial(declared, self.spec),
         )  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:

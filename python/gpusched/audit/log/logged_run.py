@@ -31,15 +31,16 @@ class LoggedRun:
     has_one_row_each
         Whether each row is of a later job than the one before: then all are in order.
     handed_over_us
-        When other policies took over.
+        When other policies took over, see :meth:`hand_over`.
     """
 
     trace: Trace
     log: Mapping[str, AnyArray]
-    handed_over_us: Sequence[int] = ()
+    handed_over_us: Int64
 
     def __post_init__(self) -> None:
         self.num_jobs = len(self.trace)
+        self.handed_over_us = np.empty(0, np.int64)
         self.columns = {name: np.asarray(self.log[name]) for name in LOG_COLUMNS}
         job = self.columns["job"]
         self.has_one_row_each = not np.count_nonzero(job[1:] <= job[:-1])
@@ -52,6 +53,25 @@ class LoggedRun:
             return np.arange(len(columns["job"]))
         order: Int64 = np.lexsort((columns["server"], columns["start_us"], columns["job"]))
         return order
+
+    def hand_over(self, at_us: Sequence[int]) -> None:
+        """Have other policies take over at these times, ascending, each at its instant.
+
+        All that runs is preempted there. A job that goes on with its GPUs has one row in the log
+        for what are two intervals, and has two from here on.
+        """
+        self.handed_over_us = np.array(at_us, np.int64)
+        is_in_order, rows = self.is_in_order, self.rows
+        for us in sorted(set(at_us)):
+            spans = (rows["start_us"] < us) & (us < rows["end_us"])
+            tails = {name: column[spans] for name, column in rows.items()}
+            tails["start_us"] = np.full_like(tails["start_us"], us)
+            heads = rows | {"end_us": np.where(spans, us, rows["end_us"])}
+            rows = {name: np.concatenate((heads[name], tails[name])) for name in rows}
+        order = np.lexsort((rows["server"], rows["start_us"], rows["job"]))
+        self.is_in_order, self.rows = is_in_order, {name: rows[name][order] for name in rows}
+        job = self.rows["job"]
+        self.has_one_row_each = not np.count_nonzero(job[1:] <= job[:-1])
 
     @property
     def job_range(self) -> tuple[int, int]:
@@ -176,7 +196,7 @@ class LoggedRun:
         follows = np.zeros(len(self.job), dtype=np.bool_)
         if len(self.resumed):
             follows[1:] = self.resumes & (self.start_us[1:] == self.end_us[:-1])
-        if self.handed_over_us:
+        if len(self.handed_over_us):
             follows &= ~np.isin(self.start_us, self.handed_over_us)
         return follows
 
