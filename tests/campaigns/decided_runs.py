@@ -95,7 +95,7 @@ _BOUND: Final = ("mode=queue", "start=in-order", "order=submit", "u=1")
 _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "2d-las": (*_TURNS, "limits=@3/@8", "limits=@5", "promote=2", "inside=entry",
                "inside=running", "crossing=floored", "sink=passed", "preset=lucid"),
-    "a-srpt": ("tau=1", "scan=strict", "wait=loss", "idle=false", "preset=literal"),
+    "a-srpt": ("tau=1", "scan=strict", "wait=loss", "idle=false", "queue=work"),
     "allox": ("period_s=@5", "preempt=false"),
     "chronus": ("lease_s=@5",),
     "chronus-leases": ("lease_s=@5",),
@@ -126,7 +126,7 @@ def drawn(seed: int, number: int, policy: str | None = None) -> Replay:
             policy = draw.choice(sorted(set(registry) - _SLOW))
     flags = registry[policy].flags
     unit = draw.choice((US, US, 1, 7, 250_000))
-    text = _options(draw, policy, unit)
+    text, unit = _options(draw, policy, unit)
     placement = draw.choice(sorted(set(gs.placements()) - WITHOUT))
     known = gs.placements()[placement].flags
     if policy in ("gavel", "chronus-leases") or {"places", "elastic"} & set(flags):
@@ -138,10 +138,9 @@ def drawn(seed: int, number: int, policy: str | None = None) -> Replay:
     is_predicted = draw.random() < 0.3
     # A run has a queue at its first decision where the policy is changed then, from one that starts
     # nobody. That adds no work to who is there, must read estimates if the next one does, and
-    # knows of jobs that were taken back before, so that others have other rows. Nor is it judged
-    # anew then who can ever run, which policies that choose GPUs themselves see otherwise.
+    # knows of jobs that were taken back before, so that others have other rows.
     may_begin = not (is_random or "overrun_s" in text or "lucid" in text)
-    may_begin = may_begin and not {"places", "estimate"} & set(flags)
+    may_begin = may_begin and "estimate" not in flags
     begins_late = may_begin and draw.random() < 0.2
     jobs, clock = [], 0
     gap = draw.choice((2, 6, 20))
@@ -186,23 +185,30 @@ def _in_order(jobs: list[Job]) -> list[Job]:
     return sorted(kept, key=lambda job: (job.told_us, job.submit_us))
 
 
-def _options(draw: random.Random, policy: str, unit: int) -> str:
-    turns = "restart" in {each["name"] for each in gs.policies()[policy].parameters}
-    known = _OPTIONS.get(policy, _TURNS if turns else ())
+def _options(draw: random.Random, policy: str, unit: int) -> tuple[str, int]:
+    """Draw parameters; return them, and a unit of time with which none is less than it may be."""
+    parameters = {each["name"]: each for each in gs.policies()[policy].parameters}
+    known = _OPTIONS.get(policy, _TURNS if "restart" in parameters else ())
+    chosen = draw.sample(known, draw.randint(0, min(4, len(known)))) if known else []
+    parts = [part for text in chosen for part in text.split(",")]
+    for part in parts:
+        name, _, value = part.partition("=")
+        if name in parameters and value.startswith("@"):
+            least_s = parameters[name]["least_positive"] or parameters[name]["minimum"] or 0
+            unit = max(unit, round(least_s * US))
     names: dict[str, str] = {}
-    for text in draw.sample(known, draw.randint(0, min(4, len(known)))) if known else ():
-        for part in text.split(","):
-            name, _, value = part.partition("=")
-            while "@" in value:
-                at = value.index("@")
-                end = at + 1
-                while end < len(value) and value[end].isdigit():
-                    end += 1
-                seconds = int(value[at + 1 : end]) * unit / US
-                value = f"{value[:at]}{seconds:.6f}{value[end:]}"
-            names[name] = value
+    for part in parts:
+        name, _, value = part.partition("=")
+        while "@" in value:
+            at = value.index("@")
+            end = at + 1
+            while end < len(value) and value[end].isdigit():
+                end += 1
+            seconds = int(value[at + 1 : end]) * unit / US
+            value = f"{value[:at]}{seconds:.6f}{value[end:]}"
+        names[name] = value
     said = ",".join(f"{name}={value}" for name, value in names.items())
-    return f"{policy}:{said}" if said else policy
+    return f"{policy}:{said}" if said else policy, unit
 
 
 @cache

@@ -68,13 +68,14 @@ def play(course: Course) -> tuple[str, Machine | None]:
 def check(seed: int, threads: int, index: int) -> tuple[tuple[str, ...], str]:
     """Return the names of a sequence and the verdict; with threads, of as many as there are."""
     warnings.simplefilter("ignore")
-    start = course_of(seed, index * threads).start
+    numbers = range(index * threads, (index + 1) * threads)
+    courses = [course_of(seed, number) for number in numbers]
+    start = courses[0].start
     names = start.pool, start.policy.name, start.placement, start.predictor
     if threads == 1:
-        return names, play(course_of(seed, index))[0]
-    numbers = range(index * threads, (index + 1) * threads)
+        return names, play(courses[0])[0]
     with ThreadPoolExecutor(threads) as pool:
-        verdicts = list(pool.map(lambda number: play(course_of(seed, number))[0], numbers))
+        verdicts = [verdict for verdict, _ in pool.map(play, courses)]
     wrong = [f"{v} (--only {n})" for n, v in zip(numbers, verdicts, strict=True) if v != "same"]
     return names, wrong[0] if wrong else "same"
 
