@@ -138,10 +138,13 @@ def drawn(seed: int, number: int, policy: str | None = None) -> Replay:
     is_predicted = draw.random() < 0.3
     # A run has a queue at its first decision where the policy is changed then, from one that starts
     # nobody. That adds no work to who is there, must read estimates if the next one does, and
-    # knows of jobs that were taken back before, so that others have other rows.
+    # knows of jobs that were taken back before, so that others have other rows. A rejection is
+    # final, and its placement may see no room where a policy that chooses GPUs itself does.
     may_begin = not (is_random or "overrun_s" in text or "lucid" in text)
     may_begin = may_begin and "estimate" not in flags
     begins_late = may_begin and draw.random() < 0.2
+    if begins_late and "places" in flags:
+        placement = "first-fit"  # it takes whatever fits
     jobs, clock = [], 0
     gap = draw.choice((2, 6, 20))
     for _ in range(draw.randint(1, draw.choice((3, 6, 10)))):

@@ -250,10 +250,17 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if tally.failures else 0
 
 
+shown_thousands = [0]
+
+
 def show(tally: Tally) -> None:
-    """Show how far it is, where someone looks."""
+    """Show how far it is: as it goes to who looks, each thousand cases to a log."""
+    so_far = f"{tally.num_cases:,}, {len(tally.failures):,} failed"
     if sys.stderr.isatty():
-        print(f"\r{tally.num_cases:,}, {len(tally.failures):,} failed", end="", file=sys.stderr)
+        print(f"\r{so_far}", end="", file=sys.stderr)
+    elif tally.num_cases // 1000 > shown_thousands[-1]:
+        shown_thousands.append(tally.num_cases // 1000)
+        print(so_far, flush=True)
 
 
 if __name__ == "__main__":
