@@ -365,12 +365,15 @@ class Machine:
 
 
 def check_intervals(outcome: Outcome) -> None:
-    """Intervals have a length, and those of one job that touch are one."""
-    ends = {(job, end, server, mask) for job, _, end, server, mask in outcome.rows}
+    """Intervals have a length, and two of one job that touch are on other GPUs."""
+    held: dict[tuple[int, int, int], set[tuple[int, int]]] = {}
     for job, begin, end, server, mask in outcome.rows:
         if begin >= end:
             raise Difference(f"job {job} has an interval of no length at {begin} us")
-        if (job, begin, server, mask) in ends:
+        held.setdefault((job, begin, end), set()).add((server, mask))
+    ends = {(job, end): pieces for (job, _, end), pieces in held.items()}
+    for (job, begin, _), pieces in held.items():
+        if ends.get((job, begin)) == pieces:
             raise Difference(f"job {job} has two intervals that touch at {begin} us")
 
 
