@@ -91,7 +91,7 @@ def test_nothing_is_registered_outside_the_folders_of_plug_ins() -> None:
 def test_the_aliases_stand_in_one_file_and_are_all_there() -> None:
     aliases = CPP / "plugins" / "aliases.cpp"
     in_file = re.findall(
-        r'GPUSCHED_ALIAS\(\w+, \.name = "([^"]+)".*?\.target = "([^"]+)"',
+        r'GPUSCHED_ALIAS\(\s*\w+, \.name = "([^"]+)".*?\.target = "([^"]+)"',
         aliases.read_text(),
         re.DOTALL,
     )

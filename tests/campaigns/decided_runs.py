@@ -126,7 +126,7 @@ def drawn(seed: int, number: int, policy: str | None = None) -> Replay:
             policy = draw.choice(sorted(set(registry) - _SLOW))
     flags = registry[policy].flags
     unit = draw.choice((US, US, 1, 7, 250_000))
-    text = _options(draw, policy, unit)
+    text, unit = _options(draw, policy, unit)
     placement = draw.choice(sorted(set(gs.placements()) - WITHOUT))
     known = gs.placements()[placement].flags
     if policy in ("gavel", "chronus-leases") or {"places", "elastic"} & set(flags):
@@ -138,11 +138,13 @@ def drawn(seed: int, number: int, policy: str | None = None) -> Replay:
     is_predicted = draw.random() < 0.3
     # A run has a queue at its first decision where the policy is changed then, from one that starts
     # nobody. That adds no work to who is there, must read estimates if the next one does, and
-    # knows of jobs that were taken back before, so that others have other rows. Nor is it judged
-    # anew then who can ever run, which policies that choose GPUs themselves see otherwise.
+    # knows of jobs that were taken back before, so that others have other rows. A rejection is
+    # final, and its placement may see no room where a policy that chooses GPUs itself does.
     may_begin = not (is_random or "overrun_s" in text or "lucid" in text)
-    may_begin = may_begin and not {"places", "estimate"} & set(flags)
+    may_begin = may_begin and "estimate" not in flags
     begins_late = may_begin and draw.random() < 0.2
+    if begins_late and "places" in flags:
+        placement = "first-fit"  # it takes whatever fits
     jobs, clock = [], 0
     gap = draw.choice((2, 6, 20))
     for _ in range(draw.randint(1, draw.choice((3, 6, 10)))):
@@ -186,23 +188,30 @@ def _in_order(jobs: list[Job]) -> list[Job]:
     return sorted(kept, key=lambda job: (job.told_us, job.submit_us))
 
 
-def _options(draw: random.Random, policy: str, unit: int) -> str:
-    turns = "restart" in {each["name"] for each in gs.policies()[policy].parameters}
-    known = _OPTIONS.get(policy, _TURNS if turns else ())
+def _options(draw: random.Random, policy: str, unit: int) -> tuple[str, int]:
+    """Draw parameters; return them, and a unit of time with which none is less than it may be."""
+    parameters = {each["name"]: each for each in gs.policies()[policy].parameters}
+    known = _OPTIONS.get(policy, _TURNS if "restart" in parameters else ())
+    chosen = draw.sample(known, draw.randint(0, min(4, len(known)))) if known else []
+    parts = [part for text in chosen for part in text.split(",")]
+    for part in parts:
+        name, _, value = part.partition("=")
+        if name in parameters and value.startswith("@"):
+            least_s = parameters[name]["least_positive"] or parameters[name]["minimum"] or 0
+            unit = max(unit, round(least_s * US))
     names: dict[str, str] = {}
-    for text in draw.sample(known, draw.randint(0, min(4, len(known)))) if known else ():
-        for part in text.split(","):
-            name, _, value = part.partition("=")
-            while "@" in value:
-                at = value.index("@")
-                end = at + 1
-                while end < len(value) and value[end].isdigit():
-                    end += 1
-                seconds = int(value[at + 1 : end]) * unit / US
-                value = f"{value[:at]}{seconds:.6f}{value[end:]}"
-            names[name] = value
+    for part in parts:
+        name, _, value = part.partition("=")
+        while "@" in value:
+            at = value.index("@")
+            end = at + 1
+            while end < len(value) and value[end].isdigit():
+                end += 1
+            seconds = int(value[at + 1 : end]) * unit / US
+            value = f"{value[:at]}{seconds:.6f}{value[end:]}"
+        names[name] = value
     said = ",".join(f"{name}={value}" for name, value in names.items())
-    return f"{policy}:{said}" if said else policy
+    return f"{policy}:{said}" if said else policy, unit
 
 
 @cache

@@ -69,13 +69,14 @@ def play(course: Course) -> tuple[str, Machine | None]:
 def check(seed: int, threads: int, index: int) -> tuple[tuple[str, ...], str]:
     """Return the names of a sequence and the verdict; with threads, of as many as there are."""
     warnings.simplefilter("ignore")
-    start = course_of(seed, index * threads).start
+    numbers = range(index * threads, (index + 1) * threads)
+    courses = [course_of(seed, number) for number in numbers]
+    start = courses[0].start
     names = start.pool, start.policy.name, start.placement, start.predictor
     if threads == 1:
-        return names, play(course_of(seed, index))[0]
-    numbers = range(index * threads, (index + 1) * threads)
+        return names, play(courses[0])[0]
     with ThreadPoolExecutor(threads) as pool:
-        verdicts = list(pool.map(lambda number: play(course_of(seed, number))[0], numbers))
+        verdicts = [verdict for verdict, _ in pool.map(play, courses)]
     wrong = [f"{v} (--only {n})" for n, v in zip(numbers, verdicts, strict=True) if v != "same"]
     return names, wrong[0] if wrong else "same"
 
@@ -250,10 +251,17 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if tally.failures else 0
 
 
+shown_thousands = [0]
+
+
 def show(tally: Tally) -> None:
-    """Show how far it is, where someone looks."""
+    """Show how far it is: as it goes to who looks, each thousand cases to a log."""
+    so_far = f"{tally.num_cases:,}, {len(tally.failures):,} failed"
     if sys.stderr.isatty():
-        print(f"\r{tally.num_cases:,}, {len(tally.failures):,} failed", end="", file=sys.stderr)
+        print(f"\r{so_far}", end="", file=sys.stderr)
+    elif tally.num_cases // 1000 > shown_thousands[-1]:
+        shown_thousands.append(tally.num_cases // 1000)
+        print(so_far, flush=True)
 
 
 if __name__ == "__main__":

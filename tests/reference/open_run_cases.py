@@ -33,6 +33,8 @@ POOLS: Mapping[str, Sequence[str]] = {
 }
 """Policies that follow each other in one run."""
 
+LEAST_PERIOD_S = 0.001
+MILLISECOND = SECOND // 1000
 SLOT = 20 * SECOND
 """The unit of time where policies think in slots: in one, a job of a few ticks would be lost."""
 
@@ -127,6 +129,8 @@ def choice(source: Source, pool: str, unit: int) -> Choice:
         for key in TIMES:
             if key in params:
                 params[key] = params[key] * unit / SECOND
+        if "period_s" in params:
+            params["period_s"] = max(params["period_s"], LEAST_PERIOD_S)
         if "limits" in params:
             params["limits"] = tuple(limit * unit / SECOND for limit in params["limits"])
         return Choice(name, tuple(params.items()))
@@ -157,7 +161,7 @@ def row(source: Source, start: Start, number: int, submit_us: int) -> Row:
 def starts(source: Source) -> Start:
     """A run of up to six jobs on up to three servers."""
     pool = source.one_of(("readable", "lists", "readable", "binding", "measured"))
-    unit = SLOT if pool == "measured" else source.one_of((1, SECOND, 7))
+    unit = SLOT if pool == "measured" else source.one_of((1, MILLISECOND, SECOND, 7))
     types = source.one_of((TYPES[:1], TYPES))
     sizes = source.one_of(((4,), (1, 2, 3, 4)))
     servers = tuple((source.one_of(sizes), source.one_of(types))

@@ -31,6 +31,7 @@ def versions() -> str:
     return " ".join((platform.python_version(), *map(_version, _LIBRARIES)))
 
 
+@lru_cache(maxsize=len(_LIBRARIES))
 def _version(library: str) -> str:
     try:
         return f"{library} {importlib.metadata.version(library)}"
