@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gpusched as gs
@@ -38,6 +40,9 @@ def runs() -> dict[str, gs.Result]:
             contention="shared",
         ),
         "predictions": gs.simulate(JOBS, CLUSTER, policy="sjf", predictor="forest:trees=2"),
+        "weights": gs.simulate(
+            replace(JOBS, weight=np.arange(1.0, len(JOBS) + 1)), CLUSTER, policy="wspt"
+        ),
     }
 
 
@@ -71,7 +76,7 @@ def test_a_metric_is_computed_where_the_run_has_what_it_needs(
         assert isinstance(value, str) == (metric.unit == "text")
         assert run.metric(key) == value or math.isnan(float(value))
     assert any(isinstance(value, str) or math.isfinite(value) for _, value in found)
-    if metric.needs and set(metric.needs) & {"deadlines", "contention", "predictions"}:
+    if metric.needs and set(metric.needs) & {"deadlines", "contention", "predictions", "weights"}:
         assert key not in runs["plain"].summary()
         with pytest.raises(ValueError, match=f"metric {key}: is defined only where"):
             runs["plain"].metric(key)
