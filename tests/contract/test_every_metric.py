@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,9 @@ def runs() -> dict[str, gs.Result]:
             dataclasses.replace(JOBS, weight=np.arange(1.0, len(JOBS) + 1)), CLUSTER, policy="fifo"
         ),
         "predictions": gs.simulate(JOBS, CLUSTER, policy="sjf", predictor="forest:trees=2"),
+        "weights": gs.simulate(
+            replace(JOBS, weight=np.arange(1.0, len(JOBS) + 1)), CLUSTER, policy="wspt"
+        ),
     }
 
 

@@ -271,7 +271,7 @@ row(150, "area_weighted_jct_s", "s", "lower", "jobs", "area-weighted JCT",
 row(160, "weighted_jct_s", "s", "lower", "jobs", "weighted JCT",
     "Mean JCT weighted by the jobs' weights.",
     lambda run: _ratio(run.measures.weighted_jct, run.measures.weight),
-    definition="JCT weighted by `weight`", place=1100, needs=("weights",))
+    definition="JCT weighted by `weight`; where jobs have weights", place=1100, needs=("weights",))
 row(170, "num_deadlines", "count", "neutral", "jobs", "",
     "Jobs that have a deadline.", lambda run: int(np.count_nonzero(run.has_deadline)),
     table="none", needs=("deadlines",))
