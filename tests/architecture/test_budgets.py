@@ -16,6 +16,7 @@ import pytest
 import gpusched as gs
 from tests.architecture.sources import CPP_FILES, PYTHON_FILES, ROOT
 
+PAPERS = ROOT / "papers"
 IMPORTED_BY_RUN = """
 import sys
 from gpusched.__main__ import main
@@ -64,13 +65,14 @@ def num_words_of_pages(_: Path) -> int:
 
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
-    "lines of C++": (50_423, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (91_319, lambda _: num_lines(PYTHON_FILES)),
-    "statements of the package": (47_099, num_statements),
-    "modules of the package": (774, lambda _: len(PYTHON_FILES)),
-    "modules that `gpusched run` imports": (280, num_imported_by_run),
+    "lines of C++": (51_450, lambda _: num_lines(CPP_FILES)),
+    "lines of the package": (81_400, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the papers": (9_480, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
+    "statements of the package": (38_400, num_statements),
+    "modules of the package": (661, lambda _: len(PYTHON_FILES)),
+    "modules that `gpusched run` imports": (252, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
-    "words of README and docs": (176_106, num_words_of_pages),
+    "words of README and docs": (178_400, num_words_of_pages),
 }
 
 
