@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -39,9 +38,6 @@ def runs() -> dict[str, gs.Result]:
             placement="first-fit",
             speed="ring",
             contention="shared",
-        ),
-        "weights": gs.simulate(
-            dataclasses.replace(JOBS, weight=np.arange(1.0, len(JOBS) + 1)), CLUSTER, policy="fifo"
         ),
         "predictions": gs.simulate(JOBS, CLUSTER, policy="sjf", predictor="forest:trees=2"),
         "weights": gs.simulate(
