@@ -14,6 +14,7 @@ from gpusched import readable as reference
 from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
 from gpusched.models.profiles import JobProfile
 from gpusched.readable import Job, Network, Outcome
+from gpusched.results.audited_names import declared
 from gpusched.results.result import Result
 from gpusched.schedules.schedule import INTERVAL_COLUMNS, SCHEDULE_COLUMNS, StoredSchedule
 from gpusched.specs.run_spec import RunSpec, TraceSource
@@ -148,7 +149,9 @@ def simulated(
     schedule = schedule_of(outcome)
     if policy == "serverfilling-srpt":
         schedule = dataclasses.replace(schedule, warnings=_of_filling(jobs, cluster))
-    return Result(trace, cluster, spec, schedule, 0.5, clairvoyant=False)
+    sees = declared(spec).clairvoyant
+    is_told = sees == "always" or (sees == "without estimates" and trace.estimate_us is None)
+    return Result(trace, cluster, spec, schedule, 0.5, clairvoyant=is_told)
 
 
 def _of_filling(jobs: Sequence[Job], cluster: Cluster) -> tuple[str, ...]:
