@@ -72,7 +72,7 @@ BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "modules of the package": (661, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (252, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
-    "words of README and docs": (178_400, num_words_of_pages),
+    "words of README and docs": (178_500, num_words_of_pages),
 }
 
 

@@ -14,7 +14,6 @@ from gpusched import readable as reference
 from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
 from gpusched.models.profiles import JobProfile
 from gpusched.readable import Job, Network, Outcome
-from gpusched.results.audited_names import declared
 from gpusched.results.result import Result
 from gpusched.schedules.schedule import INTERVAL_COLUMNS, SCHEDULE_COLUMNS, StoredSchedule
 from gpusched.specs.run_spec import RunSpec, TraceSource
