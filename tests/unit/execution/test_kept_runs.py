@@ -112,6 +112,7 @@ def _fresh() -> Iterator[None]:
     code_digest.code_digest.cache_clear()
     yield
     code_digest.code_digest.cache_clear()
+    code_digest._version.cache_clear()
 
 
 @pytest.mark.usefixtures("_fresh")
@@ -127,6 +128,7 @@ def test_the_digest_of_the_code_has_the_versions_of_libraries(
 
     monkeypatch.setattr(importlib.metadata, "version", other)
     code_digest.code_digest.cache_clear()
+    code_digest._version.cache_clear()
     assert code_digest.code_digest() != before
 
 
