@@ -119,13 +119,14 @@ def audit(
     """
     if level not in LEVELS:
         raise ValueError(f"level: {level!r} is not one of {', '.join(LEVELS)}")
-    case = Case(trace, cluster, spec, schedule, intervals, flags, declared or (lambda _: flags))
+    case = Case(trace, cluster, spec, schedule, intervals, flags)
     well_formed.check(case)
     if case.problems:  # the other rules read columns by job
         return AuditReport(case.problems)
     done = course.Course.of(case)
     if done.is_handed_over:
-        case.policies = tuple((policy, case.declared(policy)) for policy in done.policies)
+        declared = declared or (lambda _: flags)
+        case.policies = tuple((policy, declared(policy)) for policy in done.policies)
         case.hand_over(done.handed_over_us)
     claims.check(case)
     rates.check_shape(case)

@@ -33,11 +33,10 @@ _of_jobs = attrgetter(*JOB_COLUMNS)
 class Case(LoggedRun):
     """One schedule under examination.
 
-    ``flags`` are what the registry declares, ``declared`` says it with another policy; ``policies``
-    are those that decided one after the other, with the flags of each; ``measured`` is what is
-    known of a speed by figures per GPU type, None of all others. ``claimed`` are the columns of the
-    schedule, with a value per job of the trace; ``finished`` says which are said to be finished,
-    ``num_finished`` how many.
+    ``flags`` are what the registry declares; ``policies`` are those that decided one after the
+    other, with the flags of each; ``measured`` is what is known of a speed by figures per GPU type,
+    None of all others. ``claimed`` are the columns of the schedule, with a value per job of the
+    trace; ``finished`` says which are said to be finished, ``num_finished`` how many.
     """
 
     trace: Trace
@@ -46,7 +45,6 @@ class Case(LoggedRun):
     schedule: Schedule
     log: Mapping[str, AnyArray]
     flags: Flags
-    declared: Callable[[str], Flags]
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     measured: Measured | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -221,7 +220,7 @@ def test_jobs_beyond_the_bound_are_left_to_chance_and_this_is_said(crowded):
     case = Case(
         crowded.trace, crowded.cluster, crowded.spec,
         replace(crowded.schedule, uncontended_us=crowded.schedule.uncontended_us + 9),
-        crowded.intervals, declared(crowded.spec), partial(declared, crowded.spec),
+        crowded.intervals, declared(crowded.spec),
     )  # fmt: skip
     rates.check(case, most_shares=1)
     assert case.notes == [

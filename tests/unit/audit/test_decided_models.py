@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 
 import gpusched as gs
@@ -57,12 +55,6 @@ def test_a_look_at_each_job_that_is_there_and_one_at_the_instant_are_afforded(
     trace = gs.Trace.from_columns([0, 10], [5, 5], [2, 2])
     result = gs.simulate(trace, CLUSTER, policy="fifo")
     case = Case(
-        trace,
-        CLUSTER,
-        result.spec,
-        result.schedule,
-        result.intervals,
-        declared(result.spec),
-        partial(declared, result.spec),
+        trace, CLUSTER, result.spec, result.schedule, result.intervals, declared(result.spec)
     )
     assert _affordable(case, Course.of(case), most_looks) == num_jobs

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
 
 import numpy as np
 import pytest
@@ -28,7 +27,7 @@ def run_of(policy: str, **how) -> gs.Result:
 def case_of(result: gs.Result) -> Case:
     return Case(
         result.trace, result.cluster, result.spec, result.schedule, result.intervals,
-        declared(result.spec), partial(declared, result.spec),
+        declared(result.spec),
     )  # fmt: skip
 
 
