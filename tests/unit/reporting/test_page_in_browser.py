@@ -203,7 +203,7 @@ def test_the_policy_whose_servers_are_shown_can_be_chosen(tab: Browser, report: 
     open_whole(tab, report, 800)
     visible = "document.getElementById('gantt').data.map(t => t.visible)"
     options = tab.evaluate("[...document.getElementById('shown').options].map(o => o.text)")
-    assert options == ["fifo", "srtf †", "2d-las:preset=lucid"]
+    assert options == ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
     assert tab.evaluate(visible) == [False, False, True]
     choose = "s => { s.value = '1'; s.dispatchEvent(new Event('change')); }"
     tab.evaluate(f"({choose})(document.getElementById('shown'))")
