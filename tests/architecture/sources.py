@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -30,6 +31,13 @@ def shown(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    """The tree of a Python file, read once for all rules."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
 def code_of(path: Path) -> str:
     """A C++ file without comments and without the contents of its texts."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
@@ -73,7 +81,7 @@ def imports(path: Path, *, for_types: bool = True) -> set[str]:
         for child in ast.iter_child_nodes(node):
             visit(child)
 
-    visit(ast.parse(path.read_text()))
+    visit(parsed(path))
     return found
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
-from tests.architecture.sources import CPP_FILES, PYTHON_FILES, ROOT
+from tests.architecture.sources import CPP_FILES, PYTHON_FILES, ROOT, parsed
 
 PAPERS = ROOT / "papers"
 IMPORTED_BY_RUN = """
@@ -40,7 +40,7 @@ def num_statements(_: Path) -> int:
     def is_docstring(node: ast.AST) -> bool:
         return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
-    trees = (ast.parse(path.read_text()) for path in PYTHON_FILES)
+    trees = map(parsed, PYTHON_FILES)
     nodes = (node for tree in trees for node in ast.walk(tree))
     return sum(isinstance(node, ast.stmt) and not is_docstring(node) for node in nodes)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.architecture.sources import CORE, CPP, CPP_FILES, code_of, includes, room_of, shown
 
 # From the ground up: a room includes those above it in this table, and itself.
@@ -50,20 +48,20 @@ FOREIGN_HEADERS = {
     "cpp/base/hash_x86.cpp": {"cpuid.h", "immintrin.h"},
 }
 
-core_files = pytest.mark.parametrize("path", CORE, ids=shown)
-all_files = pytest.mark.parametrize("path", CPP_FILES, ids=shown)
-
 
 def own_headers(path: Path) -> set[str]:
     """The core's headers that a file includes, with their rooms."""
     return {name for name in includes(path) if "/" in name and name.endswith(".hpp")}
 
 
-@all_files
-def test_a_file_includes_its_own_room_and_those_below(path: Path) -> None:
-    floor = FLOOR[room_of(path)]
-    higher = {name for name in own_headers(path) if FLOOR[name.partition("/")[0]] > floor}
-    assert not higher, f"{room_of(path)} includes {higher}"
+def test_a_file_includes_its_own_room_and_those_below() -> None:
+    upward = [
+        f"{shown(path)} includes {name}"
+        for path in CPP_FILES
+        for name in sorted(own_headers(path))
+        if FLOOR[name.partition("/")[0]] > FLOOR[room_of(path)]
+    ]
+    assert not upward
 
 
 def test_every_room_stands_in_the_table() -> None:
@@ -95,33 +93,34 @@ def test_headers_include_each_other_without_a_circle() -> None:
         left = {name: needed for name, needed in left.items() if name not in free}
 
 
-@core_files
-def test_the_core_includes_nothing_but_itself_and_the_standard_library(path: Path) -> None:
+def test_the_core_includes_nothing_but_itself_and_the_standard_library() -> None:
     foreign = {
-        name for name in includes(path) if not re.fullmatch(r"[a-z]+/\w+\.hpp|[a-z_]+", name)
+        shown(path): names
+        for path in CORE
+        if (names := {n for n in includes(path) if not re.fullmatch(r"[a-z]+/\w+\.hpp|[a-z_]+", n)})
     }
-    assert foreign == FOREIGN_HEADERS.get(shown(path), set())
+    assert foreign == FOREIGN_HEADERS
 
 
-@core_files
-def test_the_core_has_no_io_no_clock_and_no_random_numbers_of_others(path: Path) -> None:
+def test_the_core_has_no_io_no_clock_and_no_random_numbers_of_others() -> None:
     banned = {"iostream", "fstream", "cstdio", "random", "ctime", "thread", "mutex", "filesystem"}
     banned |= {"unordered_map", "unordered_set"}  # their order is nobody's
-    assert not includes(path) & banned
     words = r"system_clock|steady_clock|high_resolution_clock|printf|std::cout|std::cerr"
     words += r"|\brand\(|\btime\(nullptr|std::mt19937|getenv|\bexit\(|unordered_"
-    assert not re.search(words, code_of(path))
+    found = [
+        shown(path) for path in CORE if includes(path) & banned or re.search(words, code_of(path))
+    ]
+    assert not found
 
 
-@core_files
-def test_the_core_knows_nothing_of_python(path: Path) -> None:
-    assert "pybind11" not in path.read_text()
-    assert not re.search(r"\bPy[A-Z_]|Python\.h", code_of(path))
-
-
-@pytest.mark.parametrize("path", TOOLS, ids=shown)
-def test_the_native_tools_know_nothing_of_python(path: Path) -> None:
-    assert not re.search("pybind11|bindings/", path.read_text())
+def test_the_core_and_the_native_tools_know_nothing_of_python() -> None:
+    python = r"\bPy[A-Z_]|Python\.h"
+    found = [
+        shown(path)
+        for path in (*CORE, *TOOLS)
+        if re.search("pybind11|bindings/", path.read_text()) or re.search(python, code_of(path))
+    ]
+    assert not found
 
 
 def test_pure_rooms_know_nothing_of_the_simulator() -> None:

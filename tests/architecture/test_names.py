@@ -7,10 +7,7 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
-
-import pytest
 
 import gpusched as gs
 from gpusched import _core
@@ -20,6 +17,7 @@ from tests.architecture.sources import (
     PYTHON,
     PYTHON_FILES,
     code_of,
+    parsed,
     shown,
 )
 
@@ -53,17 +51,15 @@ def public_names(value: Any, name: str) -> Iterator[str]:
             return  # a native function shows its arguments in the stub
 
 
-@pytest.mark.parametrize(
-    ("package", "name"),
-    [
-        pytest.param(package, name, id=f"{package.__name__}.{name}")
+def test_public_names_speak_the_language_of_the_project() -> None:
+    foreign = [
+        f"{package.__name__}.{public}: {name}"
         for package in (gs, *(getattr(gs, name) for name in gs._SUBMODULES))
-        for name in package.__all__
-    ],
-)
-def test_a_public_name_speaks_the_language_of_the_project(package: ModuleType, name: str) -> None:
-    found = {found for found in public_names(getattr(package, name), name) if is_foreign(found)}
-    assert not found
+        for public in package.__all__
+        for name in public_names(getattr(package, public), public)
+        if is_foreign(name)
+    ]
+    assert not foreign
 
 
 # What a predictor, a Python policy and the core compute with, documented as raw.
@@ -127,27 +123,36 @@ def test_the_command_and_the_package_call_options_alike() -> None:
     assert options - {"policy"} <= set(inspect.signature(gs.compare).parameters)
 
 
-@pytest.mark.parametrize("path", CPP_FILES, ids=shown)
-def test_native_names_are_in_snake_case_and_types_in_pascal_case(path: Path) -> None:
-    code = code_of(path)
+def oddly_named(code: str) -> Iterator[str]:
+    """Types that are not in Pascal case, and constants that are not like ``kThis``."""
     types = re.findall(r"\b(?:class|struct|enum class)\s+(?:alignas\(\w+\)\s+)?(\w+)\s*[:{;]", code)
     types += re.findall(r"\b(?:class|struct)\s+(\w+)\s+final\b", code)
-    odd = {name for name in types if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name)}
-    assert not odd
+    yield from (name for name in types if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name))
     constants = re.findall(r"\bconstexpr\s+(?:static\s+)?[\w:]+(?:<[^>]*>)?\s+(k\w*)\s*[={]", code)
-    assert all(re.fullmatch(r"k[A-Z][A-Za-z0-9]*", name) for name in constants)
+    yield from (name for name in constants if not re.fullmatch(r"k[A-Z][A-Za-z0-9]*", name))
 
 
-@pytest.mark.parametrize("path", PYTHON_FILES, ids=shown)
-def test_every_python_module_and_public_function_has_a_docstring(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    assert ast.get_docstring(tree)
+def test_native_types_are_in_pascal_case_and_constants_like_it() -> None:
+    odd = [f"{shown(path)}: {name}" for path in CPP_FILES for name in oddly_named(code_of(path))]
+    assert not odd
+    assert list(oddly_named("struct a_b {};\nconstexpr int k_one = 1;")) == ["a_b", "k_one"]
+
+
+def undocumented(path: Path) -> Iterator[str]:
+    """The module and its public functions and classes where they have no docstring."""
+    tree = parsed(path)
+    if not ast.get_docstring(tree):
+        yield shown(path)
     definitions = {  # of an overloaded function the last one is documented
         node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
     for name, node in definitions.items():
-        if not name.startswith("_") and "cli" not in path.parts:
-            assert ast.get_docstring(node), f"{shown(path)}: {name}"
+        if not name.startswith("_") and "cli" not in path.parts and not ast.get_docstring(node):
+            yield f"{shown(path)}: {name}"
+
+
+def test_every_python_module_and_public_function_has_a_docstring() -> None:
+    assert not [name for path in PYTHON_FILES for name in undocumented(path)]
 
 
 def test_every_module_was_looked_at() -> None:
