@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
-from gpusched.readable import Outcome, make_scheduler
+from gpusched.readable import Job, Outcome, make_scheduler
 from gpusched.readable.engine import Change
 from tests.parity.core import (
     MOST_INSTANTS,
@@ -25,7 +25,7 @@ from tests.reference.cases import Case, cases
 
 PLACEMENTS = ("count", "first-fit", "consolidated", "random")
 LISTS = ("fifo", "fifo-skip", "sjf", "swf", "random")
-PREEMPTIVE = ("srtf", "las", "2d-las")
+PREEMPTIVE = ("srtf", "las", "2d-las", "a-srpt-p")
 WITHDRAWING = (
     "easy", "srsf", "serverfilling-srpt", "wspt", "conservative", "ada-srsf", "a-srpt",
 )  # fmt: skip
@@ -89,7 +89,8 @@ def test_another_policy_equals_the_reference(policy: str) -> None:
     @settings(max_examples=30, deadline=None)
     @given(data=st.data())
     def check(data: Any) -> None:
-        case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases("fifo", p))).at(7)
+        before = st.tuples(st.sampled_from(("fifo", "srtf")), st.sampled_from(PLACEMENTS))
+        case = data.draw(before.flatmap(lambda names: cases(*names))).at(7)
         at_us = data.draw(st.sampled_from(halts(case)))
         run = opened(case)
         run.run_until(at_us / 1e6)
@@ -98,6 +99,19 @@ def test_another_policy_equals_the_reference(policy: str) -> None:
         assert_same(expected(case, [change]), outcome(run))
 
     check()
+
+
+def test_a_restart_costs_what_the_policy_in_force_says() -> None:
+    costly = {"cost_s": 2e-6, "wide_cost_s": 3e-6, "narrow_gpus": 2}
+    jobs = [Job(0, 5, 3), Job(1, 2, 3)]
+    case = Case(jobs, [(3, "gpu")], "a-srpt-p", "count", costly, {}, seed=0)
+    run = opened(case)
+    run.run_until(0.0)
+    run.set(policy="a-srpt-p")
+    change = Change(0, scheduler=make_scheduler("a-srpt-p", {}))
+    found = outcome(run)
+    assert_same(expected(case, [change]), found)
+    assert found.start_us == [0, 1]
 
 
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)

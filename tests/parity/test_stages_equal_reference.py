@@ -69,7 +69,7 @@ def test_the_limits_of_an_iteration_equal_the_reference(case: Case) -> None:
     speed = Stages(cluster, case.network, reserved, **case.speed_params)
     placer = Placer("heavy-edge", {}, cluster, 0, speed)
     in_order = sorted(case.jobs, key=lambda job: job.submit_us)
-    for row, job in enumerate(Active(i, job, 0) for i, job in enumerate(in_order)):
+    for row, job in enumerate(Active(i, job) for i, job in enumerate(in_order)):
         found = [limits[name][row] for name in ("low", "min", "max")]
         allocation = placer.place(job, cluster.idle()) if cluster.allowed_servers(job.job) else None
         if allocation is None:

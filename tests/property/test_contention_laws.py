@@ -248,7 +248,7 @@ def service_done(speed: Ring, jobs: list[Job], rows: Any, costs: list[int]) -> l
     for begin, until in itertools.pairwise(instants):
         running = [run for run in runs if run[1] <= begin < run[2]]
         rates = speed.rates(
-            [Active(job, jobs[job], 0, allocation=hand) for job, _, _, hand in running]
+            [Active(job, jobs[job], allocation=hand) for job, _, _, hand in running]
         )
         for (job, start, _, _), (_, rate) in zip(running, rates, strict=True):
             is_first = start == min(run[1] for run in runs if run[0] == job)

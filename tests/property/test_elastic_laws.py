@@ -124,7 +124,7 @@ def test_what_rates_make_of_the_time_is_the_service(speed: str) -> None:
             if result.schedule.status[job] != FINISHED:
                 continue
             cost = jobs[job].checkpoint_us + jobs[job].restart_us
-            active = Active(job, restricted(model, jobs[job]), 0)
+            active = Active(job, restricted(model, jobs[job]))
             done = rate = 0.0
             for begin, end, held in runs:
                 active.allocation = held
@@ -141,8 +141,6 @@ def restricted(model: Any, job: Job) -> Job:
     """The job with the GPU types on which its own width can run, if there are any."""
     names = model.cluster.gpu_types
     alone = {
-        names[t]
-        for t in model.cluster.allowed_types(job)
-        if model.runs(Active(0, job, 0), names[t])
+        names[t] for t in model.cluster.allowed_types(job) if model.runs(Active(0, job), names[t])
     }
     return replace(job, allowed=frozenset(alone)) if alone else job

@@ -265,7 +265,7 @@ def test_the_digest_is_a_hash_of_intervals_and_rejects():
 
 
 def test_progress_starts_after_the_restart_cost():
-    job = Active(0, Job(0, 10, 1), cost=3)
+    job = Active(0, Job(0, 10, 1))
     job.since, job.pending, job.counted, job.allocation = 5, 3, 8, {0: 1}
     job.set_rate(0.5, 5)
     assert [job.attained(now) for now in (5, 8, 9)] == [0, 0, 1]

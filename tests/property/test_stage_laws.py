@@ -35,7 +35,7 @@ def brute_force(graph: Graph, sizes: list[int], network: Network) -> list[float]
     """Return the seconds of an iteration of every cut, by the readable twin."""
     cluster = Cluster([(gpus, "V100") for gpus in sizes], pooled=False)
     speed = Stages(cluster, network, reserved)
-    job = Active(0, Job(0, 1, graph.gpus, graph=graph), 0)
+    job = Active(0, Job(0, 1, graph.gpus, graph=graph))
     servers = range(len(sizes))
     return [
         speed.placed_s(job, cluster.all_free(), ranks_of(graph, cut, servers))

@@ -74,7 +74,7 @@ class ElasticCase:
             return True
 
         in_order = sorted(self.jobs, key=lambda job: job.submit_us)
-        active = [Active(i, job, 0) for i, job in enumerate(in_order)]
+        active = [Active(i, job) for i, job in enumerate(in_order)]
         return choices_of(active, self.cluster, can_run, speed.is_elastic)
 
     def whim(self, kind: str) -> Whim:

@@ -24,5 +24,5 @@ class ASrptP(Preemptive):
         """Return the GPUs times the remaining time on a good placement."""
         ticks = float(job.remaining(engine.now)) * job.stretch
         if job.running:
-            ticks -= float(job.cost)
+            ticks -= float(self.cost(job.job, job.gpus))
         return float(job.gpus) * ticks

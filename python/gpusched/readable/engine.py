@@ -68,7 +68,7 @@ class Engine:
         changes: Sequence[Change] = (),
     ) -> None:
         jobs = sorted(jobs, key=lambda job: job.submit_us)
-        self.jobs = [Active(i, job, scheduler.cost(job, job.gpus)) for i, job in enumerate(jobs)]
+        self.jobs = [Active(i, job) for i, job in enumerate(jobs)]
         self.has_demands = any(job.asks_for_more for job in self.jobs)
         self.cluster = Cluster(servers, placement == "count", room)
         self.scheduler = scheduler

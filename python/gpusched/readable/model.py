@@ -165,7 +165,6 @@ class Active:
 
     id: int
     job: Job
-    cost: int  # of a restart at its own width
     gpus: int = field(init=False)
     service: int = field(init=False)
     work: int = field(init=False)

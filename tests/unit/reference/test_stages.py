@@ -32,7 +32,7 @@ def stages_on(sizes: list[int], nic: float, intra: float, **options: int) -> Sta
 
 
 def active(graph: Graph) -> Active:
-    return Active(0, Job(0, 1, graph.gpus, graph=graph), 0)
+    return Active(0, Job(0, 1, graph.gpus, graph=graph))
 
 
 def first_gpus(counts: list[int]) -> Allocation:
