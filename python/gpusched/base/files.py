@@ -19,7 +19,6 @@ import msgspec
 
 from gpusched.base.hints import HintedError
 from gpusched.base.memory import NoRoomError, check_fits
-from gpusched.base.native_messages import is_panic
 from gpusched.base.run_warning import warn
 
 MAX_BYTES: Final = 4 << 30
@@ -120,7 +119,8 @@ def _is_of_polars(error: BaseException) -> bool:
     """Whether Polars raised it, or gave up."""
     polars = sys.modules.get("polars")
     return polars is not None and (
-        isinstance(error, polars.exceptions.PolarsError) or is_panic(error)
+        isinstance(error, polars.exceptions.PolarsError)
+        or type(error).__name__ == "PanicException"  # of Rust, which is no Exception
     )
 
 

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from gpusched.base.early_interrupts import hand_over, is_interrupt, leave, listen
-from gpusched.base.native_messages import set_messages_apart
 from gpusched.cli.errors import INTERRUPTED, OneLineErrors, warn_in_a_line
 from gpusched.cli.lazy_commands import Command
 
@@ -118,7 +117,6 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a mark that cannot be shown is no failure
-    set_messages_apart()
     warn_in_a_line()
     sys.unraisablehook = _leave_or_tell
     try:

@@ -10,15 +10,15 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.files import MAX_COLUMNS, check_room, naming, too_long, unpacked_limit
-from gpusched.base.native_messages import without_panics
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.formats.generic import losses, read_columns
 from gpusched.traces.frames import polars_of
-from gpusched.traces.intake.parquet_layout import MAGIC, check_layout
 from gpusched.traces.workload import Trace
 
+_MAGIC: Final = b"PAR1"
+_TAIL: Final = 8  # the length of the footer, and the magic bytes
 _LEAST_BYTES: Final = 8  # of a value, once it is a number or a label
 
 
@@ -32,15 +32,15 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
     """
     import polars
 
-    with naming(source, "truncated or damaged Parquet"), without_panics():
-        least = check_layout(source.data)
+    with naming(source, "truncated or damaged Parquet"):
+        _check_lengths(source.data)
         lazy = polars.scan_parquet(io.BytesIO(source.data))
         names = lazy.collect_schema().names()
         if len(names) > MAX_COLUMNS:
             raise ValueError(f"{len(names):,} columns; there may be {MAX_COLUMNS:,}")
         # The number of rows stands in the file's end; a column of equal values takes no space.
         num_rows = int(lazy.select(polars.len()).collect().item())
-        least = max(least, num_rows * len(names) * _LEAST_BYTES)
+        least = num_rows * len(names) * _LEAST_BYTES
         limit = unpacked_limit(source.num_packed, source.max_bytes)
         if least > limit:
             raise too_long(source, least, limit)
@@ -51,8 +51,16 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
     return read_columns(source, screen, data, columns, on_bad)
 
 
+def _check_lengths(data: bytes) -> None:
+    """Check that a file is long enough for its end, and for the footer of which that tells."""
+    if len(data) < len(_MAGIC) + _TAIL or not data.endswith(_MAGIC):
+        raise ValueError("the end of the file is missing")
+    if int.from_bytes(data[-_TAIL:-4], "little") > len(data) - len(_MAGIC) - _TAIL:
+        raise ValueError("its footer is longer than the file")
+
+
 def _recognises(source: Source) -> bool:
-    return source.data.startswith(MAGIC)
+    return source.data.startswith(_MAGIC)
 
 
 def write(trace: Trace, path: Path) -> None:
