@@ -1,11 +1,11 @@
-"""Draw the rooms of the core and of the package, and count what lies in them and between them.
+"""Draw the rooms of the package and of the core from their imports and includes.
 
-    python docs/rooms.py [--tree CHECKOUT] [--draw FILE.png]
+    python docs/rooms.py [--tree CHECKOUT] [--draw FILE.svg]
 
-A room is a folder; an arrow from one room to another means that some file of the one includes or
-imports some file of the other, inside a function or for a type checker alone as well. Rooms stand
-on floors such that few arrows point upward; those are red. Without ``--draw`` only the
-table is printed, as Markdown.
+A room is a folder. An arrow from one room to another means that a file of the one imports or
+includes a file of the other, inside a function or for a type checker alone as well; it is drawn
+where no way over other rooms stands for it. A room stands above all that it needs. Without
+``--draw`` only the table of the rooms is printed, as Markdown.
 """
 
 from __future__ import annotations
@@ -14,117 +14,81 @@ import argparse
 import ast
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-
-Arrows = Mapping[str, set[str]]
 
 
 @dataclass
 class House:
-    """The rooms of one language.
-
-    Attributes
-    ----------
-    files, lines
-        Of each room.
-    arrows
-        From each room to those it needs.
-    circular
-        Files that need each other in a circle.
-    """
+    """The rooms of one language: the room of each file, and the files that each needs."""
 
     title: str
-    files: Counter[str] = field(default_factory=Counter)
-    lines: Counter[str] = field(default_factory=Counter)
-    arrows: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    circular: set[str] = field(default_factory=set)
+    rooms: Mapping[Path, str]
+    needs: Mapping[Path, set[Path]]
 
-    @property
-    def order(self) -> list[str]:
-        """The rooms from the ground up, with few arrows upward."""
-        return ordered(set(self.files), self.arrows)
+    @cached_property
+    def files(self) -> Counter[str]:
+        """The number of files of each room."""
+        return Counter(self.rooms.values())
 
-    @property
-    def upward(self) -> list[tuple[str, str]]:
-        """The arrows to a room that stands higher."""
-        height = {room: floor for floor, room in enumerate(self.order)}
-        return [(a, b) for a, ends in self.arrows.items() for b in ends if height[b] > height[a]]
+    @cached_property
+    def lines(self) -> Counter[str]:
+        """The number of lines of each room."""
+        lines: Counter[str] = Counter()
+        for path, room in self.rooms.items():
+            lines[room] += path.read_bytes().count(b"\n")
+        return lines
 
-    @property
-    def num_arrows(self) -> int:
-        """How many pairs of rooms there are of which one needs the other."""
-        return sum(map(len, self.arrows.values()))
+    @cached_property
+    def arrows(self) -> dict[str, set[str]]:
+        """The rooms that each room needs."""
+        arrows: dict[str, set[str]] = {room: set() for room in self.files}
+        for path, others in self.needs.items():
+            room = self.rooms[path]
+            arrows[room] |= {self.rooms[other] for other in others} - {room}
+        return arrows
 
+    @cached_property
+    def floors(self) -> list[list[str]]:
+        """The rooms by floors, from the ground up: each above all that it needs."""
+        left = {room: set(ends) for room, ends in self.arrows.items()}
+        floors = []
+        while left:
+            floor = sorted(room for room, ends in left.items() if not ends & left.keys())
+            if not floor:
+                raise SystemExit(f"{self.title}: a circle among {sorted(left)}")
+            floors.append(floor)
+            left = {room: ends for room, ends in left.items() if room not in floor}
+        return floors
 
-def house_of(title: str, needs: Mapping[Path, set[Path]], rooms: Mapping[Path, str]) -> House:
-    """Gather files into rooms."""
-    house = House(title)
-    for path, room in rooms.items():
-        house.files[room] += 1
-        house.lines[room] += sum(1 for _ in path.open(encoding="utf-8"))
-        house.arrows[room] |= {rooms[other] for other in needs[path]} - {room}
-    for circle in circles({str(a): {str(b) for b in ends} for a, ends in needs.items()}):
-        house.circular |= circle
-    return house
+    def direct(self) -> Iterable[tuple[str, str]]:
+        """Yield the arrows that no way over other rooms stands for."""
+        for room, ends in self.arrows.items():
+            for end in ends:
+                if not any(end in self.reached(other) for other in ends - {end}):
+                    yield room, end
 
-
-def circles(arrows: Arrows) -> Iterator[set[str]]:
-    """Yield the sets of more than one node in which each can reach each other."""
-    reach = {node: reached(arrows, node) for node in arrows}
-    left = set(arrows)
-    while left:
-        node = left.pop()
-        circle = {other for other in reach[node] if node in reach.get(other, ())}
-        left -= circle
-        if len(circle) > 1:
-            yield circle
-
-
-def reached(arrows: Arrows, node: str) -> set[str]:
-    """Return all that can be come to from a node, itself only where it lies in a circle."""
-    seen: set[str] = set()
-    waiting = [node]
-    while waiting:
-        new = arrows.get(waiting.pop(), set()) - seen
-        seen |= new
-        waiting += new
-    return seen
-
-
-def ordered(rooms: Iterable[str], arrows: Arrows) -> list[str]:
-    """Order rooms from the ground up: whoever needs fewest of those that are left comes next."""
-    left, order = set(rooms), list[str]()
-    while left:
-        room = min(
-            left,
-            key=lambda one: (
-                len(arrows.get(one, set()) & left - {one}),
-                -sum(one in arrows.get(other, ()) for other in left),
-                one,
-            ),
-        )
-        order.append(room)
-        left.remove(room)
-    return order
+    def reached(self, room: str) -> set[str]:
+        """Return the room and all rooms that it needs, over others too."""
+        seen: set[str] = set()
+        waiting = {room}
+        while waiting:
+            seen |= waiting
+            waiting = set().union(*(self.arrows[one] for one in waiting)) - seen
+        return seen
 
 
 def core(tree: Path) -> House:
     """Read the core: files that include each other."""
     root = tree / "cpp"
-    files = [path for path in root.rglob("*") if path.suffix in (".hpp", ".cpp")]
-    needs = {}
-    for path in files:
-        names = re.findall(r'#include "([^"]+)"', path.read_text(encoding="utf-8"))
-        found = ((root / name, root / "include" / name, path.parent / name) for name in names)
-        needs[path] = {
-            other for choice in found for other in choice if other in files and other != path
-        }
-    rooms = {path: path.parent.relative_to(root).as_posix() for path in files}
-    return house_of(
-        "the core, C++", needs, {p: room.split("/gpusched")[0] for p, room in rooms.items()}
-    )
+    files = {path for path in root.rglob("*") if path.suffix in (".hpp", ".cpp")}
+    needs = {
+        path: {root / name for name in re.findall(r'#include "([^"]+)"', path.read_text())} & files
+        for path in files
+    }
+    return House("the core, C++", {path: path.relative_to(root).parts[0] for path in files}, needs)
 
 
 def package(tree: Path) -> House:
@@ -132,137 +96,75 @@ def package(tree: Path) -> House:
     root = tree / "python" / "gpusched"
     modules = {}
     for path in root.rglob("*.py"):
-        parts = path.relative_to(root.parent).with_suffix("").parts
-        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    del modules["gpusched"]  # shows names of all rooms, and is needed by none
-    needs = {path: imported(path, modules) - {path} for path in modules.values()}
-    rooms = {}
+        if len(path.relative_to(root).parts) > 1:  # the package itself only shows names of rooms
+            parts = path.relative_to(root.parent).with_suffix("").parts
+            modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    needs: dict[Path, set[Path]] = defaultdict(set)
     for path in modules.values():
-        parts = path.relative_to(root).parts[:-1]
-        rooms[path] = "/".join(parts) or "(top)"
-    rooms = {path: room.split("/")[0] for path, room in rooms.items()}
-    return house_of("the package, Python", needs, rooms)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                inner = [f"{node.module}.{alias.name}" for alias in node.names]
+                names = [name if name in modules else str(node.module) for name in inner]
+                needs[path] |= {modules[name] for name in names if name in modules}
+    rooms = {path: path.relative_to(root).parts[0] for path in modules.values()}
+    return House("the package, Python", rooms, needs)
 
 
-def imported(path: Path, modules: Mapping[str, Path]) -> set[Path]:
-    """Return the modules of the package that a file imports anywhere."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            inner = [f"{node.module}.{alias.name}" for alias in node.names]
-            names = [name if name in modules else str(node.module) for name in inner]
-        found |= {modules[name] for name in names if name in modules}
-    return found
-
-
-def table(houses: Iterable[House]) -> str:
-    """Return a Markdown table of the sums and one of the rooms of each language."""
-    lines = [
-        "| | rooms | files | lines | arrows between rooms | of them upward | files in circles |",
-        "|---|--:|--:|--:|--:|--:|--:|",
-    ]
-    houses = list(houses)
-    lines += [
-        f"| {house.title} | {len(house.files)} | {house.files.total()} | "
-        f"{house.lines.total():,} | {house.num_arrows} | {len(house.upward)} | "
-        f"{len(house.circular)} |"
-        for house in houses
-    ]
-    for house in houses:
-        lines += ["", f"| room of {house.title} | files | lines |", "|---|--:|--:|"]
-        lines += [
-            f"| `{room}` | {house.files[room]} | {house.lines[room]:,} |" for room in house.order
-        ]
-    return "\n".join(lines)
-
-
-def direct(house: House) -> Arrows:
-    """Return the arrows that no way over other rooms stands for, and all that point upward."""
-    upward = set(house.upward)
-    down = {
-        room: {end for end in ends if (room, end) not in upward}
-        for room, ends in house.arrows.items()
-    }
-    kept = {
-        room: {
-            end for end in ends if not any(end in reached(down, other) for other in ends - {end})
-        }
-        for room, ends in down.items()
-    }
-    for start, end in upward:
-        kept[start].add(end)
-    return kept
+def table(house: House) -> str:
+    """Return a Markdown table of the rooms, from the ground up."""
+    lines = [f"| room of {house.title} | files | lines |", "|---|--:|--:|"]
+    rooms = [room for floor in house.floors for room in floor]
+    lines += [f"| `{room}` | {house.files[room]} | {house.lines[room]:,} |" for room in rooms]
+    total = f"| {len(rooms)} rooms | {house.files.total()} | {house.lines.total():,} |"
+    return "\n".join([*lines, total])
 
 
 def draw(houses: list[House], path: Path) -> None:
-    """Draw the rooms as boxes from the ground up, and arrows to what each needs directly."""
+    """Draw the rooms as boxes, floor by floor, and arrows to what each needs."""
     import matplotlib as mpl
 
     mpl.use("agg")
+    mpl.rcParams["svg.hashsalt"] = "rooms"  # the same file for the same rooms
     from matplotlib import pyplot as plt
-    from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-    height = max(len(house.files) for house in houses)
-    figure, axes = plt.subplots(1, len(houses), figsize=(8 * len(houses), 0.55 * height + 1))
+    height = max(len(house.floors) for house in houses)
+    figure, axes = plt.subplots(len(houses), 1, figsize=(11, 0.95 * height * len(houses)))
     for axis, house in zip(axes, houses, strict=True):
-        place = {room: floor for floor, room in enumerate(house.order)}
-        upward = set(house.upward)
-        axis.set(xlim=(-4.2, 4.2), ylim=(-0.8, height - 0.2))
+        widest = max(map(len, house.floors))
+        place = {
+            room: ((i + 0.5) * widest / len(floor), level)
+            for level, floor in enumerate(house.floors)
+            for i, room in enumerate(floor)
+        }
+        axis.set(xlim=(0, widest), ylim=(-0.5, len(house.floors) - 0.5))
         axis.axis("off")
-        shown = f"{len(house.files)} rooms, {house.num_arrows} arrows, {len(upward)} upward"
-        axis.set_title(f"{house.title}: {shown}", fontsize=11)
-        for room, floor in place.items():
-            axis.text(
-                0,
-                floor,
-                f"{room}   {house.files[room]} files, {house.lines[room]:,} lines",
-                ha="center",
-                va="center",
-                fontsize=9,
-            )
-            axis.add_patch(
-                FancyBboxPatch(
-                    (-1.85, floor - 0.22),
-                    3.7,
-                    0.44,
-                    boxstyle="round,pad=0.05",
-                    facecolor="#eef3f8",
-                    edgecolor="#44546a",
-                    zorder=0,
-                )
-            )
-        for start, ends in direct(house).items():
-            for end in ends:
-                is_upward = (start, end) in upward
-                span = place[end] - place[start]
-                side = 1.95 if is_upward else -1.95
-                axis.add_patch(
-                    FancyArrowPatch(
-                        (side, place[start]),
-                        (side, place[end]),
-                        connectionstyle=f"arc3,rad={0.5 if abs(span) < 4 else 0.3}",
-                        arrowstyle="-|>",
-                        mutation_scale=8,
-                        linewidth=1.6 if is_upward else 0.8,
-                        color="#c00000" if is_upward else "#8096b0",
-                    )
-                )
+        axis.set_title(f"{house.title}: {len(house.files)} rooms, {house.lines.total():,} lines")
+        for start, end in house.direct():
+            arrow = {
+                "arrowstyle": "-|>",
+                "color": "#8096b0",
+                "lw": 0.8,
+                "shrinkA": 12,
+                "shrinkB": 12,
+            }
+            axis.annotate("", place[end], place[start], arrowprops=arrow)
+        box = {"boxstyle": "round,pad=0.4", "facecolor": "#eef3f8", "edgecolor": "#44546a"}
+        for room, (x, y) in place.items():
+            text = f"{room}\n{house.lines[room]:,}"
+            axis.text(x, y, text, ha="center", va="center", fontsize=9, bbox=box)
     figure.tight_layout()
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else {})
     plt.close(figure)
 
 
 def main() -> None:
-    """Print the table, and draw."""
+    """Print the tables, and draw."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--tree", type=Path, default=Path(__file__).resolve().parent.parent)
-    parser.add_argument("--draw", type=Path, help="a PNG or SVG file")
+    parser.add_argument("--draw", type=Path, help="an SVG or PNG file")
     arguments = parser.parse_args()
-    houses = [core(arguments.tree), package(arguments.tree)]
-    print(table(houses))
+    houses = [package(arguments.tree), core(arguments.tree)]
+    print("\n\n".join(map(table, houses)))
     if arguments.draw is not None:
         draw(houses, arguments.draw)
 
