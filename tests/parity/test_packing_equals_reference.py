@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from gpusched.readable import replay
-from gpusched.readable.packing import NAMES
-from gpusched.readable.packing.artefact_rules import ARTEFACT_RULES
+from gpusched.readable.packing import ARTEFACT_RULES, NAMES
 from tests.parity.core import assert_same, choice_text, run_core
 from tests.reference.packing_cases import PackingCase, cases_of_many_kinds, packing_cases
 

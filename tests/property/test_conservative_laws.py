@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched.readable import PLACEMENTS, REJECTED, Job, make_engine
-from gpusched.readable.conservative import Conservative
-from gpusched.readable.easy import HeadReservation
+from gpusched.readable.backfilling import Conservative, HeadReservation
 from gpusched.readable.engine import Engine
 from gpusched.readable.model import Active, Outcome
 from gpusched.readable.packing import NAMES

@@ -25,11 +25,10 @@ from gpusched.readable import (
     Profile,
     make_scheduler,
 )
-from gpusched.readable.cluster_state import Cluster
-from gpusched.readable.make_speed import make_speed
+from gpusched.readable.cluster import Cluster
+from gpusched.readable.lists import Preemptive
 from gpusched.readable.model import Active
-from gpusched.readable.preemptive import Preemptive
-from gpusched.readable.speeds import Ring
+from gpusched.readable.speeds import Ring, make_speed
 from tests.boundary.test_random_schedulers import Whim
 from tests.parity.core import choice_text, make_cluster, make_trace, run_core
 from tests.reference.cases import SECOND, Case

@@ -12,8 +12,8 @@ from hypothesis import assume, given, settings
 
 import gpusched as gs
 from gpusched.readable import FINISHED, Job
-from gpusched.readable.make_speed import make_speed
 from gpusched.readable.model import Active
+from gpusched.readable.speeds import make_speed
 from tests.parity.core import choice_text, make_cluster, make_trace
 from tests.parity.native_whims import NativeChanged, NativeReplanned
 from tests.reference.elastic_cases import ELASTIC, ElasticCase, elastic_cases

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.readable import Job, replay
-from gpusched.readable.horizon import MAX_HORIZON_US, MAX_SERVICE_US, MAX_SUBMIT_US
+from gpusched.readable.model import MAX_HORIZON_US, MAX_SERVICE_US, MAX_SUBMIT_US
 
 SECOND = 1_000_000
 LAST_S, LONGEST_S = MAX_SUBMIT_US // SECOND, MAX_SERVICE_US // SECOND

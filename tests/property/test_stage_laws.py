@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.readable import Graph, GraphStage, Job, Network
-from gpusched.readable.cluster_state import Cluster
-from gpusched.readable.heavy_edge import every_cut, ranks_of
+from gpusched.readable.cluster import Cluster
 from gpusched.readable.model import Active
-from gpusched.readable.speeds import reserved
-from gpusched.readable.stages import Stages
+from gpusched.readable.placements import every_cut, ranks_of
+from gpusched.readable.speeds import Stages, reserved
 from tests.parity.core import make_cluster, make_trace
 from tests.reference.stage_cases import graphs
 

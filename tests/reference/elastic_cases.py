@@ -7,15 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpusched.readable import Job, Network, Outcome, Samples, Throughputs, make_engine
-from gpusched.readable.cluster_state import Cluster
-from gpusched.readable.make_speed import make_speed
+from gpusched.readable.cluster import Cluster
 from gpusched.readable.model import Active
-from gpusched.readable.proportional import Proportional
-from gpusched.readable.reallocation import Part
-from gpusched.readable.tables import Table, between, tables_of
+from gpusched.readable.speeds import Proportional, Table, between, make_speed, tables_of
 from tests.reference.cases import clusters, scaled
 from tests.reference.contention_cases import networks, profiles
 from tests.reference.drawing import Generator, Source, flag, is_rare
+from tests.reference.reallocation import Part
 from tests.reference.scales import ALL_TYPES, TYPES
 from tests.reference.whims import Choices, Dealt, Hands, Replanned, Whim, choices_of
 

@@ -10,11 +10,11 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.cluster import Cluster
 from gpusched.readable.engine import Engine
+from gpusched.readable.lists import NonPreemptive
 from gpusched.readable.model import Active, Allocation, Job
-from gpusched.readable.non_preemptive import NonPreemptive
-from gpusched.readable.reallocation import Part, Reallocation, parts_of
+from tests.reference.reallocation import Part, Reallocation, parts_of
 
 Choices = Mapping[int, Sequence[list[Part]]]
 """For each job the parts that it can run on."""

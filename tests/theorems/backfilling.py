@@ -9,7 +9,7 @@ import numpy as np
 import gpusched as gs
 from gpusched.engine.simulation import simulate_quietly
 from gpusched.readable import Job, make_engine
-from gpusched.readable.easy import Easy, HeadReservation
+from gpusched.readable.backfilling import Easy, HeadReservation
 from gpusched.readable.engine import Engine
 from gpusched.readable.model import Active
 from tests.theorems.theorem import Theorem

@@ -10,14 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusched.readable.a_srpt import ASrpt
-from gpusched.readable.a_srpt_p import ASrptP
 from gpusched.readable.ada_srsf import AdaSrsf
-from gpusched.readable.conservative import Conservative
-from gpusched.readable.discretised_las import DiscretisedLas
-from gpusched.readable.easy import Easy
+from gpusched.readable.backfilling import Conservative, Easy
+from gpusched.readable.cluster import Network
 from gpusched.readable.engine import Change, Engine, Scheduler
-from gpusched.readable.horizon import check_horizon
-from gpusched.readable.make_speed import make_speed
+from gpusched.readable.lists import ASrptP, DiscretisedLas, ListScheduler, Preemptive, ServerFilling
 from gpusched.readable.model import (
     FINISHED,
     REJECT_REASONS,
@@ -30,14 +27,11 @@ from gpusched.readable.model import (
     Profile,
     Samples,
     Throughputs,
+    check_horizon,
 )
-from gpusched.readable.network import Network
-from gpusched.readable.non_preemptive import ListScheduler
 from gpusched.readable.orders import NON_PREEMPTIVE, STRICT, edf, las, llf, srsf, srtf
 from gpusched.readable.placements import NAMES as PLACEMENTS
-from gpusched.readable.preemptive import Preemptive
-from gpusched.readable.serverfilling import ServerFilling
-from gpusched.readable.speeds import CONTENTIONS
+from gpusched.readable.speeds import CONTENTIONS, make_speed
 
 BY_DEADLINE = ("edf", "llf")
 PREEMPTIVE = ("srtf", "srsf", "las", "2d-las", "serverfilling-srpt", "a-srpt-p", *BY_DEADLINE)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusched.readable.engine import Engine
-from gpusched.readable.limits import limits, placed_s
+from gpusched.readable.lists import NonPreemptive
 from gpusched.readable.model import Active, Allocation
-from gpusched.readable.non_preemptive import NonPreemptive
-from gpusched.readable.placements import Placer
+from gpusched.readable.placements import Placer, limits, placed_s
 
 
 class VirtualMachine:

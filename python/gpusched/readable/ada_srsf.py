@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpusched.readable.engine import Engine
+from gpusched.readable.lists import NonPreemptive
 from gpusched.readable.model import Active, Allocation
-from gpusched.readable.non_preemptive import NonPreemptive
 from gpusched.readable.orders import srsf
 from gpusched.readable.speeds import Ring, allocation_of, profile_of
 

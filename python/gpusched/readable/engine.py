@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
+import hashlib
+import struct
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Protocol
 
-from gpusched.readable.cluster_state import Cluster
-from gpusched.readable.digest import digest, in_order
-from gpusched.readable.free import Free
-from gpusched.readable.horizon import check_instant
-from gpusched.readable.limits import stretch
-from gpusched.readable.model import FINISHED, REJECTED, Active, Allocation, Job, Outcome
-from gpusched.readable.network import Network
+from gpusched.readable.cluster import Cluster, Free, Network
+from gpusched.readable.model import (
+    FINISHED,
+    REJECTED,
+    Active,
+    Allocation,
+    Job,
+    Outcome,
+    Row,
+    check_instant,
+)
 from gpusched.readable.packing import make_packing
-from gpusched.readable.placements import Placer
+from gpusched.readable.placements import Placer, stretch
 from gpusched.readable.speeds import Speed
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """Sort by (job, start, server), and join intervals that touch and have the same GPUs."""
+    intervals: list[list[Row]] = []
+    for _, same in groupby(sorted(rows, key=lambda r: (r[0], r[1], r[3])), key=lambda r: r[:2]):
+        interval = list(same)
+        ended = [(row[0], row[2], *row[3:]) for row in (intervals[-1] if intervals else [])]
+        if ended == [(row[0], row[1], *row[3:]) for row in interval]:
+            interval = [
+                (*before[:2], *row[2:])
+                for before, row in zip(intervals.pop(), interval, strict=True)
+            ]
+        intervals.append(interval)
+    return [row for interval in intervals for row in interval]
+
+
+def digest(rows: Iterable[Row], rejects: Iterable[tuple[int, int]]) -> str:
+    """Return the SHA-256 of rows in order and (job, reason) pairs as little-endian int64."""
+    sha = hashlib.sha256()
+    for job, start, end, server, mask in rows:
+        sha.update(struct.pack("<4qQ", job, start, end, server, mask))
+    for job, reason in rejects:
+        sha.update(struct.pack("<2q", job, reason))
+    return sha.hexdigest()
 
 
 class Scheduler(Protocol):

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.readable import Graph, GraphStage, Job, Network, replay
-from gpusched.readable.cluster_state import Cluster
-from gpusched.readable.heavy_edge import Cut, every_cut, grow, heavy_edge, ranks_of, swapped
+from gpusched.readable.cluster import Cluster
 from gpusched.readable.model import Active, Allocation
-from gpusched.readable.speeds import none
-from gpusched.readable.stages import Stages
+from gpusched.readable.placements import Cut, every_cut, grow, heavy_edge, ranks_of, swapped
+from gpusched.readable.speeds import Stages, none
 from tests.reference.contention_cases import networks
 from tests.reference.stage_cases import graphs
 

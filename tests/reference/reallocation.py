@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from gpusched.readable.cluster_state import Cluster
-from gpusched.readable.free import Free
+from gpusched.readable.cluster import Cluster, Free
 from gpusched.readable.model import Active, Allocation
 
 if TYPE_CHECKING:
