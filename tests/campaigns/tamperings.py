@@ -20,7 +20,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.audit import LEVELS
-from gpusched.audit.log.log_format import JOB_COLUMNS, LOG_COLUMNS, log_digest
+from gpusched.audit.log import JOB_COLUMNS, LOG_COLUMNS, log_digest
 from gpusched.schedules.schedule import DECISION_COLUMNS, StoredSchedule
 from gpusched.specs.run_spec import TraceSource
 from tests.golden.workload import cluster, demanding, roomy_cluster, trace, urgent

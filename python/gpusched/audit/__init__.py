@@ -9,20 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from gpusched.audit import (
-    accounts,
-    admissions,
-    capacity,
-    claims,
-    counters,
-    course,
-    idleness,
-    orders,
-    rates,
-    well_formed,
-)
-from gpusched.audit.declarations import Flags
-from gpusched.audit.evidence import Case
+from gpusched.audit import admissions, course, laws, orders, rates
+from gpusched.audit.case import Case, Flags
 from gpusched.audit.speed_rules import measured_of
 from gpusched.base.arrays import AnyArray
 
@@ -120,7 +108,7 @@ def audit(
     if level not in LEVELS:
         raise ValueError(f"level: {level!r} is not one of {', '.join(LEVELS)}")
     case = Case(trace, cluster, spec, schedule, intervals, flags)
-    well_formed.check(case)
+    laws.check_well_formed(case)
     if case.problems:  # the other rules read columns by job
         return AuditReport(case.problems)
     done = course.Course.of(case)
@@ -128,22 +116,22 @@ def audit(
         declared = declared or (lambda _: flags)
         case.policies = tuple((policy, declared(policy)) for policy in done.policies)
         case.hand_over(done.handed_over_us)
-    claims.check(case)
+    laws.check_claims(case)
     rates.check_shape(case)
     if case.problems:  # rules go by the names, and figures by the columns
         return AuditReport(case.problems, case.notes)
     case.measured = measured_of(trace, cluster, spec.speed, flags)
-    capacity.check(case)
-    accounts.check(case, done, digest, summary)
+    laws.check_capacity(case)
+    laws.check_accounts(case, done, digest, summary)
     rates.check(case)
     admissions.check(case, done)
     if case.problems:  # what follows reads a log that is possible
         return AuditReport(case.problems, case.notes)
     course.check(case, done)
-    counters.check(case, done)
+    laws.check_counters(case, done)
     if not done.is_handed_over:
-        orders.check(case)
-        idleness.check(case, done)
+        orders.check_order(case)
+        orders.check_idleness(case, done)
     if level == "decisions":
         from gpusched.audit import decisions  # loads the readable engine
 

@@ -8,10 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from gpusched.audit.case import Case, resolved
 from gpusched.audit.course import Course
-from gpusched.audit.declarations import resolved
-from gpusched.audit.evidence import Case
-from gpusched.audit.log.log_format import DECISION_COLUMNS
+from gpusched.audit.log import DECISION_COLUMNS
 from gpusched.audit.rule_book import RuleBook
 from gpusched.base.arrays import AnyArray, Bool
 

@@ -10,8 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.audit.declarations import parameters
-from gpusched.audit.evidence import Case
+from gpusched.audit.case import Case, parameters
 from gpusched.audit.rule_book import RuleBook
 from gpusched.base.arrays import Bool, Int64
 

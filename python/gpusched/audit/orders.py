@@ -1,4 +1,4 @@
-"""Rules of order: of jobs alike that wait, the one whose key is smaller starts first.
+"""Rules of the queue: jobs alike start in its order, and none waits that would have been started.
 
 Where two jobs ask for the same, a placement that refuses the one refuses the other: so the order of
 the queue shows in the log, whatever the placement.
@@ -13,10 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.audit.declarations import resolved
-from gpusched.audit.evidence import Case
+from gpusched.audit.case import Case, parameters, resolved
+from gpusched.audit.course import Course
+from gpusched.audit.log import Steps
 from gpusched.audit.rule_book import RuleBook
-from gpusched.base.arrays import AnyArray, Int64
+from gpusched.base.arrays import AnyArray, Bool, Int64
 
 Key = Callable[[Case, Mapping[str, str]], tuple[AnyArray, ...] | None]
 """Of each interval at its start, the first first; None where the log does not tell."""
@@ -107,7 +108,7 @@ def _order(policy: str, alias_of: str) -> Order | None:
     return None if rule is None else Order(rule, given)
 
 
-def check(case: Case) -> None:
+def check_order(case: Case) -> None:
     """Check the starts of jobs alike, each against the one that started next."""
     order = order_of(case)
     if order is None or not case.any_waits or not order.shows_order:
@@ -162,3 +163,140 @@ def remaining_us(case: Case) -> Int64 | None:
     truly = np.maximum(left, 1) + (predicted[case.job] - service)
     remaining: Int64 = np.maximum(truly, 1)
     return remaining
+
+
+TAKES_ANY: Final = RuleBook[bool]("placement")
+"""Placements that take a gang wherever enough GPUs are free, on any servers."""
+
+_KINDS, _ROWS = 16, 16_000_000
+"""Kinds of jobs that are judged, those that wait most often first: a pass over the log for each.
+
+Of short logs more are, so that no more rows are looked at.
+"""
+
+
+def check_idleness(case: Case, course: Course) -> None:
+    """Check each instant: who waits behind it, and what is free behind it."""
+    order = order_of(case)
+    if order is None or case.flags.places or not (case.any_waits or course.cancelled):
+        return
+    if not (order.head_first or order.leaves_nothing):
+        return
+    if case.pooled and order.rule.may_idle_in_pool:
+        return
+    if case.alike.has_demands:
+        return  # what servers have left beside GPUs decides, too
+    waits = (Waits.behind if order.leaves_nothing else Waits.ahead)(case, course)
+    if not len(waits.job):
+        return
+    room = Room(case)
+    kinds = case.alike.of_job[waits.job]
+    often = np.bincount(kinds, minlength=len(case.alike.kinds))
+    num_kinds = min(np.count_nonzero(often), max(_KINDS, _ROWS // len(case.rows["job"])))
+    for kind in np.argsort(-often, kind="stable")[:num_kinds].tolist():
+        times = room.times(kind)
+        if times is not None:
+            _check_kind(case, waits.of(kinds == kind), *times)
+
+
+def _check_kind(case: Case, waits: Waits, begin_us: Int64, end_us: Int64) -> None:
+    """Check that jobs alike do not wait between the begins and the ends of some times."""
+    if not len(begin_us):
+        return
+    nearest = np.minimum(np.searchsorted(end_us, waits.from_us, side="right"), len(begin_us) - 1)
+    since_us = np.maximum(waits.from_us, begin_us[nearest])
+    case.report(
+        "left waiting",
+        since_us < np.minimum(waits.until_us, end_us[nearest]),
+        lambda i: (
+            f"from {since_us[i]} us on job {waits.job[i]} of {case.trace.gpus[waits.job[i]]} GPUs "
+            f"waits that {case.spec.policy} would have started: they are free"
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Waits:
+    """Jobs that get GPUs in the end or are cancelled, and when each might have got them before.
+
+    It begins at an instant of the log and ends behind another one, none is empty.
+    """
+
+    job: Int64
+    from_us: Int64
+    until_us: Int64
+
+    def of(self, chosen: Bool) -> Waits:
+        return Waits(self.job[chosen], self.from_us[chosen], self.until_us[chosen])
+
+    @classmethod
+    def behind(cls, case: Case, course: Course) -> Waits:
+        """Return all waits, each until a start or until the job was cancelled."""
+        jobs, at_us = course.taken_back(case)
+        idle = ~case.has_run[jobs]
+        jobs, at_us = jobs[idle], at_us[idle]
+        return cls(
+            np.concatenate((case.job[case.waits], jobs)),
+            np.concatenate((case.since_us[case.waits], case.trace.submit_us[jobs])),
+            np.concatenate((case.start_us[case.waits], at_us)),
+        )
+
+    @classmethod
+    def ahead(cls, case: Case, course: Course) -> Waits:
+        """Return the waits of the first job by submit, until it starts or was cancelled."""
+        jobs, at_us = course.taken_back(case)
+        left_us = case.first_start_us.copy()
+        left_us[jobs] = np.where(case.has_run[jobs], left_us[jobs], at_us)
+        others_us = np.append(-1, np.maximum.accumulate(left_us)[:-1])
+        from_us = np.maximum(case.trace.submit_us, others_us)
+        return cls(np.arange(len(left_us)), from_us, left_us).of(from_us < left_us)
+
+
+class Room:
+    """When gangs could be placed on what is free."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        name, _ = parameters(case.spec.placement)
+        self._takes_any = case.pooled or TAKES_ANY.find(name) is not None
+
+    def times(self, kind: int) -> tuple[Int64, Int64] | None:
+        """Return the begins and the ends of the times for a gang of the kind; None: not known."""
+        case = self._case
+        allowed, gpus = case.alike.allowed[case.alike.kinds[kind][0]], case.alike.kinds[kind][1]
+        if case.pooled:
+            return self._free_of_pool().spans(gpus)
+        servers = allowed[case.server_type]
+        if self._takes_any:
+            return self._free(servers).spans(gpus)
+        if not case.flags.consolidates or gpus > case.server_gpus[servers].max(initial=0):
+            return None
+        return self._with_room(servers, gpus).spans(1)
+
+    def _free_of_pool(self) -> Steps:
+        case = self._case
+        us = np.concatenate((case.start_us, case.end_us))
+        return Steps.of(case.cluster.num_gpus, us, np.concatenate((-case.width, case.width)))
+
+    def _free(self, servers: Bool) -> Steps:
+        """Return the free GPUs of some servers."""
+        case = self._case
+        own = servers[case.rows["server"]]
+        held = np.bitwise_count(case.rows["mask"][own]).astype(np.int64)
+        us = np.concatenate((case.rows["start_us"][own], case.rows["end_us"][own]))
+        total = int(case.server_gpus[servers].sum())
+        return Steps.of(total, us, np.concatenate((-held, held)))
+
+    def _with_room(self, servers: Bool, gpus: int) -> Steps:
+        """Return how many of some servers have so many GPUs free."""
+        case, there = self._case, self._case.occupancy
+        is_roomy = servers & (case.server_gpus >= gpus)  # when it is idle
+        has = there.free >= gpus
+        if not servers.all():
+            has &= servers[there.server]
+        changes = np.empty(len(has), np.bool_)
+        np.not_equal(has[1:], has[:-1], out=changes[1:])
+        changes[there.first] = has[there.first] != is_roomy[there.server[there.first]]
+        at = np.flatnonzero(changes)
+        change = np.where(has[at], 1, -1).astype(np.int8)
+        return Steps.of(int(np.count_nonzero(is_roomy)), there.us[at], change)

@@ -12,9 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.audit.accounts import redo_us
-from gpusched.audit.declarations import parameters
-from gpusched.audit.evidence import Case
+from gpusched.audit.case import Case, parameters
+from gpusched.audit.laws import redo_us
 from gpusched.audit.links import OnLinks, Sharing
 from gpusched.audit.speed_rules import SPEED_RULES
 from gpusched.base.arrays import Bool, Float64, Int64

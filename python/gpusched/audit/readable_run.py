@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched.audit.declarations import parameters
+from gpusched.audit.case import parameters
 from gpusched.audit.links import Links
 from gpusched.readable import Graph, GraphStage, Job, Network, Profile, Samples, Throughputs
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from gpusched.audit.declarations import Flags, parameters
-from gpusched.audit.evidence import Case
+from gpusched.audit.case import Case, Flags, parameters
 from gpusched.audit.links import OnLinks
 from gpusched.audit.rule_book import RuleBook
 from gpusched.audit.type_speeds import Measured

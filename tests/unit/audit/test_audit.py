@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.audit import AuditError, audit
-from gpusched.audit.log import occupancy, pairs
-from gpusched.audit.log.occupancy import Occupancy
+from gpusched.audit import AuditError, audit, log
+from gpusched.audit.log import Occupancy
 from gpusched.plugins.identity import PythonObject
 from gpusched.readable import PLACEMENTS, POLICIES
 from gpusched.results.audited_names import declared
@@ -479,7 +478,7 @@ log_rows = st.lists(
 
 
 @given(
-    log_rows, st.sampled_from([1, 2**59]), st.sampled_from([0, 60]), st.sampled_from([0, pairs.FEW])
+    log_rows, st.sampled_from([1, 2**59]), st.sampled_from([0, 60]), st.sampled_from([0, log.FEW])
 )
 def test_an_overlap_is_found_as_by_a_look_at_every_pair(drawn, unit, first_gpu, few):
     table = np.array(drawn, dtype=np.int64).reshape(-1, 4)
@@ -499,7 +498,7 @@ def test_an_overlap_is_found_as_by_a_look_at_every_pair(drawn, unit, first_gpu, 
         and rows["start_us"][j] < rows["end_us"][i]
         for i, j in both
     )
-    with patch.object(occupancy, "FEW", few), patch.object(pairs, "FEW", few):
+    with patch.object(log, "FEW", few):
         found = Occupancy(rows, np.full(4, 64))
         assert found.any_shared == overlap
     times = {*zip(server, rows["start_us"], strict=True), *zip(server, rows["end_us"], strict=True)}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.audit import rates
-from gpusched.audit.evidence import Case
+from gpusched.audit.case import Case
 from gpusched.audit.links import Links
 from gpusched.audit.speed_rules import SPEED_RULES
 from gpusched.clusters.cluster import Cluster, Domain, ServerGroup

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.audit.declarations import PRESET_RULES
+from gpusched.audit.case import PRESET_RULES
 from gpusched.audit.rules.proportional_speed import Samples
 from tests.campaigns.tamperings import rebuilt, stored, with_schedule, with_spec
 from tests.golden.workload import cluster, urgent

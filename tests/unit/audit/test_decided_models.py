@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import gpusched as gs
+from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.decisions import _affordable
-from gpusched.audit.evidence import Case
 from gpusched.results.audited_names import declared
 from tests.golden.workload import networked, networked_cluster
 

@@ -9,8 +9,8 @@ import pytest
 
 import gpusched as gs
 from gpusched.audit import decisions
+from gpusched.audit.case import Case
 from gpusched.audit.course import Course
-from gpusched.audit.evidence import Case
 from gpusched.results.audited_names import declared
 from tests.campaigns.tamperings import SHOWN_BY_DECISIONS, campaign, delayed, honest, stored
 from tests.golden.workload import cluster, trace

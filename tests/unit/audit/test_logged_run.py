@@ -11,8 +11,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.audit.log.logged_run import LoggedRun
-from gpusched.audit.servers import Servers
+from gpusched.audit.case import Servers
+from gpusched.audit.log import LoggedRun
 
 FOLLOWS = (
     "is_in_order", "first", "job", "start_us", "end_us", "opens", "closes", "ran", "has_run",

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusched.audit.log.moments import Moments
+from gpusched.audit.log import Moments
 
 # When a job comes, how long it waits, and how long it runs: tiny, so that instants coincide.
 JOBS = st.lists(

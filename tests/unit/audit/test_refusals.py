@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.audit.jobs_alike import kinds_of
+from gpusched.audit.case import kinds_of
 from gpusched.schedules.schedule import SCHEDULE_COLUMNS, StoredSchedule
 from tests.unit.audit.test_audit import named, problems, with_value
 

@@ -10,8 +10,8 @@ import pytest
 
 import gpusched as gs
 from gpusched.audit import audit
-from gpusched.audit.declarations import PRESET_RULES, RestartRule
-from gpusched.audit.empty_fit import FIT_RULES, WIDE_RULES
+from gpusched.audit.case import PRESET_RULES, RestartRule
+from gpusched.audit.laws import FIT_RULES, WIDE_RULES
 from gpusched.audit.links import SHARING_RULES
 from gpusched.audit.rule_book import RuleBook
 from gpusched.audit.speed_rules import SPEED_RULES

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusched.audit.log.moments import Moments
-from gpusched.audit.log.steps import Steps
+from gpusched.audit.log import Moments, Steps
 
 LONG = 2**58  # times by which pairs do not fit into one number
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched.audit.empty_fit import WIDE_RULES, Holds
+from gpusched.audit.laws import WIDE_RULES, Holds
 from gpusched.base.arrays import Int64
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gpusched.audit.empty_fit import FIT_RULES, fits_on_fewest
+from gpusched.audit.laws import FIT_RULES, fits_on_fewest
 
 
 @FIT_RULES.register("consolidated-relaxed")

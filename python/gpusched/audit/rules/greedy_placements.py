@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusched.audit.idleness import TAKES_ANY
+from gpusched.audit.orders import TAKES_ANY
 
 for _name in (
     "best-fit", "count", "first-fit", "heavy-edge", "lwf", "random", "spread", "topology",

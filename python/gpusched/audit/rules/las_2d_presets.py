@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpusched.audit.declarations import PRESET_RULES
+from gpusched.audit.case import PRESET_RULES
 
 
 @PRESET_RULES.register("2d-las")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from gpusched.audit.evidence import Case
+from gpusched.audit.case import Case
 from gpusched.audit.orders import ORDER_RULES, Key, OrderRule, attained_us, remaining_us
 from gpusched.base.arrays import AnyArray, Float64, Int64
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched.audit.batches import slowest_s
-from gpusched.audit.declarations import parameters
-from gpusched.audit.evidence import Case
+from gpusched.audit.case import Case, parameters
 from gpusched.audit.links import Links, OnLinks
 from gpusched.audit.speed_rules import SPEED_RULES, SpeedRule
 from gpusched.audit.type_speeds import Kinds, largest, type_gpus

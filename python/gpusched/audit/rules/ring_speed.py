@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched.audit.declarations import parameters
-from gpusched.audit.evidence import Case
+from gpusched.audit.case import Case, parameters
 from gpusched.audit.links import OnLinks
 from gpusched.audit.speed_rules import SPEED_RULES, SpeedRule
 from gpusched.base.arrays import AnyArray, Float64

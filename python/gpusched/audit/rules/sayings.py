@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from gpusched.audit.case import Case
 from gpusched.audit.course import SAYING_RULES, Saying
-from gpusched.audit.evidence import Case
 
 
 @SAYING_RULES.register("serverfilling-srpt")

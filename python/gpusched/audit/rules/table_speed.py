@@ -12,7 +12,7 @@ from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.traces.model_columns import model_columns
 
 if TYPE_CHECKING:
-    from gpusched.audit.evidence import Case
+    from gpusched.audit.case import Case
     from gpusched.clusters.cluster import Cluster
     from gpusched.traces.workload import Trace
 

@@ -1,0 +1,444 @@
+"""The evidence of an audit: what was declared, the log, and what was found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched.audit.log import FINISHED, JOB_COLUMNS, REJECTED, LoggedRun, Occupancy
+from gpusched.audit.rule_book import RuleBook
+from gpusched.audit.type_speeds import Measured, allowed_by_set
+from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns
+from gpusched.base.memo import Memo, kept
+from gpusched.base.numbering import numbered
+
+if TYPE_CHECKING:
+    from gpusched.clusters.cluster import Cluster
+    from gpusched.schedules.schedule import Schedule
+    from gpusched.specs.run_spec import RunSpec
+    from gpusched.traces.workload import Trace
+
+
+PresetRule = Callable[[str], Mapping[str, str]]
+"""What a preset of a policy says of restarts, as texts of parameters."""
+
+PRESET_RULES: Final = RuleBook[PresetRule]("policy")
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What the registry declares of the names of a run.
+
+    Attributes
+    ----------
+    preempts
+        Whether the policy may take GPUs back; None if it does not say, and nothing is assumed.
+    places
+        Whether the policy chooses GPUs itself, whatever the placement.
+    is_pooled
+        Whether the placement takes the cluster for one pool of GPUs without servers.
+    scatters
+        Whether the placement takes any gang on an empty cluster that has GPUs enough.
+    consolidates
+        Whether it takes there what fits on as few servers as the gang's width allows.
+    is_elastic
+        Whether jobs may run at other widths than their own under the speed.
+    alias_of
+        The policy that the name stands for, with the values that it sets, if it is an alias.
+    is_steady
+        Whether they run for their service under the speed, wherever they are.
+    interacts
+        Whether rates depend on who else is on a link.
+    clairvoyant
+        Whether the policy decides by the true services with this predictor: always, never, or
+        without estimates; empty if it is not known.
+    predicted
+        The column of the trace that policies take for the services; empty: predictions that the
+        trace does not hold.
+    faults
+        Why names or parameters of the run are none, one sentence each.
+    version
+        Of the rules that are declared here.
+    """
+
+    preempts: bool | None = None
+    places: bool = False
+    is_pooled: bool = False
+    scatters: bool = False
+    consolidates: bool = False
+    is_elastic: bool = False
+    is_steady: bool = False
+    interacts: bool = False
+    clairvoyant: str = ""
+    alias_of: str = ""
+    predicted: str = ""
+    faults: tuple[str, ...] = ()
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class RestartRule:
+    """What a resume costs beyond the job's own checkpoint and restart, and a job its service.
+
+    Attributes
+    ----------
+    on_time
+        Whether the gang pays by holding GPUs without progress; otherwise each preemption adds to
+        the remaining service.
+    narrow_us, wide_us, narrow_gpus
+        Cost of gangs up to ``narrow_gpus``, and of wider ones.
+    overrun_us
+        What every job runs beyond its service.
+    """
+
+    on_time: bool
+    narrow_us: int
+    wide_us: int
+    narrow_gpus: int
+    overrun_us: int
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def of(cls, policy: str, alias_of: str = "") -> RestartRule:
+        """Read the rule from a policy's text, and from that of the policy for which it stands."""
+        _, given = resolved(policy, alias_of)
+        cost_s = float(given.get("cost_s", "0"))
+        wide_cost_s = float(given.get("wide_cost_s", "-1"))
+        return cls(
+            on_time=given.get("restart", "time") == "time",
+            narrow_us=round(cost_s * 1e6),
+            wide_us=round((cost_s if wide_cost_s < 0 else wide_cost_s) * 1e6),
+            narrow_gpus=int(given.get("narrow_gpus", "8")),
+            overrun_us=round(float(given.get("overrun_s", "0")) * 1e6),
+        )
+
+    def cost_us(self, trace: Trace, job: Int64, gpus: Int64) -> Int64:
+        """Return the cost of a restart of each ``job`` on so many ``gpus``, in microseconds."""
+        cost = np.where(gpus > self.narrow_gpus, self.wide_us, self.narrow_us)
+        for own in (trace.checkpoint_us, trace.restart_us):
+            if own is not None:
+                cost = cost + own[job]
+        return cost.astype(np.int64)
+
+
+def widths(trace: Trace) -> tuple[Int64, Int64]:
+    """Return the least and the greatest width of each job under an elastic speed."""
+    ones = np.ones(len(trace), dtype=np.int64)
+    least = ones if trace.min_gpus is None else trace.min_gpus.astype(np.int64)
+    most = ones * 2**31 if trace.max_gpus is None else trace.max_gpus.astype(np.int64)
+    return least, most
+
+
+@lru_cache(maxsize=256)
+def parameters(text: str) -> tuple[str, Mapping[str, str]]:
+    """Split ``name:key=value,key=value``."""
+    name, _, given = text.partition(":")
+    pairs = (entry.partition("=") for entry in given.split(",") if entry)
+    return name, {key.strip(): value.strip() for key, _, value in pairs}
+
+
+@lru_cache(maxsize=64)
+def resolved(policy: str, alias_of: str) -> tuple[str, Mapping[str, str]]:
+    """Split the text of a policy, with what its preset stands for.
+
+    Of an alias it is that of the policy for which it stands.
+    """
+    name, given = parameters(policy)
+    if alias_of:
+        name, defaults = parameters(alias_of)
+        given = {**defaults, **given}
+    preset = PRESET_RULES.find(name)
+    if preset is not None and "preset" in given:
+        given = {**preset(given["preset"]), **given}
+    return name, given
+
+
+# As arrays, which are several times as quick to add as numbers.
+_ONE, _ONE_GPU = np.array(1), np.array(1, np.uint64)
+
+UInt64 = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Servers:
+    """Read-only columns with a value per server.
+
+    Attributes
+    ----------
+    gpus
+        GPUs of each.
+    type
+        Index of each one's GPU type among the cluster's.
+    all_gpus
+        The mask of all GPUs of each, with a 0 before the first server and behind the last one.
+    """
+
+    gpus: Int64
+    type: Int64
+    all_gpus: UInt64
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
+
+    @classmethod
+    @lru_cache(maxsize=8)
+    def of(cls, cluster: Cluster) -> Servers:
+        """Read them from the description of the cluster."""
+        gpus = cluster.server_gpus.astype(np.int64)
+        masks = [0, *((1 << size) - 1 for size in gpus.tolist()), 0]
+        return cls(gpus, cluster.server_type.astype(np.int64), np.array(masks, np.uint64))
+
+    def lack(self, server: Int64, mask: AnyArray) -> Bool:
+        """Return whether each mask is not one of GPUs, at least one, of a server that there is."""
+        all_gpus = self.all_gpus.take(server + _ONE, mode="clip")
+        # The GPUs of a server are the lowest bits, and one less than 0 is more than any mask.
+        lack: Bool = mask - _ONE_GPU >= all_gpus
+        return lack
+
+
+@dataclass(frozen=True)
+class JobsAlike:
+    """The jobs of a trace by what they ask for.
+
+    Attributes
+    ----------
+    kinds
+        A row (which of ``allowed``, GPUs, thousandths of a GPU, of CPU cores, MiB) each.
+    of_job
+        The kind of each job.
+    allowed
+        bool[sets, GPU types].
+    """
+
+    kinds: list[list[int]]
+    of_job: Int64
+    allowed: Bool
+
+    @classmethod
+    def of(cls, trace: Trace, cluster: Cluster, measured: Measured | None) -> JobsAlike:
+        """Tell the jobs apart, by figures per GPU type where the speed has any."""
+        if measured is None:
+            allowed = allowed_by_set(trace, cluster)
+            of_job = np.zeros(len(trace), np.int64) if trace.type_set is None else trace.type_set
+        else:
+            allowed, of_job = measured.kinds.allowed, measured.kinds.of_job
+        demands = (trace.share_milli, trace.cpu_milli, trace.memory_mib)
+        kinds, kind_of_job = kinds_of([of_job, trace.gpus, *demands], [0, 1, 1000, 0, 0])
+        return cls(kinds, kind_of_job, allowed)
+
+    @classmethod
+    def known(cls, trace: Trace, cluster: Cluster, measured: Measured | None) -> JobsAlike:
+        """Return the same, computed once for the runs of a trace."""
+        key = (cluster, measured)
+        return _known.of(trace, key, lambda: cls.of(trace, cluster, measured))
+
+    @property
+    def has_demands(self) -> bool:
+        """Whether any job asks for more than GPUs: if none does no placement looks at it."""
+        return any(kind[2] < 1000 or kind[3] > 0 or kind[4] > 0 for kind in self.kinds)
+
+
+_known: Memo[Trace, JobsAlike] = Memo(2)
+
+
+def kinds_of(
+    columns: Sequence[AnyArray | None], missing: Sequence[int]
+) -> tuple[list[list[int]], Int64]:
+    """Tell the rows of integers apart.
+
+    Parameters
+    ----------
+    columns
+        Each int64[num_jobs] or narrower, or None: then every row has what is ``missing`` there.
+
+    Returns
+    -------
+    tuple
+        The rows that differ, in no order, and which of them each job has.
+    """
+    there = [column for column in columns if column is not None]
+    kind_of_job = np.zeros(len(there[0]), dtype=np.int64)
+    for column in there:
+        known, number = numbered(column)
+        if len(known) > 1:
+            # Both factors count rows at most: their product does not overflow.
+            _, kind_of_job = numbered(kind_of_job * len(known) + number)
+    one_of = np.zeros(int(kind_of_job.max()) + 1, dtype=np.int64)
+    one_of[kind_of_job] = np.arange(len(kind_of_job))
+    parts = [
+        [absent] * len(one_of) if column is None else column[one_of].tolist()
+        for column, absent in zip(columns, missing, strict=True)
+    ]
+    return [list(row) for row in zip(*parts, strict=True)], kind_of_job
+
+
+_of_jobs = attrgetter(*JOB_COLUMNS)
+
+
+@dataclass
+class Case(LoggedRun):
+    """One schedule under examination.
+
+    ``flags`` are what the registry declares; ``policies`` are those that decided one after the
+    other, with the flags of each; ``measured`` is what is known of a speed by figures per GPU type,
+    None of all others. ``claimed`` are the columns of the schedule, with a value per job of the
+    trace; ``finished`` says which are said to be finished, ``num_finished`` how many.
+    """
+
+    trace: Trace
+    cluster: Cluster
+    spec: RunSpec
+    schedule: Schedule
+    log: Mapping[str, AnyArray]
+    flags: Flags
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    measured: Measured | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.policies: tuple[tuple[str, Flags], ...] = ((self.spec.policy, self.flags),)
+        self.claimed = dict(zip(JOB_COLUMNS, map(np.asarray, _of_jobs(self.schedule)), strict=True))
+        self.finished: Bool = self.claimed["status"] == FINISHED
+        self.num_finished = int(np.count_nonzero(self.finished))
+
+    def report(self, rule: str, broken: Bool, describe: Callable[[int], str]) -> bool:
+        """Note the first index at which the ``rule`` is ``broken``, and count the others.
+
+        Return whether there is one.
+        """
+        cases = broken.nonzero()[0]
+        if not len(cases):
+            return False
+        others = f" (and {len(cases) - 1:,} more)" if len(cases) > 1 else ""
+        self.problems.append(f"{rule}: {describe(int(cases[0]))}{others}")
+        return True
+
+    @kept
+    def servers(self) -> Servers:
+        """The servers of the cluster."""
+        return Servers.of(self.cluster)
+
+    @property
+    def server_gpus(self) -> Int64:
+        """GPUs of each server."""
+        return self.servers.gpus
+
+    @property
+    def server_type(self) -> Int64:
+        """Index of each server's GPU type among the cluster's."""
+        return self.servers.type
+
+    @property
+    def pooled(self) -> bool:
+        """Whether the cluster is one pool of GPUs without servers."""
+        return self.flags.is_pooled
+
+    @kept
+    def width(self) -> Int64:
+        """The GPUs held in each interval; the job's own number in a pool."""
+        if self.pooled or not len(self.job):
+            return self.trace.gpus[self.job].astype(np.int64)
+        held = np.bitwise_count(self.rows["mask"]).astype(np.int64)
+        if self.has_one_row_each:
+            return held
+        width: Int64 = np.add.reduceat(held, self.first)
+        return width
+
+    @property
+    def last_servers(self) -> Int64:
+        """The servers of the last interval of each job that has one; in a pool none."""
+        return np.zeros(len(self.ran), np.int64) if self.pooled else self.last_rows
+
+    @kept
+    def rule(self) -> RestartRule:
+        """What a restart costs under the policy, of several the last."""
+        return self.rules[-1]
+
+    @kept
+    def rules(self) -> list[RestartRule]:
+        """What a restart costs under each policy."""
+        return [RestartRule.of(policy, flags.alias_of) for policy, flags in self.policies]
+
+    def era(self, times_us: Int64) -> Int64:
+        """Return the index of the policy that decides at each time."""
+        return np.searchsorted(self.handed_over_us, times_us, side="right").astype(np.int64)
+
+    @kept
+    def overrun_us(self) -> Int64 | int:
+        """What each job runs beyond its service, by the policy under which it arrives."""
+        if len(self.rules) == 1:
+            return self.rule.overrun_us
+        overrun_us: Int64 = np.array([rule.overrun_us for rule in self.rules], np.int64)
+        return overrun_us[self.era(self.trace.submit_us)]
+
+    @kept
+    def restart_us(self) -> Int64:
+        """The time without progress with which each interval begins."""
+        return self._costs(self.resumed, on_time=True)
+
+    @kept
+    def paid_us(self) -> Int64:
+        """The part of that which each interval lasted for."""
+        due_us = self.restart_us if len(self.resumed) else 0
+        paid_us: Int64 = np.minimum(self.lasts_us, due_us)
+        return paid_us
+
+    @kept
+    def added_us(self) -> Int64:
+        """The work that each interval adds, where it is cut off."""
+        return self._costs(self.resumed - 1, on_time=False)
+
+    def _costs(self, intervals: Int64, *, on_time: bool) -> Int64:
+        costs = np.zeros(len(self.job), np.int64)
+        for era, rule in enumerate(self.rules):
+            if rule.on_time is not on_time or not len(intervals):
+                continue
+            mine = intervals
+            if len(self.rules) > 1:
+                mine = intervals[self.era(self.start_us[intervals]) == era]
+            costs[mine] = rule.cost_us(self.trace, self.job[mine], self.width[mine])
+        return costs
+
+    @kept
+    def rejected(self) -> Bool:
+        """The jobs of the trace that are said to be rejected."""
+        rejected: Bool = self.claimed["status"] == REJECTED
+        return rejected
+
+    @kept
+    def num_rejected(self) -> int:
+        """How many are."""
+        return 0 if self.all_finished else int(np.count_nonzero(self.rejected))
+
+    @kept
+    def all_finished(self) -> bool:
+        """Whether every job of the trace has run, and is said to be finished."""
+        return len(self.ran) == self.num_finished == self.num_jobs
+
+    @kept
+    def alike(self) -> JobsAlike:
+        """The jobs by what they ask for."""
+        return JobsAlike.known(self.trace, self.cluster, self.measured)
+
+    @kept
+    def occupancy(self) -> Occupancy:
+        """What is held of each server, of a log that names no other servers."""
+        return Occupancy(self.rows, self.server_gpus)
+
+    @property
+    def interacts(self) -> bool:
+        """Whether rates depend on who else is on a link."""
+        return self.flags.interacts
+
+    @kept
+    def predicted_us(self) -> Int64 | None:
+        """What policies take for the services, at least a microsecond; None if it is not known."""
+        column = getattr(self.trace, self.flags.predicted) if self.flags.predicted else None
+        return None if column is None else np.maximum(column, 1)
