@@ -19,8 +19,7 @@ import numpy as np
 import gpusched as gs
 from gpusched.base.arrays import Float64
 from gpusched.generator.graph_zoo import assign_graphs
-from gpusched_papers.a_srpt.settings import BY_WORK, FOREST, TESTBED
-from gpusched_papers.a_srpt.workload import workload
+from gpusched_papers.a_srpt import BY_WORK, FOREST, TESTBED, workload
 
 LOAD: Final = 0.95
 PREDICTORS: Final = (FOREST, f"{FOREST},counts=iterations", "oracle")

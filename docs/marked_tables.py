@@ -15,7 +15,7 @@ import gpusched as gs
 from gpusched.bounds.registry import known_bounds
 from gpusched.traces.auditing.check_registry import trace_checks
 from gpusched.traces.format_registry import trace_formats
-from gpusched_papers.common.published import MEANINGS
+from gpusched_papers.claims import MEANINGS
 from gpusched_papers.registry import known_papers
 
 DOCS: Final = Path(__file__).resolve().parent

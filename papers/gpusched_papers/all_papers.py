@@ -11,7 +11,8 @@ from gpusched.base.progress import OnProgress
 from gpusched.base.real_data import data_at
 from gpusched.execution.calls import Outcome
 from gpusched.execution.kept_runs import KeptRuns, forget
-from gpusched_papers.common.page import Part
+from gpusched_papers.common.page import Part as Part
+from gpusched_papers.common.page import page as page
 from gpusched_papers.common.reproduction import Judged
 from gpusched_papers.common.stages import measured
 from gpusched_papers.common.verdicts import row_of

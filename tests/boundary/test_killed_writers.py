@@ -33,7 +33,7 @@ import gpusched.cli.compare, gpusched.cli.trace_convert, gpusched.cli.trace_gene
 import gpusched.reporting.report, gpusched.reporting.plotting, gpusched.traces.reading
 import gpusched.cli.run, gpusched.cli.sweep, gpusched.cli.size, gpusched.cli.tune
 import gpusched.cli.export, gpusched.cli.field, gpusched_papers.cli.reproduce
-import gpusched_papers.sjf_bco.reproduction, gpusched_papers.common.drawing
+import gpusched_papers.sjf_bco, gpusched_papers.study
 import matplotlib.pyplot
 import polars, plotly.graph_objects
 

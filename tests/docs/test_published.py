@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
-from gpusched_papers.common.published import MEANINGS, Claim
-from gpusched_papers.common.verdicts import RULE
+from gpusched_papers.claims import MEANINGS, RULE, Claim
 from gpusched_papers.registry import known_papers
 
 STUDIES = Path(__file__).resolve().parents[2] / "docs" / "studies"

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,26 @@ from typer.testing import CliRunner
 
 import gpusched as gs
 from gpusched.cli import app
+from gpusched_papers import a_srpt
 from gpusched_papers import registry as papers
-from gpusched_papers.a_srpt import settings, workload
-from gpusched_papers.a_srpt.reproduction import ASrpt, reproduce
-from gpusched_papers.a_srpt.runs import Runner
-from gpusched_papers.a_srpt.settings import A_SRPT, BASELINES, BY_WORK, Place, Setting
-from gpusched_papers.a_srpt.tables import Summary, jct
-from gpusched_papers.common.stages import running
+from gpusched_papers.a_srpt import (
+    A_SRPT,
+    BASELINES,
+    BY_WORK,
+    ASrpt,
+    Place,
+    Setting,
+    Summary,
+    reproduce,
+    run_arms,
+)
+from gpusched_papers.study import running
+from tests.papers.patching import patch_paper
+
+
+def jct(run: Any) -> float:
+    return float(run.mean_jct_s)
+
 
 TINY = Place("2 x 4", 2, 4, 10.0, 96.0, 70)
 
@@ -31,22 +45,17 @@ def tiny() -> Iterator[ASrpt]:
         patch.setenv("GPUSCHED_DATA", "/nowhere")
         for name in ("TESTBED", "LARGE"):
             small = dataclasses.replace(TINY, name=f"tiny {name}, 10 Gbit/s")
-            for module in ("settings", "tables", "reproduction"):
-                patch.setattr(f"gpusched_papers.a_srpt.{module}.{name}", small)
-        for name in ("OTHERS", "PROFILES"):
-            patch.setattr(f"gpusched_papers.a_srpt.settings.{name}", ())
-        for module in ("settings", "reproduction"):
-            patch.setattr(f"gpusched_papers.a_srpt.{module}.HEAVY_SHARES", (0.5, 1.0))
-            patch.setattr(f"gpusched_papers.a_srpt.{module}.NOISES", (1.0,))
+            patch_paper(patch, "a_srpt", **{name: small})
+        patch_paper(patch, "a_srpt", OTHERS=(), PROFILES=(), HEAVY_SHARES=(0.5, 1.0), NOISES=(1.0,))
         with running("threads:1"):  # where the patches are
             found = reproduce(seeds=2, quick=False, exact=False, progress=lambda *_: None)
         yield found
 
 
 def test_the_jobs_have_the_load_and_no_more_gpus_than_the_paper() -> None:
-    trace = workload.workload(settings.LARGE, 0.8, None, 1)
+    trace = a_srpt.workload(a_srpt.LARGE, 0.8, None, 1)
     assert trace.gpus.max() == 32
-    limits = gs.bounds.iteration_limits(trace, settings.LARGE.cluster())
+    limits = gs.bounds.iteration_limits(trace, a_srpt.LARGE.cluster())
     run_s = trace.service_s * limits["min"] / limits["low"]
     span_s = trace.submit_s[-1] - trace.submit_s[0]
     assert float(np.dot(trace.gpus, run_s)) / (512 * span_s) == pytest.approx(0.8, rel=1e-3)
@@ -54,21 +63,20 @@ def test_the_jobs_have_the_load_and_no_more_gpus_than_the_paper() -> None:
 
 def test_all_policies_get_the_predictions_of_the_run_of_a_srpt_by_work() -> None:
     setting = Setting(TINY)
-    runner = Runner(0)
-    ours = runner.run(setting, BY_WORK)
-    theirs = runner.run(setting, BASELINES[0])
+    ours, theirs = run_arms(setting, (BY_WORK, BASELINES[0]), 0)
     assert ours.r2_log is not None
     assert (theirs.r2_log, theirs.rank_correlation) == (ours.r2_log, ours.rank_correlation)
     own = dataclasses.replace(setting, shares_predictions=False)
-    assert runner.run(own, BY_WORK).mean_jct_s == ours.mean_jct_s  # to record changes nothing
+    (alone,) = run_arms(own, (BY_WORK,), 0)
+    assert alone.mean_jct_s == ours.mean_jct_s  # to record changes nothing
 
 
 def test_one_thing_is_changed_at_a_time() -> None:
     for base in (BY_WORK, A_SRPT):
-        texts = {(arm.policy, arm.placement) for arm in settings.ablations(base)}
-        assert len(texts) == len(settings.ablations(base))
+        texts = {(arm.policy, arm.placement) for arm in a_srpt.ablations(base)}
+        assert len(texts) == len(a_srpt.ablations(base))
         assert (base.policy, base.placement) not in texts
-        assert gs.Policy.parse(settings.by_tau(base, 2.0).policy).parameters["tau"] == 2.0
+        assert gs.Policy.parse(a_srpt.by_tau(base, 2.0).policy).parameters["tau"] == 2.0
 
 
 def test_no_run_beats_the_bound_and_every_seed_is_there(tiny: ASrpt) -> None:
@@ -86,7 +94,7 @@ def test_the_best_baseline_has_the_least_mean(tiny: ASrpt) -> None:
     below = summary.below(setting, best, best, jct)
     assert (below.value, below.half_width) == (0.0, 0.0)
     assert summary.closed(dataclasses.replace(setting, predictor="oracle", contention="none"),
-                          settings.SRTF) == 1.0  # fmt: skip
+                          a_srpt.SRTF) == 1.0  # fmt: skip
 
 
 def test_tables_figures_and_results_are_written(tiny: ASrpt, tmp_path: Path) -> None:

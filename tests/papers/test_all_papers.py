@@ -17,13 +17,10 @@ from gpusched.execution.calls import Outcome
 from gpusched.execution.kept_runs import KeptRuns
 from gpusched.reporting.text_table import Table
 from gpusched_papers import all_papers
-from gpusched_papers.all_papers import forget_all, reproduce_all
-from gpusched_papers.common.page import Part, page
-from gpusched_papers.common.published import Claim
-from gpusched_papers.common.reproduction import Interrupted, Progress
-from gpusched_papers.common.stages import run_stage
-from gpusched_papers.common.verdicts import Comparison, beside, compare
+from gpusched_papers.all_papers import Part, forget_all, page, reproduce_all
+from gpusched_papers.claims import Claim, Comparison, beside, compare
 from gpusched_papers.registry import Paper, known_papers
+from gpusched_papers.study import Interrupted, Progress, run_stage
 
 CLAIM = Claim("jct", "mean JCT", "Table 1", "text", 12.0, unit="s", better="lower")
 ran: list[str] = []

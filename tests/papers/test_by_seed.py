@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpusched_papers.common.by_seed import BySeed
+from gpusched_papers.study import BySeed
 
 
 def test_seeds_are_sorted_and_count_when_every_part_has_them() -> None:

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import gpusched as gs
 from gpusched.cli import app
-from gpusched_papers.common.reproduction import Interrupted
 from gpusched_papers.registry import Paper, known_papers, register_paper
+from gpusched_papers.study import Interrupted
 
 PAPERS = known_papers()
 every_paper = pytest.mark.parametrize("name", sorted(PAPERS))

@@ -12,20 +12,29 @@ from typer.testing import CliRunner
 
 from gpusched.cli import app
 from gpusched_papers import registry as papers
-from gpusched_papers.common.stages import running
-from gpusched_papers.fgd import runs as fgd_runs
-from gpusched_papers.fgd.published import (
+from gpusched_papers.fgd import (
     ALLOCATED,
+    AUTHORS,
+    DEFAULT,
+    DEMANDS,
+    FGD,
     LARGEST_REDUCTION,
     MORE_GPUS,
     OF_DEFAULT_LIST,
+    OTHERS,
+    OURS,
+    PLACEMENTS,
     PUBLISHED,
+    RECORDED,
+    SHOWN,
+    SHOWN_LISTS,
+    WORKLOADS,
+    Fgd,
+    Summary,
+    reproduce,
+    run,
 )
-from gpusched_papers.fgd.recorded_results import RECORDED
-from gpusched_papers.fgd.reproduction import Fgd, reproduce
-from gpusched_papers.fgd.settings import AUTHORS, DEMANDS, FGD, OURS, PLACEMENTS
-from gpusched_papers.fgd.tables import SHOWN, Summary
-from gpusched_papers.fgd.workload import DEFAULT, OTHERS, SHOWN_LISTS, WORKLOADS
+from gpusched_papers.study import running
 from tests.unit.real_data import DATA, needs_real_data
 
 SERVERS = "sn,cpu_milli,memory_mib,gpu,model\n" + "".join(
@@ -56,14 +65,15 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fgd]:
 
 
 def test_every_placement_fills_with_every_list_and_seed(tiny: Fgd) -> None:
-    runs = {(run.workload, run.placement, run.seed) for run in tiny.runs}
+    runs = {(one.workload, one.placement, one.seed) for one in tiny.runs}
     assert len(runs) == len(tiny.runs) == len(WORKLOADS) * len(PLACEMENTS) * 2
-    for run in tiny.runs:
-        assert run.num_gpus == 22
-        assert len(run.unallocated) == len(DEMANDS)
-        assert (np.diff(run.unallocated) <= 0).all()
-        assert (run.fragmented <= run.unallocated + 1e-9).all()
-        assert run.unallocated[0] >= 0.5 - 1e-9
+    for one in tiny.runs:
+        assert one.num_gpus == 22
+        unallocated, fragmented = np.array(one.unallocated), np.array(one.fragmented)
+        assert len(unallocated) == len(DEMANDS)
+        assert (np.diff(unallocated) <= 0).all()
+        assert (fragmented <= unallocated + 1e-9).all()
+        assert unallocated[0] >= 0.5 - 1e-9
 
 
 def test_every_recorded_list_is_filled_once() -> None:
@@ -77,7 +87,7 @@ def test_every_recorded_result_is_compared_with_the_authors_form(tiny: Fgd) -> N
     found = tiny.comparisons()
     assert {one.claim.key for one in found} == {claim.key for claim in PUBLISHED.results}
     assert sum(one.claim.key.startswith("allocated-") for one in found) == 17 * 6
-    cut = Fgd([run for run in tiny.runs if run.workload == DEFAULT.name])
+    cut = Fgd([one for one in tiny.runs if one.workload == DEFAULT.name])
     assert [one.claim for one in cut.comparisons()] == list(OF_DEFAULT_LIST)
     summary = Summary(tiny.runs)
     for one in found:
@@ -105,7 +115,7 @@ def test_the_published_figures_agree_with_each_other() -> None:
 def test_tables_figures_and_results_are_written(tiny: Fgd, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     default = Fgd(
-        [run for run in tiny.runs if run.workload == DEFAULT.name]
+        [one for one in tiny.runs if one.workload == DEFAULT.name]
     )  # the others look alike
     files = {path.name for path in default.write(tmp_path)}
     assert files == {"filling.png", "tables.md", "runs.csv", "results.json"}
@@ -138,7 +148,7 @@ def test_there_is_nothing_exact_in_it() -> None:
 @needs_real_data
 def test_fgd_leaves_the_least_near_saturation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUSCHED_DATA", str(DATA))
-    summary = Summary([fgd_runs.run(DEFAULT, name, seed) for seed in (0, 1) for name in PLACEMENTS])
+    summary = Summary([run(DEFAULT, name, seed) for seed in (0, 1) for name in PLACEMENTS])
 
     def left(name: str, demand: float) -> float:
         return summary.mean(DEFAULT, name, "unallocated", demand).value

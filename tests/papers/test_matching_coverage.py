@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpusched_papers.matching.coverage import count, num_best, theory
-from gpusched_papers.matching.settings import DRAWS, MEASURED
-from gpusched_papers.matching.workload import draw
+from gpusched_papers.matching import DRAWS, MEASURED, count, draw, num_best, theory
 from tests.unit.real_data import needs_real_data
 
 

@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched_papers.common.unequal_gpus import GENERATED_ITP, MAX_GPUS, Workload, jobs_of
-from gpusched_papers.matching.online import reproduction as matching_online
-from gpusched_papers.matching.online.reproduction import Online, study
-from gpusched_papers.matching.online.runs import OnlineRun, finish_time_fairness, run_arms
-from gpusched_papers.matching.online.settings import (
+from gpusched_papers.matching_online import (
     ALLOX,
     ARMS,
     ELASTIC,
@@ -26,23 +22,36 @@ from gpusched_papers.matching.online.settings import (
     PLACEMENTS,
     RESTART_S,
     SEEDS,
+    SERVICE,
     SMALL,
     SPEEDS,
     TUNED,
     WORKLOADS,
     Arm,
+    Online,
+    OnlineRun,
     Setting,
+    Summary,
+    capacity,
+    finish_time_fairness,
+    reproduce,
     requests,
+    run_arms,
+    workload,
 )
-from gpusched_papers.matching.online.tables import SERVICE, Summary
-from gpusched_papers.matching.online.workload import capacity, workload
+from gpusched_papers.study import Interrupted, running
+from gpusched_papers.unequal_gpus import GENERATED_ITP, MAX_GPUS, Workload, jobs_of
+from tests.papers.patching import patch_paper
 from tests.unit.real_data import DATA, needs_real_data
 
 TINY = dataclasses.replace(SMALL, jobs=20)
 
 
 def fake_run(setting: Setting, arm: Arm, seed: int, mean_jct_s: float) -> OnlineRun:
-    numbers = {field.name: 1.0 for field in dataclasses.fields(OnlineRun) if field.type == "float"}
+    numbers = dict.fromkeys(
+        ("p99_jct_s", "mean_service_s", "mean_wait_s", "mean_slower_s", "fairness", "allocation",
+         "preemptions", "resizes", "decision_s", "run_s"), 1.0
+    )  # fmt: skip
     facts = {"place": setting.place.name, "workload": setting.workload.name, "load": setting.load}
     facts |= {"speed": setting.speed, "placement": setting.placement, "arm": arm.name}
     facts |= {"policy": arm.policy, "seed": seed, "jobs": setting.place.jobs}
@@ -119,8 +128,8 @@ def test_what_is_missing_is_left_out_and_said(made_up: Online) -> None:
 
 def test_without_the_tables_nothing_is_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GPUSCHED_DATA", str(tmp_path))
-    found = Online()
-    study(found, seeds=2, quick=False, progress=nothing)
+    found = reproduce(seeds=2, quick=False, exact=False, progress=nothing)
+    assert isinstance(found, Online)
     assert found.missing == ("gavel/simulation_throughputs.json",)
     assert found.tables() == found.rows() == []
     assert found.figures() == {}
@@ -173,9 +182,9 @@ class TestWithData:
             dataclasses.replace(setting, place=TINY): arms
             for setting, arms in requests(quick=True).items()
         }
-        monkeypatch.setattr(matching_online, "requests", lambda _: wanted)
-        found = Online()
-        study(found, seeds=2, quick=True, progress=nothing)
+        patch_paper(monkeypatch, "matching", requests=lambda _: wanted)
+        with running("threads:1"):  # where the patches are
+            found = reproduce(seeds=2, quick=True, exact=False, progress=nothing)
         assert {setting.speed for setting, _ in found.runs} == set(SPEEDS)
         for speed in SPEEDS:
             assert {arm for setting, arm in found.runs if setting.speed == speed} == set(ARMS)
@@ -194,9 +203,10 @@ class TestWithData:
                 yield task, [fake_run(setting, FIFO, task[-1], 1.0)]
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(matching_online, "requests", lambda _: {setting: (FIFO,)})
-        monkeypatch.setattr(matching_online, "run_stage", interrupted)
-        found = Online()
-        with pytest.raises(KeyboardInterrupt):
-            study(found, seeds=3, quick=True, progress=nothing)
+        patch_paper(monkeypatch, "matching", requests=lambda _: {setting: (FIFO,)})
+        patch_paper(monkeypatch, "matching", run_stage=interrupted)
+        with pytest.raises(Interrupted) as stopped:
+            reproduce(seeds=3, quick=True, exact=False, progress=nothing)
+        found = stopped.value.reproduction
+        assert isinstance(found, Online)
         assert [run.seed for run in found.runs[setting, FIFO]] == [10, 11]

@@ -16,14 +16,10 @@ import gpusched as gs
 from gpusched.cli import app
 from gpusched.reporting.text_table import table
 from gpusched_papers import registry as papers
-from gpusched_papers.common import seed_means
-from gpusched_papers.common.reproduction import Interrupted
-from gpusched_papers.common.stages import running
-from gpusched_papers.sjf_bco import curves, published, wang_anchor, workload
-from gpusched_papers.sjf_bco import runs as runs_of
-from gpusched_papers.sjf_bco.reproduction import SjfBco, reproduce
-from gpusched_papers.sjf_bco.settings import BASE, ESTIMATE_ERROR, MAIN, PAPER
-from gpusched_papers.sjf_bco.tables import Summary
+from gpusched_papers import sjf_bco, study
+from gpusched_papers.sjf_bco import BASE, ESTIMATE_ERROR, MAIN, PAPER, SjfBco, Summary, reproduce
+from gpusched_papers.study import Interrupted, running
+from tests.papers.patching import patch_paper
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +29,14 @@ def short() -> SjfBco:
         return reproduce(seeds=2, quick=True, exact=False, progress=lambda *_: None)
 
 
-def drawn(seed: int = 3, servers: int = 20) -> workload.Instance:
-    return workload.instance(seed, servers, workload.CALIBRATION)
+def drawn(seed: int = 3, servers: int = 20) -> sjf_bco.Instance:
+    return sjf_bco.instance(seed, servers, sjf_bco.CALIBRATION)
 
 
 def test_the_workload_has_the_published_counts_and_ranges() -> None:
     trace, cluster = drawn().trace, drawn().cluster
     widths, counts = np.unique(trace.gpus, return_counts=True)
-    assert dict(zip(widths.tolist(), counts.tolist(), strict=True)) == published.JOBS_OF_WIDTH
+    assert dict(zip(widths.tolist(), counts.tolist(), strict=True)) == sjf_bco.JOBS_OF_WIDTH
     assert len(trace) == 160
     assert trace.submit_us.max() == 0
     assert trace.service_s.min() >= 50
@@ -50,7 +46,7 @@ def test_the_workload_has_the_published_counts_and_ranges() -> None:
     assert 1000 <= iterations.min() <= iterations.max() <= 6000.001
 
 
-@pytest.mark.parametrize("width", sorted(published.JOBS_OF_WIDTH))
+@pytest.mark.parametrize("width", sorted(sjf_bco.JOBS_OF_WIDTH))
 def test_a_job_alone_takes_its_service_in_the_core(width: int) -> None:
     one = drawn()
     job = int(np.flatnonzero(one.trace.gpus == width)[0])
@@ -58,8 +54,8 @@ def test_a_job_alone_takes_its_service_in_the_core(width: int) -> None:
         one.trace.filter(np.arange(len(one.trace)) == job),
         one.cluster,
         policy="sjf-bco:mode=queue,kappa=32",
-        speed=workload.CALIBRATION.speed,
-        contention=workload.CALIBRATION.contention,
+        speed=sjf_bco.CALIBRATION.speed,
+        contention=sjf_bco.CALIBRATION.contention,
     )
     assert result.schedule.held_us[0] == pytest.approx(one.trace.service_us[job], abs=1)
 
@@ -76,33 +72,33 @@ def test_one_seed_gives_the_same_jobs_on_any_number_of_servers() -> None:
 def test_means_have_the_quantiles_of_student_s_tables(degrees: int, expected: float) -> None:
     values = np.arange(degrees + 1.0)
     error = values.std(ddof=1) / math.sqrt(degrees + 1)
-    assert seed_means.mean(values).half_width / error == pytest.approx(expected, abs=0.0005)
+    assert study.mean(values).half_width / error == pytest.approx(expected, abs=0.0005)
 
 
 def test_a_paired_reduction_ignores_what_is_common_to_the_pairs() -> None:
     baseline = np.array([100.0, 200.0, 400.0])
-    found = seed_means.reduction(0.9 * baseline, baseline)
+    found = study.reduction(0.9 * baseline, baseline)
     assert found.value == pytest.approx(0.1)
     assert found.half_width == pytest.approx(0.0, abs=1e-12)
-    assert math.isnan(seed_means.mean([1.0]).half_width)
+    assert math.isnan(study.mean([1.0]).half_width)
     with pytest.raises(ValueError, match="no values"):
-        seed_means.mean([])
+        study.mean([])
 
 
 def test_the_published_reductions_follow_from_the_published_makespans() -> None:
     found = [
-        round(100 * published.reduction(name, servers), 1)
-        for name in published.BASELINES
-        for servers in published.SERVERS
+        round(100 * sjf_bco.reduction(name, servers), 1)
+        for name in sjf_bco.BASELINES
+        for servers in sjf_bco.SERVERS
     ]
     assert found == [19.1, 17.8, 10.1, 33.1, 25.8, 25.6, 36.9, 43.3, 52.6]
-    assert published.KAPPA_MAKESPAN[8] == published.MAKESPAN["sjf-bco"][20]
+    assert sjf_bco.KAPPA_MAKESPAN[8] == sjf_bco.MAKESPAN["sjf-bco"][20]
 
 
 def test_the_order_of_the_policies_and_the_lower_bound_hold(short: SjfBco) -> None:
     summary = Summary(short.runs, BASE.name)
-    for servers in published.SERVERS:
-        makespan_s = [summary.makespan(name, servers).value for name in published.POLICIES]
+    for servers in sjf_bco.SERVERS:
+        makespan_s = [summary.makespan(name, servers).value for name in sjf_bco.POLICIES]
         assert makespan_s == sorted(makespan_s)
         assert summary.over_bound("sjf-bco", servers).max() < 1.5
     assert all(run.lower_bound_s <= run.makespan_s for run in short.runs)
@@ -110,7 +106,7 @@ def test_the_order_of_the_policies_and_the_lower_bound_hold(short: SjfBco) -> No
 
 def test_contention_and_overhead_stay_within_the_published_limit(short: SjfBco) -> None:
     lost = [run.lost_to_contention + run.lost_to_overhead for run in short.runs]
-    assert 0.05 < max(lost) <= published.MOST_LOST
+    assert 0.05 < max(lost) <= sjf_bco.MOST_LOST
 
 
 def test_more_servers_are_never_slower_and_sjf_bco_takes_its_best_kappa(short: SjfBco) -> None:
@@ -146,24 +142,24 @@ def test_by_the_paper_s_rules_caps_are_their_own_and_all_packed_is_ls(short: Sjf
 
 
 def test_curves_have_an_instance_for_each_kappa_and_one_for_all_lambdas() -> None:
-    runs = curves.run_curves(0, PAPER)
-    by_kappa = curves.points(runs, PAPER, "kappa")
-    assert list(by_kappa) == sorted(published.KAPPA_MAKESPAN)
+    runs = sjf_bco.run_curves(0, PAPER)
+    by_kappa = sjf_bco.points(runs, PAPER, "kappa")
+    assert list(by_kappa) == sorted(sjf_bco.KAPPA_MAKESPAN)
     assert by_kappa[8] != by_kappa[10]  # which pack alike
-    by_lambda = curves.points(runs, PAPER, "lambda")
-    assert list(by_lambda) == sorted(published.LAMBDA_MAKESPAN)
-    alone = runs_of.least_makespan_s(drawn(0), PAPER, 1)
+    by_lambda = sjf_bco.points(runs, PAPER, "lambda")
+    assert list(by_lambda) == sorted(sjf_bco.LAMBDA_MAKESPAN)
+    alone = sjf_bco.least_makespan_s(drawn(0), PAPER, 1)
     assert by_lambda[1] == [alone]
 
 
 def test_chances_are_those_of_all_curves() -> None:
-    flat = {kappa: [500.0] for kappa in published.KAPPA_MAKESPAN}
-    assert curves.chance(flat) == curves.Chance(0.0, 0.0, 0.0, 0.0)
-    as_published = {kappa: [float(value)] for kappa, value in published.KAPPA_MAKESPAN.items()}
-    assert curves.chance(as_published) == curves.Chance(1.0, 1.0, 1.0, 1.0)
+    flat = {kappa: [500.0] for kappa in sjf_bco.KAPPA_MAKESPAN}
+    assert sjf_bco.chance(flat) == sjf_bco.Chance(0.0, 0.0, 0.0, 0.0)
+    as_published = {kappa: [float(value)] for kappa, value in sjf_bco.KAPPA_MAKESPAN.items()}
+    assert sjf_bco.chance(as_published) == sjf_bco.Chance(1.0, 1.0, 1.0, 1.0)
     half = as_published | {32: [736.0, 600.0]}
-    assert curves.chance(half).as_high == pytest.approx(0.5, abs=0.01)
-    assert curves.chance(half).is_u == 1.0
+    assert sjf_bco.chance(half).as_high == pytest.approx(0.5, abs=0.01)
+    assert sjf_bco.chance(half).is_u == 1.0
 
 
 def test_a_paper_s_figure_stands_beside_both_of_ours(short: SjfBco) -> None:
@@ -177,13 +173,13 @@ def test_a_paper_s_figure_stands_beside_both_of_ours(short: SjfBco) -> None:
 
 
 def test_the_anchor_is_met_by_the_core_to_the_microsecond() -> None:
-    solved = {anchor.model: anchor for anchor in wang_anchor.anchors()}
+    solved = {anchor.model: anchor for anchor in sjf_bco.anchors()}
     reference = solved["resnet50, batch 64"]
     assert reference.alone_s == pytest.approx(295.0, abs=2e-6)
     assert reference.together_s == pytest.approx(675.0, abs=1e-5)
-    assert reference.degradation == pytest.approx(workload.CALIBRATION.degradation, abs=0.005)
+    assert reference.degradation == pytest.approx(sjf_bco.CALIBRATION.degradation, abs=0.005)
     for anchor in solved.values():
-        fits = anchor.ring_share <= wang_anchor.LARGEST_RING_SHARE
+        fits = anchor.ring_share <= sjf_bco.LARGEST_RING_SHARE
         assert (anchor.degradation >= 0) == fits
         assert math.isnan(anchor.alone_s) != fits
 
@@ -210,7 +206,7 @@ def test_an_interrupt_keeps_the_seeds_that_were_done(
             by_kappa = [(one.seed, 20, one.reading) == mine for one in short.kappa_runs]
             yield task, (runs, list(compress(short.kappa_runs, by_kappa)))
 
-    monkeypatch.setattr("gpusched_papers.sjf_bco.reproduction.run_stage", interrupted)
+    patch_paper(monkeypatch, "sjf_bco", run_stage=interrupted)
     with pytest.raises(Interrupted) as interruption:
         reproduce(seeds=5, quick=True, exact=False, progress=lambda *_: None)
     kept = interruption.value.reproduction
@@ -229,7 +225,7 @@ def test_the_files_hold_all_runs(short: SjfBco, tmp_path: Path) -> None:
 
 
 def test_the_command_prints_tables_or_json(monkeypatch: pytest.MonkeyPatch, short: SjfBco) -> None:
-    monkeypatch.setattr("gpusched_papers.sjf_bco.reproduction.reproduce", lambda **_: short)
+    monkeypatch.setattr(papers.Paper, "reproduce", lambda *_, **__: short)
     shown = CliRunner().invoke(app, ["reproduce", "sjf-bco", "--quick"])
     assert shown.exit_code == 0
     assert "Figure 4" in shown.stdout

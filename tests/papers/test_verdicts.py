@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpusched_papers.common.published import Claim, Credit, Published
-from gpusched_papers.common.verdicts import (
+from gpusched_papers.claims import (
     RULE,
+    Claim,
+    Credit,
+    Published,
     beside,
     compare,
     prediction,

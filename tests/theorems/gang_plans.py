@@ -14,8 +14,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.deciding import exact
-from gpusched_papers.sjf_bco.published import ITERATION_S, SERVICE_S
-from gpusched_papers.sjf_bco.workload import Calibration, Instance, build
+from gpusched_papers.sjf_bco import ITERATION_S, SERVICE_S, Calibration, Instance, build
 from tests.theorems.theorem import Theorem, kept
 
 U: Final = 1.15

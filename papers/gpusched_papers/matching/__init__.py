@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+from gpusched_papers.matching.baselines import BASELINES as BASELINES
+from gpusched_papers.matching.coverage import count as count
+from gpusched_papers.matching.coverage import num_best as num_best
+from gpusched_papers.matching.coverage import theory as theory
+from gpusched_papers.matching.reproduction import Matching as Matching
+from gpusched_papers.matching.reproduction import reproduce as reproduce
+from gpusched_papers.matching.settings import DRAWS as DRAWS
+from gpusched_papers.matching.settings import MEASURED as MEASURED
+from gpusched_papers.matching.settings import OURS as OURS
+from gpusched_papers.matching.workload import draw as draw
+from gpusched_papers.matching.workload import draw_classes as draw_classes
+from gpusched_papers.matching.workload import drawn as drawn
 from gpusched_papers.registry import Paper, register_paper
 
 register_paper(

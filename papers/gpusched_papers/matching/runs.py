@@ -12,11 +12,11 @@ from gpusched.deciding.market import JobPlacement, place_jobs
 from gpusched_papers.matching import milp
 from gpusched_papers.matching.baselines import BASELINES
 from gpusched_papers.matching.settings import (
+    CLUSTERS,
     DRAWN,
     DRAWS,
     ENUMERATED,
     EQUAL_MARKET,
-    LARGE,
     LARGE_RATES,
     MAIN,
     OURS,
@@ -235,7 +235,7 @@ def time_one(size: tuple[int, int], seed: int, repeats: int = 5) -> Timing:
 def large_runs(seed: int, repeats: int = 3) -> list[Run]:
     """Decisions over classes of equal workers, as for a cluster."""
     runs = []
-    for jobs, per_type in LARGE:
+    for jobs, per_type in CLUSTERS:
         runner = Runner(draw_classes(jobs, per_type, seed, LARGE_RATES), prove=False)
         for _ in range(repeats):
             runner.market(OURS)

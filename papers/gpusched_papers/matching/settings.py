@@ -61,7 +61,7 @@ BEST_PART: Final = 0.05
 COVERED_DRAWS: Final = 50
 """Samples of ``DRAWS`` categories for each instance."""
 # Jobs, workers of each of four types.
-LARGE: Final = ((8, 16), (16, 32), (32, 64), (64, 128))
+CLUSTERS: Final = ((8, 16), (16, 32), (32, 64), (64, 128))
 LARGE_RATES: Final = (300.0, 700.0, 1500.0, 2200.0)
 
 OURS: Final = "market, seeded"

@@ -30,7 +30,7 @@ from gpusched.base.replacing import (
 )
 from gpusched.models import JobProfile, Throughputs
 from gpusched.traces.writers import write_trace
-from gpusched_papers.common.written_files import write_rows
+from gpusched_papers.study import write_rows
 
 
 @contextmanager

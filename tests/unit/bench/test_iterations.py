@@ -7,7 +7,7 @@ import numpy as np
 import gpusched as gs
 from bench.iterations import iterations_recur, times_recur
 from gpusched.base.arrays import Float64
-from gpusched_papers.a_srpt.settings import TESTBED
+from gpusched_papers.a_srpt import TESTBED
 
 
 def iterations(trace: gs.Trace) -> Float64:

@@ -12,8 +12,8 @@ from scipy.optimize import linear_sum_assignment
 from gpusched import _core
 from gpusched._core import _testing
 from gpusched.deciding.market import place_jobs
-from gpusched_papers.matching.workload import draw_classes
-from gpusched_papers.matching.workload import drawn as draw
+from gpusched_papers.matching import draw_classes
+from gpusched_papers.matching import drawn as draw
 
 OFF: dict[str, Any] = {"enumerate_up_to": 0}
 

@@ -12,7 +12,7 @@ from gpusched.reporting.text_table import Table
 from gpusched_papers.common.by_seed import BySeed
 from gpusched_papers.common.published import Claim
 from gpusched_papers.common.real_data import with_left_out
-from gpusched_papers.common.reproduction import Progress
+from gpusched_papers.common.reproduction import Interrupted, Progress
 from gpusched_papers.common.stages import run_stage
 from gpusched_papers.common.unequal_gpus import TABLES, Workload, absent
 from gpusched_papers.common.verdicts import Comparison
@@ -107,6 +107,17 @@ def study(
             found.runs = _by_policy(wanted, made)
     if failures is None:
         own.raise_if_any()
+
+
+def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Online:
+    """Run it alone; see :meth:`gpusched_papers.registry.Paper.reproduce`."""
+    found = Online()
+    try:
+        study(found, seeds=seeds, quick=quick, progress=progress)
+    except KeyboardInterrupt:
+        shown: Any = found if found.runs else None
+        raise Interrupted(shown) from None
+    return found
 
 
 def _part_of(task: tuple[Setting, tuple[Arm, ...], int]) -> str:

@@ -1,0 +1,30 @@
+"""Matching markets (Liu et al., IEEE TPDS 2024): the policy online."""
+
+from gpusched_papers.matching.online.reproduction import Online as Online
+from gpusched_papers.matching.online.reproduction import reproduce as reproduce
+from gpusched_papers.matching.online.runs import OnlineRun as OnlineRun
+from gpusched_papers.matching.online.runs import finish_time_fairness as finish_time_fairness
+from gpusched_papers.matching.online.runs import run_arms as run_arms
+from gpusched_papers.matching.online.settings import ALLOX as ALLOX
+from gpusched_papers.matching.online.settings import ARMS as ARMS
+from gpusched_papers.matching.online.settings import ELASTIC as ELASTIC
+from gpusched_papers.matching.online.settings import FIFO as FIFO
+from gpusched_papers.matching.online.settings import GAVEL as GAVEL
+from gpusched_papers.matching.online.settings import LARGE as LARGE
+from gpusched_papers.matching.online.settings import LOADS as LOADS
+from gpusched_papers.matching.online.settings import OWN as OWN
+from gpusched_papers.matching.online.settings import PAIRS as PAIRS
+from gpusched_papers.matching.online.settings import PLACEMENTS as PLACEMENTS
+from gpusched_papers.matching.online.settings import RESTART_S as RESTART_S
+from gpusched_papers.matching.online.settings import SEEDS as SEEDS
+from gpusched_papers.matching.online.settings import SMALL as SMALL
+from gpusched_papers.matching.online.settings import SPEEDS as SPEEDS
+from gpusched_papers.matching.online.settings import TUNED as TUNED
+from gpusched_papers.matching.online.settings import WORKLOADS as WORKLOADS
+from gpusched_papers.matching.online.settings import Arm as Arm
+from gpusched_papers.matching.online.settings import Setting as Setting
+from gpusched_papers.matching.online.settings import requests as requests
+from gpusched_papers.matching.online.tables import SERVICE as SERVICE
+from gpusched_papers.matching.online.tables import Summary as Summary
+from gpusched_papers.matching.online.workload import capacity as capacity
+from gpusched_papers.matching.online.workload import workload as workload
