@@ -1,6 +1,6 @@
-"""Experiments of papers, run again: a folder per paper, reached by ``gpusched reproduce NAME``.
+"""Experiments of papers, run again: a module per paper, reached by ``gpusched reproduce NAME``.
 
-A paper registers itself where its folder is imported, and loads its runs when they are asked for.
+A paper is loaded when its runs are asked for.
 """
 
 from __future__ import annotations
@@ -12,17 +12,15 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Final
 
-from gpusched.base import progress as base_progress
-from gpusched.base.progress import OnProgress
+import gpusched as gs
 from gpusched.base.real_data import data_at
 from gpusched.base.registry import Registry, told
-from gpusched_papers.common.published import Published
-from gpusched_papers.common.reproduction import Reproduction
-from gpusched_papers.common.stages import running
+from gpusched_papers.claims import Published
+from gpusched_papers.study import LEAST_SEEDS, Reproduction, running
 
 ALL: Final = "all"
 """What the command calls all of them together; no paper has that name."""
-_LEAST_SEEDS: Final = 2  # an interval needs two
+OnProgress = Callable[[gs.Progress], None]
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ class Paper:
         Notes
         -----
         An error of one part is raised when all others are done; see
-        :func:`~gpusched_papers.common.reproduction.finish`.
+        :func:`~gpusched_papers.study.run_study`.
         """
         checked = self._checked(seeds, exact)
         run: Callable[..., Reproduction] = import_module(self.module).reproduce
@@ -151,8 +149,8 @@ class Paper:
 
     def _checked(self, seeds: int | None, exact: bool) -> int:
         number = self.seeds if seeds is None else seeds
-        if number < _LEAST_SEEDS:
-            raise ValueError(f"seeds: {number} must be at least {_LEAST_SEEDS}")
+        if number < LEAST_SEEDS:
+            raise ValueError(f"seeds: {number} must be at least {LEAST_SEEDS}")
         if exact and not self.has_exact:
             raise ValueError(f"exact: {self.name} has no part with an exact optimum")
         return number
@@ -175,7 +173,7 @@ def register_paper(paper: Paper) -> None:
     told("paper", paper.name, module=paper.module, **texts)
     if not paper.reproduces:
         raise ValueError(f"paper {paper.name}: reproduces must name a figure or a table at least")
-    if paper.seeds < _LEAST_SEEDS:
+    if paper.seeds < LEAST_SEEDS:
         raise ValueError(f"paper {paper.name}: seeds: {paper.seeds} must be at least 2")
     PAPERS.add(paper.name, paper)
 
@@ -197,7 +195,7 @@ def paper(name: str) -> Paper:
 
 
 def _tell(progress: OnProgress, stage: str, done: int, total: int) -> None:
-    progress(base_progress.Progress(done, total, stage))
+    progress(gs.Progress(done, total, stage))
 
 
 def _silent(stage: str, done: int, total: int) -> None:

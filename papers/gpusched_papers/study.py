@@ -1,10 +1,533 @@
-"""How papers are run."""
+"""How every paper is run: its stages, where the caller wants them, and what they make.
 
-from gpusched_papers.common.by_seed import BySeed as BySeed
-from gpusched_papers.common.reproduction import Interrupted as Interrupted
-from gpusched_papers.common.reproduction import Progress as Progress
-from gpusched_papers.common.seed_means import mean as mean
-from gpusched_papers.common.seed_means import reduction as reduction
-from gpusched_papers.common.stages import run_stage as run_stage
-from gpusched_papers.common.stages import running as running
-from gpusched_papers.common.written_files import write_rows as write_rows
+A paper is a :class:`Study`: its :meth:`~Study.plan` names the stages, each a function and the tasks
+that it is called with; :func:`run_study` runs them, keeps what is done, and hands it back. The
+function is the paper's measure: it gives :class:`Row` objects, the figures of one run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import gpusched as gs
+from gpusched.base.failures import Failures
+from gpusched.base.real_data import VARIABLE
+from gpusched.base.replacing import replacing, write_text
+from gpusched.execution.choosing import opened
+from gpusched.execution.driver import run_tasks
+from gpusched.execution.kept_runs import KeptRuns
+from gpusched.reporting.text_table import Table
+from gpusched.statistics import Interval, interval, relative_change
+from gpusched_papers.claims import Comparison, Published
+from gpusched_papers.drawing import save
+
+Float64 = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+"""Called as ``progress(stage, done, total)``."""
+Column = str | Callable[[Any], float]
+"""A figure of a run: its name, or what it is computed by."""
+
+Part = TypeVar("Part")
+Made = TypeVar("Made")
+Task = TypeVar("Task", bound=tuple[Any, ...])
+
+US_PER_S: Final = 1_000_000
+FEW_SEEDS: Final = 5
+"""From so many on the limits of a ratio come from a bootstrap."""
+LEAST_SEEDS: Final = 2
+"""An interval needs two."""
+
+_executor: ContextVar[Any] = ContextVar("executor", default=None)
+_kept: ContextVar[KeptRuns | None] = ContextVar("kept", default=None)
+_spent: ContextVar[dict[str, StageTime] | None] = ContextVar("spent", default=None)
+
+
+class Reproduction(Protocol):
+    """What a reproduction gives back."""
+
+    def tables(self) -> list[Table]:
+        """The results, ours beside the published ones."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """All settings, runs and tables as plain values for JSON."""
+        ...
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write figures, tables and all runs; return the files."""
+        ...
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """A reproduction that sets its figures beside the published ones."""
+
+    def comparisons(self) -> list[Comparison]:
+        """Return the published figures, each beside ours."""
+        ...
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a reproduction; ``reproduction`` is what the finished seeds give, or None."""
+
+    def __init__(self, reproduction: Reproduction | None) -> None:
+        super().__init__("interrupted")
+        self.reproduction = reproduction
+
+
+@dataclasses.dataclass
+class StageTime:
+    """Of the parts of a stage that are done: how many, and their processor time in seconds.
+
+    That of a part that was kept is what it took when it was run.
+    """
+
+    parts: int = 0
+    processor_s: float = 0.0
+
+
+@contextmanager
+def running(executor: Any = None, folder: str | os.PathLike[str] | None = None) -> Iterator[None]:
+    """Have the stages run on an executor, and keep what they make in a folder.
+
+    Parameters
+    ----------
+    executor
+        As for :meth:`gpusched_papers.registry.Paper.reproduce`; None: a process per CPU, as some
+        of the policies are written in Python, and the time of a process is that of its run.
+    folder
+        What is kept there is not run again. None: nothing is kept.
+    """
+    kept = None if folder is None else KeptRuns(folder)
+    with opened(executor or "processes") as backend:
+        tokens = _executor.set(backend), _kept.set(kept)
+        try:
+            yield
+        finally:
+            _executor.reset(tokens[0])
+            _kept.reset(tokens[1])
+
+
+@contextmanager
+def measured() -> Iterator[dict[str, StageTime]]:
+    """Count the processor time of all parts of the stages that are run here, by stage."""
+    spent: dict[str, StageTime] = {}
+    token = _spent.set(spent)
+    try:
+        yield spent
+    finally:
+        _spent.reset(token)
+
+
+def run_stage(
+    stage: str,
+    run: Callable[..., Made],
+    tasks: Sequence[Task],
+    progress: Progress,
+    failures: Failures,
+    *,
+    name: Callable[[Task], str],
+    is_timed: bool = False,
+) -> Iterator[tuple[Task, Made]]:
+    """Call ``run(*task)`` for every task; yield each with what it made, in any order.
+
+    Parameters
+    ----------
+    run
+        A function of a module that says what it returns: plain values, arrays, rows, data classes
+        of them.
+    progress
+        Called with the stage, and how many tasks are done, of how many.
+    failures
+        Takes the first error of each ``name``; the other tasks go on.
+    is_timed
+        How long it takes is what is asked: nothing else runs at the same time, and it runs here.
+    """
+    progress(stage, 0, len(tasks))
+    if not tasks:
+        return
+
+    def fail(task: Task, error: Exception) -> None:
+        failures.errors.setdefault(name(task), error)
+
+    where, spent = _executor.get() or "processes", _spent.get()
+    with opened("threads:1" if is_timed or (len(tasks) == 1) else where) as backend:
+        yield from run_tasks(
+            run,
+            tasks,
+            backend=backend,
+            arguments=_spread,
+            kept=_kept.get(),
+            on_failure=fail,
+            on_spent=None if spent is None else partial(_count, spent, stage),
+            progress=lambda told: progress(stage, told.done, len(tasks)),
+        )
+
+
+def _spread(task: Task) -> Task:
+    return task
+
+
+def _count(spent: dict[str, StageTime], stage: str, processor_s: float) -> None:
+    time = spent.setdefault(stage, StageTime())
+    time.parts += 1
+    time.processor_s += processor_s
+
+
+class BySeed(Generic[Part, Made]):
+    """What is made of every part of a study with every seed, in whatever order it comes."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self._made: dict[Part, dict[int, Made]] = {part: {} for part in parts}
+
+    def add(self, part: Part, seed: int, made: Made) -> None:
+        """Keep what a part made with a seed."""
+        self._made[part][seed] = made
+
+    def seeds(self) -> list[int]:
+        """Return those that every part was run with, the least first."""
+        return sorted(set.intersection(*map(set, self._made.values())))
+
+    def of(self, part: Part) -> list[Made]:
+        """Return what a part made with each of :meth:`seeds`."""
+        return [self._made[part][seed] for seed in self.seeds()]
+
+    def at(self, seed: int) -> dict[Part, Made]:
+        """Return what every part made with one of :meth:`seeds`, in the order of the parts."""
+        return {part: made[seed] for part, made in self._made.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """One function and what it is called with.
+
+    Attributes
+    ----------
+    name
+        As people are told of it.
+    run
+        A function of a module; see :func:`run_stage`.
+    tasks
+        The arguments of each call.
+    take
+        Takes what is done, in the order of the tasks, whenever the stage ends.
+    part
+        What a task is called in errors.
+    is_timed
+        As for :func:`run_stage`.
+    """
+
+    name: str
+    run: Callable[..., Any]
+    tasks: Sequence[tuple[Any, ...]]
+    take: Callable[[dict[tuple[Any, ...], Any]], None]
+    part: Callable[[Any], str] = lambda task: f"seed {task[-1]}"
+    is_timed: bool = False
+
+
+class Study:
+    """A paper's runs, and what follows from them: the base of all reproductions.
+
+    Attributes
+    ----------
+    paper
+        Its name.
+    published
+        What is known of the paper.
+    """
+
+    paper: ClassVar[str]
+    published: ClassVar[Published]
+
+    @classmethod
+    def begin(cls, quick: bool) -> Study:
+        """Return one without runs; an error if it cannot be run here."""
+        return cls()
+
+    def plan(self, seeds: int, quick: bool, exact: bool) -> list[Stage]:
+        """Return the stages, which put into this object what they make."""
+        raise NotImplementedError
+
+    def is_enough(self) -> bool:
+        """Whether there are seeds enough for an interval."""
+        raise NotImplementedError
+
+    def comparisons(self) -> list[Comparison]:
+        """Return the published figures, each beside ours."""
+        raise NotImplementedError
+
+    def tables(self) -> list[Table]:
+        """Return the results, ours beside the published ones."""
+        raise NotImplementedError
+
+    def data(self) -> dict[str, Any]:
+        """Return settings and runs, for JSON."""
+        raise NotImplementedError
+
+    def rows(self) -> Iterable[Mapping[str, Any]]:
+        """Return the rows of runs.csv; a column for every key."""
+        raise NotImplementedError
+
+    def figures(self) -> dict[str, Any]:
+        """Return figures (Matplotlib, extra: plot) by the name of the file."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all settings, runs and tables as plain values for JSON."""
+        return plain(
+            paper=self.paper,
+            published=self.published.by_key,
+            comparisons=self.comparisons(),
+            **self.data(),
+            tables=self.tables(),
+        )
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write figures, tables.md, runs.csv and results.json; return the files."""
+        figures = self.figures()
+        for name, figure in figures.items():
+            save(figure, folder / name)
+        markdown = "\n".join(table.to_markdown() for table in self.tables())
+        write_text(folder / "tables.md", markdown)
+        write_rows(self.rows(), folder / "runs.csv")
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        write_text(folder / "results.json", text + "\n")
+        return [folder / name for name in (*figures, "tables.md", "runs.csv", "results.json")]
+
+
+def run_study(
+    kind: type[Study], *, seeds: int, quick: bool, exact: bool, progress: Progress
+) -> Study:
+    """Run all stages of a paper; see :meth:`gpusched_papers.registry.Paper.reproduce`.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C, with what the finished seeds give.
+    Exception
+        The first error of a part, when all others are done; its attributes are ``reproduction``,
+        what the finished seeds give or None, and ``failed``, all errors by the name of the part.
+    """
+    failures = Failures()
+    found: Study | None = None
+    try:
+        found = kind.begin(quick)
+        for stage in found.plan(seeds, quick, exact):
+            made: dict[tuple[Any, ...], Any] = {}
+            done = run_stage(
+                stage.name, stage.run, stage.tasks, progress, failures,
+                name=stage.part, is_timed=stage.is_timed,
+            )  # fmt: skip
+            try:
+                for task, one in done:
+                    made[task] = one
+            finally:
+                stage.take({task: made[task] for task in stage.tasks if task in made})
+    except KeyboardInterrupt:
+        raise Interrupted(found if found and found.is_enough() else None) from None
+    shown = found if found.is_enough() else None
+    failures.raise_if_any(reproduction=shown, failed=failures.errors)
+    return found
+
+
+def finish(failures: Failures, reproduction: Reproduction | None) -> None:
+    """Raise the first error of a reproduction whose other parts are done, if there is one."""
+    failures.raise_if_any(reproduction=reproduction, failed=failures.errors)
+
+
+def write_files(
+    study: Reproduction,
+    folder: Path,
+    figures: Mapping[str, Any],
+    rows: Iterable[Mapping[str, Any]],
+) -> list[Path]:
+    """Write figures by name, tables.md, runs.csv and results.json; return the files."""
+    for name, figure in figures.items():
+        save(figure, folder / name)
+    markdown = "\n".join(table.to_markdown() for table in study.tables())
+    write_text(folder / "tables.md", markdown)
+    write_rows(rows, folder / "runs.csv")
+    text = json.dumps(study.to_dict(), indent=1, allow_nan=False)
+    write_text(folder / "results.json", text + "\n")
+    return [folder / name for name in (*figures, "tables.md", "runs.csv", "results.json")]
+
+
+def stages_of(kind: type[Study], *, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
+    """Tell what is run; see :meth:`gpusched_papers.registry.Paper.stages`."""
+    return {stage.name: len(stage.tasks) for stage in kind().plan(seeds, quick, exact)}
+
+
+@dataclasses.dataclass(init=False)
+class Row:
+    """The figures of one run: an attribute each, a column in files."""
+
+    columns: dict[str, Any]
+
+    def __init__(self, **columns: Any) -> None:
+        self.columns = columns
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "columns" or name.startswith("__"):  # as a copy is made
+            raise AttributeError(name)
+        try:
+            return self.columns[name]
+        except KeyError:
+            raise AttributeError(f"a run has no {name}") from None
+
+
+class Runs:
+    """Runs by setting and policy: of each pair a row for every seed, so that columns are pairs."""
+
+    def __init__(self, rows: Mapping[tuple[Any, Any], Sequence[Any]]) -> None:
+        self._rows = rows
+        self.num_seeds = max((len(some) for some in rows.values()), default=0)
+
+    @classmethod
+    def by(cls, rows: Iterable[Any], key: Callable[[Any], tuple[Any, Any]]) -> Self:
+        """Sort rows, of each pair in the order of the seeds, by what gives their pair."""
+        of: dict[tuple[Any, Any], list[Any]] = {}
+        for row in sorted(rows, key=lambda row: row.seed):
+            of.setdefault(key(row), []).append(row)
+        return cls(of)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return all, pair by pair."""
+        return [row.columns for rows in self._rows.values() for row in rows]
+
+    def has(self, setting: Any, arm: Any) -> bool:
+        """Whether it was run."""
+        return (setting, arm) in self._rows
+
+    def settings(self, arm: Any = None) -> list[Any]:
+        """Return those in which a policy, or any, was run, as they come."""
+        return list(dict.fromkeys(of for of, other in self._rows if arm in (None, other)))
+
+    def values(self, setting: Any, arm: Any, column: Column) -> Float64:
+        """Return one value per seed."""
+        of = (lambda row: getattr(row, column)) if isinstance(column, str) else column
+        return np.array([of(row) for row in self._rows[setting, arm]])
+
+    def mean(self, setting: Any, arm: Any, column: Column) -> Interval:
+        """Return the mean over the seeds."""
+        return mean(self.values(setting, arm, column))
+
+    def below(self, setting: Any, arm: Any, other: Any, column: Column) -> Interval:
+        """Return by what part one is below another on the same jobs."""
+        return reduction(self.values(setting, arm, column), self.values(setting, other, column))
+
+
+def by_pair(
+    wanted: Mapping[Any, Sequence[Any]], made: Mapping[tuple[Any, ...], Sequence[Any]]
+) -> dict[tuple[Any, Any], list[Any]]:
+    """Return the rows of each setting and policy for the seeds that every setting was run with.
+
+    Parameters
+    ----------
+    wanted
+        The policies of each setting.
+    made
+        By setting, policies and seed: a row for each policy.
+    """
+    found: BySeed[Any, Sequence[Any]] = BySeed(wanted)
+    for (setting, _, seed), rows in made.items():
+        found.add(setting, seed, rows)
+    return {
+        (setting, arm): [rows[place] for rows in found.of(setting)]
+        for setting, arms in wanted.items()
+        for place, arm in enumerate(arms)
+    }
+
+
+def tasks_by_seed(
+    wanted: Mapping[Any, Sequence[Any]], seeds: Iterable[int]
+) -> list[tuple[Any, ...]]:
+    """Return the tasks of :func:`by_pair`: seed by seed all settings."""
+    return [(setting, arms, seed) for seed in seeds for setting, arms in wanted.items()]
+
+
+def mean(values: ArrayLike) -> Interval:
+    """Mean of independent values, with the 95 % interval of Student's t.
+
+    Raises
+    ------
+    ValueError
+        If there are no values.
+    """
+    return interval(values, method="t")
+
+
+def reduction(values: ArrayLike, baseline: ArrayLike) -> Interval:
+    """One less the ratio of the means of pairs: of common random numbers, one per seed.
+
+    The interval is that of the ratio. Of fewer than ``FEW_SEEDS`` pairs, whose bootstrap says
+    nothing, it is Student's for ``value - ratio x baseline``, over the mean of the baseline.
+    """
+    first, second = (np.asarray(column, np.float64) for column in (values, baseline))
+    if len(first) >= FEW_SEEDS:
+        change = relative_change(first, second)
+        return dataclasses.replace(change, value=-change.value, low=-change.high, high=-change.low)
+    ratio = first.mean() / second.mean()
+    return mean((ratio * second - first) / second.mean()).shifted(1.0 - ratio)
+
+
+def simulate(trace: gs.Trace, cluster: gs.Cluster, **options: Any) -> gs.Result:
+    """Run once; what a run warns of is known here, and not shown for each of thousands."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.RunWarning)
+        return gs.simulate(trace, cluster, **options)
+
+
+def with_left_out(tables: Sequence[Table], files: Iterable[str]) -> list[Table]:
+    """Return the tables; a note below the first one names the files that were not found."""
+    names = ", ".join(files)
+    if not names:
+        return list(tables)
+    note = f"Left out: {names} (not in the folder that --data or {VARIABLE} names)."
+    first = dataclasses.replace(tables[0], notes=(*tables[0].notes, note))
+    return [first, *tables[1:]]
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write rows as CSV, a column for every key."""
+    import polars as pl
+
+    frame = pl.from_dicts(list(rows), infer_schema_length=None)
+    with replacing(path) as partial:
+        frame.write_csv(partial)
+
+
+def plain(**values: Any) -> dict[str, Any]:
+    """Return the values by name as :func:`finite` gives them."""
+    return {name: finite(value) for name, value in values.items()}
+
+
+def finite(value: Any) -> Any:
+    """The same with None for NaN and infinity, which JSON does not have, and texts for keys.
+
+    Rows and objects of data classes become dictionaries.
+    """
+    if isinstance(value, Row):
+        return finite(value.columns)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return finite(dataclasses.asdict(value))
+    if isinstance(value, dict):
+        return {str(key): finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(inner) for inner in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    return value

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
-from gpusched.base.replacing import check_folder
+import gpusched as gs
+from gpusched.base.replacing import check_folder, write_text
 from gpusched.base.wording import plural
 from gpusched.cli import options
-from gpusched.cli.console import remark, show_json, show_lines, show_text_table
+from gpusched.cli.console import (
+    new_table,
+    remark,
+    show_json,
+    show_lines,
+    show_table,
+    show_text_table,
+)
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.places import Dask, Processes, Ray, executor_of, worker_pipes
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.execution.kept_runs import forget, num_kept
 from gpusched_papers import registry as papers
-from gpusched_papers.cli.paper_tables import QUICK_SEEDS, show_stages, shown_by
-from gpusched_papers.cli.reproduce_all import every_paper
-from gpusched_papers.common.reproduction import Interrupted
+from gpusched_papers.all_papers import (
+    by_stage,
+    by_system,
+    forget_all,
+    overview,
+    page,
+    reproduce_all,
+)
+from gpusched_papers.study import Interrupted, plain
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -39,7 +53,11 @@ gpusched reproduce fgd --dry-run [dim]# what would be run[/]
 gpusched reproduce all --out all [dim]# every paper, and one page of all verdicts[/]
 """
 
+QUICK_SEEDS: Final = 4
+"""With --quick, at most."""
+_PAGE: Final = "reproductions.md"
 _KEPT: Final = "unfinished"  # in the folder of the files
+_LEFT_OUT: Final = 1
 
 
 def reproduce(
@@ -103,7 +121,7 @@ def reproduce(
         return
     executor = executor_of(processes, dask, ray)
     if name == papers.ALL:
-        every_paper(seeds, quick, exact, data, dry_run, out, executor, json)
+        _every_paper(seeds, quick, exact, data, dry_run, out, executor, json)
         return
     paper = papers.paper(name)
     wanted = seeds or (min(QUICK_SEEDS, paper.seeds) if quick else paper.seeds)
@@ -112,10 +130,10 @@ def reproduce(
         if json:
             show_json({"paper": name, "stages": stages})
         else:
-            show_stages(paper, stages)
+            _show_stages(paper, stages)
         return
     if out is not None:
-        from gpusched_papers.common.drawing import need_matplotlib
+        from gpusched_papers.drawing import need_matplotlib
 
         need_matplotlib()  # now, and not after minutes of runs
         check_folder(out)
@@ -134,7 +152,7 @@ def reproduce(
                 data=data,
                 keep=kept,
                 executor=executor,
-                progress=shown_by(display),
+                progress=_shown_by(display),
             )
         except Interrupted as interruption:
             if interruption.reproduction is None:
@@ -189,3 +207,88 @@ def _list(json: bool) -> None:
         show_lines([paper.name], style="bold")
         show_lines([paper.title, paper.summary])
         show_lines([paper.source], style="dim")
+
+
+def _every_paper(
+    seeds: int | None,
+    quick: bool,
+    exact: bool,
+    data: Path | None,
+    dry_run: bool,
+    out: Path | None,
+    executor: Any,
+    json: bool,
+) -> None:
+    """Reproduce all papers and show, or write, the page; the exit code tells if one is left out."""
+    if quick and seeds is None:
+        seeds = QUICK_SEEDS
+    if dry_run:
+        _show_all_stages(seeds, quick, exact, data, json)
+        return
+    if out is not None:
+        check_folder(out, [_PAGE])
+    kept = None if out is None else out / _KEPT
+    with worker_pipes(), ProgressDisplay() as display:
+        parts = reproduce_all(
+            seeds=seeds, quick=quick, exact=exact, data=data,
+            keep=kept, executor=executor, progress=_shown_by(display),
+        )  # fmt: skip
+    try:
+        if out is not None and kept is not None:
+            write_text(out / _PAGE, page(parts, _command(seeds, quick, exact)))
+            if not any(part.left_out for part in parts):
+                forget_all(kept)
+    finally:  # shown last, as a reader may have seen enough; and though the disk is full
+        if json:
+            show_json(plain(parts=parts))
+        else:
+            for table in (overview(parts), by_stage(parts), *by_system(parts)):
+                show_text_table(table)
+    if out is not None:
+        remark([f"wrote {out / _PAGE}"])
+    if any(part.left_out for part in parts):
+        raise typer.Exit(_LEFT_OUT)
+
+
+def _command(seeds: int | None, quick: bool, exact: bool) -> str:
+    words = ["gpusched reproduce all", *["--quick"] * quick, *["--exact"] * exact]
+    return " ".join(words + ([] if seeds is None else [f"--seeds {seeds}"]))
+
+
+def _show_all_stages(
+    seeds: int | None, quick: bool, exact: bool, data: Path | None, json: bool
+) -> None:
+    of = {
+        paper: paper.stages(seeds=seeds, quick=quick, exact=exact and paper.has_exact, data=data)
+        for paper in papers.known_papers().values()
+    }
+    if json:
+        show_json({"papers": {paper.name: stages for paper, stages in of.items()}})
+        return
+    for paper, stages in of.items():
+        _show_stages(paper, stages)
+
+
+def _shown_by(display: ProgressDisplay) -> papers.OnProgress:
+    """Return what shows each stage on a line of its own once it has begun."""
+    stages: list[str] = []
+
+    def progress(update: gs.Progress) -> None:
+        if update.part not in stages:
+            stages.append(update.part)
+            display.runs([update.part])
+        display.update(update)
+
+    return progress
+
+
+def _show_stages(paper: papers.Paper, stages: dict[str, int]) -> None:
+    """Print what a paper would run."""
+    show_lines([paper.title], style="bold")
+    show_lines([f"reproduces {', '.join(paper.reproduces)}"])
+    table = new_table()
+    table.add_column("stage")
+    table.add_column("parts", justify="right")
+    for stage, parts in stages.items():
+        table.add_row(stage, f"{parts:,}")
+    show_table(table)

@@ -8,7 +8,6 @@ import numpy as np
 
 from gpusched.base.arrays import Float64
 from gpusched.reporting.text_table import Table, figure_of, table
-from gpusched_papers.common.seed_means import mean
 from gpusched_papers.dancer.settings import (
     BASELINES,
     DANCER,
@@ -18,6 +17,7 @@ from gpusched_papers.dancer.settings import (
     Setting,
 )
 from gpusched_papers.dancer.summary import Summary, dsr
+from gpusched_papers.study import mean
 
 
 def taken_away(summary: Summary, settings: Sequence[Setting]) -> Iterable[Table]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpusched.statistics.means import relative_change
-from gpusched_papers.common.verdicts import Comparison, beside, with_all
+from gpusched_papers.claims import Comparison, beside, with_all
 from gpusched_papers.dancer.published import PUBLISHED
 from gpusched_papers.dancer.settings import COMPARED, DANCER
 from gpusched_papers.dancer.summary import Summary, dsr

@@ -19,8 +19,8 @@ from gpusched.bounds.deadline_bounds import deadline_bound
 from gpusched.clusters.cluster import Cluster, ServerGroup
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.traces.workload import Trace
-from gpusched_papers.common.unequal_gpus import throughputs
 from gpusched_papers.dancer.settings import DANCER, PLACEMENT, SPEED, Arm
+from gpusched_papers.unequal_gpus import throughputs
 
 NUM_JOBS: Final = 22
 TYPE_GPUS: Final = {"V100": 8, "P100": 8}

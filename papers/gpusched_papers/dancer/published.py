@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpusched_papers.common.published import Claim, Credit, Published
+from gpusched_papers.claims import Claim, Credit, Published
 
 GAINS: Final = (0.589, 0.742)
 """By how much the deadline satisfactory ratio rises over others, "up to"."""

@@ -10,14 +10,7 @@ from typing import Any, Final
 
 from gpusched.base.failures import Failures
 from gpusched.reporting.text_table import Table
-from gpusched_papers.common.by_seed import BySeed
-from gpusched_papers.common.plain_values import plain
-from gpusched_papers.common.real_data import with_left_out
-from gpusched_papers.common.reproduction import Interrupted, Progress, finish
-from gpusched_papers.common.stages import run_stage
-from gpusched_papers.common.unequal_gpus import Workload, absent
-from gpusched_papers.common.verdicts import Comparison, verdicts
-from gpusched_papers.common.written_files import write_files
+from gpusched_papers.claims import Comparison, verdicts
 from gpusched_papers.dancer import tables
 from gpusched_papers.dancer.comparisons import comparisons
 from gpusched_papers.dancer.milp import Gap, gap
@@ -43,6 +36,17 @@ from gpusched_papers.dancer.settings import (
 )
 from gpusched_papers.dancer.summary import Summary, bound
 from gpusched_papers.dancer.workload import need_tables
+from gpusched_papers.study import (
+    BySeed,
+    Interrupted,
+    Progress,
+    finish,
+    plain,
+    run_stage,
+    with_left_out,
+    write_files,
+)
+from gpusched_papers.unequal_gpus import Workload, absent
 
 _STAGE: Final = "jobs of a seed, all policies"
 _EXACT: Final = "integer programs"

@@ -8,9 +8,9 @@ import numpy as np
 
 from gpusched.base.arrays import Float64
 from gpusched.statistics.intervals import Interval
-from gpusched_papers.common.seed_means import mean
 from gpusched_papers.dancer.runs import Run
 from gpusched_papers.dancer.settings import ARMS, DANCER, Arm, Setting
+from gpusched_papers.study import mean
 
 
 def dsr(run: Run) -> float:

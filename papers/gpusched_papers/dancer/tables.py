@@ -10,8 +10,6 @@ import numpy as np
 from gpusched.base.arrays import Float64
 from gpusched.reporting.text_table import Table, figure_of, table
 from gpusched.statistics.intervals import Interval
-from gpusched_papers.common.seed_means import mean
-from gpusched_papers.common.unequal_gpus import Workload
 from gpusched_papers.dancer import additions
 from gpusched_papers.dancer.milp import NUM_JOBS, TYPE_GPUS, Gap
 from gpusched_papers.dancer.published import GAINS
@@ -29,6 +27,8 @@ from gpusched_papers.dancer.settings import (
     Setting,
 )
 from gpusched_papers.dancer.summary import Summary, bound, dsr
+from gpusched_papers.study import mean
+from gpusched_papers.unequal_gpus import Workload
 
 BOUND: Final = "upper bound"
 _NOTHING: Final = 1e-9

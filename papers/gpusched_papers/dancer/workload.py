@@ -10,7 +10,8 @@ import numpy as np
 
 from gpusched.base.real_data import need_data
 from gpusched.traces.workload import Trace
-from gpusched_papers.common.unequal_gpus import (
+from gpusched_papers.dancer.settings import Setting
+from gpusched_papers.unequal_gpus import (
     TABLES,
     Workload,
     generated,
@@ -19,7 +20,6 @@ from gpusched_papers.common.unequal_gpus import (
     window,
     with_restarts,
 )
-from gpusched_papers.dancer.settings import Setting
 
 _SEED_OF_ERRORS = 20_250
 _GOLDEN = 0.618034

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from gpusched.statistics.intervals import Interval
-from gpusched_papers.common.seed_means import mean
-from gpusched_papers.common.verdicts import Comparison, beside, with_all
+from gpusched_papers.claims import Comparison, beside, with_all
 from gpusched_papers.matching.published import PUBLISHED
 from gpusched_papers.matching.runs import Run, Timing
 from gpusched_papers.matching.settings import DRAWS, OURS, SIZES
 from gpusched_papers.matching.tables import chosen, families, of_family
+from gpusched_papers.study import mean
 
 
 def comparisons(

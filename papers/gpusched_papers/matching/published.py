@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpusched_papers.common.published import Claim, Credit, Published
+from gpusched_papers.claims import Claim, Credit, Published
 
 GAP: Final = 0.0204
 

@@ -12,13 +12,7 @@ from typing import Any, Final, TypeVar
 from gpusched.base.failures import Failures
 from gpusched.base.real_data import find_data
 from gpusched.reporting.text_table import Table
-from gpusched_papers.common.plain_values import plain
-from gpusched_papers.common.real_data import with_left_out
-from gpusched_papers.common.reproduction import Interrupted, Progress, finish
-from gpusched_papers.common.stages import run_stage
-from gpusched_papers.common.unequal_gpus import TABLES
-from gpusched_papers.common.verdicts import Comparison, verdicts
-from gpusched_papers.common.written_files import write_files, write_rows
+from gpusched_papers.claims import Comparison, verdicts
 from gpusched_papers.matching import tables, timing_tables
 from gpusched_papers.matching.comparisons import comparisons
 from gpusched_papers.matching.coverage import Coverage, coverage_of
@@ -27,6 +21,17 @@ from gpusched_papers.matching.online.reproduction import Online
 from gpusched_papers.matching.published import PUBLISHED
 from gpusched_papers.matching.runs import Check, Run, Timing, checks_of, gap_runs, timings_of
 from gpusched_papers.matching.settings import DRAWN, FAMILIES, MAIN, Family
+from gpusched_papers.study import (
+    Interrupted,
+    Progress,
+    finish,
+    plain,
+    run_stage,
+    with_left_out,
+    write_files,
+    write_rows,
+)
+from gpusched_papers.unequal_gpus import TABLES
 
 Made = TypeVar("Made")
 

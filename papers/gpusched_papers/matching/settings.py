@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from gpusched_papers.common import unequal_gpus
+from gpusched_papers import unequal_gpus
 
 
 @dataclass(frozen=True)

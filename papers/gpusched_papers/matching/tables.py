@@ -8,7 +8,6 @@ import numpy as np
 
 from gpusched.base.arrays import Float64
 from gpusched.reporting.text_table import Table, figure_of, table
-from gpusched_papers.common.seed_means import mean
 from gpusched_papers.matching.baselines import BASELINES
 from gpusched_papers.matching.coverage import Coverage, theory
 from gpusched_papers.matching.published import GAP
@@ -26,6 +25,7 @@ from gpusched_papers.matching.settings import (
     UNIFORM_DESCENT,
     Family,
 )
+from gpusched_papers.study import mean
 
 _ARMS = (OURS, UNIFORM_DESCENT, UNIFORM)
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gpusched.reporting.text_table import Table, table
-from gpusched_papers.common.seed_means import mean
 from gpusched_papers.matching.runs import Check, Run, Timing
 from gpusched_papers.matching.settings import DRAWS, FAMILIES
 from gpusched_papers.matching.tables import percent
+from gpusched_papers.study import mean
 
 
 def timings(found: Sequence[Timing]) -> Table:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int32, Int64
-from gpusched_papers.common.unequal_gpus import throughputs
 from gpusched_papers.matching.settings import (
     BANDWIDTH_GBPS,
     BASE_RATE,
@@ -25,6 +24,7 @@ from gpusched_papers.matching.settings import (
     SIGMA,
     Family,
 )
+from gpusched_papers.unequal_gpus import throughputs
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched_papers.common.seed_means import mean
-from gpusched_papers.common.verdicts import Comparison, beside, compare, with_all
+from gpusched_papers.claims import Comparison, beside, compare, with_all
 from gpusched_papers.sjf_bco.curves import CurveRun, points
 from gpusched_papers.sjf_bco.published import (
     BASELINES,
@@ -24,6 +23,7 @@ from gpusched_papers.sjf_bco.published import (
 from gpusched_papers.sjf_bco.runs import KappaRun, Run
 from gpusched_papers.sjf_bco.settings import MAIN, Reading
 from gpusched_papers.sjf_bco.tables import Summary
+from gpusched_papers.study import mean
 
 _MOST: Final = max(SERVERS)
 _FRESH: Final = "an instance for each kappa"

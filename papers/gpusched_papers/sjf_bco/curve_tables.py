@@ -9,12 +9,12 @@ import numpy as np
 
 from gpusched.reporting.text_table import Table, figure_of, table
 from gpusched.statistics.intervals import Interval
-from gpusched_papers.common.seed_means import mean
 from gpusched_papers.sjf_bco import published
 from gpusched_papers.sjf_bco.curves import Chance, CurveRun, chance, points
 from gpusched_papers.sjf_bco.runs import KappaRun
 from gpusched_papers.sjf_bco.settings import BASE, MAIN, PAPER, Reading
 from gpusched_papers.sjf_bco.tables import THEIRS
+from gpusched_papers.study import mean
 
 _SHOWN: Final = {PAPER: "By the paper's rules [text]", BASE: "Ours"}
 _KINDS: Final = {"best cap": "best_s", "common cap": "common_s", "1.5 x common cap": "loose_s"}

@@ -10,13 +10,11 @@ import numpy as np
 from gpusched.base.failures import Failures
 from gpusched.deciding import exact
 from gpusched.reporting.text_table import Table, table
-from gpusched_papers.common.reproduction import Progress
-from gpusched_papers.common.seed_means import mean
-from gpusched_papers.common.stages import run_stage
 from gpusched_papers.sjf_bco.published import ITERATION_S, POLICIES, SERVICE_S
 from gpusched_papers.sjf_bco.runs import run_policies
 from gpusched_papers.sjf_bco.settings import Reading
 from gpusched_papers.sjf_bco.workload import Calibration, Instance, build
+from gpusched_papers.study import Progress, mean, run_stage
 
 STAGE: Final = "small instances, exactly"
 NUM_JOBS: Final = 5

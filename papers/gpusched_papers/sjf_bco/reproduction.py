@@ -10,12 +10,7 @@ from typing import Any, Final
 
 from gpusched.base.failures import Failures
 from gpusched.reporting.text_table import Table
-from gpusched_papers.common.by_seed import BySeed
-from gpusched_papers.common.plain_values import plain
-from gpusched_papers.common.reproduction import Interrupted, Progress, finish
-from gpusched_papers.common.stages import run_stage
-from gpusched_papers.common.verdicts import Comparison, verdicts
-from gpusched_papers.common.written_files import write_files
+from gpusched_papers.claims import Comparison, verdicts
 from gpusched_papers.sjf_bco import curve_tables, wang_anchor
 from gpusched_papers.sjf_bco import gap as sjf_bco_gap
 from gpusched_papers.sjf_bco import tables as sjf_bco_tables
@@ -28,6 +23,15 @@ from gpusched_papers.sjf_bco.runs import KappaRun, Run, run_instance
 from gpusched_papers.sjf_bco.settings import BASE, MAIN, VARIANTS, Reading
 from gpusched_papers.sjf_bco.wang_anchor import Anchor
 from gpusched_papers.sjf_bco.workload import instance
+from gpusched_papers.study import (
+    BySeed,
+    Interrupted,
+    Progress,
+    finish,
+    plain,
+    run_stage,
+    write_files,
+)
 
 
 @dataclass

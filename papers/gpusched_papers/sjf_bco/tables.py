@@ -10,10 +10,10 @@ import numpy as np
 from gpusched.base.arrays import Float64
 from gpusched.reporting.text_table import Table, figure_of, percent_of, table
 from gpusched.statistics.intervals import Interval
-from gpusched_papers.common.seed_means import mean, reduction
 from gpusched_papers.sjf_bco import published
 from gpusched_papers.sjf_bco.runs import Run
 from gpusched_papers.sjf_bco.settings import BASE, MAIN, VARIANTS
+from gpusched_papers.study import mean, reduction
 
 THEIRS: Final = "published [text]"
 _OURS: Final = ("by the paper's rules", "ours")

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpusched_papers.common.published import Claim
-from gpusched_papers.common.seed_means import mean
-from gpusched_papers.common.verdicts import Comparison, beside
+from gpusched_papers.claims import Claim, Comparison, beside
 from gpusched_papers.matching.online.settings import ELASTIC, OWN, SHORT_SIGHTED
 from gpusched_papers.matching.online.tables import Summary
+from gpusched_papers.study import mean
 
 
 def comparisons(summary: Summary, fairness: Claim) -> Iterator[Comparison]:

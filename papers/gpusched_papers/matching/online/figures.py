@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gpusched_papers.common.drawing import INK, figure_class, prepare
-from gpusched_papers.common.seed_means import mean
 from gpusched_papers.matching.online.settings import (
     ALLOX,
     ELASTIC,
@@ -18,6 +17,7 @@ from gpusched_papers.matching.online.settings import (
     Setting,
 )
 from gpusched_papers.matching.online.tables import Summary, jct
+from gpusched_papers.study import mean
 
 # Okabe and Ito (2008): told apart by colour-blind readers as well.
 _COLOURS: Final = {

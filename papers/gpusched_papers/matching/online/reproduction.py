@@ -9,18 +9,14 @@ from typing import Any, Final
 from gpusched.base.failures import Failures
 from gpusched.base.real_data import find_data
 from gpusched.reporting.text_table import Table
-from gpusched_papers.common.by_seed import BySeed
-from gpusched_papers.common.published import Claim
-from gpusched_papers.common.real_data import with_left_out
-from gpusched_papers.common.reproduction import Interrupted, Progress
-from gpusched_papers.common.stages import run_stage
-from gpusched_papers.common.unequal_gpus import TABLES, Workload, absent
-from gpusched_papers.common.verdicts import Comparison
+from gpusched_papers.claims import Claim, Comparison
 from gpusched_papers.matching.online import tables
 from gpusched_papers.matching.online.comparisons import comparisons
 from gpusched_papers.matching.online.runs import OnlineRun, run_arms
 from gpusched_papers.matching.online.settings import SEEDS, WORKLOADS, Arm, Setting, requests
 from gpusched_papers.matching.online.tables import Summary
+from gpusched_papers.study import BySeed, Interrupted, Progress, run_stage, with_left_out
+from gpusched_papers.unequal_gpus import TABLES, Workload, absent
 
 _STAGE: Final = "online: jobs of a seed, all policies"
 

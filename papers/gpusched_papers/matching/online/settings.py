@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gpusched.clusters.cluster import Cluster, ServerGroup
-from gpusched_papers.common.unequal_gpus import (
+from gpusched_papers.unequal_gpus import (
     GENERATED_ITP,
     GENERATED_PHILLY,
     PHILLY,

@@ -10,8 +10,6 @@ import numpy as np
 from gpusched.base.arrays import Float64
 from gpusched.reporting.text_table import Table, figure_of, percent_of, table
 from gpusched.statistics.intervals import Interval
-from gpusched_papers.common.seed_means import mean, reduction
-from gpusched_papers.common.unequal_gpus import Workload
 from gpusched_papers.matching.online.runs import OnlineRun
 from gpusched_papers.matching.online.settings import (
     ALLOX,
@@ -30,6 +28,8 @@ from gpusched_papers.matching.online.settings import (
     Arm,
     Setting,
 )
+from gpusched_papers.study import mean, reduction
+from gpusched_papers.unequal_gpus import Workload
 
 _HOUR_S: Final = 3600.0
 _SHOWN: Final = (

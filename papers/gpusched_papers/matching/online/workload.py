@@ -10,8 +10,9 @@ import numpy as np
 from gpusched.base.arrays import Float64
 from gpusched.models.throughputs import Throughputs
 from gpusched.traces.workload import Trace
-from gpusched_papers.common import unequal_gpus
-from gpusched_papers.common.unequal_gpus import (
+from gpusched_papers import unequal_gpus
+from gpusched_papers.matching.online.settings import GRADIENT_BYTES, RESTART_S, SEEDS, Setting
+from gpusched_papers.unequal_gpus import (
     TYPES,
     Workload,
     generated,
@@ -19,7 +20,6 @@ from gpusched_papers.common.unequal_gpus import (
     window,
     with_restarts,
 )
-from gpusched_papers.matching.online.settings import GRADIENT_BYTES, RESTART_S, SEEDS, Setting
 
 
 def workload(setting: Setting, seed: int) -> Trace:
