@@ -48,9 +48,8 @@ def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("page", pages())
-def test_every_block_says_in_which_language_it_is(page: str) -> None:
-    for block in blocks(page):
+def test_every_block_says_in_which_language_it_is() -> None:
+    for block in (block for page in pages() for block in blocks(page)):
         assert block.language in PYTHON | SHELL | NEITHER, block.where
         if block.language in NEITHER:
             marks = [line for line in block.text.splitlines() if line.startswith(("$ ", ">>> "))]
@@ -60,12 +59,15 @@ def test_every_block_says_in_which_language_it_is(page: str) -> None:
                 assert command.is_run or command.first_word not in COMMANDS, block.where
 
 
-@pytest.mark.parametrize("page", pages())
-def test_commands_stand_in_fences(page: str) -> None:
+def test_commands_stand_in_fences() -> None:
     words = COMMANDS | NOT_RUN_COMMANDS
-    for number, line in outside_of_fences(page):
-        indented = line.startswith("    ") and line.split()[:1]
-        assert not (indented and indented[0] in words), f"{page}:{number}: {line}"
+    outside = [
+        f"{page}:{number}: {line}"
+        for page in pages()
+        for number, line in outside_of_fences(page)
+        if line.startswith("    ") and line.split() and line.split()[0] in words
+    ]
+    assert not outside
 
 
 def test_few_blocks_are_not_run_and_each_says_why() -> None:
