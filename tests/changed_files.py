@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import gpusched as gs
-from gpusched.base import container, zip_layout
+from gpusched.base import container
 from tests.learners import learner
 
 MANIFEST = "manifest"
@@ -51,16 +51,9 @@ def taken_apart(path: Path) -> Parts:
 def put_together(parts: Parts) -> bytes:
     """Write a file in the form of the container, whatever its sums say."""
     manifest = json.dumps(parts.manifest, separators=(",", ":")).encode()
-    out, entries = b"", []
-    for name, array in ((MANIFEST, np.frombuffer(manifest, np.uint8)), *parts.members):
-        content = array.tobytes()
-        place = zip_layout.place_of(
-            f"{name}.npy", array.dtype.str, array.shape, len(content), len(out)
-        )
-        entry = zip_layout.entry_of(name, place, content)
-        out += zip_layout.local_head(*entry[:3]) + place.head + content
-        entries.append(entry)
-    return out + b"".join(zip_layout.directory(entries, len(out)))
+    members = ((MANIFEST, np.frombuffer(manifest, np.uint8)), *parts.members)
+    plain = [(name, np.ascontiguousarray(array)) for name, array in members]
+    return b"".join(container.archived(plain))
 
 
 def zipped(parts: Parts, method: int) -> bytes:

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from gpusched.base import container, zip_layout
+from gpusched.base import container
 from tests import changed_files
 from tests.campaigns import changed_stores
 from tests.changed_files import Parts, check_refused, leaves, put_together, taken_apart
@@ -99,7 +99,7 @@ def test_what_a_manifest_claims_is_compared_with_the_file_before_space_is_taken(
             manifest["format"],
             manifest["layout"],
             tuple(
-                zip_layout.Member(**{**m, "shape": tuple(m["shape"])}) for m in manifest["members"]
+                container.Member(**{**m, "shape": tuple(m["shape"])}) for m in manifest["members"]
             ),
             "",
         )

@@ -17,7 +17,7 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -154,6 +154,19 @@ def decode(data: bytes, kind: Kind) -> tuple[bytes, dict[str, AnyArray]]:
     return arrays.pop(HEADER).tobytes(), arrays
 
 
+def archived(members: Iterable[tuple[str, AnyArray]]) -> Iterator[bytes | memoryview]:
+    """The archive of ``members`` piece by piece, the manifest being one of them."""
+    entries, end = [], 0
+    for name, array in members:
+        content = array.reshape(-1).view(np.uint8).data
+        place = place_of(f"{name}{SUFFIX}", array.dtype.str, array.shape, array.nbytes, end)
+        entries.append(entry_of(name, place, content))
+        yield local_head(*entries[-1][:3]) + place.head
+        yield content
+        end = place.end
+    yield from directory(entries, end)
+
+
 def _plain(name: str, array: AnyArray) -> AnyArray:
     values = np.asarray(array)
     dtype = values.dtype.newbyteorder("<")
@@ -175,18 +188,7 @@ def _parts(kind: Kind, arrays: Mapping[str, AnyArray]) -> Iterator[bytes | memor
     )  # fmt: skip
     _check_members(members)
     encoded = _signed(_Manifest(kind.format, kind.layout, members, ""))
-    place = place_of(f"{MANIFEST}{SUFFIX}", "|u1", (len(encoded),), len(encoded), 0)
-    entry = entry_of(MANIFEST, place, encoded)
-    entries = [entry]
-    yield local_head(*entry[:3]) + place.head + encoded
-    last = place.end
-    for member, where in zip(members, places_of(members, last), strict=True):
-        entry = entry_of(member.name, where, contents[member.name])
-        entries.append(entry)
-        yield local_head(*entry[:3]) + where.head
-        yield contents[member.name]
-        last = where.end
-    yield from directory(entries, last)
+    yield from archived({MANIFEST: np.frombuffer(encoded, np.uint8), **arrays}.items())
 
 
 def _signed(manifest: _Manifest) -> bytes:
