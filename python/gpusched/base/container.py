@@ -18,7 +18,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -26,25 +26,23 @@ import numpy as np
 from gpusched.base.arrays import AnyArray
 from gpusched.base.files import read_bytes
 from gpusched.base.replacing import write_bytes
-from gpusched.base.zip_layout import (
-    ENTRY_SIZE,
-    MANIFEST,
-    MANIFEST_DATA,
-    SUFFIX,
-    Member,
-    directory,
-    directory_size,
-    entry_of,
-    local_head,
-    place_of,
-    places_of,
-)
 
 HEADER: Final = "header"
+MANIFEST: Final = "manifest"
 _MAX_MEMBERS: Final = 1000
 _NAME: Final = re.compile(r"[a-z][a-z0-9_.]{0,79}")
 _DTYPE: Final = re.compile(r"[<|](?:[iuf][1248]|b1|U[1-9][0-9]{0,8})")
 _OLD_HEADER: Final = re.compile(rb'"format":"(gpusched-[a-z]{1,20})","layout":([0-9]{1,4})[,}]')
+# All sizes stand in 64-bit extra fields, so that there is one form and not two.
+_LOCAL: Final = struct.Struct("<4s5H3L2H")
+_LOCAL_EXTRA: Final = struct.Struct("<HHQQ")
+_CENTRAL: Final = struct.Struct("<4s6H3L5H2L")
+_CENTRAL_EXTRA: Final = struct.Struct("<HHQQQ")
+_END: Final = struct.Struct("<4sQ2H2L4Q4sLQL4s4H2LH")
+_VERSION: Final = 45
+_DATE: Final = 1 << 5 | 1  # the first day of 1980
+_FILLED: Final = 0xFFFFFFFF  # the true figure stands in the extra field
+_ALIGNMENT: Final = 64  # of the data of each array in the file
 
 
 class Kind(NamedTuple):
@@ -60,6 +58,16 @@ class Kind(NamedTuple):
 
     format: str
     layout: int
+
+
+class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the manifest says of an array."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    num_bytes: int
+    sha256: str
 
 
 class _Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -124,47 +132,101 @@ def read(
 
 def decode(data: bytes, kind: Kind) -> tuple[bytes, dict[str, AnyArray]]:
     """Return what :func:`encode` was given; errors as of :func:`read`."""
-    manifest, end = _manifest(data, kind)
-    members = manifest.members
-    places = list(places_of(members, end))
-    last = places[-1].end if places else end
-    size = last + directory_size(members)
+    manifest, archive = _manifest(data, kind)
+    size = archive.end + archive.size_of(manifest.members)
     if size != len(data):
         change = "it was cut short" if size > len(data) else "something was appended or put in"
         raise ValueError(f"manifest: tells of {size:,} bytes, the file has {len(data):,}: {change}")
     whole = memoryview(data)
-    entries = [(f"{MANIFEST}{SUFFIX}", zlib.crc32(whole[ENTRY_SIZE:end]), end - ENTRY_SIZE, 0)]
     arrays: dict[str, AnyArray] = {}
-    for member, place in zip(members, places, strict=True):
-        content = whole[place.data : place.end]
+    for member in manifest.members:
+        begin, place = archive.end, archive.place_of(member.name, member.dtype, member.shape)
+        content = whole[place : place + member.num_bytes]
         if hashlib.sha256(content).hexdigest() != member.sha256:
             raise ValueError(f"{member.name}: does not have the stored SHA-256: it was changed")
-        entry = entry_of(member.name, place, content)
-        if whole[place.begin : place.data] != local_head(*entry[:3]) + place.head:
+        if whole[begin:place] != archive.add(member.name, member.dtype, member.shape, content):
             raise ValueError(f"{member.name}: its entry in the archive was changed")
-        entries.append(entry)
-        dtype = np.dtype(member.dtype)
-        count = math.prod(member.shape)
-        array: AnyArray = np.frombuffer(data, dtype, count, place.data)
+        array: AnyArray = np.frombuffer(content, np.dtype(member.dtype))
         arrays[member.name] = array.reshape(member.shape)
-    if whole[last:] != b"".join(directory(entries, last)):
+    if whole[archive.end :] != archive.directory():
         raise ValueError("the archive's directory was changed")
     if HEADER not in arrays or arrays[HEADER].dtype != np.uint8:
         raise ValueError("it has no header")
     return arrays.pop(HEADER).tobytes(), arrays
 
 
+class _Archive:
+    """A zip file as it grows: every byte of it follows from names, types, shapes and contents.
+
+    Attributes
+    ----------
+    end
+        Where the next entry begins.
+    """
+
+    def __init__(self) -> None:
+        self.end = 0
+        self._entries: list[bytes] = []
+
+    def add(self, name: str, dtype: str, shape: tuple[int, ...], content: Any) -> bytes:
+        """Add an array, and return what stands before its bytes."""
+        head = _numpy_head(name, dtype, shape, self.end)
+        file = f"{name}.npy".encode()
+        size = len(head) + len(content)
+        crc = zlib.crc32(content, zlib.crc32(head))
+        both = (_VERSION, 0, 0, 0, _DATE, crc, _FILLED, _FILLED, len(file))
+        local = _LOCAL.pack(b"PK\3\4", *both, _LOCAL_EXTRA.size)
+        local += file + _LOCAL_EXTRA.pack(1, _LOCAL_EXTRA.size - 4, size, size)
+        entry = _CENTRAL.pack(b"PK\1\2", _VERSION, *both, _CENTRAL_EXTRA.size, 0, 0, 0, 0, _FILLED)
+        entry += file + _CENTRAL_EXTRA.pack(1, _CENTRAL_EXTRA.size - 4, size, size, self.end)
+        self._entries.append(entry)
+        self.end += len(local) + size
+        return local + head
+
+    def place_of(self, name: str, dtype: str, shape: tuple[int, ...]) -> int:
+        """Return where the bytes of the next array stand if it is this one."""
+        return _place_of(name, self.end) + len(_numpy_head(name, dtype, shape, self.end))
+
+    def size_of(self, members: Sequence[Member]) -> int:
+        """Return the bytes of these arrays, that come next, and of the directory."""
+        end = self.end
+        for name, dtype, shape, num_bytes in (msgspec.structs.astuple(m)[:4] for m in members):
+            end = _place_of(name, end) + len(_numpy_head(name, dtype, shape, end)) + num_bytes
+        of_entries = sum(
+            _CENTRAL.size + len(f"{m.name}.npy") + _CENTRAL_EXTRA.size for m in members
+        )
+        return end - self.end + sum(map(len, self._entries)) + of_entries + _END.size
+
+    def directory(self) -> bytes:
+        """Return what ends the file."""
+        entries, num = b"".join(self._entries), len(self._entries)
+        return entries + _END.pack(
+            b"PK\6\6", 44, _VERSION, _VERSION, 0, 0, num, num, len(entries), self.end,
+            b"PK\6\7", 0, self.end + len(entries), 1,
+            b"PK\5\6", 0, 0, num, num, _FILLED, _FILLED, 0,
+        )  # fmt: skip
+
+
+def _place_of(name: str, begin: int) -> int:
+    """Return where an entry that begins there has its array, in NumPy's form."""
+    return begin + _LOCAL.size + len(name) + len(".npy") + _LOCAL_EXTRA.size
+
+
+def _numpy_head(name: str, dtype: str, shape: tuple[int, ...], begin: int) -> bytes:
+    """Return what NumPy writes before an array; blanks align the bytes that follow."""
+    text = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+    text += " " * (-(_place_of(name, begin) + 10 + len(text) + 1) % _ALIGNMENT) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+
+
 def archived(members: Iterable[tuple[str, AnyArray]]) -> Iterator[bytes | memoryview]:
     """The archive of ``members`` piece by piece, the manifest being one of them."""
-    entries, end = [], 0
+    archive = _Archive()
     for name, array in members:
         content = array.reshape(-1).view(np.uint8).data
-        place = place_of(f"{name}{SUFFIX}", array.dtype.str, array.shape, array.nbytes, end)
-        entries.append(entry_of(name, place, content))
-        yield local_head(*entries[-1][:3]) + place.head
+        yield archive.add(name, array.dtype.str, array.shape, content)
         yield content
-        end = place.end
-    yield from directory(entries, end)
+    yield archive.directory()
 
 
 def _plain(name: str, array: AnyArray) -> AnyArray:
@@ -197,18 +259,18 @@ def _signed(manifest: _Manifest) -> bytes:
     return msgspec.json.encode(msgspec.structs.replace(manifest, sha256=sha256))
 
 
-def _manifest(data: bytes, kind: Kind) -> tuple[_Manifest, int]:
-    """Return the manifest, once it is known to be whole, and where it ends."""
-    name = f"{MANIFEST}{SUFFIX}"
-    if data[30 : 30 + len(name)] != name.encode() or len(data) < MANIFEST_DATA:
+def _manifest(data: bytes, kind: Kind) -> tuple[_Manifest, _Archive]:
+    """Return the manifest, once it is known to be whole, and the archive up to its end."""
+    archive, name = _Archive(), f"{MANIFEST}.npy".encode()
+    begin, place = _place_of(MANIFEST, 0), archive.place_of(MANIFEST, "|u1", (1,))
+    if data[_LOCAL.size : _LOCAL.size + len(name)] != name or len(data) < place:
         raise _foreign(data, kind)
-    (size,) = struct.unpack_from("<Q", data, 30 + len(name) + 4)
-    num_bytes = size - (MANIFEST_DATA - ENTRY_SIZE)
-    if not 0 < num_bytes <= len(data) - MANIFEST_DATA:
+    (size,) = struct.unpack_from("<Q", data, _LOCAL.size + len(name) + 4)
+    num_bytes = size - (place - begin)  # the blanks that align it hide how many digits it has
+    if not 0 < num_bytes <= len(data) - place:
         raise ValueError("manifest: its entry in the archive was changed, or the file cut short")
-    place = place_of(name, "|u1", (num_bytes,), num_bytes, 0)
-    encoded = data[place.data : place.end]
-    if data[: place.data] != local_head(*entry_of(MANIFEST, place, encoded)[:3]) + place.head:
+    encoded = data[place : place + num_bytes]
+    if data[:place] != archive.add(MANIFEST, "|u1", (num_bytes,), encoded):
         raise ValueError("manifest: it, or its entry in the archive, was changed")
     try:
         known = msgspec.json.decode(encoded, type=_Layout)
@@ -219,7 +281,7 @@ def _manifest(data: bytes, kind: Kind) -> tuple[_Manifest, int]:
     if _signed(manifest) != encoded:
         raise ValueError("manifest: does not have the stored SHA-256: it was changed")
     _check_members(manifest.members)
-    return manifest, place.end
+    return manifest, archive
 
 
 def _foreign(data: bytes, kind: Kind) -> ValueError:
