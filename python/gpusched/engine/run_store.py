@@ -18,7 +18,7 @@ from gpusched.base import container
 from gpusched.base.arrays import AnyArray
 from gpusched.base.ticks import MAX_HORIZON_US
 from gpusched.plugins.identity import PythonObject
-from gpusched.prediction.predictor_store import Header as ModelHeader
+from gpusched.prediction.learner import Header as ModelHeader
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.trace_store import TRACE_MEMBERS, TraceHeader, stored_trace, trace_members

@@ -24,8 +24,8 @@ from gpusched.traces.trace_store import trace_members
 if TYPE_CHECKING:
     from gpusched.base.arrays import AnyArray
     from gpusched.prediction import Predictor
+    from gpusched.prediction.learner import Header as ModelHeader
     from gpusched.prediction.online import OnlineRun
-    from gpusched.prediction.predictor_store import Header as ModelHeader
 
 _OBJECT: Final = "python:"
 """How the label of an object begins that its text does not make again."""

@@ -15,11 +15,10 @@ from gpusched.base.files import naming
 from gpusched.base.progress import OnProgress
 from gpusched.base.ticks import us_to_seconds
 from gpusched.prediction.accuracy import Accuracy
+from gpusched.prediction.history import LABELS
 from gpusched.prediction.interface import Predictor
-from gpusched.prediction.keys import LABELS
-from gpusched.prediction.learner import Learner
-from gpusched.prediction.predictor_store import Header, read_model
-from gpusched.prediction.recorded_runs import finish_ticks, replay_history
+from gpusched.prediction.learner import Header, Learner, read_model
+from gpusched.prediction.online import finish_ticks, replay_history
 from gpusched.prediction.registry import PREDICTORS, PredictorChoice
 from gpusched.specs.predicted_columns import PredictedBy
 from gpusched.traces.workload import Trace

@@ -4,20 +4,285 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
+import numpy.typing as npt
 
-from gpusched.base.arrays import AnyArray, Float64, Int64
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64
 from gpusched.base.libraries import need
-from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S
-from gpusched.prediction.features import FEATURES, FeatureTable, mean_log
-from gpusched.prediction.learner import COUNTS, COUNTS_NOTE, Learner, require, take
-from gpusched.prediction.predictor_store import Header
+from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S, us_to_seconds
+from gpusched.prediction.history import LABELS, CompletionLog, JobKeys, quantiles
+from gpusched.prediction.interface import UNKNOWN_US
+from gpusched.prediction.learner import COUNTS, COUNTS_NOTE, Header, Learner, require, take
 from gpusched.prediction.registry import register_predictor
-from gpusched.prediction.trees import Trees
+from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.workload import Trace
+
+FEATURES: Final = (
+    *LABELS,
+    "log2_gpus",
+    "hour",
+    "weekday",
+    "log_estimate",
+    "log_submits",
+    "log_gap",
+    "log_finished",
+    "mean",
+    "last",
+    "second_last",
+    "lower_quartile",
+    "median",
+    "upper_quartile",
+    "queue_lower_quartile",
+    "queue_median",
+    "queue_upper_quartile",
+    "user_mean",
+    "queue_mean",
+    "width_mean",
+)
+"""The columns. From ``mean`` on they are logarithms of services in seconds."""
+_KNOWN: Final = FEATURES.index("log_finished")  # those before it never change after the arrival
+_KIND_DEPTH: Final = 64  # quartiles of the last so many jobs of the kind
+_QUEUE_DEPTH: Final = 16
+_QUARTILES: Final = (0.25, 0.5, 0.75)
+_DAY_S: Final = 86400
+
+
+class FeatureTable:
+    """float32, one row per row of the keys; :meth:`fill` completes the rows that arrive now.
+
+    Where a kind has no history the mean stands in of the group, then of the user, then of all.
+    Hours and days count from tick 0 if the trace has no epoch. ``old`` are the rows of the last so
+    many records.
+    """
+
+    def __init__(self, keys: JobKeys, trace: Trace, old: AnyArray) -> None:
+        num_records = keys.num_records
+        self.values = np.zeros((len(keys), len(FEATURES)), np.float32)
+        self.values[num_records - len(old) : num_records] = old
+        ours = self.values[num_records:]
+        for column, label in enumerate(LABELS):
+            ours[:, column] = keys.codes[label][num_records:]
+        known = {
+            "log2_gpus": np.log2(trace.gpus),
+            "log_estimate": _log_estimates(trace),
+            "log_submits": np.log1p(keys.times_before()[num_records:]),
+            "log_gap": _log_gaps(keys.gap_s(trace.submit_us)),
+        }
+        known["hour"], known["weekday"] = _clock(trace.submit_us, trace.epoch)
+        for name, values in known.items():
+            ours[:, FEATURES.index(name)] = values
+
+    def fill(self, rows: Int64, log: CompletionLog) -> AnyArray:
+        """Complete ``rows`` by what has finished so far, and return them."""
+        dynamic = self.values[rows]
+        kind = log.of["kind"]
+        everyone = log.total_log / len(log) if len(log) else np.log(us_to_seconds(UNKNOWN_US))
+        own = mean_log(log, rows)
+        values = log.log_s[kind.recent(rows, _KIND_DEPTH)]
+        queue = log.log_s[log.of["queue"].recent(rows, _QUEUE_DEPTH)]
+        last = _or(values[:, 0], own)
+        columns = (
+            np.log1p(kind.finished(rows)),
+            own,
+            last,
+            _or(values[:, 1], last) if values.shape[1] > 1 else last,
+            *(_or(quartile, own) for quartile in quantiles(values, _QUARTILES)),
+            *(_or(quartile, own) for quartile in quantiles(queue, _QUARTILES)),
+            *(_or(log.of[name].mean_log(rows), everyone) for name in ("user", "queue", "width")),
+        )
+        for column, filled in enumerate(columns, start=_KNOWN):
+            dynamic[:, column] = filled
+        self.values[rows] = dynamic
+        return dynamic
+
+
+def mean_log(log: CompletionLog, rows: Int64) -> Float64:
+    """Return the mean logarithm of the services (seconds) of each row's kind.
+
+    That of its group, of its user, of all jobs where the one before is not known, and that of
+    an hour if nothing is.
+    """
+    everyone = log.total_log / len(log) if len(log) else np.log(us_to_seconds(UNKNOWN_US))
+    known = log.of["kind"].mean_log(rows)
+    for level in ("group", "user"):
+        known = _or(known, log.of[level].mean_log(rows))
+    return _or(known, everyone)
+
+
+def _or(values: Float64, default: Float64 | float) -> Float64:
+    return np.where(np.isnan(values), default, values)
+
+
+def _log_estimates(trace: Trace) -> Float64:
+    if trace.estimate_us is None:
+        return np.full(len(trace), -1.0)
+    seconds = us_to_seconds(np.maximum(trace.estimate_us, 0))
+    return np.where(trace.estimate_us == NOT_GIVEN, -1.0, np.log1p(seconds))
+
+
+def _log_gaps(gap_s: Float64) -> Float64:
+    return np.where(gap_s < 0, -1.0, np.log1p(np.maximum(gap_s, 0)))
+
+
+def _clock(submit_us: Int64, epoch: datetime | None) -> tuple[Float64, Float64]:
+    """Return the hour of the day (0 to 24) and the day of the week (Monday is 0)."""
+    start_s, weekday = 0.0, 0
+    if epoch is not None:
+        midnight = epoch.replace(hour=0, minute=0, second=0, microsecond=0)
+        start_s, weekday = (epoch - midnight).total_seconds(), epoch.weekday()
+    day, second = np.divmod(start_s + us_to_seconds(submit_us), _DAY_S)
+    return second / 3600, (weekday + day) % 7
+
+
+Float32 = npt.NDArray[np.float32]
+
+_CHUNK: Final = 200_000  # leaves looked up together: the arrays stay in the cache
+_DROP_EVERY: Final = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Regression trees, whose mean is the prediction.
+
+    Vertices of all trees are numbered in one row, level by level. A vertex asks whether
+    ``values[feature] > threshold``; "no" leads to ``child``, "yes" to ``child + 1``. A leaf is its
+    own child, and nothing exceeds its threshold.
+
+    Attributes
+    ----------
+    root
+        int32, the first vertex of each tree.
+    child, feature
+        int32 per vertex.
+    threshold
+        float32 per vertex, infinite at leaves.
+    value
+        float64 per vertex, of meaning at leaves.
+    """
+
+    root: Int32
+    child: Int32
+    feature: Int32
+    threshold: Float32
+    value: Float64
+
+    @classmethod
+    def of(cls, estimators: Iterable[Any]) -> Trees:
+        """Take over the trees of a fitted ``RandomForestRegressor``."""
+        grown = [estimator.tree_ for estimator in estimators]
+        begin = np.cumsum([0, *(tree.node_count for tree in grown)])
+        starts = list(zip(grown, begin[:-1].tolist(), strict=True))
+        left = np.concatenate([_shifted(tree.children_left, start) for tree, start in starts])
+        right = np.concatenate([_shifted(tree.children_right, start) for tree, start in starts])
+        is_leaf = left < 0
+        levels = [begin[:-1]]
+        while len(levels[-1]):
+            inner = levels[-1][~is_leaf[levels[-1]]]
+            levels.append(np.stack([left[inner], right[inner]], axis=1).ravel())
+        order = np.concatenate(levels)
+        number = np.empty(len(order), np.int64)
+        number[order] = np.arange(len(order))
+        child = np.where(is_leaf, np.arange(len(order)), left)
+        threshold = np.concatenate([tree.threshold for tree in grown])
+        feature = np.concatenate([tree.feature for tree in grown])
+        return cls(
+            root=number[begin[:-1]].astype(np.int32),
+            child=number[child[order]].astype(np.int32),
+            feature=np.where(is_leaf, 0, feature)[order].astype(np.int32),
+            threshold=_rounded_down(np.where(is_leaf, np.inf, threshold))[order],
+            value=np.concatenate([tree.value[:, 0, 0] for tree in grown])[order],
+        )
+
+    def __len__(self) -> int:
+        return len(self.root)
+
+    def predict(self, features: Float32) -> Float64:
+        """Return the mean over the trees for each row of ``features``.
+
+        A row's prediction does not depend on the others.
+        """
+        step = max(1, _CHUNK // len(self))
+        parts = [
+            self._leaves(features[begin : begin + step]) for begin in range(0, len(features), step)
+        ]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def shifted(self, by: float) -> Trees:
+        """Return the same trees, all of whose values are so much more."""
+        return replace(self, value=self.value + by)
+
+    def with_means(self, features: AnyArray, values: Float64) -> Trees:
+        """Return the same trees, each leaf of which says the mean of the rows that fall into it."""
+        leaves = self._leaf_of(np.asarray(features, np.float32)).ravel()
+        many = np.bincount(leaves, minlength=len(self.value))
+        total = np.bincount(leaves, np.tile(values, len(self)), len(self.value))
+        return replace(self, value=total / np.maximum(many, 1))
+
+    def _leaves(self, features: Float32) -> Float64:
+        # One contiguous row per job is summed in the same order whatever the number of rows.
+        leaf = self._leaf_of(features)
+        mean: Float64 = self.value[leaf.T.copy()].mean(axis=1)
+        return mean
+
+    def _leaf_of(self, features: Float32) -> Int32:
+        """Return the leaf of each row: a line for each tree."""
+        rows, width = features.shape
+        flat = np.ascontiguousarray(features).ravel()
+        here = np.repeat(self.root, rows)
+        base = np.tile(np.arange(rows, dtype=np.int32) * width, len(self))
+        leaf = here.copy()
+        open_ = np.arange(len(here))
+        level = 0
+        while len(open_):
+            goes_right = flat[base + self.feature[here]] > self.threshold[here]
+            there = self.child[here] + goes_right
+            level += 1
+            if level % _DROP_EVERY == 0:
+                moved = there != here
+                leaf[open_] = there
+                here, base, open_ = there[moved], base[moved], open_[moved]
+            else:
+                here = there
+        return leaf.reshape(len(self), rows)
+
+    def problem(self, num_features: int) -> str | None:
+        """Return the first array that cannot be part of a forest with the reason, or None."""
+        size = len(self.child)
+        vertex = np.arange(size)
+        is_leaf: Bool = self.child == vertex
+        inner = self.child[~is_leaf]
+        if not len(self.root) or _outside(self.root, size):
+            return "root: must name a vertex for each tree"
+        if len(inner) and (bool((inner <= vertex[~is_leaf]).any()) or int(inner.max()) >= size - 1):
+            return "child: must come after its parent and lie inside"
+        if _outside(self.feature, num_features):
+            return f"feature: must lie in 0..{num_features - 1}"
+        leaves_end = bool(np.isposinf(self.threshold[is_leaf]).all())
+        if not leaves_end or not bool(np.isfinite(self.threshold[~is_leaf]).all()):
+            return "threshold: must be infinite at leaves and finite elsewhere"
+        if not bool((np.abs(self.value) < 100).all()):  # written so that NaN fails
+            return "value: must be logarithms of services"
+        return None
+
+
+def _outside(values: AnyArray, size: int) -> bool:
+    return bool(len(values)) and not 0 <= int(values.min()) <= int(values.max()) < size
+
+
+def _shifted(children: AnyArray, begin: int) -> AnyArray:
+    return np.where(children < 0, -1, children + begin)
+
+
+def _rounded_down(threshold: Float64) -> Float32:
+    """Return the largest float32 up to each threshold: no float32 lies between the two."""
+    nearest = threshold.astype(np.float32)
+    return np.where(nearest > threshold, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+
 
 MIN_JOBS: Final = 50
 """No forest is fitted to fewer finished jobs."""

@@ -1,4 +1,4 @@
-"""What predictors that learn from finished jobs have in common: records, keys and histories."""
+"""Predictors that learn from finished jobs: records, histories, and the files that keep them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,45 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gpusched.base import container
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.ticks import MAX_SERVICE_US, us_to_seconds
-from gpusched.prediction.history import CompletionLog
+from gpusched.prediction.history import LABELS, CompletionLog, JobKeys, Records
 from gpusched.prediction.interface import UNKNOWN_US, Costs, Predictor
-from gpusched.prediction.keys import LABELS, JobKeys, Records
-from gpusched.prediction.predictor_store import Header, write_model
-from gpusched.prediction.recorded_runs import finish_ticks, replay_history
+from gpusched.prediction.online import finish_ticks, replay_history
 from gpusched.traces.workload import Trace
+
+KIND: Final = container.Kind("gpusched-predictor", 2)
+
+
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a file says of itself: the predictor as text, and the names of the labels."""
+
+    predictor: str
+    names: dict[str, tuple[str, ...]]
+    features: tuple[str, ...]
+
+
+def write_model(
+    path: str | os.PathLike[str], header: Header, arrays: Mapping[str, AnyArray]
+) -> None:
+    """Write a model; a file that is already there is replaced only by a complete one."""
+    container.write(path, KIND, msgspec.json.encode(header), arrays)
+
+
+def read_model(
+    path: str | os.PathLike[str], *, max_bytes: int | None = None
+) -> tuple[Header, dict[str, AnyArray]]:
+    """Read the header and the arrays, whose types and shapes the caller has still to check.
+
+    Raises
+    ------
+    ValueError
+        If the file is anything else, or was changed; the message names the member.
+    """
+    encoded, arrays = container.read(path, KIND, max_bytes=max_bytes)
+    return msgspec.json.decode(encoded, type=Header, strict=True), arrays
+
 
 COUNTS: Final = ("service", "iterations")
 """What is learned of finished jobs."""

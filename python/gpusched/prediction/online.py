@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import dataclasses
+import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gpusched.base.arrays import Int64
+from gpusched.base.progress import OnProgress, Progress
+from gpusched.base.supervision import Cancelled, is_asked
+from gpusched.base.ticks import (
+    MAX_HORIZON_US,
+    MAX_SERVICE_US,
+    US_PER_S,
+    seconds_to_us,
+    us_to_seconds,
+)
 from gpusched.prediction.accuracy import Accuracy, PredictionReport
-from gpusched.prediction.driving import Drive, batches
 from gpusched.prediction.interface import UNKNOWN_US, Predictor
 from gpusched.schedules.schedule import FINISHED, Schedule
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.workload import Trace
+
+MAX_BATCH: Final = 1000
+_BATCHES_PER_ARRIVALS: Final = 500
+# How often progress is told.
+_TELL_SECONDS: Final = 0.1
 
 
 class OnlineRun:
@@ -27,7 +43,8 @@ class OnlineRun:
     ----------
     make_run
         Makes the run, given the int64 array of predictions (microseconds). The array is filled
-        job by job; until then it says an hour. The run must read it where it is.
+        job by job; until then it says an hour. The run must read it where it is. It is
+        ``_core.Run``, or has the same ``advance``, ``take_finished`` and ``finish``.
     predictor
         Is changed: see :meth:`Predictor.clone`.
     seed
@@ -70,7 +87,10 @@ class OnlineRun:
             self._has_no_estimate = estimate_us == NOT_GIVEN
             estimate_us[self._has_no_estimate] = UNKNOWN_US
         self.run = make_run(self._predicted_us)
-        self._drive = Drive(self.run, trace, predictor, seed)
+        begin = time.perf_counter()
+        self._seen_us = np.full(len(trace), -1, np.int64)
+        predictor.begin(trace if predictor.needs_truth else _veiled(trace, self._seen_us), seed)
+        self._predict_s = time.perf_counter() - begin
         size = predictor.batch_jobs if batch_jobs is None else batch_jobs
         if not predictor.learns:
             size = -1
@@ -89,16 +109,34 @@ class OnlineRun:
         if self._next is None:
             self._predictor.poll = None
 
-    def predict_batch(self) -> None:
-        """Go on to the arrival of the next batch, and predict its jobs."""
+    def predict_batch(self) -> int:
+        """Go on to the arrival of the next batch, predict its jobs, and return where it ends."""
         assert self._next is not None
         first, end = self._next
-        self._predicted_us[first:end] = self._drive.next_batch(first, end)
+        if first:
+            self.run.advance(first)
+            self.observe()
+            # The run is there already: this only asks whether it was told to stop.
+            self._predictor.poll = lambda: self.run.advance(first)
+        begin = time.perf_counter()
+        found = self._predictor.predict(np.arange(first, end, dtype=np.int64))
+        self._predict_s += time.perf_counter() - begin
+        self._predicted_us[first:end] = _checked_us(self._predictor, found, first, end)
         if self._estimate_us is not None:
             missing = self._has_no_estimate[first:end]
             self._estimate_us[first:end][missing] = self._predicted_us[first:end][missing]
         self._num_batches += 1
         self._find_next()
+        return end
+
+    def observe(self) -> None:
+        """Tell the predictor what has finished since the last time."""
+        jobs, finish_us = self.run.take_finished()
+        if len(jobs) and self._predictor.learns:
+            begin = time.perf_counter()
+            self._seen_us[jobs] = self._trace.service_us[jobs]
+            self._predictor.observe(jobs, us_to_seconds(finish_us))
+            self._predict_s += time.perf_counter() - begin
 
     def finish(self) -> tuple[Schedule, PredictionReport]:
         """Go on to the end."""
@@ -125,6 +163,150 @@ class OnlineRun:
             num_fits=predictor.costs.num_fits,
             fit_s=predictor.costs.fit_s,
             features_s=predictor.costs.features_s,
-            predict_s=self._drive.predict_s,
+            predict_s=self._predict_s,
             wall_s=wall_s,
         )
+
+
+def _checked_us(predictor: Predictor, found: Any, first: int, end: int) -> Int64:
+    """Return what a predictor said of the jobs from ``first`` to ``end`` in microseconds."""
+    if np.ma.is_masked(found):
+        raise ValueError(f"predictor {predictor}: the times must not be masked")
+    predicted_s = np.asarray(found)
+    if predicted_s.dtype.kind not in "iuf":
+        raise TypeError(
+            f"predictor {predictor}: expected numbers of seconds, not {predicted_s.dtype}"
+        )
+    if predicted_s.shape != (end - first,):
+        raise ValueError(
+            f"predictor {predictor}: expected {end - first} times, not shape {predicted_s.shape}"
+        )
+    missing = np.isnan(predicted_s)
+    if missing.any():
+        job = first + int(np.argmax(missing))
+        raise ValueError(f"predictor {predictor}: the time of job {job} is NaN")
+    within_s = np.clip(predicted_s.astype(np.float64), 0, MAX_SERVICE_US / US_PER_S)
+    return np.clip(seconds_to_us(within_s), 1, MAX_SERVICE_US)
+
+
+def batches(submit_us: Int64, size: int, cut_us: int | None = None) -> Iterator[tuple[int, int]]:
+    """Cut the arrivals into batches ``[first, end)``.
+
+    ``size`` is the number of jobs of a batch, 0 for :attr:`Predictor.batch_jobs`'s rule, which
+    does not look ahead, and -1 for one batch. Jobs of one instant stay together, and ``cut_us``
+    begins a batch.
+    """
+    num_jobs = len(submit_us)
+    cut = num_jobs if cut_us is None else int(np.searchsorted(submit_us, cut_us, side="left"))
+    first = 0
+    while first < num_jobs:
+        step = size or min(max(first // _BATCHES_PER_ARRIVALS, 1), MAX_BATCH)
+        end = num_jobs if size < 0 else min(first + step, num_jobs)
+        if first < cut < end:
+            end = cut
+        end = int(np.searchsorted(submit_us, submit_us[end - 1], side="right"))
+        yield first, end
+        first = end
+
+
+def _veiled(trace: Trace, seen_us: Int64) -> Trace:
+    """Return the trace with services that appear in ``seen_us`` only, and no outcomes."""
+    view = seen_us.view()
+    view.flags.writeable = False
+    return dataclasses.replace(trace, service_us=view, status=None, source_wait_us=None)
+
+
+def replay_history(
+    trace: Trace,
+    predictor: Predictor,
+    finish_us: Int64 | None,
+    seed: int = 0,
+    stop: threading.Event | None = None,
+    progress: OnProgress | None = None,
+) -> Int64:
+    """Show a predictor a trace whose jobs are known to have finished at ``finish_us``.
+
+    Each job arrives with what had finished by then, as in a run, and at the end the predictor
+    knows all jobs that finished. None: each job ended its service after its submission.
+
+    Returns
+    -------
+    int64[num_jobs]
+        What it predicted at the arrivals, microseconds.
+
+    Raises
+    ------
+    Cancelled
+        If ``stop`` was set.
+    """
+    if finish_us is None:
+        finish_us = trace.submit_us + trace.service_us
+    run = RecordedRun(trace, finish_us, stop)
+    run.advance(0)
+    online = OnlineRun(lambda _: run, trace, predictor, seed=seed)
+    told = time.monotonic()
+    while online.next_us is not None:
+        num_done = online.predict_batch()
+        if progress is not None and time.monotonic() >= told + _TELL_SECONDS:
+            told = time.monotonic()
+            progress(Progress(num_done, len(trace)))
+    if progress is not None:
+        progress(Progress(len(trace), len(trace)))
+    run.finish()
+    online.observe()
+    return online.predicted_us
+
+
+def finish_ticks(finish_s: ArrayLike, num_jobs: int) -> Int64:
+    """Return when jobs finished in microseconds, -1 for never.
+
+    Raises
+    ------
+    ValueError
+        If they are not ``num_jobs`` numbers, one is masked, or one is neither NaN nor in range.
+    """
+    if np.ma.is_masked(finish_s):
+        raise ValueError("finish_s: must not be masked; NaN stands for never")
+    seconds = np.asarray(finish_s)
+    if seconds.dtype.kind not in "iuf" or seconds.shape != (num_jobs,):
+        raise ValueError(
+            f"finish_s: expected {num_jobs} numbers, not {seconds.dtype} of shape {seconds.shape}"
+        )
+    never = np.isnan(seconds)
+    wrong = ~never & ~((seconds >= 0) & (seconds <= MAX_HORIZON_US / US_PER_S))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"finish_s[{row}]: {seconds[row]} must be a time, or NaN for never")
+    ticks: Int64 = np.where(never, -1, seconds_to_us(np.where(never, 0, seconds)))
+    return ticks
+
+
+class RecordedRun:
+    """A run of an :class:`OnlineRun` that took place already: jobs finish when they did."""
+
+    def __init__(self, trace: Trace, finish_us: Int64, stop: threading.Event | None = None) -> None:
+        self._stop = stop
+        done = np.flatnonzero(finish_us >= 0)
+        self._jobs = done[np.argsort(finish_us[done], kind="stable")]
+        self._finish_us = finish_us[self._jobs]
+        self._submit_us = trace.submit_us
+        self._taken = self._reached = 0
+
+    def advance(self, num_jobs: int) -> None:
+        """Go on to the arrival of this job; what finishes at that very instant is not done yet."""
+        if is_asked(self._stop):
+            raise Cancelled(num_jobs, len(self._submit_us))
+        now_us = self._submit_us[num_jobs]
+        self._reached = int(np.searchsorted(self._finish_us, now_us, side="left"))
+
+    def take_finished(self) -> tuple[Int64, Int64]:
+        """Return what has finished since the last call."""
+        new = slice(self._taken, self._reached)
+        self._taken = self._reached
+        return self._jobs[new], self._finish_us[new]
+
+    def finish(self) -> None:
+        """Go on to the end."""
+        if is_asked(self._stop):
+            raise Cancelled(len(self._submit_us), len(self._submit_us))
+        self._reached = len(self._jobs)

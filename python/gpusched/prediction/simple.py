@@ -7,25 +7,130 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int64
+from gpusched.base.ticks import MAX_SERVICE_US, us_to_seconds
+from gpusched.prediction.interface import Costs, Predictor
 from gpusched.prediction.learner import COUNTS, COUNTS_NOTE, Learner
 from gpusched.prediction.registry import register_predictor
+from gpusched.specs.predicted_columns import PredictedBy
+from gpusched.traces.workload import Trace
+
+
+class _AtOnce(Predictor):
+    """Has the predictions of all jobs when the run begins."""
+
+    learns = False
+
+    def predict(self, jobs: Int64) -> Float64:
+        """Look them up."""
+        return us_to_seconds(self._predicted_us[jobs])
+
+    def begin(self, trace: Trace, seed: int = 0) -> None:
+        """Compute them."""
+        self.costs = Costs()
+        self._predicted_us = self._all(trace, seed)
+
+    def _all(self, trace: Trace, seed: int) -> Int64:
+        raise NotImplementedError
+
+
+class _OfTrace(_AtOnce):
+    """Has them from a column of the trace."""
+
+    def _all(self, trace: Trace, seed: int) -> Int64:
+        values: Int64 = PredictedBy(self.column, self.name).values(trace)
+        return values
+
+
+@register_predictor("oracle")
+class Oracle(_OfTrace):
+    """The true service."""
+
+    source = "an upper bound of what prediction can give"
+    needs_truth = True
+    column = "service_us"
+
+
+@register_predictor("noise")
+class Noise(_AtOnce):
+    """The true service times exp(N(0, sigma)), drawn per job from the seed of the run."""
+
+    source = "ours, to see what errors of a known size do"
+    needs_truth = True
+    limits: ClassVar = {"sigma": (0, 20)}
+    notes: ClassVar = {"sigma": "standard deviation of the logarithm of the error"}
+
+    def __init__(self, sigma: float = 0.5) -> None:
+        self.sigma = sigma
+
+    def _all(self, trace: Trace, seed: int) -> Int64:
+        # The n-th draw belongs to job n, however many jobs there are.
+        draws = np.random.Generator(np.random.PCG64([seed, 0x6E6F697365])).standard_normal(
+            len(trace)
+        )
+        return _scaled(trace.service_us, np.exp(np.minimum(self.sigma * draws, 700)))
+
+
+@register_predictor("bias")
+class Bias(_AtOnce):
+    """The true service times a constant factor."""
+
+    source = "ours, to see what errors of a known size do"
+    needs_truth = True
+    limits: ClassVar = {"factor": (1e-6, 1e6)}
+    notes: ClassVar = {"factor": "2 says twice as long as it takes"}
+
+    def __init__(self, factor: float = 1.0) -> None:
+        self.factor = factor
+
+    def _all(self, trace: Trace, seed: int) -> Int64:
+        return _scaled(trace.service_us, self.factor)
+
+
+@register_predictor("estimate")
+class Estimate(_OfTrace):
+    """The trace's own estimates, which every job must have."""
+
+    source = "the trace"
+    column = "estimate_us"
+
+
+@register_predictor("column")
+class Column(_OfTrace):
+    """The trace's own predictions (column predicted_s), which every job must have."""
+
+    source = "the trace"
+    column = "predicted_us"
+
+
+def _scaled(service_us: Int64, factor: Float64 | float) -> Int64:
+    scaled: Float64 = np.clip(np.rint(service_us * factor), 1, MAX_SERVICE_US)
+    return scaled.astype(np.int64)
+
 
 _BATCH = (0, 1_000_000)
 _BATCH_NOTE = "most jobs predicted together, 0 for 1/500 of those so far (at most 1,000)"
 
 
-@register_predictor("group-mean")
-class GroupMean(Learner):
-    """The mean service of the same user and group, of the group, of the user, else the median."""
+class _OfKinds(Learner):
+    """Has a figure of the jobs of the same kind, and else of more and more other jobs."""
 
-    source = "common practice; the order of what is asked is ours"
     limits: ClassVar = {"batch_jobs": _BATCH}
     choices: ClassVar = {"counts": COUNTS}
     notes: ClassVar = {"batch_jobs": _BATCH_NOTE, "counts": COUNTS_NOTE}
 
-    def __init__(self, batch_jobs: int = 0, counts: str = "service") -> None:
+    def __init__(self, batch_jobs: int, counts: str) -> None:
         super().__init__(counts)
         self.batch_jobs = batch_jobs
+
+
+@register_predictor("group-mean")
+class GroupMean(_OfKinds):
+    """The mean service of the same user and group, of the group, of the user, else the median."""
+
+    source = "common practice; the order of what is asked is ours"
+
+    def __init__(self, batch_jobs: int = 0, counts: str = "service") -> None:
+        super().__init__(batch_jobs, counts)
 
     def _predict(self, jobs: Int64, rows: Int64) -> AnyArray:
         known = self.log.of["kind"].mean_us(rows)
@@ -35,17 +140,13 @@ class GroupMean(Learner):
 
 
 @register_predictor("last-value")
-class LastValue(Learner):
+class LastValue(_OfKinds):
     """The service of the job of the same user and group that finished last, else as group-mean."""
 
     source = "common practice (Tsafrir et al., TPDS 2007, average the last two of a user)"
-    limits: ClassVar = {"batch_jobs": _BATCH}
-    choices: ClassVar = {"counts": COUNTS}
-    notes: ClassVar = {"batch_jobs": _BATCH_NOTE, "counts": COUNTS_NOTE}
 
     def __init__(self, batch_jobs: int = 0, counts: str = "service") -> None:
-        super().__init__(counts)
-        self.batch_jobs = batch_jobs
+        super().__init__(batch_jobs, counts)
 
     def _predict(self, jobs: Int64, rows: Int64) -> AnyArray:
         known: Float64 = np.full(len(rows), np.nan)
@@ -57,7 +158,7 @@ class LastValue(Learner):
 
 
 @register_predictor("quantile")
-class Quantile(Learner):
+class Quantile(_OfKinds):
     """A quantile of the last services of the same user and group, of the group, user, or all."""
 
     source = "common practice; a high quantile guards against underestimates"
@@ -68,15 +169,13 @@ class Quantile(Learner):
         "batch_jobs": _BATCH_NOTE,
         "counts": COUNTS_NOTE,
     }
-    choices: ClassVar = {"counts": COUNTS}
 
     def __init__(
         self, q: float = 0.5, window: int = 100, batch_jobs: int = 0, counts: str = "service"
     ) -> None:
-        super().__init__(counts)
+        super().__init__(batch_jobs, counts)
         self.q = q
         self.window = window
-        self.batch_jobs = batch_jobs
 
     def _predict(self, jobs: Int64, rows: Int64) -> AnyArray:
         known: Float64 = np.full(len(rows), np.nan)

@@ -11,12 +11,9 @@ from sklearn.ensemble import RandomForestRegressor
 import gpusched as gs
 from gpusched.prediction import predictor
 from gpusched.prediction.choose import resolve
-from gpusched.prediction.features import FEATURES, FeatureTable
-from gpusched.prediction.forest import grow
-from gpusched.prediction.history import CompletionLog
+from gpusched.prediction.forest import FEATURES, FeatureTable, Trees, grow
+from gpusched.prediction.history import CompletionLog, JobKeys, Records
 from gpusched.prediction.interface import UNKNOWN_US
-from gpusched.prediction.keys import JobKeys, Records
-from gpusched.prediction.trees import Trees
 from tests.learners import learner
 from tests.unit.prediction.predicting import SECOND, predicted, recurring
 

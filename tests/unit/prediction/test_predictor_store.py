@@ -14,7 +14,7 @@ import gpusched as gs
 from gpusched.base import container
 from gpusched.prediction import load_predictor, predictor
 from gpusched.prediction.forest import Forest
-from gpusched.prediction.predictor_store import KIND, Header, read_model, write_model
+from gpusched.prediction.learner import KIND, Header, read_model, write_model
 from tests.learners import learner
 from tests.unit.prediction.predicting import recurring
 

@@ -21,12 +21,9 @@ from gpusched.prediction import (
     register_predictor,
 )
 from gpusched.prediction.choose import resolve
-from gpusched.prediction.driving import batches
-from gpusched.prediction.history import quantiles
+from gpusched.prediction.history import JobKeys, Records, quantiles
 from gpusched.prediction.interface import UNKNOWN_US
-from gpusched.prediction.keys import JobKeys, Records
-from gpusched.prediction.online import OnlineRun
-from gpusched.prediction.recorded_runs import RecordedRun
+from gpusched.prediction.online import OnlineRun, RecordedRun, batches
 from tests.learners import learner
 from tests.unit.prediction.predicting import SECOND, predicted, recurring
 
