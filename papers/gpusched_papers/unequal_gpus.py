@@ -1,22 +1,18 @@
-"""What the studies on unequal GPUs share: where jobs come from, and the throughputs of Gavel."""
+"""What the studies on unequal GPUs share: servers, jobs, and the throughputs of Gavel."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+import gpusched as gs
 from gpusched.base.real_data import find_data, need_data
-from gpusched.base.ticks import US_PER_S
-from gpusched.generator.synthetic_traces import generate
-from gpusched.models.throughput_files import read_throughputs
-from gpusched.models.throughputs import Throughputs
-from gpusched.traces.reading import read_trace
-from gpusched.traces.workload import Trace
+from gpusched_papers.study import US_PER_S
 
 TABLES: Final = "gavel/simulation_throughputs.json"
 TYPES: Final = ("V100", "P100", "K80")
@@ -39,40 +35,55 @@ GENERATED_ITP: Final = Workload("ITP, generated", profile="itp")
 GENERATED_PHILLY: Final = Workload("Philly, generated", profile="philly")
 
 
+def servers(counts: Iterable[int], **links: Any) -> gs.Cluster:
+    """Return so many servers of each of ``TYPES``; ``links`` as of ``gs.ServerGroup``."""
+    groups = (
+        gs.ServerGroup(count, SERVER_GPUS, kind, **links)
+        for count, kind in zip(counts, TYPES, strict=True)
+        if count
+    )
+    return gs.Cluster(tuple(groups))
+
+
 def absent(workloads: Iterable[Workload]) -> tuple[Workload, ...]:
     """Return those whose file is not there."""
     return tuple(of for of in workloads if of.trace and find_data(of.trace) is None)
 
 
+def there(wanted: Mapping[Any, tuple[Any, ...]]) -> dict[Any, tuple[Any, ...]]:
+    """Return the settings whose ``workload`` is there, each with its policies."""
+    return {of: arms for of, arms in wanted.items() if not absent([of.workload])}
+
+
 @lru_cache(maxsize=2)
-def jobs_of(workload: Workload) -> Trace:
+def jobs_of(workload: Workload) -> gs.Trace:
     """Return all jobs of its file."""
-    return read_trace(need_data(workload.trace, workload.name))
+    return gs.read_trace(need_data(workload.trace, workload.name))
 
 
 @lru_cache(maxsize=1)
-def throughputs() -> Throughputs:
+def throughputs() -> gs.models.Throughputs:
     """Return the tables of Gavel; ValueError, which names the variable, if they are not there."""
-    return read_throughputs(need_data(TABLES, "throughputs"))
+    return gs.models.read_throughputs(need_data(TABLES, "throughputs"))
 
 
-def window(trace: Trace, jobs: int, first: int) -> Trace:
+def window(trace: gs.Trace, jobs: int, first: int) -> gs.Trace:
     """Return consecutive jobs; what is missing at the end is taken from the begin."""
     return narrowed(trace.filter((np.arange(len(trace)) - first) % len(trace) < jobs))
 
 
-def generated(of: Workload, jobs: int, seed: int) -> Trace:
+def generated(of: Workload, jobs: int, seed: int) -> gs.Trace:
     """Draw jobs."""
-    return narrowed(generate(of.profile, jobs, seed=seed))
+    return narrowed(gs.generate(of.profile, jobs, seed=seed))
 
 
-def narrowed(trace: Trace) -> Trace:
+def narrowed(trace: gs.Trace) -> gs.Trace:
     """Return the jobs on no more GPUs than the tables tell."""
     gpus = np.minimum(trace.gpus, MAX_GPUS).astype(np.int32)
     return dataclasses.replace(trace, gpus=gpus)
 
 
-def with_restarts(trace: Trace, restart_s: float) -> Trace:
+def with_restarts(trace: gs.Trace, restart_s: float) -> gs.Trace:
     """Return the jobs with this cost of a restart."""
     restart_us = np.full(len(trace), restart_s * US_PER_S, dtype=np.int64)
     return dataclasses.replace(trace, restart_us=restart_us)

@@ -1,4 +1,4 @@
-"""The integer program of Dancer on small instances, and how far the policy is from it.
+"""The integer program of Dancer on small instances.
 
 Slots of equal length, submits and deadlines at their borders, changes cost nothing: in each slot
 of its window a job runs in one configuration or not at all, and a job counts if its work is done.
@@ -8,18 +8,13 @@ the optimum of the slots is possible in principle; the fluid bound is one for th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 
-from gpusched.base.ticks import US_PER_S
-from gpusched.bounds.deadline_bounds import deadline_bound
-from gpusched.clusters.cluster import Cluster, ServerGroup
-from gpusched.engine.simulation import simulate_quietly as simulate
-from gpusched.traces.workload import Trace
-from gpusched_papers.dancer.settings import DANCER, PLACEMENT, SPEED, Arm
+import gpusched as gs
+from gpusched_papers.study import US_PER_S
 from gpusched_papers.unequal_gpus import throughputs
 
 NUM_JOBS: Final = 22
@@ -29,52 +24,19 @@ WITHIN_SLOTS: Final = 16
 TIME_LIMIT_S: Final = 60.0
 
 
-@dataclass(frozen=True)
-class Gap:
-    """One instance: deadlines met at most, and by each policy.
-
-    Attributes
-    ----------
-    optimum
-        Of the integer program; ``proven``, if the time did not suffice, is the least bound on it.
-    relaxed
-        Of the linear program.
-    bound
-        Of any schedule, by :func:`gpusched.bounds.deadline_bound`.
-    """
-
-    seed: int
-    optimum: int
-    proven: float
-    relaxed: float
-    bound: float
-    met: dict[str, int]
+def cluster() -> gs.Cluster:
+    """Return the servers of the instances."""
+    return gs.Cluster(tuple(gs.ServerGroup(1, gpus, kind) for kind, gpus in TYPE_GPUS.items()))
 
 
-def gap(seed: int, arms: tuple[Arm, ...] = (DANCER,)) -> Gap:
-    """Solve an instance, and run policies on it; extra: exact."""
-    trace = instance(seed)
-    cluster = Cluster(tuple(ServerGroup(1, gpus, kind) for kind, gpus in TYPE_GPUS.items()))
-    optimum, proven = solve(trace, is_integer=True)
-    relaxed, _ = solve(trace, is_integer=False)
-    met = {}
-    for arm in arms:
-        result = simulate(
-            trace, cluster, policy=arm.policy, placement=PLACEMENT, speed=SPEED, seed=seed
-        )
-        met[arm.name] = int(result.summary()["deadlines_met"])
-    bound = deadline_bound(trace, cluster, speed=SPEED).met
-    return Gap(seed, round(optimum), proven, relaxed, bound, met)
-
-
-def instance(seed: int) -> Trace:
+def instance(seed: int) -> gs.Trace:
     """Draw jobs for twice the work that fits; times are whole slots."""
     rng = np.random.default_rng([2_025, seed])
     submit = np.sort(rng.integers(0, WITHIN_SLOTS, NUM_JOBS))
     submit -= submit[0]
     service_s = np.rint(np.exp(rng.normal(np.log(5 * SLOT_S), 0.8, NUM_JOBS)))
     slots = np.maximum(1, np.ceil(service_s / SLOT_S * rng.uniform(0.5, 1.5, NUM_JOBS)))
-    trace = Trace.from_columns(
+    trace = gs.Trace.from_columns(
         submit_s=submit * SLOT_S,
         service_s=service_s,
         gpus=rng.choice([1, 2, 4, 8], NUM_JOBS, p=[0.4, 0.2, 0.2, 0.2]),
@@ -84,7 +46,7 @@ def instance(seed: int) -> Trace:
     return trace.with_throughputs(throughputs(), seed=seed)
 
 
-def solve(trace: Trace, *, is_integer: bool) -> tuple[float, float]:
+def solve(trace: gs.Trace, *, is_integer: bool) -> tuple[float, float]:
     """Return the deadlines met in the best schedule found, and what is proven of the best."""
     try:
         optimize = import_module("scipy.optimize")
@@ -135,7 +97,7 @@ def solve(trace: Trace, *, is_integer: bool) -> tuple[float, float]:
     return float(-found.fun), float(-proven)
 
 
-def rates(trace: Trace, job: int) -> list[tuple[int, int, float]]:
+def rates(trace: gs.Trace, job: int) -> list[tuple[int, int, float]]:
     """Return the configurations of a job: type, GPUs, and the part of its work done in a slot."""
     assert trace.profile is not None
     table = trace.profiles[trace.profile[job]].throughput
