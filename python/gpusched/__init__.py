@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from gpusched.deciding.decision import decide as decide
     from gpusched.deciding.starting import when as when
     from gpusched.engine.open_run import Simulation as Simulation
-    from gpusched.engine.resuming import resume as resume
+    from gpusched.engine.open_run import resume as resume
+    from gpusched.engine.seams import unregister as unregister
     from gpusched.engine.simulation import run as run
     from gpusched.engine.simulation import simulate as simulate
-    from gpusched.engine.unregistering import unregister as unregister
     from gpusched.generator.synthetic_traces import generate as generate
     from gpusched.plugins.policy import Policy as Policy
     from gpusched.plugins.registering import register_order as register_order
@@ -124,14 +124,14 @@ _HOME = {
     "register_placement": "plugins.registering",
     "register_predictor": "prediction",
     "register_scheduler": "plugins.registering",
-    "resume": "engine.resuming",
+    "resume": "engine.open_run",
     "run": "engine.simulation",
     "simulate": "engine.simulation",
     "size": "studies.sizing.sizing",
     "speeds": "plugins.registry",
     "sweep": "sweeping.sweep",
     "tune": "tuning.tune",
-    "unregister": "engine.unregistering",
+    "unregister": "engine.seams",
     "whatif": "studies.whatif.whatif",
     "when": "deciding.starting",
     "write_report": "reporting.report",

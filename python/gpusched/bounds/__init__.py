@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from gpusched.bounds.certificates import lower_bounds as lower_bounds
     from gpusched.bounds.deadline_bounds import DeadlineBound as DeadlineBound
     from gpusched.bounds.deadline_bounds import deadline_bound as deadline_bound
-    from gpusched.specs.speed_limits import iteration_limits as iteration_limits
+    from gpusched.specs.case import iteration_limits as iteration_limits
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "DeadlineBound": "bounds.deadline_bounds",
         "deadline_bound": "bounds.deadline_bounds",
-        "iteration_limits": "specs.speed_limits",
+        "iteration_limits": "specs.case",
         "lower_bounds": "bounds.certificates",
     },
 )

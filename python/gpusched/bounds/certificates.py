@@ -72,7 +72,7 @@ def lower_bounds(
         Where jobs may change their widths: what that can save of the run time (``time``) and of
         the GPU time (``gpu_time``) of each job, float64[num_jobs] up to 1, and the widths between
         which it can run (``narrowest``, ``widest``); see
-        :func:`gpusched.specs.speed_limits.least_costs`.
+        :func:`gpusched.specs.case.least_costs`.
     thorough
         Compute those bounds as well that are strong and take long: about a second for some
         thousand jobs, several for 10^5.

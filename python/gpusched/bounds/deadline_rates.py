@@ -10,8 +10,7 @@ import numpy as np
 from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.base.units import WHOLE_GPU
 from gpusched.plugins.policy import SpeedChoice
-from gpusched.specs.case import job_columns
-from gpusched.specs.speed_limits import iteration_limits, least_costs
+from gpusched.specs.case import iteration_limits, job_columns, least_costs
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster

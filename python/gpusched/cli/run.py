@@ -27,7 +27,7 @@ from gpusched.cli.workload_files import cluster_of, load_workload
 from gpusched.exports.registry import schedule_format
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, remarks
-from gpusched.results.job_names import has_id, place_of
+from gpusched.results.explain import has_id, place_of
 from gpusched.studies import comparison as study
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from gpusched.cli.console import new_table, table_width
 from gpusched.reporting.notes import policy_name
+from gpusched.results.metric_registry import Summary
 from gpusched.results.result import Result
 from gpusched.results.shown_metrics import MARK, Cell, Column, all_metrics, columns
-from gpusched.results.summarising import Summary
 from gpusched.studies.comparison_result import Comparison
 
 

@@ -14,8 +14,13 @@ from gpusched import _core
 from gpusched.base.arrays import AnyArray, Int64, freeze_columns
 from gpusched.base.draws import check_seed
 from gpusched.base.ticks import US_PER_S
-from gpusched.deciding.asked_run import asked, description_of, refused, shortest_run
-from gpusched.deciding.cluster_state import ClusterState
+from gpusched.deciding.cluster_state import (
+    ClusterState,
+    asked,
+    description_of,
+    refused,
+    shortest_run,
+)
 from gpusched.engine.seams import Chosen, placement_seam, policy_seam
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.schedules.schedule import REJECT_REASONS

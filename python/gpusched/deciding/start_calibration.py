@@ -24,7 +24,7 @@ from gpusched.base.run_warning import unwarned
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import duration
 from gpusched.clusters.cluster import Cluster
-from gpusched.deciding.start_record import WEEK_S, StartCalibration
+from gpusched.deciding.start_forecast import WEEK_S, StartCalibration
 from gpusched.deciding.starting import QUANTILES, when
 from gpusched.engine.open_run import Simulation
 from gpusched.engine.simulation import simulate

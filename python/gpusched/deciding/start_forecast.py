@@ -2,14 +2,65 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Float64, Int64, freeze_columns
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns
 from gpusched.base.wording import duration
-from gpusched.deciding.start_stretch import stretched
+from gpusched.deciding.start_draws import surviving
+
+LEAST_QUESTIONS: Final = 8
+"""By fewer earlier forecasts nothing is corrected."""
+_FLOOR_S: Final = 600.0
+"""Waits are compared with this much added to both, so that errors of minutes count little."""
+
+_LEAST_SCORE: Final = 1e-9  # that of a job that was not to start at all
+
+
+def stretch_factors(
+    quantiles: tuple[float, ...], wait_s: Float64, is_over: Bool, forecast_s: Float64
+) -> Float64:
+    """Return by what each quantile of a wait is multiplied so that it would have been right.
+
+    Split conformal prediction (Vovk, Gammerman and Shafer, 2005, section 2.2), a side at a time:
+    the score of an earlier forecast is the true wait over the quantile q of it, and the factor of
+    that quantile is the quantile q of the scores and of one more that is worse than all. Waits that
+    are not over are longer than they are so far, and count as such (Kaplan and Meier).
+    Exact where the new question is exchangeable with the earlier ones; those of a queue are alike,
+    and drift.
+
+    Parameters
+    ----------
+    wait_s, is_over
+        float64 seconds and bool, one per question: how long the job waited, so far if not over.
+    forecast_s
+        float64[questions, quantiles]: the waits that were forecast.
+    """
+    count = len(wait_s)
+    if count < LEAST_QUESTIONS:
+        return np.ones(len(quantiles))
+    factors = np.empty(len(quantiles))
+    for place, part in enumerate(quantiles):
+        scores = (wait_s + _FLOOR_S) / (forecast_s[:, place] + _FLOOR_S)
+        scores = np.maximum(scores, _LEAST_SCORE)
+        rank = part * (count + 1) / count
+        outward = np.floor(rank * count) if part < 0.5 else np.ceil(rank * count)
+        values, share = surviving(scores, is_over)
+        at = int(np.searchsorted(share, min(1.0, outward / count) - 1e-9))
+        factors[place] = values[min(at, len(values) - 1)]
+    return factors
+
+
+def stretched(wait_s: Float64, factors: Float64) -> Float64:
+    """Return waits by quantile, one row per forecast or one forecast, corrected and ascending."""
+    made = np.maximum(0.0, (wait_s + _FLOOR_S) * factors - _FLOOR_S)
+    found: Float64 = np.maximum.accumulate(made, axis=-1)
+    return found
+
 
 _SHOWN: Final = 5
 
@@ -63,7 +114,7 @@ class StartForecast:
         Whether run times were drawn; if not they are those of the state.
     factors
         What :attr:`quantile_s` is corrected by, one each: see
-        :func:`~gpusched.deciding.start_stretch.stretch_factors`. None: by nothing.
+        :func:`~gpusched.deciding.start_forecast.stretch_factors`. None: by nothing.
     """
 
     job: int
@@ -180,3 +231,91 @@ def _said(each: Sooner) -> str:
 
 def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
+
+
+WEEK_S: Final = 7 * 86_400.0
+
+
+@dataclass(frozen=True, eq=False)
+class StartCalibration:
+    """How often what was forecast came true.
+
+    Attributes
+    ----------
+    quantiles
+        That were forecast.
+    asked_s
+        float64 seconds, one per question, ascending: the time of the question.
+    wait_s
+        float64 seconds, one per question: how long the job still waited; infinite where it never
+        started.
+    forecast_s
+        float64[questions, quantiles]: how long it would still wait, by each quantile.
+    """
+
+    quantiles: tuple[float, ...]
+    asked_s: Float64 = field(repr=False)
+    wait_s: Float64 = field(repr=False)
+    forecast_s: Float64 = field(repr=False)
+
+    @property
+    def share(self) -> Float64:
+        """In which share of the questions the job had started by each quantile."""
+        found: Float64 = (self.wait_s[:, None] <= self.forecast_s).mean(axis=0)
+        return found
+
+    @property
+    def share_within(self) -> float:
+        """In which share the start lay between the first and the last quantile, both included."""
+        first, last = self.forecast_s[:, 0], self.forecast_s[:, -1]
+        return float(((self.wait_s >= first) & (self.wait_s <= last)).mean())
+
+    @property
+    def median_error_s(self) -> float:
+        """The median of the absolute errors of the median forecast, seconds."""
+        middle = self.forecast_s[:, self.quantiles.index(0.5)]
+        return float(np.median(np.abs(middle - self.wait_s)))
+
+    def factors(self, by_s: float = np.inf) -> Float64:
+        """Return what quantiles are corrected by, by the answers that were known at a time.
+
+        See :func:`~gpusched.deciding.start_forecast.stretch_factors`.
+        """
+        asked = self.asked_s < by_s
+        known_s = np.minimum(self.wait_s[asked], by_s - self.asked_s[asked])
+        is_over = self.asked_s[asked] + self.wait_s[asked] <= by_s
+        is_over &= np.isfinite(self.wait_s[asked])
+        return stretch_factors(self.quantiles, known_s, is_over, self.forecast_s[asked])
+
+    def held_out(self, weeks: float) -> tuple[Self, Self]:
+        """Return the questions of the last weeks: as forecast, and corrected week by week.
+
+        Each week is corrected by the questions before it and what was known of their answers when
+        it began. The first week that has too few before it is left out.
+        """
+        begin_s = float(self.asked_s[-1]) - weeks * WEEK_S
+        week = np.floor((self.asked_s - begin_s) / WEEK_S).astype(np.int64)
+        week = np.minimum(week, math.ceil(weeks) - 1)
+        num_before = np.searchsorted(week, week)
+        rows = np.flatnonzero((week >= 0) & (num_before >= LEAST_QUESTIONS))
+        if not len(rows):
+            raise ValueError("weeks: no question is asked in a week with enough before it")
+        factors = {each: self.factors(begin_s + each * WEEK_S) for each in np.unique(week[rows])}
+        by_row = np.stack([factors[each] for each in week[rows]])
+        raw = self._with(rows, self.forecast_s[rows])
+        return raw, self._with(rows, stretched(self.forecast_s[rows], by_row))
+
+    def _with(self, rows: Int64, forecast_s: Float64) -> Self:
+        return dataclasses.replace(
+            self, asked_s=self.asked_s[rows], wait_s=self.wait_s[rows], forecast_s=forecast_s
+        )
+
+    def __str__(self) -> str:
+        told = [f"{len(self.wait_s)} questions; median wait {duration(np.median(self.wait_s))}"]
+        told += [
+            f"started by the {100 * part:g} % quantile: {found:.0%}"
+            for part, found in zip(self.quantiles, self.share, strict=True)
+        ]
+        told.append(f"between the outer two: {self.share_within:.0%}")
+        told.append(f"median error of the median: {duration(self.median_error_s)}")
+        return "\n".join(told)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from gpusched.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from gpusched.engine.open_events import SimulationEvent as SimulationEvent
-    from gpusched.engine.open_state import SimulationState as SimulationState
+    from gpusched.engine.open_run import SimulationEvent as SimulationEvent
+    from gpusched.engine.open_run import SimulationState as SimulationState
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "SimulationEvent": "engine.open_events",
-        "SimulationState": "engine.open_state",
+        "SimulationEvent": "engine.open_run",
+        "SimulationState": "engine.open_run",
     },
 )

@@ -5,27 +5,270 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import numpy as np
 
 from gpusched import _core
+from gpusched.base import container
+from gpusched.base.arrays import AnyArray
 from gpusched.base.files import naming
-from gpusched.engine.ready_run import Ready
-from gpusched.engine.run_course import Change, Course
-from gpusched.engine.run_store import RunHeader, StoredChange, StoredRun, read, write
-from gpusched.engine.same_run import check_object, check_same
-from gpusched.engine.seams import Chosen, copied, policy_seam
+from gpusched.base.ticks import MAX_HORIZON_US, us_to_text
+from gpusched.engine.prepare import Ready, check_object, check_same
+from gpusched.engine.seams import Chosen, copied, policy_seam, untouched
 from gpusched.execution.code_digest import versions
 from gpusched.plugins.identity import PythonObject, identify
-from gpusched.traces.trace_store import trace_members
+from gpusched.prediction.learner import Header as ModelHeader
+from gpusched.specs.fingerprints import fingerprint
+from gpusched.specs.run_spec import RunSpec
+from gpusched.traces.trace_store import TRACE_MEMBERS, TraceHeader, stored_trace, trace_members
+from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
-    from gpusched.base.arrays import AnyArray
     from gpusched.prediction import Predictor
-    from gpusched.prediction.learner import Header as ModelHeader
     from gpusched.prediction.online import OnlineRun
+
+
+_ALL = 2**63 - 1
+
+
+def opened(ready: Ready) -> tuple[_core.Run, OnlineRun | None]:
+    """Return the core's run at its beginning; signals are handled in its course."""
+    control = _core.RunControl()
+    control.watch(None)
+    made: list[_core.Run] = []
+    online = ready.begin(control, made)
+    return made[-1], online
+
+
+def proceed(
+    run: _core.Run,
+    online: OnlineRun | None,
+    limit_us: int,
+    most: int,
+    after: Callable[[], None] | None = None,
+) -> int:
+    """Handle at most so many instants before the limit; return how many there were.
+
+    What predicts in the course of the run is asked before the arrivals; ``after`` is called at the
+    end of each instant.
+    """
+    if online is None and after is None:
+        handled: int = run.proceed(limit_us, most)
+        return handled
+    num_instants = 0
+    while num_instants < most:
+        next_us = run.next_us
+        if online is not None and online.next_us is not None and online.next_us == next_us:
+            if next_us >= limit_us:
+                break
+            online.predict_batch()
+        if not run.proceed(limit_us, 1, keeps_finished=online is not None):
+            break
+        num_instants += 1
+        if after is not None:
+            after()
+    return num_instants
+
+
+@dataclass(frozen=True)
+class Change:
+    """What was done to a run after so many instants: a job taken back, or another policy."""
+
+    num_instants: int
+    at_us: int
+    job: int | None = None
+    policy: Chosen | None = None
+
+    def untouched(self) -> Change:
+        """Return it with the policy as it is now, for later."""
+        return self if self.policy is None else replace(self, policy=untouched(self.policy))
+
+    def apply(self, run: _core.Run, ready: Ready) -> Ready:
+        """Do it; return what the run then is."""
+        if self.job is not None:
+            run.cancel(self.job, self.at_us)
+            return ready
+        assert self.policy is not None
+        changed = ready.with_seams(self.policy, ready.placement)
+        run.hand_over(changed.description(), self.at_us)
+        return changed
+
+    def note(self, policy: Chosen) -> str:
+        """Say what was done while a policy decided."""
+        what = f"job {self.job} was cancelled"
+        if self.policy is not None:
+            what = f"the policy became {self.policy.label} instead of {policy.label}"
+        return f"{what} at {us_to_text(self.at_us)} s"
+
+
+@dataclass(frozen=True)
+class Course:
+    """All that decides an open run: how it began, and what was done to it since.
+
+    Attributes
+    ----------
+    first
+        The run at its beginning, with objects of Python as they were then.
+    changes
+        In the order of the instants.
+    """
+
+    first: Ready
+    changes: tuple[Change, ...] = ()
+
+    def notes(self) -> Iterator[str]:
+        """Say what was done, a sentence each."""
+        policy = self.first.policy
+        for change in self.changes:
+            yield change.note(policy)
+            policy = change.policy or policy
+
+    def replayed(self, num_instants: int) -> tuple[Ready, _core.Run, OnlineRun | None]:
+        """Do the run again up to so many instants."""
+        ready = self.first.anew()
+        run, online = opened(ready)
+
+        def go_to(instant: int) -> None:
+            proceed(run, online, _ALL, instant - run.num_instants)
+
+        for change in self.changes:
+            go_to(change.num_instants)
+            if change.policy is not None:
+                change = replace(change, policy=copied(change.policy))
+            ready = change.apply(run, ready)
+        go_to(num_instants)
+        return ready, run, online
+
+
+KIND: Final = container.Kind("gpusched-run", 1)
+_PICKLE: Final = "python."
+_MODEL: Final = "model."
+_MOST: Final = 2**63 - 1
+
+
+class StoredChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was done to the run after so many instants: a job taken back, or another policy.
+
+    ``python`` is what the policy is known by where it is written in Python.
+    """
+
+    num_instants: int
+    at_us: int
+    job: int | None = None
+    policy: str | None = None
+    python: PythonObject | None = None
+
+    def __post_init__(self) -> None:
+        if (self.job is None) == (self.policy is None):
+            raise ValueError("job, policy: one of them must be given")
+        if self.job is not None and not 0 <= self.job < 2**32 - 1:
+            raise ValueError(f"job: {self.job} is no row")
+        if not 0 <= self.at_us <= MAX_HORIZON_US:
+            raise ValueError(f"at_us: {self.at_us} is no time")
+
+
+class RunHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All of a saved run that is not an array.
+
+    Attributes
+    ----------
+    version, libraries
+        Of gpusched, and of Python and what the package computes with.
+    spec
+        Of the run as it began, with all jobs that were submitted since.
+    verify, max_intervals
+        As of :func:`gpusched.simulate`.
+    changes
+        In the order of the instants.
+    num_instants, clock_us, reached
+        How far the run is: instants, its time in microseconds, and the digest of what it has come
+        to.
+    wall_s
+        Seconds that this took.
+    model
+        Of a predictor that was trained before.
+    """
+
+    version: str
+    libraries: str
+    spec: RunSpec
+    verify: bool
+    changes: tuple[StoredChange, ...]
+    num_instants: int
+    clock_us: int
+    reached: str
+    wall_s: float
+    trace: TraceHeader
+    model: ModelHeader | None = None
+    max_intervals: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.num_instants <= _MOST:
+            raise ValueError(f"num_instants: {self.num_instants} is no number of instants")
+        if not 0 <= self.clock_us <= MAX_HORIZON_US:
+            raise ValueError(f"clock_us: {self.clock_us} is no time")
+        order = [0, *(change.num_instants for change in self.changes), self.num_instants]
+        if order != sorted(order):
+            raise ValueError("changes: must be in the order of the instants")
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A saved run: its header, its jobs, the arrays of its model, and pickles by their role."""
+
+    header: RunHeader
+    trace: Trace
+    model: Mapping[str, AnyArray]
+    pickles: Mapping[str, bytes]
+
+
+def write(run: StoredRun, path: str | os.PathLike[str]) -> None:
+    """Write ``run``; a file that is already there is replaced only by a complete one."""
+    _, arrays = trace_members(run.trace)
+    for name, array in run.model.items():
+        arrays[f"{_MODEL}{name}"] = array
+    for role, pickled in run.pickles.items():
+        arrays[f"{_PICKLE}{role}"] = np.frombuffer(pickled, dtype=np.uint8)
+    container.write(path, KIND, msgspec.json.encode(run.header), arrays)
+
+
+def read(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> StoredRun:
+    """Read what :func:`write` wrote; nothing is unpickled.
+
+    Raises
+    ------
+    ValueError, msgspec.MsgspecError
+        If it is anything else, or was changed.
+    """
+    encoded, arrays = container.read(path, KIND, max_bytes=max_bytes)
+    header = msgspec.json.decode(encoded, type=RunHeader, strict=True)
+    trace = stored_trace(header.trace, arrays)
+    if fingerprint(trace) != header.spec.trace.sha256:
+        raise ValueError("its trace does not have the stored fingerprint: it was changed")
+    model = _behind(_MODEL, arrays)
+    pickles = {}
+    for role, array in _behind(_PICKLE, arrays).items():
+        if array.dtype != np.uint8 or array.ndim != 1:
+            raise ValueError(f"{_PICKLE}{role} does not hold bytes")
+        pickles[role] = array.tobytes()
+    left = {name for name in arrays if not name.startswith((_MODEL, _PICKLE))} - TRACE_MEMBERS
+    if left:
+        raise ValueError(f"{min(left)} is not expected")
+    return StoredRun(header, trace, model, pickles)
+
+
+def _behind(prefix: str, arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Return the arrays with this prefix, without it."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
 
 _OBJECT: Final = "python:"
 """How the label of an object begins that its text does not make again."""
@@ -135,11 +378,11 @@ def _course(stored: StoredRun) -> Course:
     ready = Ready(
         stored.trace,
         spec.cluster,
-        chosen["policy"],
-        chosen["placement"],
-        _predictor(stored),
-        spec.speed,
-        spec.contention,
+        policy=chosen["policy"],
+        placement=chosen["placement"],
+        predictor=_predictor(stored),
+        speed=spec.speed,
+        contention=spec.contention,
         seed=spec.seed,
         verify=header.verify,
         max_intervals=header.max_intervals,

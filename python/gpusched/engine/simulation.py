@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpusched import _core
 from gpusched.base.progress import OnProgress
 from gpusched.base.run_warning import warn
 from gpusched.clusters.cluster import Cluster
-from gpusched.engine.ready_run import Ready
-from gpusched.engine.same_run import check_same, check_trace, named, untrained
+from gpusched.engine.prepare import Ready, check_same, check_trace, named, untrained
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved
@@ -115,8 +114,8 @@ def simulate(
     100
     """
     ready = Ready(
-        trace, cluster, policy, placement, predictor, speed, contention,
-        seed=seed, verify=verify, max_intervals=max_intervals,
+        trace, cluster, policy=policy, placement=placement, predictor=predictor, speed=speed,
+        contention=contention, seed=seed, verify=verify, max_intervals=max_intervals,
     )  # fmt: skip
     warn(ready.remarks, stacklevel=2)
     return _told(ready.run(progress, stop))
@@ -126,23 +125,12 @@ def simulate_quietly(
     trace: Trace,
     cluster: Cluster,
     *,
-    policy: str | Policy | _core.Order | _core.Scheduler = "fifo",
-    placement: str | PlacementChoice | _core.Placement = "consolidated",
-    predictor: str | Predictor = "oracle",
-    speed: str | SpeedChoice | None = None,
-    contention: str | ContentionChoice = "none",
-    seed: int = 0,
-    verify: bool = False,
-    max_intervals: int | None = None,
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
+    **chosen: Any,
 ) -> Result:
     """Do as :func:`simulate`, without its warnings: for who tells them, or knows of them."""
-    ready = Ready(
-        trace, cluster, policy, placement, predictor, speed, contention,
-        seed=seed, verify=verify, max_intervals=max_intervals,
-    )  # fmt: skip
-    return ready.run(progress, stop)
+    return Ready(trace, cluster, **chosen).run(progress, stop)
 
 
 def run(
@@ -207,11 +195,11 @@ def run(
     ready = Ready(
         trace,
         spec.cluster,
-        policy if policy is not None else named("policy", spec.policy),
-        placement if placement is not None else named("placement", spec.placement),
-        predictor if predictor is not None else untrained(spec.predictor),
-        spec.speed,
-        spec.contention,
+        policy=policy if policy is not None else named("policy", spec.policy),
+        placement=placement if placement is not None else named("placement", spec.placement),
+        predictor=predictor if predictor is not None else untrained(spec.predictor),
+        speed=spec.speed,
+        contention=spec.contention,
         seed=spec.seed,
         verify=verify,
         max_intervals=max_intervals,

@@ -11,7 +11,7 @@ from gpusched.base.arrays import Bool, Float64, Int64
 from gpusched.clusters.cluster import Cluster
 from gpusched.models.graph_models import graph_for, stages_of
 from gpusched.models.job_graphs import JobGraph
-from gpusched.specs.speed_limits import iteration_limits
+from gpusched.specs.case import iteration_limits
 from gpusched.traces.workload import Trace
 
 

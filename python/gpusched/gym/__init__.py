@@ -7,7 +7,7 @@ use.
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gpusched.base.lazy_names import lazy_names
 
@@ -20,5 +20,14 @@ __getattr__, __dir__, __all__ = lazy_names(
     {"QueueEnv": "gym.queue_env", "QueueVectorEnv": "gym.queue_vector_env"},
 )
 
+_QUEUE: Final = "gpusched/Queue-v0"
+
 if find_spec("gymnasium") is not None:
-    import gpusched.gym.registration  # noqa: F401
+    import gymnasium
+
+    if _QUEUE not in gymnasium.registry:
+        gymnasium.register(
+            _QUEUE,
+            entry_point="gpusched.gym.queue_env:QueueEnv",
+            vector_entry_point="gpusched.gym.queue_vector_env:QueueVectorEnv",
+        )

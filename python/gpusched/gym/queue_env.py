@@ -1,27 +1,193 @@
 """One queue as an environment of Gymnasium."""
 
-from __future__ import annotations
+# ruff: noqa: E402 - without Gymnasium its absence is to be named
 
-import time
-from typing import Any
+from __future__ import annotations
 
 from gpusched.base.libraries import need
 
 need("gymnasium", "gpusched.gym", "gpusched[rl]")
 
-import gymnasium  # noqa: E402
-import numpy as np  # noqa: E402
+import time
+import warnings
+from types import MappingProxyType
+from typing import Any, Final
 
-from gpusched import _core  # noqa: E402
-from gpusched.base.ticks import US_PER_S  # noqa: E402
-from gpusched.clusters.cluster import Cluster  # noqa: E402
-from gpusched.gym.episodes import Episodes  # noqa: E402
-from gpusched.gym.observing import Observing, core_reward  # noqa: E402
-from gpusched.plugins.identity import PythonObject  # noqa: E402
-from gpusched.results.result import Result  # noqa: E402
-from gpusched.schedules.schedule import Schedule, StoredSchedule  # noqa: E402
-from gpusched.specs.run_spec import RunSpec, TraceSource  # noqa: E402
-from gpusched.traces.workload import Trace  # noqa: E402
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+
+from gpusched import _core
+from gpusched.base.run_warning import RunWarning
+from gpusched.base.suggest import nearest
+from gpusched.base.ticks import MAX_HORIZON_US, US_PER_S
+from gpusched.clusters.cluster import Cluster
+from gpusched.engine.seams import placement_seam
+from gpusched.engine.simulation import simulate
+from gpusched.plugins.identity import PythonObject
+from gpusched.prediction.choose import resolve
+from gpusched.results.result import Result
+from gpusched.schedules.schedule import REJECTED, Schedule, StoredSchedule
+from gpusched.specs.case import PredictedBy, core_cluster, job_columns
+from gpusched.specs.run_spec import RunSpec, TraceSource
+from gpusched.traces.workload import Trace
+
+JOB_FEATURES: Final = ("wait_s", "predicted_s", "gpus", "fits", "is_there")
+CLUSTER_FEATURES: Final = ("free_gpus", "gpus", "running", "waiting")
+
+# By the metric whose value with a minus is the sum of the rewards; as the core calls it.
+REWARDS: Final = MappingProxyType(
+    {"mean_wait_s": "wait", "mean_jct_s": "jct", "mean_bounded_slowdown": "slowdown"}
+)
+KINDS: Final = ("flat", "dict")
+_MOST_SECONDS: Final = MAX_HORIZON_US / US_PER_S
+
+
+def core_reward(reward: str) -> str:
+    """Return what the core calls a reward.
+
+    Raises
+    ------
+    ValueError
+        If there is none for the metric.
+    """
+    if not isinstance(reward, str) or reward not in REWARDS:
+        raise ValueError(f"reward: unknown {reward!r}{nearest(str(reward), list(REWARDS))}")
+    return REWARDS[reward]
+
+
+class Observing:
+    """How the features of the core are shown: in one array, or jobs and cluster apart."""
+
+    def __init__(self, kind: str, slots: int, cluster: Cluster, num_jobs: int) -> None:
+        if kind not in KINDS:
+            raise ValueError(f"observation: unknown {kind!r}{nearest(str(kind), list(KINDS))}")
+        if isinstance(slots, bool) or not isinstance(slots, int | np.integer) or slots < 1:
+            raise ValueError(f"slots: {slots!r} is no whole number of at least 1")
+        self.is_flat = kind == "flat"
+        self.slots = int(slots)
+        job = [_MOST_SECONDS, _MOST_SECONDS, 2.0**31, 1, 1]
+        whole = [cluster.num_gpus, cluster.num_gpus + 1, num_jobs, num_jobs]
+        self._num_of_jobs = self.slots * len(JOB_FEATURES)
+        most = np.array(job * self.slots + whole, dtype=np.float32)
+        # One number more where the largest is met: a space has no two bounds alike.
+        self._most = np.nextafter(most, np.float32(np.inf), dtype=np.float32)
+        self.actions = spaces.Discrete(self.slots + 1)
+
+    @property
+    def space(self) -> gymnasium.Space[Any]:
+        """The space of one observation."""
+        if self.is_flat:
+            return self._box(self._most)
+        return spaces.Dict(
+            {
+                "jobs": self._box(self._most[: self._num_of_jobs].reshape(self.slots, -1)),
+                "cluster": self._box(self._most[self._num_of_jobs :]),
+            }
+        )
+
+    def shown(self, features: np.ndarray) -> Any:
+        """Return an observation, or a batch of them; a copy."""
+        if self.is_flat:
+            return features.copy()
+        jobs = features[..., : self._num_of_jobs]
+        by_job = jobs.reshape(*features.shape[:-1], self.slots, len(JOB_FEATURES))
+        return {"jobs": by_job.copy(), "cluster": features[..., self._num_of_jobs :].copy()}
+
+    @staticmethod
+    def _box(most: np.ndarray) -> spaces.Box:
+        return spaces.Box(np.zeros_like(most), most, dtype=np.float32)
+
+
+_PER_JOB = frozenset(column.name for column in _core.JOB_COLUMNS if column.per == "job")
+
+
+class Episodes:
+    """What episodes are made of.
+
+    Attributes
+    ----------
+    trace, cluster
+        All jobs, and the servers.
+    num_jobs
+        Of an episode.
+    servers
+        The core's view of the cluster.
+    """
+
+    def __init__(
+        self, trace: Trace, cluster: Cluster, placement: str, predictor: str, jobs: int | None
+    ) -> None:
+        if not isinstance(trace, Trace):
+            raise TypeError(f"trace: expected a Trace, not {trace!r}")
+        if not isinstance(cluster, Cluster):
+            raise TypeError(f"cluster: expected a Cluster, not {cluster!r}")
+        if jobs is not None:
+            if isinstance(jobs, bool) or not isinstance(jobs, int | np.integer):
+                raise TypeError(f"jobs: {jobs!r} must be an integer")
+            if not 1 <= jobs <= len(trace):
+                raise ValueError(f"jobs: {jobs} is not between 1 and the {len(trace)} of the trace")
+        chosen = placement_seam(placement)
+        if not isinstance(chosen.native, str):
+            raise ValueError(f"placement: {chosen.label} is written in Python; name a native one")
+        predicted = resolve(predictor)
+        if not isinstance(predicted, PredictedBy):
+            raise ValueError(
+                f"predictor: {predicted.label} learns in the course of a run; predict before, and "
+                "give the trace a column"
+            )
+        self.trace, self.cluster = trace, cluster
+        self.placement, self.placement_values = chosen.native, chosen.parameters
+        self.placement_label = chosen.label
+        self.predictor = predictor
+        self.is_random = chosen.has("random")
+        self.is_clairvoyant = predicted.is_truth
+        self.num_jobs = len(trace) if jobs is None else int(jobs)
+        self.servers = core_cluster(cluster)
+        self._columns = job_columns(trace, cluster, predicted, uses_estimates=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RunWarning)
+            tried = simulate(trace, cluster, policy="fifo-skip", placement=placement)
+        can_run = tried.schedule.status != REJECTED
+        if not can_run.any():
+            raise ValueError("trace: the cluster can run none of its jobs")
+        self._num_before = np.concatenate([[0], np.cumsum(can_run)])
+
+    def draw(self, rng: np.random.Generator) -> tuple[int, int]:
+        """Draw the first job of an episode, and the seed of its run."""
+        first = int(rng.integers(len(self.trace) - self.num_jobs + 1))
+        seed = int(rng.integers(2**63)) if self.is_random else 0
+        return first, seed
+
+    def lanes(self, num_lanes: int, num_slots: int, cost: str) -> _core.AskingLanes:
+        """Return lanes of the core in which episodes can begin."""
+        return _core.AskingLanes(
+            self.servers,
+            placement=self.placement,
+            placement_values=self.placement_values,
+            num_slots=num_slots,
+            cost=cost,
+            num_lanes=num_lanes,
+        )
+
+    def begin(self, lanes: _core.AskingLanes, lane: int, first: int, seed: int) -> None:
+        """Begin an episode in a lane."""
+        last = first + self.num_jobs
+        num_feasible = int(self._num_before[last] - self._num_before[first])
+        lanes.begin(lane, self._table(first, last), num_feasible, seed)
+
+    def part(self, first: int) -> Trace:
+        """Return the jobs of an episode as a trace, at their own times."""
+        if self.num_jobs == len(self.trace):
+            return self.trace
+        return self.trace._take(slice(first, first + self.num_jobs))
+
+    def _table(self, first: int, last: int) -> _core.JobTable:
+        columns: dict[str, Any] = {
+            name: values[first:last] if name in _PER_JOB and values is not None else values
+            for name, values in self._columns.items()
+        }
+        return _core.JobTable(**columns)
 
 
 class QueueEnv(gymnasium.Env[Any, Any]):

@@ -1,23 +1,28 @@
 """Many queues that are stepped together, natively."""
 
-from __future__ import annotations
+# ruff: noqa: E402 - without Gymnasium its absence is to be named
 
-from collections.abc import Sequence
-from typing import Any, Final
+from __future__ import annotations
 
 from gpusched.base.libraries import need
 
 need("gymnasium", "gpusched.gym", "gpusched[rl]")
 
-import numpy as np  # noqa: E402
-from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: E402
-from gymnasium.vector.utils import batch_space  # noqa: E402
+from collections.abc import Sequence
+from typing import Any, Final
 
-from gpusched.base.field_checks import check_integer  # noqa: E402
-from gpusched.clusters.cluster import Cluster  # noqa: E402
-from gpusched.gym.episodes import Episodes  # noqa: E402
-from gpusched.gym.observing import Observing, core_reward  # noqa: E402
-from gpusched.traces.workload import Trace  # noqa: E402
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from gpusched.base.field_checks import check_integer
+from gpusched.clusters.cluster import Cluster
+from gpusched.gym.queue_env import (
+    Episodes,
+    Observing,
+    core_reward,
+)
+from gpusched.traces.workload import Trace
 
 MOST_ENVS: Final = 1_000_000
 

@@ -20,7 +20,7 @@ from gpusched.prediction.interface import Predictor
 from gpusched.prediction.learner import Header, Learner, read_model
 from gpusched.prediction.online import finish_ticks, replay_history
 from gpusched.prediction.registry import PREDICTORS, PredictorChoice
-from gpusched.specs.predicted_columns import PredictedBy
+from gpusched.specs.case import PredictedBy
 from gpusched.traces.workload import Trace
 
 

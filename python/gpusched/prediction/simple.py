@@ -11,7 +11,7 @@ from gpusched.base.ticks import MAX_SERVICE_US, us_to_seconds
 from gpusched.prediction.interface import Costs, Predictor
 from gpusched.prediction.learner import COUNTS, COUNTS_NOTE, Learner
 from gpusched.prediction.registry import register_predictor
-from gpusched.specs.predicted_columns import PredictedBy
+from gpusched.specs.case import PredictedBy
 from gpusched.traces.workload import Trace
 
 

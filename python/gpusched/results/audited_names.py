@@ -17,7 +17,7 @@ from gpusched.plugins.policy import (
 from gpusched.plugins.registry import rules_version, version
 from gpusched.prediction.choose import resolve
 from gpusched.prediction.registry import PREDICTORS
-from gpusched.specs.predicted_columns import PredictedBy
+from gpusched.specs.case import PredictedBy
 
 if TYPE_CHECKING:
     from gpusched.specs.run_spec import RunSpec

@@ -2,22 +2,152 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from gpusched.base.arrays import Bool, Float64
-from gpusched.results.gpu_time import US_PER_H, held_gpu_us, sums
-from gpusched.results.job_groups import job_groups
-from gpusched.schedules.ranked_times import RankedTimes
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32
+from gpusched.base.memo import Memo
+from gpusched.base.units import WHOLE_GPU
+from gpusched.results.cost import US_PER_H, Holdings, held_gpu_us, sums
+from gpusched.schedules.jobs_table import RankedTimes
 from gpusched.schedules.schedule import FINISHED
 
 if TYPE_CHECKING:
     import polars
 
-    from gpusched.results.run_log import RunLog
+    from gpusched.results.cost import RunLog
     from gpusched.results.run_window import RunWindow
+    from gpusched.traces.workload import Trace
+
+
+NOT_GIVEN: Final = "(not given)"
+"""Jobs whose user, queue or group the trace does not name."""
+NEVER_RAN: Final = "(never ran)"
+MONTH_DAYS: Final = 30
+"""Days of a month where the trace knows no calendar."""
+_WIDTHS: Final = ("below 1", "1", "2-8", "9+")
+
+
+@dataclass(frozen=True, eq=False)
+class JobGroups:
+    """Each job in one group.
+
+    Attributes
+    ----------
+    codes
+        int32, one per job: index into ``names``.
+    names
+        The groups, in an order of their own if ``is_ordered``.
+    """
+
+    codes: Int32
+    names: tuple[str, ...]
+    is_ordered: bool
+
+
+def job_groups(result: RunLog, by: str) -> JobGroups:
+    """Put the jobs of ``result`` into groups.
+
+    Raises
+    ------
+    ValueError
+        If ``by`` is none of :data:`GROUPINGS` (the nearest is suggested), or the trace lacks what
+        it needs.
+    TypeError
+        If it is not text.
+    """
+    from gpusched.base.suggest import nearest
+
+    if not isinstance(by, str):
+        raise TypeError(f"by: expected text, not {by!r}")
+    if by not in GROUPINGS:
+        raise ValueError(f"by: unknown {by!r}{nearest(by, list(GROUPINGS))}")
+    groups = GROUPINGS[by]
+    if by in _OF_RUNS:
+        return groups(result)
+    return _known.of(result.trace, by, lambda: groups(result))
+
+
+def _by_gpus(result: RunLog) -> JobGroups:
+    gpus = result.trace.gpus
+    codes = np.searchsorted([1, 2, 9], gpus, side="right").astype(np.int32)
+    if result.trace.share_milli is not None:
+        codes[(gpus == 1) & (result.trace.share_milli < WHOLE_GPU)] = 0
+    return JobGroups(codes, _WIDTHS, is_ordered=True)
+
+
+def _by_label(column: str) -> Callable[[RunLog], JobGroups]:
+    def groups(result: RunLog) -> JobGroups:
+        labels = getattr(result.trace, column)
+        if labels is None:
+            raise ValueError(f"by: the trace {result.trace.name} has no column {column}")
+        names = tuple(name or NOT_GIVEN for name in labels.names)
+        return JobGroups(labels.codes, names, is_ordered=False)
+
+    return groups
+
+
+def _by_type(result: RunLog) -> JobGroups:
+    """Group by the GPU types that a job ever held: one, or several as ``A100 + V100``."""
+    held = Holdings.of(result.trace, result.cluster, result.intervals)
+    num_kinds = len(held.kinds)
+    has: AnyArray = np.zeros((len(result.trace), num_kinds), dtype=np.bool_)
+    has[held.job, held.kind] = True
+    sets, codes = np.unique(has, axis=0, return_inverse=True)
+    names = tuple(
+        " + ".join(held.kinds[kind] for kind in np.flatnonzero(row)) or NEVER_RAN for row in sets
+    )
+    return JobGroups(codes.reshape(-1).astype(np.int32), names, is_ordered=False)
+
+
+def _by_month(result: RunLog) -> JobGroups:
+    """Group by the month of submission, or without a calendar by 30 days from second 0.
+
+    Months begin at midnight of the trace's own clock, whatever its offset from UTC.
+    """
+    trace = result.trace
+    if trace.epoch is None:
+        index, names = _thirty_days(trace)
+    else:
+        first = np.datetime64(trace.epoch.replace(tzinfo=None), "us")
+        day = first + trace.submit_us.astype("timedelta64[us]")
+        months, index = _runs_of(day.astype("datetime64[M]"))
+        names = tuple(str(month) for month in months)
+    return JobGroups(index, names, is_ordered=True)
+
+
+def _thirty_days(trace: Trace) -> tuple[Int32, tuple[str, ...]]:
+    length = timedelta(days=MONTH_DAYS) // timedelta(microseconds=1)
+    numbers, index = _runs_of(trace.submit_us // length)
+    begins = [int(number) * MONTH_DAYS for number in numbers]
+    return index, tuple(f"days {begin}-{begin + MONTH_DAYS - 1}" for begin in begins)
+
+
+def _runs_of(ascending: AnyArray) -> tuple[AnyArray, Int32]:
+    """Return the distinct values, and which of them each is."""
+    if not len(ascending):
+        return ascending, np.empty(0, dtype=np.int32)
+    begins = np.append(True, ascending[1:] != ascending[:-1])
+    return ascending[begins], np.cumsum(begins, dtype=np.int32) - np.int32(1)
+
+
+GROUPINGS: Final[dict[str, Callable[[RunLog], JobGroups]]] = {
+    "gpus": _by_gpus,
+    "user": _by_label("user"),
+    "queue": _by_label("queue"),
+    "group": _by_label("group"),
+    "type": _by_type,
+    "month": _by_month,
+}
+"""By what jobs can be grouped."""
+
+_OF_RUNS: Final = {"type"}
+"""What depends on where jobs ran; all else is the same for all runs of a trace."""
+_known: Memo[Trace, JobGroups] = Memo(len(GROUPINGS))
 
 
 @dataclass(frozen=True, eq=False)

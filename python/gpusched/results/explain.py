@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.base.suggest import nearest
 from gpusched.base.ticks import US_PER_S
+from gpusched.base.units import WHOLE_GPU
 from gpusched.base.wording import duration, plural
-from gpusched.results.job_names import place_of
-from gpusched.results.wait_story import wait_story
-from gpusched.results.waits import Wait, Waits
+from gpusched.results.cost import row_gpus, sums
 from gpusched.schedules.schedule import (
     FINISHED,
     REJECT_REASONS,
@@ -24,10 +25,387 @@ from gpusched.schedules.schedule import (
 )
 
 if TYPE_CHECKING:
-    from gpusched.base.arrays import AnyArray
     from gpusched.clusters.cluster import Cluster
     from gpusched.schedules.schedule import Schedule
     from gpusched.traces.workload import Trace
+
+
+_MOST_NAMES = 100_000
+"""In longer traces no name is suggested: that takes seconds."""
+
+
+def place_of(trace: Trace, job: int | str) -> int:
+    """Return the JobId of a job.
+
+    Parameters
+    ----------
+    job
+        An integer: its place in the order of submission, which is its JobId. A text: its ``id``.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    IndexError
+        If there is no such place.
+    ValueError
+        If no job has this id; the message suggests the nearest.
+    """
+    if isinstance(job, str):
+        return _named(trace, job)
+    if isinstance(job, bool) or not isinstance(job, int | np.integer):
+        raise TypeError(f"job: expected an integer, or the id as a text, not {job!r}")
+    if not 0 <= job < len(trace):
+        raise IndexError(f"job: {job} is not one of the {plural(len(trace), 'job')}")
+    return int(job)
+
+
+def has_id(trace: Trace, name: str) -> bool:
+    """Whether a job has this id."""
+    return bool(np.any(trace.id.astype(str) == name))
+
+
+def _named(trace: Trace, name: str) -> int:
+    names = trace.id.astype(str)
+    found = np.flatnonzero(names == name)
+    if not len(found):
+        known = nearest(name, names.tolist()) if len(names) <= _MOST_NAMES else ""
+        raise ValueError(f"job: none has the id {name!r}{known}")
+    return int(found[0])
+
+
+RUNNING: Final = "running"
+EARLIER: Final = "earlier"
+LATER: Final = "later"
+SIDES: Final = (RUNNING, EARLIER, LATER)
+"""Held since before the wait; started in it by jobs that came before; by jobs that came after."""
+# GPUs that are parts of one are sums of thousandths.
+_ROUNDING: Final = 1e-6
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A job that held GPUs while another waited.
+
+    Attributes
+    ----------
+    job
+        JobId.
+    gpus
+        The most that it held at a time of those that the other could have used.
+    share
+        Its part of their GPU time.
+    side
+        One of :data:`SIDES`, of what it held first.
+    """
+
+    job: int
+    gpus: float
+    share: float
+    side: str
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A time without GPUs.
+
+    Attributes
+    ----------
+    begin_us, end_us
+        Microseconds.
+    gpus
+        What the job waited for: its width, or its share of a GPU.
+    usable
+        GPUs of the types that it may use.
+    free_at_begin, holders_at_begin
+        Of those, how many were free when it began to wait, and how many jobs held the rest.
+    shares
+        Parts of their GPU time that were held, by :data:`SIDES`.
+    holders
+        Who held them, the most first.
+    short_us
+        Time in which fewer were free than it waited for.
+    fits_us
+        Time in which there was room for it in one piece: on one server, or if none is as large on
+        servers that were wholly free. None where jobs share GPUs, of which the log does not tell.
+    is_wide
+        Whether no server is as large as the job.
+    free_of_others
+        The mean number of free GPUs that it may not use.
+    """
+
+    begin_us: int
+    end_us: int
+    gpus: float
+    usable: int
+    free_at_begin: float
+    holders_at_begin: int
+    shares: Mapping[str, float]
+    holders: tuple[Holder, ...]
+    short_us: int
+    fits_us: int | None
+    is_wide: bool
+    free_of_others: float
+
+    @property
+    def length_us(self) -> int:
+        """How long it was."""
+        return self.end_us - self.begin_us
+
+    @property
+    def free_share(self) -> float:
+        """The part of the GPU time that nobody held."""
+        return max(0.0, 1.0 - sum(self.shares.values()))
+
+    @property
+    def scattered_us(self) -> int | None:
+        """Time in which enough were free, but in pieces."""
+        return None if self.fits_us is None else self.length_us - self.short_us - self.fits_us
+
+
+class Waits:
+    """Looks at waits of one job.
+
+    Parameters
+    ----------
+    rows
+        Who held which GPUs when, as in :attr:`gpusched.Result.intervals`.
+    """
+
+    def __init__(
+        self, trace: Trace, cluster: Cluster, rows: Mapping[str, AnyArray], job: int
+    ) -> None:
+        self._trace, self._job, self._rows = trace, job, rows
+        capacity = cluster.server_gpus.astype(np.int64)
+        usable: Bool = np.ones(len(capacity), dtype=np.bool_)
+        if trace.type_set is not None and (allowed := trace.type_sets[trace.type_set[job]]):
+            kinds = [kind in allowed for kind in cluster.gpu_types]
+            usable = np.array(kinds)[cluster.server_type]
+        server = rows["server"]
+        if (server < 0).any():  # one pool, whose jobs may use all of it
+            server = np.zeros_like(server)
+            capacity = np.array([capacity.sum()])
+            usable = np.ones(1, dtype=np.bool_)
+        self._server, self._capacity, self._usable = server, capacity, usable
+        self._gpus = row_gpus(trace, rows)
+        self._since_us = _since_us(rows)
+        share = 1.0 if trace.share_milli is None else trace.share_milli[job] / WHOLE_GPU
+        self._needed = float(trace.gpus[job]) * share
+        self._is_wide = bool(self._needed > capacity[usable].max(initial=0))
+
+    def look(self, begin_us: int, end_us: int) -> Wait:
+        """Look at the time from ``begin_us`` to ``end_us``, which is later."""
+        rows = self._rows
+        meets = (rows["start_us"] < end_us) & (rows["end_us"] > begin_us)
+        there = np.flatnonzero(meets & (rows["job"] != self._job))
+        own = there[self._usable[self._server[there]]]
+        others = there[~self._usable[self._server[there]]]
+        usable = int(self._capacity[self._usable].sum())
+        window = (begin_us, end_us)
+        gpu_us = self._gpus[own] * self._within(own, window)
+        total_us = usable * float(end_us - begin_us)
+        side = self._sides(own, begin_us)
+        at_begin = own[rows["start_us"][own] <= begin_us]
+        short_us, fits_us = self._room(own, window)
+        held_of_others = float(np.dot(self._gpus[others], self._within(others, window)))
+        return Wait(
+            begin_us,
+            end_us,
+            self._needed,
+            usable,
+            usable - float(self._gpus[at_begin].sum()),
+            len(np.unique(rows["job"][at_begin])),
+            {
+                name: float(gpu_us[side == number].sum()) / total_us
+                for number, name in enumerate(SIDES)
+            },
+            self._holders(own, gpu_us / total_us, side),
+            short_us,
+            fits_us if self._trace.share_milli is None else None,
+            self._is_wide,
+            float(self._capacity[~self._usable].sum()) - held_of_others / (end_us - begin_us),
+        )
+
+    def _within(self, index: Int64, window: tuple[int, int]) -> Float64:
+        """The part of the rows' time that lies in the window, microseconds."""
+        begin, end = self._rows["start_us"][index], self._rows["end_us"][index]
+        length: AnyArray = np.minimum(end, window[1]) - np.maximum(begin, window[0])
+        return length.astype(np.float64)
+
+    def _sides(self, index: Int64, begin_us: int) -> Int64:
+        """Index into :data:`SIDES` of each row; jobs are numbered as they come."""
+        came_later = self._rows["job"][index] > self._job
+        side: Int64 = np.where(self._since_us[index] < begin_us, 0, np.where(came_later, 2, 1))
+        return side
+
+    def _holders(self, index: Int64, share: Float64, side: Int64) -> tuple[Holder, ...]:
+        if not len(index):
+            return ()
+        jobs, first, code = np.unique(
+            self._rows["job"][index], return_index=True, return_inverse=True
+        )
+        shares = sums(code, share, len(jobs))
+        # The rows of one interval, on several servers, are one after another.
+        starts, of_row = np.unique(
+            np.stack([code, self._rows["start_us"][index]]), axis=1, return_inverse=True
+        )
+        width = sums(of_row.reshape(-1), self._gpus[index], starts.shape[1])
+        most = np.zeros(len(jobs))
+        np.maximum.at(most, starts[0], width)
+        order = np.lexsort((jobs, -shares))
+        return tuple(
+            Holder(int(jobs[i]), float(most[i]), float(shares[i]), SIDES[side[first[i]]])
+            for i in order
+        )
+
+    def _room(self, index: Int64, window: tuple[int, int]) -> tuple[int, int]:
+        """Time with too few free GPUs in all, and time with room in one piece, microseconds."""
+        servers = np.flatnonzero(self._usable)
+        place = np.cumsum(self._usable) - 1
+        begin = np.maximum(self._rows["start_us"][index], window[0])
+        end = np.minimum(self._rows["end_us"][index], window[1])
+        where = place[self._server[index]]
+        every = np.arange(len(servers))
+        # Each server's used GPUs over time: it begins with none at the window's begin.
+        server = np.concatenate([every, where, where])
+        time_us = np.concatenate([np.full(len(servers), window[0]), begin, end])
+        change = np.concatenate([np.zeros(len(servers)), self._gpus[index], -self._gpus[index]])
+        order = np.lexsort((time_us, server))
+        server, time_us = server[order], time_us[order]
+        used = np.cumsum(change[order])  # each server's changes sum to nothing
+        free = self._capacity[servers][server] - used
+        last = np.append(server[1:] != server[:-1], True)
+        until_us = np.where(last, window[1], np.append(time_us[1:], window[1]))
+        if self._is_wide:
+            whole = self._capacity[servers][server]
+            piece = np.where(free >= whole - _ROUNDING, whole, 0).astype(np.float64)
+            wanted = self._needed
+        else:
+            piece = (free >= self._needed - _ROUNDING).astype(np.float64)
+            wanted = 1.0
+        moments, (all_free, pieces) = _summed(time_us, until_us, [free, piece])
+        length = np.diff(np.append(moments, window[1]))
+        short = all_free < self._needed - _ROUNDING
+        fits = ~short & (pieces >= wanted - _ROUNDING)
+        return int(length[short].sum()), int(length[fits].sum())
+
+
+def _summed(
+    begin_us: Int64, end_us: Int64, values: Sequence[Float64]
+) -> tuple[Int64, list[Float64]]:
+    """Add step functions: the moments, and the sums of each of ``values`` from there on."""
+    lasting = end_us > begin_us
+    begin_us, end_us = begin_us[lasting], end_us[lasting]
+    moments, place = np.unique(np.concatenate([begin_us, end_us]), return_inverse=True)
+    found: list[Float64] = []
+    for value in values:
+        change = np.concatenate([value[lasting], -value[lasting]])
+        found.append(np.cumsum(sums(place, change, len(moments)))[:-1])
+    return moments[:-1], found
+
+
+def _since_us(rows: Mapping[str, AnyArray]) -> Int64:
+    """When the stretch without a break began in which each row lies: a resize is none."""
+    first, begins_job = whole_intervals(rows)
+    if not len(first):
+        return np.empty(0, dtype=np.int64)
+    start_us, end_us = rows["start_us"][first], rows["end_us"][first]
+    begins = begins_job.copy()
+    begins[1:] |= start_us[1:] != end_us[:-1]
+    since: Int64 = start_us[begins][np.cumsum(begins) - 1]
+    return np.repeat(since, np.diff(np.append(first, len(rows["job"]))))
+
+
+_MOST_HOLDERS: Final = 5
+_HOW: Final = {
+    RUNNING: "running by then",
+    EARLIER: "came earlier, started first",
+    LATER: "came later, started first",
+}
+
+
+def wait_story(trace: Trace, wait: Wait, *, is_first: bool) -> Iterator[str]:
+    """Tell who held the GPUs, and whether they were too few, in pieces, or kept from the job."""
+    yield _at_begin(wait, is_first=is_first)
+    yield _over_time(wait)
+    yield from _room(trace, wait)
+    if wait.free_of_others >= 0.05:
+        yield (
+            f"  Of the types that it may not use, {wait.free_of_others:.1f} GPUs were free on "
+            "average."
+        )
+    if wait.holders:
+        shown = wait.holders[:_MOST_HOLDERS]
+        named = "; ".join(_holder(trace, holder) for holder in shown)
+        rest = len(wait.holders) - len(shown)
+        more = f"; and {plural(rest, 'more job')}" if rest else ""
+        yield f"  Most was held by {named}{more}."
+
+
+def _at_begin(wait: Wait, *, is_first: bool) -> str:
+    when = "When it came" if is_first else "When it had lost its GPUs"
+    holders = plural(wait.holders_at_begin, "job")
+    free, usable = wait.free_at_begin, wait.usable
+    if not wait.holders_at_begin:
+        return f"  {when}, all {usable:,} GPUs that it may use were free."
+    return (
+        f"  {when}, {free:g} of the {usable:,} GPUs that it may use were free; "
+        f"{holders} held {usable - free:g}."
+    )
+
+
+def _over_time(wait: Wait) -> str:
+    said = {
+        RUNNING: "by jobs that were running by then",
+        EARLIER: "by jobs that came earlier and started while it waited",
+        LATER: "by jobs that came later and started while it waited",
+    }
+    parts = [f"{_percent(wait.shares[side])} {text}" for side, text in said.items()
+             if wait.shares[side] > 0]  # fmt: skip
+    if wait.free_share > 0.0005:
+        parts.append(f"{_percent(wait.free_share)} by nobody")
+    return f"  Over the wait their GPU time was held {', '.join(parts)}."
+
+
+def _room(trace: Trace, wait: Wait) -> Iterator[str]:
+    needed = f"its {wait.gpus:g} GPUs" if wait.gpus > 1 else f"its {wait.gpus:g} GPU"
+    if wait.short_us:
+        yield f"  Fewer than {needed} were free for {_part(wait.short_us, wait)}."
+    if wait.fits_us is None:
+        if left := wait.length_us - wait.short_us:
+            yield f"  As much was free in all, if not on one GPU, for {_part(left, wait)}."
+        return
+    if wait.scattered_us:
+        where = "servers that were wholly free" if wait.is_wide else "any one server"
+        yield f"  As many were free, but not on {where}, for {_part(wait.scattered_us, wait)}."
+    if wait.fits_us:
+        kept = "the policy or the placement"
+        if trace.cpu_milli is not None or trace.memory_mib is not None:
+            kept = "the policy, the placement, or a lack of CPU or memory"
+        yield (
+            f"  There was room for it on {'whole servers' if wait.is_wide else 'one server'} for "
+            f"{_part(wait.fits_us, wait)}: then {kept} kept it waiting, not a lack of GPUs."
+        )
+
+
+def _holder(trace: Trace, holder: Holder) -> str:
+    user = ""
+    if trace.user is not None and trace.user[holder.job]:
+        user = f" of {trace.user[holder.job]}"
+    width = plural(int(holder.gpus), "GPU") if holder.gpus % 1 == 0 else f"{holder.gpus:g} GPUs"
+    return f"job {holder.job}{user} ({width}, {_percent(holder.share)}, {_HOW[holder.side]})"
+
+
+def _part(time_us: int, wait: Wait) -> str:
+    return f"{duration(time_us / US_PER_S)} ({_percent(time_us / wait.length_us)})"
+
+
+def _percent(share: float) -> str:
+    percent = 100 * share
+    if 0 < percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
+
 
 # What the short reasons of a decision mean.
 _REASONS: Final = {

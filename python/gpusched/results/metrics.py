@@ -16,10 +16,9 @@ from gpusched.base.memo import Memo
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.certificates import LowerBounds
-from gpusched.results.exact_means import exact_sum, excess, mean
-from gpusched.results.gpu_time import US_PER_H
+from gpusched.results.cost import US_PER_H
 from gpusched.results.metric_registry import Window, register_metric
-from gpusched.results.run_facts import RunFacts
+from gpusched.results.run_facts import RunFacts, exact_sum, excess, mean
 from gpusched.schedules.schedule import REJECTED, contention_excess_us
 from gpusched.traces.trace_facts import nearest_rank
 from gpusched.traces.workload import Trace

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray
+from gpusched.base.libraries import need
 from gpusched.base.memo import kept
-from gpusched.results.result_answers import ResultAnswers
-from gpusched.results.result_metrics import ResultMetrics
-from gpusched.results.result_views import Shown
-from gpusched.schedules.event_table import Events
-from gpusched.schedules.jobs_table import Jobs
+from gpusched.base.run_warning import warn
+from gpusched.base.ticks import US_PER_S
+from gpusched.plugins.registry import registered, speed_has
+from gpusched.results.run_window import RunWindow
+from gpusched.schedules.jobs_table import Jobs, write_jobs
 from gpusched.schedules.schedule import FINISHED, INTERVAL_COLUMNS, Schedule
-from gpusched.schedules.series import Series, series_of
+from gpusched.schedules.series import Contention, Events, Series, series_of
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
     from gpusched.audit import AuditReport, Level
+    from gpusched.base.arrays import Float64
     from gpusched.clusters.cluster import Cluster
+    from gpusched.plugins.info import PluginInfo
     from gpusched.prediction import PredictionReport
-    from gpusched.schedules.contention import Contention
+    from gpusched.results.breakdown import JobTimes
+    from gpusched.results.cost import Cost
+    from gpusched.results.explain import Explanation
+    from gpusched.results.metric_registry import Summary
+    from gpusched.results.run_facts import RunFacts
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
 
 
-class Result(ResultMetrics, ResultAnswers, Shown):
+class Result:
     """A schedule with the trace, the cluster and the specification that led to it.
 
     Everything is computed when it is first asked for, and then kept.
@@ -113,15 +124,11 @@ class Result(ResultMetrics, ResultAnswers, Shown):
     @cached_property
     def contention(self) -> Contention:
         """How many rings (gangs on several servers) share each link over time."""
-        from gpusched.schedules.contention import Contention
-
         return Contention(self.cluster, self.intervals)
 
     @property
     def is_fixed(self) -> bool:
         """Whether every job ran for its service wherever it was, so that no link mattered."""
-        from gpusched.plugins.registry import speed_has
-
         return speed_has(self.spec.speed, "steady")
 
     def _check_whole(self, what: str) -> None:
@@ -147,6 +154,461 @@ class Result(ResultMetrics, ResultAnswers, Shown):
 
         return [*self.schedule.warnings, *lacking(self), *misread(self), *self._remarks]
 
+    def summary(self, *, warm_up_s: float | None = None, tail_s: float | None = None) -> Summary:
+        """Return the settings of the run and all metrics, see :func:`gpusched.metrics`.
+
+        Keys that end in ``_s`` are seconds; ``allocation``, ``utilisation``, ``load`` and the gaps
+        are ratios; what is undefined is NaN.
+
+        Parameters
+        ----------
+        warm_up_s
+            Measure the part of the run that begins so many seconds after the first submission:
+            jobs count that are submitted in it, time and GPU time that lie in it. Makespan,
+            bounds and gaps are of whole runs, and left out; ``window_begin_s`` and
+            ``window_end_s`` say, on the clock of ``submit_s``, which part it is. 0 leaves it at
+            the whole run.
+        tail_s
+            Let that part end so many seconds before the last submission, rather than with the
+            last finish.
+
+        Returns
+        -------
+        dict
+            Each by its name.
+
+        Raises
+        ------
+        ValueError
+            If a length is negative, or no job is submitted in between.
+        TypeError
+            If it is no number.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(4)
+        >>> result = gs.simulate(gs.generate("philly", 300, load=1, cluster=cluster), cluster)
+        >>> steady = result.summary(warm_up_s=3_600, tail_s=0)
+        >>> steady["num_jobs"] < 300, "gap" in steady
+        (True, False)
+        """
+        window = RunWindow.checked(self.trace, warm_up_s, tail_s)
+        if window not in self._summaries:
+            self._summaries[window] = self._summarised(self._facts(window))
+        return dict(self._summaries[window])
+
+    def summary_with(
+        self, keys: Iterable[str], *, warm_up_s: float | None = None, tail_s: float | None = None
+    ) -> Summary:
+        """Return :meth:`summary` and more metrics, of one look at the run; it is not kept.
+
+        Returns
+        -------
+        dict
+            Each by its name.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`summary` and :meth:`metric`.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> "p50_wait_s" in result.summary_with(["p50_wait_s"])
+        True
+        """
+        from gpusched.results.metric_registry import metric_of
+
+        facts = self._facts(RunWindow.checked(self.trace, warm_up_s, tail_s))
+        return self._summarised(facts) | {key: metric_of(facts, key) for key in keys}
+
+    def metric(
+        self, key: str, *, warm_up_s: float | None = None, tail_s: float | None = None
+    ) -> float | int | str | bool:
+        """Return one metric, whether it is in :meth:`summary` or not.
+
+        Parameters
+        ----------
+        warm_up_s, tail_s
+            As for :meth:`summary`.
+
+        Returns
+        -------
+        float or int
+            Its value.
+
+        Raises
+        ------
+        ValueError
+            If there is none of that name (the nearest is suggested), the run lacks what it
+            needs, or it means nothing of a part of a run.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.metric("p95_wait_s") >= 0
+        True
+        """
+        from gpusched.results.metric_registry import metric_of
+
+        return metric_of(self._facts(RunWindow.checked(self.trace, warm_up_s, tail_s)), key)
+
+    @kept
+    def _summaries(self) -> dict[RunWindow | None, Summary]:
+        return {}
+
+    def _summarised(self, facts: RunFacts) -> Summary:
+        _, summarise = _measuring()
+        begin_us, end_us = facts.ends_us
+        ends: Summary = {"window_begin_s": begin_us / US_PER_S, "window_end_s": end_us / US_PER_S}
+        return {
+            "policy": self.spec.policy,
+            "placement": self.spec.placement,
+            "predictor": self.spec.predictor,
+            "speed": self.spec.speed,
+            "contention": self.spec.contention,
+            "clairvoyant": self.clairvoyant,
+            "seed": self.spec.seed,
+            **({} if facts.window is None else ends),
+            **summarise(facts),
+            "digest": self.digest,
+        }
+
+    def _facts(self, window: RunWindow | None) -> RunFacts:
+        facts_of, _ = _measuring()
+        known = registered("speed").get(self.spec.speed.partition(":")[0])
+        is_fixed = known is not None and known.has("steady")
+        return facts_of(
+            self.trace,
+            self.cluster,
+            self.schedule,
+            contention=None if is_fixed else self.contention,
+            costs=None if known is None else self._costs(known),
+            speed=None if known is None else self.spec.speed,
+            wall_s=self.wall_s,
+            prediction=self.prediction,
+            window=window,
+        )
+
+    def _costs(self, speed: PluginInfo) -> Mapping[str, Float64] | None:
+        """What jobs can save at other widths than their own; None where they cannot have them."""
+        if not speed.has("elastic"):
+            return None
+        from gpusched.specs.case import least_costs
+
+        return least_costs(self.trace, self.cluster, speed=self.spec.speed)
+
+    @cached_property
+    def _job_times(self) -> JobTimes:
+        from gpusched.results.breakdown import JobTimes
+
+        return JobTimes.of(self)
+
+    @cached_property
+    def _breakdowns(self) -> dict[tuple[str, RunWindow | None], polars.DataFrame]:
+        return {}
+
+    def by(
+        self,
+        by: str,
+        *,
+        warm_up_s: float | None = None,
+        tail_s: float | None = None,
+    ) -> polars.DataFrame:
+        """Break the jobs down by what they are or where they ran, a row for each group.
+
+        Parameters
+        ----------
+        by
+            ``"gpus"``: jobs of 1, of 2-8 and of 9+ GPUs (of less than one, where jobs share
+            them). ``"user"``, ``"queue"``, ``"group"``: as the trace names them. ``"type"``: the
+            GPU types that a job ever held, several as ``A100 + V100``. ``"month"``: of the
+            submission, such as ``2017-10``; days 0-29, 30-59 and so on of a trace that knows no
+            wall-clock time.
+        warm_up_s, tail_s
+            Count the jobs only that are submitted so long after the first and before the last
+            submission, as for :meth:`gpusched.Result.summary`.
+
+        Returns
+        -------
+        polars.DataFrame
+            Column ``by``, ``num_jobs``, ``num_finished``; the mean, p50, p90, p95 and p99
+            (nearest-rank) of wait and JCT of the finished jobs, such as ``p95_wait_s``, seconds,
+            null where none finished; ``gpu_hours`` held by all its jobs. Groups without jobs are
+            left out. Widths and months stand in their own order, all else by GPU hours, the most
+            first.
+
+        Raises
+        ------
+        ValueError
+            If ``by`` is unknown (the nearest is suggested), the trace has no such column, or no
+            job is left in between.
+        TypeError
+            If it is not text, or a time is no number.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(4)
+        >>> jobs = gs.generate("philly", 200, load=0.9, cluster=cluster)
+        >>> gs.simulate(jobs, cluster, policy="easy").by("gpus").columns[:3]
+        ['gpus', 'num_jobs', 'num_finished']
+        """
+        from gpusched.results.breakdown import breakdown
+
+        window = RunWindow.checked(self.trace, warm_up_s, tail_s)
+        if not isinstance(by, str) or (by, window) not in self._breakdowns:
+            self._breakdowns[by, window] = breakdown(self, self._job_times, by, window)
+        return self._breakdowns[by, window].clone()
+
+    def cost(self, prices: float | Mapping[str, float]) -> Cost:
+        """Return the GPU hours by type and what they cost.
+
+        Parameters
+        ----------
+        prices
+            Of an hour of one GPU: one for all, or one for each GPU type of the cluster. 0 or
+            more, in any currency.
+
+        Returns
+        -------
+        Cost
+            What jobs held, and what all GPUs cost over the run, held or not.
+
+        Raises
+        ------
+        ValueError
+            If a type of the cluster has no price, a price names no type of it or is negative or
+            not finite, or the run was in a pool of several types, whose log does not tell which
+            one a job held.
+        TypeError
+            If a price is no number.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(4)
+        >>> jobs = gs.generate("philly", 200, load=0.9, cluster=cluster)
+        >>> gs.simulate(jobs, cluster, policy="easy").cost(2.5).held > 0
+        True
+        """
+        from gpusched.results.cost import cost_of
+
+        return cost_of(self, prices)
+
+    def explain(self, job: int | str) -> Explanation:
+        """Tell what happened to a job and why: who held its GPUs while it waited.
+
+        Parameters
+        ----------
+        job
+            An integer is the JobId, the job's place in the order of submission; a text is the
+            ``id`` that the job has in its source.
+
+        Returns
+        -------
+        Explanation
+            Its story, a sentence each, and its longest waits in numbers.
+
+        Raises
+        ------
+        TypeError
+            If ``job`` is neither.
+        IndexError, ValueError
+            If there is no such place, or no such id.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 0], [60, 60], [8, 8], id=["a7", "a8"])
+        >>> print(gs.simulate(trace, gs.Cluster.uniform(1, 8)).explain("a8").lines[0])
+        Job 1 (id a8) came at 00:00:00: 8 GPUs, 1.00 min of service.
+        """
+        from gpusched.results.explain import explain
+
+        return explain(self.trace, self.cluster, self.schedule, self.intervals, job)
+
+    def _repr_html_(self) -> str:
+        """Return the metrics as a table, for notebooks."""
+        from gpusched.results.shown_metrics import table_of_summaries
+
+        return table_of_summaries([(self.spec.policy, self.summary())], repr(self))
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the jobs as a Polars frame.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row per job, in the order of submission.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.to_polars().filter(gpus=1)["queueing_delay_s"].max() >= 0
+        True
+        """
+        return self.jobs.to_polars()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the jobs as an Arrow table; needs the extra ``gpusched[arrow]``.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns of :meth:`to_polars`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="fifo").to_arrow().num_rows
+        3
+        """
+        need("pyarrow", "this", "gpusched[arrow]")
+        return self.to_polars().to_arrow()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the jobs as a pandas frame; needs the extra ``gpusched[pandas]``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of :meth:`to_polars`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="fifo").to_pandas().shape[0]
+        3
+        """
+        need("pandas", "this", "gpusched[pandas]")
+        import pandas
+
+        frame = self.to_polars()
+        columns: dict[str, Any] = {
+            name: self.jobs[name] if name in self.jobs.columns else frame[name].to_list()
+            for name in frame.columns
+        }
+        return pandas.DataFrame(columns)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the jobs as a Parquet file.
+
+        Its texts are Arrow's views: Polars reads them, and pyarrow from 16 on; 14 does not.
+
+        Returns
+        -------
+        None
+            The jobs are in the file; one that was there is replaced only by a whole new one.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; an old one is still there.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.to_parquet("jobs.parquet")
+        """
+        write_jobs(self.to_polars(), path)
+
+    def export(
+        self, path: str | os.PathLike[str], format: str | None = None, **options: str
+    ) -> None:
+        """Write the schedule for another tool.
+
+        Parameters
+        ----------
+        format
+            ``"perfetto"`` (a timeline; option ``tracks``: ``"server"`` or ``"gpu"``),
+            ``"batsim"`` (the ``jobs.csv`` of Batsim) or ``"swf"`` (a log); default: by the ending
+            of ``path`` (.json, .csv, .swf).
+
+        Returns
+        -------
+        None
+            The schedule is in the file.
+
+        Raises
+        ------
+        ValueError
+            If the format, an option or its value is unknown.
+        OSError
+            If the file cannot be written; an old one is still there.
+
+        Warns
+        -----
+        RunWarning
+            For what the format cannot hold.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.export("schedule.csv")  # as Batsim writes its jobs
+        """
+        warn(self.export_with_losses(path, format, **options), stacklevel=2)
+
+    def to_perfetto(self, path: str | os.PathLike[str], tracks: str = "server") -> None:
+        """Write a timeline for https://ui.perfetto.dev or Chrome's ``about:tracing``.
+
+        Parameters
+        ----------
+        tracks
+            ``"server"``: a slice on every server that a job holds GPUs of; ``"gpu"``: on each GPU.
+
+        Returns
+        -------
+        None
+            The timeline is in the file.
+
+        Raises
+        ------
+        ValueError, OSError
+            As :meth:`export`.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.to_perfetto("timeline.json", tracks="gpu")
+        """
+        warn(self.export_with_losses(path, "perfetto", tracks=tracks), stacklevel=2)
+
+    def export_with_losses(
+        self, path: str | os.PathLike[str], format: str | None = None, **options: str
+    ) -> list[str]:
+        """Do as :meth:`export`, and return what the format cannot hold instead of warnings.
+
+        Returns
+        -------
+        list of str
+            A sentence each; none if nothing is lost.
+
+        Raises
+        ------
+        ValueError, OSError
+            As :meth:`export`.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.export_with_losses("schedule.csv")
+        []
+        """
+        from gpusched.exports.registry import Exported, export
+
+        exported = Exported(self.trace, self.cluster, self.schedule, self.intervals)
+        return export(exported, path, format, **options)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give the jobs to what reads Arrow streams, such as ``pyarrow.table(result)``."""
+        return self.to_polars().__arrow_c_stream__(requested_schema)
+
     def save_case(self, path: str | os.PathLike[str]) -> None:
         """Write the run for the native replay tool; see :func:`gpusched.specs.case.save_case`.
 
@@ -167,8 +629,7 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         >>> result.save_case("run.case")
         """
         from gpusched.prediction.choose import resolve
-        from gpusched.specs.case import save_case
-        from gpusched.specs.predicted_columns import PredictedBy
+        from gpusched.specs.case import PredictedBy, save_case
 
         is_made = any(thing.role == "predictor" for thing in self.spec.python)
         found = None if is_made else resolve(self.spec.predictor)
@@ -240,19 +701,10 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         >>> gs.load_result("result.npz").digest == result.digest
         True
         """
-        from gpusched.results.result_store import StoredResult, write
+        from gpusched.results.result_store import write
 
         self._check_whole("saved")
-        stored = StoredResult(
-            self.trace,
-            self.spec,
-            self.schedule,
-            self.intervals,
-            self.wall_s,
-            self.clairvoyant,
-            self.prediction,
-        )
-        write(stored, path)
+        write(self, path)
 
 
 def load_result(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
@@ -289,17 +741,17 @@ def load_result(path: str | os.PathLike[str], *, max_bytes: int | None = None) -
     """
     from gpusched.results.result_store import read
 
-    stored = read(path, max_bytes=max_bytes)
-    return Result(
-        stored.trace,
-        stored.spec.cluster,
-        stored.spec,
-        stored.schedule,
-        stored.wall_s,
-        clairvoyant=stored.clairvoyant,
-        prediction=stored.prediction,
-    )
+    return Result(**read(path, max_bytes=max_bytes))
 
 
 def _is_cached(result: Result, name: str) -> bool:
     return isinstance(getattr(type(result), name, None), cached_property)
+
+
+@cache
+def _measuring() -> tuple[type[RunFacts], Callable[[RunFacts], Summary]]:
+    """Load what measures a run, with the first that is measured."""
+    from gpusched.results.metric_registry import summarise
+    from gpusched.results.run_facts import RunFacts
+
+    return RunFacts, summarise

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -21,11 +20,11 @@ from gpusched.schedules.schedule import (
     REJECT_REASONS,
     SCHEDULE_COLUMNS,
     STATUSES,
-    Schedule,
     StoredSchedule,
     digest_of,
 )
-from gpusched.specs.run_spec import RunSpec, fingerprint
+from gpusched.specs.fingerprints import fingerprint
+from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.trace_store import (
     TRACE_MEMBERS,
     TraceHeader,
@@ -33,7 +32,6 @@ from gpusched.traces.trace_store import (
     stored_trace,
     trace_members,
 )
-from gpusched.traces.workload import Trace
 
 KIND: Final = container.Kind("gpusched-result", 5)
 _MEMBERS: Final = TRACE_MEMBERS | frozenset((
@@ -55,21 +53,8 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prediction: PredictionReport | None = None
 
 
-@dataclass(frozen=True)
-class StoredResult:
-    """What a file holds: attributes of :class:`~gpusched.results.result.Result`."""
-
-    trace: Trace
-    spec: RunSpec
-    schedule: Schedule
-    intervals: Mapping[str, AnyArray]
-    wall_s: float
-    clairvoyant: bool
-    prediction: PredictionReport | None
-
-
-def write(result: StoredResult, path: str | os.PathLike[str]) -> None:
-    """Write ``result``; a file that is already there is replaced only by a complete one."""
+def write(result: Any, path: str | os.PathLike[str]) -> None:
+    """Write a :class:`~.result.Result`; a file there is replaced only by a complete one."""
     trace, schedule = result.trace, result.schedule
     trace_header, arrays = trace_members(trace)
     for column in SCHEDULE_COLUMNS:
@@ -97,13 +82,16 @@ def write(result: StoredResult, path: str | os.PathLike[str]) -> None:
     container.write(path, KIND, msgspec.json.encode(header), arrays)
 
 
-def read(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> StoredResult:
-    """Read what :func:`write` wrote; parameters and errors as of :func:`gpusched.load_result`."""
+def read(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> dict[str, Any]:
+    """Return the arguments of the :class:`~.result.Result` that was written.
+
+    Parameters and errors are as of :func:`gpusched.load_result`.
+    """
     with naming(path, "not a readable gpusched result"):
         return _read(path, max_bytes)
 
 
-def _read(path: str | os.PathLike[str], max_bytes: int | None) -> StoredResult:
+def _read(path: str | os.PathLike[str], max_bytes: int | None) -> dict[str, Any]:
     encoded, arrays = container.read(path, KIND, max_bytes=max_bytes)
     header = msgspec.json.decode(encoded, type=_Header, strict=True)
     unknown = set(arrays) - _MEMBERS
@@ -133,15 +121,15 @@ def _read(path: str | os.PathLike[str], max_bytes: int | None) -> StoredResult:
         counters=header.counters,
         warnings=header.warnings,
     )
-    return StoredResult(
-        trace,
-        header.spec,
-        schedule,
-        rows,
-        header.wall_s,
-        header.clairvoyant,
-        header.prediction,
-    )
+    return {
+        "trace": trace,
+        "cluster": header.spec.cluster,
+        "spec": header.spec,
+        "schedule": schedule,
+        "wall_s": header.wall_s,
+        "clairvoyant": header.clairvoyant,
+        "prediction": header.prediction,
+    }
 
 
 def _rows(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:

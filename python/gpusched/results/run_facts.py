@@ -3,22 +3,243 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from operator import attrgetter
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpusched.base.arrays import Float64, Int64
+from gpusched import _core
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.memo import kept
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.certificates import LowerBounds, certificate
-from gpusched.results.deadline_facts import DeadlineFacts
-from gpusched.schedules.schedule import contention_slowdown, whole_intervals, widths_of
+from gpusched.bounds.deadline_bounds import dsr_bound
+from gpusched.results.cost import held_gpu_us, row_gpus, sums
+from gpusched.results.run_window import RunWindow, clipped
+from gpusched.schedules.schedule import (
+    FINISHED,
+    SCHEDULE_COLUMNS,
+    Schedule,
+    contention_slowdown,
+    whole_intervals,
+    widths_of,
+)
+
+if TYPE_CHECKING:
+    from gpusched.base.labels import Labels
+    from gpusched.clusters.cluster import Cluster
+    from gpusched.prediction.accuracy import PredictionReport
+    from gpusched.schedules.series import Contention
+    from gpusched.traces.workload import Trace
 
 
-class RunFacts(DeadlineFacts):
-    """A run as metrics see it; attributes are those of :class:`~.measured_run.MeasuredRun`."""
+def excess(value: int, bound: Fraction) -> float:
+    """Return how far a value lies above a bound, as a part of it: ``value / bound - 1``.
+
+    Whole numbers divide to the nearest double, as fractions do.
+    """
+    return (value * bound.denominator - bound.numerator) / bound.numerator
+
+
+def exact_sum(values: Int64) -> int:
+    """Sum without overflow or rounding."""
+    return (int(np.sum(values >> 32)) << 32) + int(np.sum(values & 0xFFFFFFFF))
+
+
+def mean(values: AnyArray) -> float:
+    """Mean; NaN of none."""
+    return float(np.mean(values)) if len(values) else np.nan
+
+
+SHORT_SERVICE_US: Final = 10 * US_PER_S
+"""A shorter service counts as this long in the bounded slowdown."""
+
+
+class RunFacts:
+    """A run, or a part of it. Arrays are per job, or per finished job where it is said.
+
+    Attributes
+    ----------
+    trace, cluster, schedule
+        What was simulated, and what came of it.
+    contention
+        The rings on the links; None where run times do not depend on the placement.
+    costs
+        What jobs can save at other widths than their own, see :func:`gpusched.bounds.lower_bounds`.
+    speed
+        By which the jobs ran; None: unknown.
+    wall_s
+        Time that the simulation took; None: unknown.
+    prediction
+        How good the predictions were; None if there were none.
+    window
+        The part of the run that is measured; None: all of it. What is said of "the" jobs below is
+        then of those that are submitted in it.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        cluster: Cluster,
+        schedule: Schedule,
+        *,
+        contention: Contention | None = None,
+        costs: Mapping[str, Float64] | None = None,
+        speed: str | None = None,
+        wall_s: float | None = None,
+        prediction: PredictionReport | None = None,
+        window: RunWindow | None = None,
+    ) -> None:
+        self.trace, self.cluster, self.schedule = trace, cluster, schedule
+        self.contention, self.costs, self.speed = contention, costs, speed
+        self.wall_s, self.prediction, self.window = wall_s, prediction, window
+
+    @kept
+    def measures(self) -> _core.RunMeasures:
+        """Sums, counts and percentiles of the jobs, by one native pass over the columns."""
+        trace, schedule = self.trace, self.schedule
+        jobs: dict[str, Any] = {
+            "submit_us": trace.submit_us, "service_us": trace.service_us, "gpus": trace.gpus,
+            "share_milli": trace.share_milli, "weight": trace.weight,
+        }  # fmt: skip
+        sizes: dict[str, Any] = {"short_service_us": SHORT_SERVICE_US}
+        if (tenants := self.tenants) is not None:
+            jobs["tenant"], sizes["num_tenants"] = tenants.codes, len(tenants.names)
+        if self.window is None and isinstance(schedule, _core.Schedule):
+            return _core.schedule_measures(schedule, **sizes, **jobs)
+        columns = jobs | {
+            name: np.ascontiguousarray(getattr(schedule, name), dtype)
+            for name, dtype in SCHEDULE_COLUMNS.items()
+            if name not in _NO_FIGURES
+        }
+        if self.window is not None:
+            columns = {
+                name: None if column is None else column[self.counted]
+                for name, column in columns.items()
+            }
+        return _core.run_measures(**sizes, **columns)
+
+    @kept
+    def num_finished(self) -> int:
+        """How many of the jobs that count finished."""
+        return self.measures.num_finished
+
+    @kept
+    def tenants(self) -> Labels | None:
+        """Whose each job is: its user's, of a trace without users its queue's."""
+        return self.trace.queue if self.trace.user is None else self.trace.user
+
+    def time_there_us(self, times_us: list[int]) -> list[int]:
+        """Return the time that all jobs together are there within each stretch between times.
+
+        They are from their submission to their finish, whether they count or not; what is
+        unfinished stays, and what is rejected never is.
+
+        Parameters
+        ----------
+        times_us
+            Ascending, microseconds.
+        """
+        return _core.time_there_us(
+            submit_us=self.trace.submit_us,
+            finish_us=np.ascontiguousarray(self.schedule.finish_us, np.int64),
+            status=np.ascontiguousarray(self.schedule.status, np.uint8),
+            times_us=times_us,
+        )
+
+    @kept
+    def counted(self) -> Bool:
+        """Which jobs count: those that are submitted in the window."""
+        if self.window is None:
+            return np.ones(len(self.trace), dtype=np.bool_)
+        return self.window.counted(self.trace)
+
+    @kept
+    def all_finished(self) -> Bool:
+        """Which jobs finished, whether they count or not."""
+        finished: Bool = np.asarray(self.schedule.status) == FINISHED
+        return finished
+
+    @kept
+    def finished(self) -> Bool:
+        """Which of the jobs that count finished."""
+        return self.all_finished if self.window is None else self.all_finished & self.counted
+
+    @kept
+    def intervals(self) -> Mapping[str, AnyArray]:
+        """Who held which GPUs when, see :attr:`gpusched.Result.intervals`."""
+        return self.schedule.intervals()
+
+    @kept
+    def held_gpu_us(self) -> float:
+        """GPU time that jobs held, microseconds; unfinished ones to the end of the run.
+
+        In a window: what any jobs held in it.
+        """
+        if self.window is not None:
+            return float(np.sum(self.gpu_us_within))
+        if self.is_fixed and not self.measures.num_unfinished:
+            return self.measures.held_gpu_milli_us / WHOLE_GPU
+        return float(np.sum(held_gpu_us(self.trace, self.schedule, is_fixed=self.is_fixed)))
+
+    @kept
+    def gpu_us_within(self) -> Float64:
+        """GPU time that each job held between :attr:`ends_us`, microseconds."""
+        return _gpu_us(self.trace, clipped(self.intervals, *self.ends_us))
+
+    def within(self, per_job: Float64) -> Float64:
+        """Return the part of a quantity of each job that falls into the window.
+
+        It is spread evenly over the GPU time that the job held.
+        """
+        if self.window is None:
+            return per_job
+        held = _gpu_us(self.trace, self.intervals)
+        return per_job * (self.gpu_us_within / np.where(held > 0, held, 1.0))
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether every job ran at its own width, wherever it was."""
+        return self.contention is None
+
+    @kept
+    def ends_us(self) -> tuple[int, int]:
+        """The ends of the window, microseconds.
+
+        Of a whole run: the first submit and the last finish, of finished jobs; 0 and 0 if there
+        is none.
+        """
+        if self.window is None:
+            return self.measures.first_submit_us, self.measures.last_finish_us
+        begin_us = self.window.begin_us(self.trace)
+        return begin_us, self.window.end_us(self.trace, self.schedule)
+
+    @kept
+    def window_us(self) -> int:
+        """The time between the two."""
+        begin_us, end_us = self.ends_us
+        return end_us - begin_us
+
+    @kept
+    def links(self) -> Contention:
+        """The rings on the links in the window; there must be :attr:`contention`."""
+        from gpusched.schedules.series import Contention
+
+        assert self.contention is not None
+        if self.window is None:
+            return self.contention
+        return Contention(self.cluster, clipped(self.intervals, *self.ends_us))
+
+    @kept
+    def gpu_us(self) -> float:
+        """GPU time of the cluster over that window, microseconds."""
+        return self.cluster.num_gpus * float(self.window_us)
+
+    def of_gpu_time(self, held_us: float) -> float:
+        """Return a part of that GPU time; NaN if no job finished."""
+        return held_us / self.gpu_us if self.window_us else np.nan
 
     def has(self, need: str) -> bool:
         """Whether there is what a metric needs, see :data:`~.metric_registry.NEEDS`."""
@@ -116,6 +337,64 @@ class RunFacts(DeadlineFacts):
     def percentile_s(self, value_us: int) -> float:
         """Return a percentile of the finished jobs in seconds; NaN if there are none."""
         return float(value_us) / US_PER_S if self.num_finished else np.nan
+
+    @kept
+    def has_deadline(self) -> Bool:
+        """Which of the jobs that count have a deadline; the trace must have some."""
+        has: Bool = (np.asarray(self.trace.deadline_us) >= 0) & self.counted
+        return has
+
+    @kept
+    def late_us(self) -> Int64:
+        """Finish - deadline, microseconds."""
+        late: Int64 = np.asarray(self.schedule.finish_us) - np.asarray(self.trace.deadline_us)
+        return late
+
+    @kept
+    def met(self) -> Bool:
+        """Which jobs finished by their deadline."""
+        return self.has_deadline & self.finished & (self.late_us <= 0)
+
+    @property
+    def num_met(self) -> int:
+        """How many did."""
+        return int(np.count_nonzero(self.met))
+
+    @kept
+    def dsr_bound(self) -> tuple[float, str]:
+        """What no deadline satisfactory ratio exceeds, and the bound's name."""
+        if self.speed is None:
+            return np.nan, ""
+        return dsr_bound(self.trace, self.cluster, speed=self.speed, met=self.num_met)
+
+    @kept
+    def decisions(self) -> Mapping[str, AnyArray]:
+        """What a policy that admits jobs decided."""
+        return self.schedule.decisions()
+
+    @property
+    def admissions(self) -> Mapping[str, AnyArray] | None:
+        """The same of jobs with deadlines; None if nothing was decided."""
+        if self.trace.deadline_us is None or not len(self.decisions["job"]):
+            return None
+        return self.decisions
+
+    @kept
+    def admitted(self) -> Bool:
+        """Which of the jobs that count were admitted: the last word counts."""
+        admitted = np.zeros(len(self.trace), dtype=np.bool_)
+        admitted[self.decisions["job"]] = self.decisions["admitted"] != 0
+        return admitted & self.counted
+
+
+# Columns of a schedule that no figure is made of.
+_NO_FIGURES: Final = frozenset({"paid_us", "reason"})
+
+
+def _gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
+    """GPU time of each job in an interval log, microseconds."""
+    gpu_us = row_gpus(trace, rows) * (rows["end_us"] - rows["start_us"])
+    return sums(rows["job"], gpu_us, len(trace))
 
 
 # What is there of a run is known without its schedule, but for the last word on admission.

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, read_only
+from gpusched import _core
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, UInt32, read_only
+from gpusched.base.replacing import replacing
 from gpusched.base.ticks import us_to_seconds
 from gpusched.schedules.schedule import (
     FINISHED,
@@ -23,6 +28,73 @@ if TYPE_CHECKING:
     import polars
 
     from gpusched.traces.workload import Trace
+
+
+def write_jobs(
+    frame: polars.DataFrame,
+    path: str | os.PathLike[str],
+    compression: Literal["lz4", "zstd"] = "zstd",
+) -> None:
+    """Write ``frame`` as it is, its texts as the views that they are in memory.
+
+    Polars otherwise copies all texts of a column into one buffer first; where they are all empty
+    there is none, and comparing texts at an address that is not mapped takes some processors ten
+    times as long.
+    """
+    import polars
+
+    options: dict[str, Any] = {}
+    if "arrow_schema" in inspect.signature(polars.DataFrame.write_parquet).parameters:
+        options["arrow_schema"] = frame.schema
+    with replacing(path) as partial:
+        frame.write_parquet(partial, compression=compression, **options)
+
+
+PERCENTILES: Final = (50, 90, 95, 99)
+
+
+@dataclass(frozen=True, eq=False)
+class RankedTimes:
+    """One time of each job, ascending.
+
+    Attributes
+    ----------
+    order, time_us
+        The jobs, and their times, microseconds.
+    """
+
+    order: UInt32
+    time_us: Int64
+
+    @classmethod
+    def of(cls, time_us: Int64) -> Self:
+        """Put the times of all jobs in order."""
+        order = _core.time_order(time_us)
+        return cls(order, time_us[order])
+
+    def of_groups(self, name: str, group: Int32, size: int) -> tuple[Int64, dict[str, Float64]]:
+        """How many jobs each group has, and their mean and nearest-rank percentiles.
+
+        These are in seconds, NaN of none.
+
+        Parameters
+        ----------
+        name
+            Of the time, as in ``mean_wait_s``.
+        group
+            The group of each job, -1 of those that do not count: int32.
+        """
+        count, mean_us, percentiles_us = _core.group_times(
+            order=self.order, time_us=self.time_us, group=group, num_groups=size,
+            percents=PERCENTILES,
+        )  # fmt: skip
+        columns = {f"mean_{name}_s": us_to_seconds(mean_us)}
+        for percent, values_us in zip(PERCENTILES, percentiles_us, strict=True):
+            values_s = us_to_seconds(values_us)
+            values_s[values_us < 0] = np.nan
+            columns[f"p{percent}_{name}_s"] = values_s
+        return count, columns
+
 
 COLUMNS: Final = (
     "id", "submit_s", "start_s", "finish_s", "jct_s", "wait_s", "queueing_delay_s", "service_s",

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Float64, freeze_columns
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns, read_only
 from gpusched.base.ticks import us_to_seconds
-from gpusched.schedules.schedule import Schedule
+from gpusched.schedules.schedule import REJECTED, Schedule, whole_intervals
 
 if TYPE_CHECKING:
     import polars
 
+    from gpusched.clusters.cluster import Cluster
     from gpusched.traces.workload import Trace
 
 
@@ -107,3 +110,333 @@ def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray
         **intervals,
     )
     return Series(us_to_seconds(time_us), *columns)
+
+
+KINDS: Final = ("finish", "arrival", "reject", "preempt", "start", "resume", "resize")
+_FINISH, _ARRIVAL, _REJECT, _PREEMPT, _START, _RESUME, _RESIZE = range(len(KINDS))
+
+
+class Events:
+    """Columns, one entry per event.
+
+    Sorted by time; within an instant finishes, arrivals, rejects, preemptions, then starts,
+    resumes and resizes; within these by job.
+
+    Attributes
+    ----------
+    time_us
+        int64 microseconds.
+    kind_code
+        int8: index into ``KINDS``.
+    job
+        int64: JobId.
+    """
+
+    def __init__(self, trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray]) -> None:
+        first, opens = whole_intervals(intervals)
+        job, start_us = intervals["job"][first], intervals["start_us"][first]
+        end_us = intervals["end_us"][first]
+        ends_job = end_us == np.asarray(schedule.finish_us)[job]
+        # An interval that begins where the job's last one ended is a resize: it did not stop.
+        goes_on = np.zeros(len(job), dtype=np.bool_)
+        goes_on[1:] = ~opens[1:] & (start_us[1:] == end_us[:-1])
+        stops = ~np.append(goes_on[1:], False)[: len(job)]
+        begun = np.where(opens, _START, np.where(goes_on, _RESIZE, _RESUME))
+        rejected = np.flatnonzero(np.asarray(schedule.status) == REJECTED)
+        parts = (
+            (trace.submit_us, np.arange(len(trace)), _ARRIVAL),
+            (trace.submit_us[rejected], rejected, _REJECT),
+            (start_us, job, begun),
+            (end_us[stops], job[stops], np.where(ends_job, _FINISH, _PREEMPT)[stops]),
+        )
+        time_us = np.concatenate([times for times, _, _ in parts])
+        jobs = np.concatenate([of for _, of, _ in parts])
+        kind = np.concatenate([np.broadcast_to(code, len(times)) for times, _, code in parts])
+        order = np.lexsort((jobs, np.minimum(kind, _START), time_us))
+        self.time_us: Int64 = read_only(time_us[order])
+        self.kind_code: npt.NDArray[np.int8] = read_only(kind[order].astype(np.int8))
+        self.job: Int64 = read_only(jobs[order].astype(np.int64, copy=False))
+        self._trace = trace
+
+    def __len__(self) -> int:
+        return len(self.time_us)
+
+    def __repr__(self) -> str:
+        counts = np.bincount(self.kind_code, minlength=len(KINDS)).tolist()
+        shown = ", ".join(f"{n:,} {kind}" for kind, n in zip(KINDS, counts, strict=True) if n)
+        return f"Events({shown})"
+
+    @property
+    def time_s(self) -> Float64:
+        """Time of the event, seconds."""
+        return us_to_seconds(self.time_us)
+
+    @cached_property
+    def kind(self) -> AnyArray:
+        """``finish``, ``arrival``, ``reject``, ``preempt``, ``start``, ``resume`` or ``resize``."""
+        return read_only(np.array(KINDS)[self.kind_code])
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return ``time_s``, ``kind``, ``job`` (JobId), ``id`` and ``gpus`` as a Polars frame."""
+        import polars
+
+        ids = self._trace.id
+        names = polars.Series(ids.tolist() if ids.dtype.kind == "U" else ids)
+        return polars.DataFrame(
+            {
+                "time_s": self.time_s,
+                "kind": polars.Series(KINDS, dtype=polars.String).gather(self.kind_code),
+                "job": self.job,
+                "id": names.gather(self.job),
+                "gpus": self._trace.gpus[self.job],
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Level(Steps):
+    """Rings on a link, or on the link that has most of them, over time; 0 before the first step.
+
+    Attributes
+    ----------
+    rings
+        int64; means over each step, in float64, if resampled.
+    """
+
+    rings: AnyArray
+
+
+@dataclass(frozen=True, eq=False)
+class LinkUse:
+    """The links that were ever used, one entry each, in the order of their numbers.
+
+    Attributes
+    ----------
+    link
+        int64: number of the link, see :class:`Contention`.
+    max_rings
+        int64: most rings at a time.
+    mean_rings
+        Mean number of rings while there was one, weighted by time.
+    used_s, contended_s
+        Seconds with at least one ring, and with two or more.
+    """
+
+    link: Int64
+    max_rings: Int64
+    mean_rings: Float64
+    used_s: Float64
+    contended_s: Float64
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
+
+    def __len__(self) -> int:
+        return len(self.link)
+
+
+class Contention:
+    """The contention levels of all links.
+
+    Link ``s`` is the NIC of server ``s``; link ``num_servers + d`` is the uplink of domain ``d``
+    (the root has none). Everything is NumPy: a million jobs take a few seconds. A cluster that is
+    one pool of GPUs has no links.
+
+    Parameters
+    ----------
+    cluster
+        Its domains, if it has any, add the uplinks.
+    rows
+        The log, as :attr:`Result.intervals <gpusched.Result.intervals>`.
+    """
+
+    def __init__(self, cluster: Cluster, rows: Mapping[str, AnyArray]) -> None:
+        self._cluster = cluster
+        job, start_us, end_us, ring, link = _rings(cluster, rows)
+        self.num_rings = len(start_us)
+        """Intervals in which a gang spanned two servers or more."""
+        self.jobs: Int64 = np.unique(job)
+        """JobIds of the jobs that ever were a ring, ascending."""
+        self._link, self._time_us, self._rings = _levels(start_us[ring], end_us[ring], link)
+        begins = np.flatnonzero(np.diff(self._link, prepend=-1))
+        self._begins: Int64 = np.append(begins, len(self._link)).astype(np.int64)
+
+    def __repr__(self) -> str:
+        return (
+            f"Contention({self.num_rings:,} rings on {len(self.links):,} links, "
+            f"{self.num_contended:,} of them shared, at most {self.max_level} on one)"
+        )
+
+    def name(self, link: int) -> str:
+        """Return ``server 3`` or ``uplink of rack 1``.
+
+        Raises
+        ------
+        IndexError
+            If there is no such link.
+        """
+        num_servers, domains = self._cluster.num_servers, self._cluster.domains
+        if not 0 <= link < num_servers + len(domains):
+            raise IndexError(f"link {link}: there are {num_servers + len(domains)}")
+        if link < num_servers:
+            return f"server {link}"
+        return f"uplink of {domains[link - num_servers].name}"
+
+    def level(self, link: int) -> Level:
+        """Return the number of rings on ``link`` over time; no steps if it was never used.
+
+        Raises
+        ------
+        IndexError
+            If there is no such link.
+        """
+        self.name(link)
+        begin, end = np.searchsorted(self._link, (link, link + 1))
+        return Level(us_to_seconds(self._time_us[begin:end]), read_only(self._rings[begin:end]))
+
+    @cached_property
+    def busiest(self) -> Level:
+        """The most rings on any one link over time."""
+        # N links have k rings or more; the maximum is the number of k for which N is positive.
+        before = np.concatenate(([0], self._rings[:-1]))
+        before[self._begins[:-1]] = 0
+        change = self._rings - before
+        height = np.abs(change)
+        offset = np.arange(height.sum()) - np.repeat(np.cumsum(height) - height, height)
+        k = np.repeat(np.minimum(before, self._rings), height) + offset
+        sign = np.repeat(np.sign(change), height)
+        _, time_us, num_links = _accumulate(k, np.repeat(self._time_us, height), sign)
+        is_positive = (num_links > 0).astype(np.int64)
+        switch = np.diff(is_positive, prepend=0)  # of every k, the last is 0
+        _, time_us, rings = _accumulate(np.zeros_like(time_us), time_us, switch)
+        return Level(us_to_seconds(time_us), read_only(rings))
+
+    @cached_property
+    def links(self) -> LinkUse:
+        """How much each link was shared."""
+        begins, used = self._begins[:-1], self._rings > 0
+        if not len(begins):
+            none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
+            return LinkUse(none, none, nothing, nothing, nothing)
+        # The last step of a link has no rings: what follows it does not count.
+        length_us = np.diff(self._time_us, append=0)
+        used_us = np.add.reduceat(np.where(used, length_us, 0), begins)
+        shared_us = np.add.reduceat(np.where(self._rings > 1, length_us, 0), begins)
+        ring_us = np.add.reduceat(
+            np.where(used, length_us.astype(np.float64), 0) * self._rings, begins
+        )
+        return LinkUse(
+            link=self._link[begins],
+            max_rings=np.maximum.reduceat(self._rings, begins),
+            mean_rings=ring_us / used_us,
+            used_s=us_to_seconds(used_us),
+            contended_s=us_to_seconds(shared_us),
+        )
+
+    @property
+    def num_contended(self) -> int:
+        """Links that two rings or more ever used at a time."""
+        return int(np.count_nonzero(self.links.max_rings > 1))
+
+    @property
+    def max_level(self) -> int:
+        """Most rings that any link ever had at a time."""
+        return int(self.links.max_rings.max(initial=0))
+
+    @property
+    def mean_level(self) -> float:
+        """Mean number of rings over all links, each while it was used; NaN if none ever was."""
+        used_s = self.links.used_s
+        total_s = float(np.sum(used_s))
+        return float(np.dot(self.links.mean_rings, used_s)) / total_s if total_s else np.nan
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return :attr:`links` as a Polars frame, with their names."""
+        import polars
+
+        columns: dict[str, Any] = {"link": self.links.link}
+        columns["name"] = [self.name(link) for link in self.links.link.tolist()]
+        for column in ("max_rings", "mean_rings", "used_s", "contended_s"):
+            columns[column] = getattr(self.links, column)
+        return polars.DataFrame(columns)
+
+
+def _rings(
+    cluster: Cluster, rows: Mapping[str, AnyArray]
+) -> tuple[Int64, Int64, Int64, Int64, Int64]:
+    """Job, start and end of each ring, and pairs (ring, link) of the links that each one uses."""
+    first, _ = whole_intervals(rows)
+    span = np.diff(first, append=len(rows["job"]))
+    spread = span > 1
+    job, start_us, end_us = (
+        rows[column][first[spread]] for column in ("job", "start_us", "end_us")
+    )
+    ring = np.repeat(np.arange(len(start_us)), span[spread])
+    row = np.repeat(spread, span)
+    server = rows["server"][row]
+    of_server, parent = cluster.server_domain, cluster.domain_parent
+    if of_server is None or parent is None:
+        return job, start_us, end_us, ring, server
+    gpus = np.bitwise_count(rows["mask"][row]).astype(np.int64)
+    crossing, domain = _crossings(ring, of_server[server], gpus, parent)
+    return (
+        job,
+        start_us,
+        end_us,
+        np.concatenate((ring, crossing)),
+        np.concatenate((server, cluster.num_servers + domain)),
+    )
+
+
+def _crossings(ring: Int64, domain: Int32, gpus: Int64, parent: Int32) -> tuple[Int64, Int64]:
+    """Pairs (ring, domain) where the domain holds some of the ring's GPUs and not all.
+
+    Parameters
+    ----------
+    ring, domain, gpus
+        For each ring and server: the ring, the domain of the server, and the ring's GPUs there.
+    parent
+        The domain above each domain, -1 above the root.
+    """
+    width = np.bincount(ring, gpus)
+    rings, domains, inside = [], [], []
+    above, left = domain.astype(np.int64), np.arange(len(ring))
+    while len(left):
+        rings.append(ring[left])
+        domains.append(above)
+        inside.append(gpus[left])
+        above = parent[above].astype(np.int64)
+        left, above = left[above >= 0], above[above >= 0]
+    if not rings:
+        return ring, ring
+    key = np.concatenate(rings) * len(parent) + np.concatenate(domains)
+    key, where = np.unique(key, return_inverse=True)
+    held = np.bincount(where, np.concatenate(inside))
+    crosses = held < width[key // len(parent)]
+    return key[crosses] // len(parent), key[crosses] % len(parent)
+
+
+def _levels(start_us: Int64, end_us: Int64, link: Int64) -> tuple[Int64, Int64, Int64]:
+    """Steps (link, time, rings) of the number of rings on each link, by link and time."""
+    ones = np.ones(len(link), dtype=np.int64)
+    return _accumulate(
+        np.concatenate((link, link)),
+        np.concatenate((start_us, end_us)),
+        np.concatenate((ones, -ones)),
+    )
+
+
+def _accumulate(of: Int64, time_us: Int64, change: Int64) -> tuple[Int64, Int64, Int64]:
+    """Add up the changes of each of some counters over time, in steps (counter, time, value).
+
+    The changes of a counter must cancel out. An instant that changes nothing is no step.
+    """
+    order = np.lexsort((time_us, of))
+    of, time_us = of[order], time_us[order]
+    value: Int64 = np.cumsum(change[order])
+    last: Bool = np.ones(len(of), dtype=np.bool_)
+    last[:-1] = (of[1:] != of[:-1]) | (time_us[1:] != time_us[:-1])
+    of, time_us, value = of[last], time_us[last], value[last]
+    before = np.concatenate(([0], value[:-1]))
+    moves = value != before
+    return of[moves], time_us[moves], value[moves]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gpusched import _core
+from gpusched.base.arrays import AnyArray, Float64
+from gpusched.base.memo import Memo
 from gpusched.base.replacing import write_bytes
 from gpusched.clusters.cluster import Cluster
 from gpusched.plugins.policy import (
@@ -20,13 +23,64 @@ from gpusched.plugins.policy import (
     SpeedChoice,
     speeds,
 )
-from gpusched.specs.predicted_columns import TRUTH, PredictedBy
+from gpusched.plugins.registry import speed_has
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.demands import demand_columns
 from gpusched.traces.model_columns import model_columns
 from gpusched.traces.throughput_columns import types_of_own_width
 from gpusched.traces.workload import Trace
+
+
+class PredictedBy(NamedTuple):
+    """A column of the trace that holds what a run knows of services.
+
+    Attributes
+    ----------
+    column
+        ``service_us`` (the truth), ``estimate_us`` or ``predicted_us``.
+    predictor
+        What the user calls it, for messages.
+    """
+
+    column: str
+    predictor: str = ""
+
+    @property
+    def is_truth(self) -> bool:
+        """Whether it is the services themselves."""
+        return self.column == "service_us"
+
+    @property
+    def is_estimate(self) -> bool:
+        """Whether it is the estimates of the users."""
+        return self.column == "estimate_us"
+
+    def values(self, trace: Trace) -> AnyArray:
+        """Return the column, in which every job must have a value.
+
+        Raises
+        ------
+        ValueError
+            If the trace has no such column, or a job has no value; the message names the job.
+        """
+        values: AnyArray | None = getattr(trace, self.column)
+        shown = self.column.removesuffix("us") + "s"
+        if values is None:
+            raise ValueError(f"predictor {self.predictor!r}: the trace has no {shown}")
+        missing = np.flatnonzero(values == NOT_GIVEN)
+        if missing.size:
+            others = f", nor have {missing.size - 1} others" if missing.size > 1 else ""
+            raise ValueError(
+                f"predictor {self.predictor!r}: job {missing[0]} (row {trace.row[missing[0]]}) "
+                f"has no {shown}{others}"
+            )
+        return values
+
+
+TRUTH: Final = PredictedBy("service_us")
+"""What runs know where nothing else is said."""
+
 
 _MAGIC = b"GPUSCASE"
 _HEAD = 3 * 8 + 64
@@ -206,3 +260,106 @@ def _array(values: Any, dtype: str) -> bytes:
     little_endian = np.dtype(dtype).newbyteorder("<")
     array = np.asarray([] if values is None else values, dtype=little_endian)
     return struct.pack("<Q", array.size) + array.tobytes()
+
+
+# Larger ones are not kept: a run on them takes longer than they do.
+_MOST_SERVERS = 16_384
+
+
+def core_cluster(cluster: Cluster) -> _core.Cluster:
+    """Return the core's view of a cluster, which runs share."""
+    return _kept(cluster) or _made(cluster)
+
+
+@lru_cache(maxsize=8)
+def _kept(cluster: Cluster) -> _core.Cluster | None:
+    return _made(cluster) if cluster.num_servers <= _MOST_SERVERS else None
+
+
+def _made(cluster: Cluster) -> _core.Cluster:
+    return _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
+
+
+def job_table(
+    trace: Trace,
+    cluster: Cluster,
+    predicted: PredictedBy = TRUTH,
+    *,
+    uses_estimates: bool,
+    speed: str = "fixed",
+) -> _core.JobTable:
+    """Return the core's view of the jobs for a run; arguments and errors as of ``job_columns``.
+
+    It borrows the trace's columns, and runs share it.
+    """
+    # Models and sets of GPU types are read as the cluster has them.
+    is_plain = trace.type_set is None and speed_has(speed, "steady")
+    uses_estimates = uses_estimates and trace.estimate_us is not None
+    key = (predicted, uses_estimates, speed, None if is_plain else cluster)
+    return _tables.of(
+        trace,
+        key,
+        lambda: _core.JobTable(
+            **job_columns(trace, cluster, predicted, uses_estimates=uses_estimates, speed=speed)
+        ),
+    )
+
+
+_tables: Memo[Trace, _core.JobTable] = Memo(4)
+
+
+def iteration_limits(
+    trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice = "stages"
+) -> dict[str, Float64]:
+    """Return what an iteration of each job can take on the empty cluster.
+
+    Returns
+    -------
+    dict
+        float64[num_jobs] seconds, NaN for jobs that can never run. ``low``: a lower bound,
+        whatever the placement; the service of a job is its run time at this. ``min``: where a
+        good placement puts it. ``max``: every worker on a server of its own, with no more of the
+        network than its GPU's part.
+
+    Raises
+    ------
+    ValueError
+        If the speed is unknown, or the trace or the cluster lacks what it needs.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(2, 8).with_bandwidth(nic_gbps=25, intra_gbps=400)
+    >>> trace = gs.Trace.from_columns([0], [60], [16])
+    >>> trace = trace.with_profiles([gs.models.zoo()["resnet50"]])
+    >>> limits = gs.bounds.iteration_limits(trace, cluster, speed="ring")
+    >>> bool(limits["low"][0] <= limits["min"][0] <= limits["max"][0])
+    True
+    """
+    limits: dict[str, Float64] = _core.iteration_limits(*_speed_arguments(trace, cluster, speed))
+    return limits
+
+
+def least_costs(trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice) -> dict[str, Float64]:
+    """Bound from below what each job costs over all the widths and GPU types that it may have.
+
+    Returns
+    -------
+    dict
+        float64[num_jobs], as parts of what the job takes at its own width on the best type:
+        ``time`` of the run time, ``gpu_time`` of the GPU time. 1 where the speed is not elastic.
+        And the least and the greatest number of GPUs on which it can run, ``narrowest`` and
+        ``widest``: its own width where the speed is not elastic.
+
+    Raises
+    ------
+    ValueError
+        As :func:`iteration_limits`.
+    """
+    costs: dict[str, Float64] = _core.least_costs(*_speed_arguments(trace, cluster, speed))
+    return costs
+
+
+def _speed_arguments(trace: Trace, cluster: Cluster, speed: str | SpeedChoice) -> tuple[Any, ...]:
+    paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
+    jobs = job_table(trace, cluster, uses_estimates=False, speed=paces.name)
+    return jobs, core_cluster(cluster), paces.name, paces.core_values()

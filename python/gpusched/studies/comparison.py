@@ -15,7 +15,7 @@ from gpusched.base.progress import OnProgress, Progress, checked
 from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.clusters.cluster import Cluster
-from gpusched.engine.run_memory import check_memory, least_bytes
+from gpusched.engine.prepare import check_memory, least_bytes
 from gpusched.engine.seams import check_shared, own, placement_seam
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, SpeedChoice

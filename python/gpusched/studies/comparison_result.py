@@ -12,7 +12,7 @@ import numpy as np
 
 from gpusched.base.arrays import Bool
 from gpusched.results.run_window import RunWindow
-from gpusched.schedules.jobs_file import write_jobs
+from gpusched.schedules.jobs_table import write_jobs
 from gpusched.studies.comparison_answers import ComparisonAnswers
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Comparison(ComparisonAnswers):
 
     def _repr_html_(self) -> str:
         """Return a table with a row for each policy, for notebooks."""
-        from gpusched.results.html_tables import table_of_summaries
+        from gpusched.results.shown_metrics import table_of_summaries
 
         where = f"{self.trace.name}: {len(self.trace):,} jobs on {self.cluster}"
         return table_of_summaries(list(self.summaries.items()), where)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool
-from gpusched.results.gpu_time import sums
-from gpusched.results.job_groups import job_groups
+from gpusched.results.breakdown import job_groups
+from gpusched.results.cost import sums
 
 if TYPE_CHECKING:
     import polars

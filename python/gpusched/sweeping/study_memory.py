@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 
-from gpusched.engine.run_memory import check_memory, of_jobs
+from gpusched.engine.prepare import check_memory, of_jobs
 from gpusched.sweeping.expansion import PlannedRun
 from gpusched.sweeping.run_context import RunContext, jobs_of_run
 

@@ -12,7 +12,7 @@ from gpusched.base.arrays import Float64, Int64
 from gpusched.base.wording import duration, plural
 from gpusched.reporting.charts.chart import Axis, Curve, Dots, policies_of
 from gpusched.reporting.charts.highlights import highlighted
-from gpusched.results.job_groups import NOT_GIVEN
+from gpusched.results.breakdown import NOT_GIVEN
 
 if TYPE_CHECKING:
     import polars

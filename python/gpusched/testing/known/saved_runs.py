@@ -6,8 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from gpusched.engine.open_run import Simulation
-from gpusched.engine.resuming import resume
+from gpusched.engine.open_run import Simulation, resume
 from gpusched.testing.cases import Case, finished_result
 from gpusched.testing.law_registry import Faults, law
 
