@@ -20,7 +20,7 @@ from gpusched.base.rejects import Rejects
 from gpusched.base.replacing import replacing
 from gpusched.cli import app
 from gpusched.cli.field import _command
-from gpusched.engine import run_course
+from gpusched.engine import saved_run
 from gpusched.traces.intake.merging import merged
 from gpusched.traces.writers import write_trace
 
@@ -104,13 +104,13 @@ def test_jobs_submitted_one_after_another_have_the_run_done_again_once(
 ) -> None:
     run = gs.Simulation(jobs(), CLUSTER, policy="fifo")
     run.run_until(5000)
-    opened, num_opened = run_course.opened, list[int]()
+    opened, num_opened = saved_run.opened, list[int]()
 
     def counted(ready: Any) -> Any:
         num_opened.append(1)
         return opened(ready)
 
-    monkeypatch.setattr(run_course, "opened", counted)
+    monkeypatch.setattr(saved_run, "opened", counted)
     for number in range(3):
         run.submit(gs.Trace.from_columns([6000.0], [60.0], [1], id=[10 + number]))
     run.run()

@@ -15,7 +15,7 @@ import gpusched as gs
 from gpusched.base import memory
 from gpusched.base.run_warning import unwarned
 from gpusched.cli import app
-from gpusched.engine.run_memory import least_bytes
+from gpusched.engine.prepare import least_bytes
 from gpusched.traces.writers import write_trace
 
 CLUSTER = gs.Cluster.uniform(64, 8)

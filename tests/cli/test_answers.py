@@ -8,7 +8,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.cli.answer_options import GROUPINGS
-from gpusched.results import job_groups
+from gpusched.results import breakdown
 
 FOUR = ("--servers", 4)
 
@@ -19,7 +19,7 @@ def result(jobs_csv: Path) -> gs.Result:
 
 
 def test_the_option_knows_the_groupings_of_results() -> None:
-    assert tuple(job_groups.GROUPINGS) == GROUPINGS
+    assert tuple(breakdown.GROUPINGS) == GROUPINGS
 
 
 def test_a_run_is_broken_down_and_priced(gpusched, jobs_csv: Path, result: gs.Result) -> None:

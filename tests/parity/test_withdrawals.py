@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched import _core
 from gpusched.base.run_warning import unwarned
-from gpusched.deciding.asked_run import asked, standing_run
+from gpusched.deciding.cluster_state import asked, standing_run
 from gpusched.engine.seams import placement_seam
 from tests.parity.test_decisions_equal_runs import BY_THE_STATE
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.specs.speed_limits import least_costs
+from gpusched.specs.case import least_costs
 from tests.time_limit import time_limit
 
 optimize = pytest.importorskip("scipy.optimize")

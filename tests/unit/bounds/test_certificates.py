@@ -21,7 +21,7 @@ from gpusched.bounds.known.squashed_srpt import squashed_srpt, squashed_srpt_tic
 from gpusched.bounds.known.trivial import trivial
 from gpusched.clusters.cluster import Cluster
 from gpusched.readable import replay
-from gpusched.specs.speed_limits import least_costs
+from gpusched.specs.case import least_costs
 from tests.reference import bound_twins
 from tests.unit.small_runs import SECOND, job, trace_of
 

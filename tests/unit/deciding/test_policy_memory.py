@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.deciding.policy_memory import Memory
+from gpusched.deciding.remembered import Memory
 
 CLUSTER = gs.Cluster.uniform(2, 4)
 SUBMIT, SERVICE, GPUS = (0, 0, 5, 6), (100, 50, 30, 30), (4, 4, 8, 4)

@@ -9,8 +9,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.deciding.start_calibration import calibrate_starts, main
-from gpusched.deciding.start_record import StartCalibration
-from gpusched.deciding.start_stretch import stretch_factors, stretched
+from gpusched.deciding.start_forecast import StartCalibration, stretch_factors, stretched
 
 
 def test_shares_count_who_had_started_by_each_quantile() -> None:

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.deciding.arrival_draws import ArrivalDraws
-from gpusched.deciding.known_past import LEAST, KnownPast
-from gpusched.deciding.service_draws import ServiceDraws, width_classes
+from gpusched.deciding.start_draws import (
+    LEAST,
+    ArrivalDraws,
+    KnownPast,
+    ServiceDraws,
+    width_classes,
+)
 
 CLUSTER = gs.Cluster.uniform(servers=2, gpus=8)
 NAN = float("nan")

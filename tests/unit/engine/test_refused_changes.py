@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.engine.same_run import check_object, check_same
+from gpusched.engine.prepare import check_object, check_same
 
 CLUSTER = gs.Cluster.uniform(1, 4)
 JOBS: dict[str, Any] = {"submit_s": [0, 0, 5], "service_s": [60, 9, 9], "gpus": [4, 1, 1]}

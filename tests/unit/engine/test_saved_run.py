@@ -14,7 +14,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base import container
-from gpusched.engine import run_store, saved_run
+from gpusched.engine import saved_run
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
 from tests.learners import learner
 
@@ -228,10 +228,10 @@ def test_a_run_that_an_error_ended_is_not_saved(path: Path) -> None:
 
 def forged(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """Write the file anew, with other fields in its header, and sums that fit them."""
-    encoded, arrays = container.read(path, run_store.KIND)
+    encoded, arrays = container.read(path, saved_run.KIND)
     header = msgspec.json.decode(encoded)
     change(header)
-    container.write(path, run_store.KIND, msgspec.json.encode(header), arrays)
+    container.write(path, saved_run.KIND, msgspec.json.encode(header), arrays)
 
 
 def put(**fields: Any) -> Callable[[dict[str, Any]], None]:
@@ -279,9 +279,9 @@ def test_a_header_that_lies_is_refused_by_name(
 
 def test_members_that_do_not_belong_there_are_refused(path: Path) -> None:
     opened().save(path)
-    encoded, arrays = container.read(path, run_store.KIND)
+    encoded, arrays = container.read(path, saved_run.KIND)
     for name, array in (("other", np.arange(3)), ("python.policy", np.arange(3))):
-        container.write(path, run_store.KIND, encoded, {**arrays, name: array})
+        container.write(path, saved_run.KIND, encoded, {**arrays, name: array})
         with pytest.raises(ValueError, match=rf"monday\.run: .*{name}"):
             gs.resume(path)
 
@@ -289,9 +289,9 @@ def test_members_that_do_not_belong_there_are_refused(path: Path) -> None:
 @pytest.mark.parametrize("members", [{"python.policy": 1}, {"model.records.gpus": 1}])
 def test_what_nobody_asks_for_is_refused(path: Path, members: dict[str, int]) -> None:
     opened().save(path)
-    encoded, arrays = container.read(path, run_store.KIND)
+    encoded, arrays = container.read(path, saved_run.KIND)
     more = {name: np.zeros(8, np.uint8) for name in members}
-    container.write(path, run_store.KIND, encoded, {**arrays, **more})
+    container.write(path, saved_run.KIND, encoded, {**arrays, **more})
     with pytest.raises(ValueError, match=r"monday\.run"):
         gs.resume(path, trust_python=True)
 
@@ -317,7 +317,7 @@ def test_files_that_are_cut_short_other_and_too_long(path: Path, tmp_path: Path)
 
 def test_a_layout_of_later_is_refused(path: Path) -> None:
     opened().save(path)
-    encoded, arrays = container.read(path, run_store.KIND)
+    encoded, arrays = container.read(path, saved_run.KIND)
     container.write(path, container.Kind("gpusched-run", 2), encoded, arrays)
     with pytest.raises(ValueError, match="it has layout 2, this version of gpusched reads 1"):
         gs.resume(path)

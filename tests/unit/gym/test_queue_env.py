@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.gym.observing import CLUSTER_FEATURES, JOB_FEATURES, REWARDS
+from gpusched.gym.queue_env import CLUSTER_FEATURES, JOB_FEATURES, REWARDS
 
 CLUSTER = gs.Cluster.uniform(servers=4, gpus=8)
 TRACE = gs.generate("philly", 300, load=1.1, cluster=CLUSTER, seed=1)

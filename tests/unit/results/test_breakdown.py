@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
-from gpusched.results.job_groups import GROUPINGS
+from gpusched.results.breakdown import GROUPINGS
 from gpusched.traces.trace_facts import nearest_rank
 from tests.unit.small_runs import job, simulated
 

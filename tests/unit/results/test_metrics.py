@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.readable import Network, Profile
-from gpusched.results.exact_means import exact_sum
-from gpusched.results.run_facts import RunFacts
-from gpusched.results.summarising import summarise
+from gpusched.results.metric_registry import summarise
+from gpusched.results.run_facts import RunFacts, exact_sum
 from gpusched.schedules.schedule import UNFINISHED
 from gpusched.traces.trace_facts import nearest_rank
 from tests.unit.small_runs import SECOND, job, simulated

@@ -12,7 +12,7 @@ import pytest
 
 import gpusched as gs
 from gpusched import readable as reference
-from gpusched.results.gpu_time import held_gpu_us
+from gpusched.results.cost import held_gpu_us
 from gpusched.results.result import Result
 from gpusched.schedules.jobs_table import COLUMNS
 from gpusched.schedules.schedule import (

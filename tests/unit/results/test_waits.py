@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.results.wait_story import _percent
-from gpusched.results.waits import EARLIER, LATER, RUNNING, Wait, Waits
+from gpusched.results.explain import EARLIER, LATER, RUNNING, Wait, Waits, _percent
 from tests.unit.small_runs import SECOND, job, simulated
 
 

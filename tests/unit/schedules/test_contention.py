@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
-from gpusched.schedules.contention import Contention
 from gpusched.schedules.schedule import INTERVAL_COLUMNS
+from gpusched.schedules.series import Contention
 from tests.unit.small_runs import SECOND, job, simulated
 
 FLAT = Cluster.uniform(4, 4)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from gpusched.schedules.jobs_file import write_jobs
+from gpusched.schedules.jobs_table import write_jobs
 
 FRAME = pl.DataFrame(
     {

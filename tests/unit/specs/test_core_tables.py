@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.specs.core_tables import core_cluster, job_table
-from gpusched.specs.predicted_columns import PredictedBy
+from gpusched.specs.case import PredictedBy, core_cluster, job_table
 
 CLUSTERS = (
     gs.Cluster((gs.ServerGroup(2, 4, "V100"), gs.ServerGroup(2, 4, "T4"))),
