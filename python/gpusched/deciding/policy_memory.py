@@ -1,5 +1,0 @@
-"""Names of :mod:`gpusched.deciding.remembered`."""
-
-from gpusched.deciding.remembered import (
-    Memory as Memory,
-)

@@ -1,5 +1,0 @@
-"""Names of :mod:`gpusched.engine.prepare`."""
-
-from gpusched.engine.prepare import (
-    least_bytes as least_bytes,
-)

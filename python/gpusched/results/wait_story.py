@@ -1,5 +1,0 @@
-"""Names of :mod:`gpusched.results.explain`."""
-
-from gpusched.results.explain import (
-    _percent as _percent,
-)

@@ -1,5 +1,0 @@
-"""Names of :mod:`gpusched.schedules.series`."""
-
-from gpusched.schedules.series import (
-    Contention as Contention,
-)
