@@ -18,7 +18,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.files import FREE_BYTES, MAX_COLUMNS
-from gpusched.base.unpacking import unpack
+from gpusched.base.source import unpack
 from tests.fuzz import whole_files
 from tests.fuzz.readers import readers
 

@@ -145,7 +145,7 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
             check_room(path, status.st_size)
             data = file.read(limit + 1 if status.st_size == 0 else status.st_size + 1)
         else:
-            data = _until(iter(lambda: file.read(_CHUNK), b""), limit)
+            data = read_until(iter(lambda: file.read(_CHUNK), b""), limit)
     if len(data) > limit:
         raise too_long(path, None, limit)
     return data
@@ -177,57 +177,13 @@ def read_stream(file: IO[Any], name: object, *, max_bytes: int | None = None) ->
         while piece := file.read(_CHUNK):
             yield piece.encode() if isinstance(piece, str) else piece
 
-    data = _until(pieces(), limit)
+    data = read_until(pieces(), limit)
     if len(data) > limit:
         raise too_long(name, None, limit)
     return data
 
 
-def gunzip(path: str | os.PathLike[str], packed: bytes, *, max_bytes: int | None = None) -> bytes:
-    """Unpack gzip, one member or several, without unpacking more than may be.
-
-    Raises
-    ------
-    ValueError
-        If it is damaged, or unpacks to more than :func:`unpacked_limit` says, at any point.
-    """
-    pieces: list[bytes] = []
-    total = 0
-    try:
-        for piece, num_read in _gunzipped(packed):
-            pieces.append(piece)
-            total += len(piece)
-            # Judged by what was read so far, a bomb is found before it has unpacked much.
-            limit = unpacked_limit(num_read, max_bytes)
-            if total > limit:
-                raise too_long(path, None, limit)
-    except zlib.error as error:
-        raise ValueError(f"{os.fspath(path)}: truncated or damaged gzip: {error}") from None
-    except EOFError:
-        raise ValueError(f"{os.fspath(path)}: truncated or damaged gzip: it has no end") from None
-    return b"".join(pieces)
-
-
-def _gunzipped(packed: bytes) -> Iterator[tuple[bytes, int]]:
-    """Unpack piece by piece, with the number of bytes that were read for all pieces so far."""
-    view = memoryview(packed)
-    place = 0
-    while place < len(view):
-        unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-        while not unpacker.eof:
-            fed = view[place : place + _CHUNK]
-            piece = unpacker.decompress(fed, _CHUNK)
-            if not fed and not piece and not unpacker.eof:
-                raise EOFError
-            left = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
-            place += len(fed) - len(left)
-            yield piece, place
-        # Archives on tape are filled up by zeros.
-        if not packed[place : place + 1].strip(b"\0") and not packed[place:].strip(b"\0"):
-            return
-
-
-def _until(pieces: Iterator[bytes], limit: int) -> bytes:
+def read_until(pieces: Iterator[bytes], limit: int) -> bytes:
     """Join the pieces, and stop once there are more than ``limit`` bytes."""
     data = bytearray()
     for piece in pieces:

@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import bz2
+import importlib
+import io
+import lzma
 import os
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NamedTuple
 
-from gpusched.base.files import check_room, read_bytes, read_stream
-from gpusched.base.unpacking import ENDINGS, unpack
+from gpusched.base.files import (
+    check_room,
+    read_bytes,
+    read_stream,
+    read_until,
+    too_long,
+    unpacked_limit,
+)
+from gpusched.base.hints import HintedError
+from gpusched.base.libraries import is_installed, need
 
+ENDINGS: Final = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tgz", ".tar")
+"""Of packed files; the ending before one of these is that of the content."""
 _HEAD_BYTES: Final = 65_536
+_CHUNK: Final = 1 << 16
+_PIECE: Final = 1 << 20
+_XZ_MEMORY: Final = 1 << 29
+_ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_TAR: Final = slice(257, 262), b"ustar"
+_ENCRYPTED: Final = 0x1
+_NUM_SHOWN: Final = 8
+_MAX_LAYERS: Final = 2  # such as an archive on tape that is packed
 
 AnyFile = str | os.PathLike[str] | IO[Any]
 """A path, or a file that is open."""
@@ -138,3 +165,212 @@ class Source:
     def header(self) -> tuple[str, ...]:
         """The first line split at commas."""
         return tuple(name.strip().strip('"') for name in self.first_line.split(","))
+
+
+class _Stream(NamedTuple):
+    """A way of packing one stream of bytes, as its library unpacks it."""
+
+    name: str
+    magic: bytes
+    unpacker: Callable[[], Any]
+
+
+class _Gzip:
+    """Unpacks gzip as the other libraries unpack theirs."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._inner.unconsumed_tail
+
+    def decompress(self, data: bytes | memoryview, most: int) -> bytes:
+        return self._inner.decompress(self._inner.unconsumed_tail or data, most)
+
+
+def _zstd() -> Any:
+    """Return an unpacker of the standard library, or of its backport."""
+    module = "compression.zstd"
+    if not (is_installed("compression") and is_installed(module)):
+        module = "backports.zstd"
+        has_it = is_installed("backports") and is_installed(module)
+        need(module if has_it else "backports.zstd", "a file packed by zstd", "gpusched[zstd]")
+    return importlib.import_module(module).ZstdDecompressor()
+
+
+_STREAMS: Final = (
+    _Stream("gzip", b"\x1f\x8b", _Gzip),
+    _Stream("bz2", b"BZh", bz2.BZ2Decompressor),
+    _Stream("xz", b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY)),
+    _Stream("zstd", b"\x28\xb5\x2f\xfd", _zstd),
+)
+
+
+def unpack(
+    path: object, packed: bytes, *, max_bytes: int | None = None, member: str | None = None
+) -> tuple[bytes, str | None]:
+    """Unpack gzip, zstd, bz2, xz, zip and tar, also one of them in another; else as it is.
+
+    Parameters
+    ----------
+    path
+        The file, for messages.
+    max_bytes
+        Bytes that it may unpack to, at any point; default: those of
+        :func:`gpusched.base.files.unpacked_limit`.
+    member
+        Which file of an archive to take; it may hold one alone otherwise.
+
+    Returns
+    -------
+    tuple
+        The bytes, and the name of the member that was taken, if one was.
+
+    Raises
+    ------
+    ImportError
+        If it is zstd and no library can unpack that; the message names the extra.
+    ValueError
+        If it is damaged, too long, or an archive of several files, or has no such member.
+    """
+    data, taken = packed, None
+    limit = unpacked_limit(len(packed), max_bytes)
+    for _ in range(_MAX_LAYERS):
+        stream = next((one for one in _STREAMS if data.startswith(one.magic)), None)
+        if stream is not None:
+            data = _unpacked(path, data, stream, max_bytes)
+            continue
+        if data.startswith(_ZIP):
+            found = _zip_member(path, data, limit, member)
+        elif data[_TAR[0]] == _TAR[1]:
+            found = _tar_member(path, data, limit, member)
+        else:
+            break
+        if found is None:
+            break
+        (data, taken), member = found, None
+    if member is not None:
+        raise ValueError(f"{path}: is no archive, of which {member!r} could be a member")
+    return data, taken
+
+
+def _unpacked(path: object, packed: bytes, stream: _Stream, max_bytes: int | None) -> bytes:
+    pieces: list[bytes] = []
+    total = 0
+    try:
+        for piece, num_read in _pieces(packed, stream):
+            pieces.append(piece)
+            total += len(piece)
+            # Judged by what was read so far, a bomb is found before it has unpacked much.
+            limit = unpacked_limit(num_read, max_bytes)
+            if total > limit:
+                raise too_long(path, None, limit)
+    except (HintedError, ImportError):
+        raise
+    except Exception as error:  # each library has errors of its own for damaged data
+        raise ValueError(f"{path}: truncated or damaged {stream.name}: {error}") from None
+    return b"".join(pieces)
+
+
+def _pieces(packed: bytes, stream: _Stream) -> Iterator[tuple[bytes, int]]:
+    """Unpack piece by piece, with the number of bytes that were read for all pieces so far."""
+    view, place = memoryview(packed), 0
+    while place < len(view):
+        unpacker = stream.unpacker()
+        while not unpacker.eof:
+            fed = view[place : place + _CHUNK] if unpacker.needs_input else view[:0]
+            place += len(fed)
+            piece = unpacker.decompress(fed, _PIECE)
+            if not fed and not piece and not unpacker.eof:
+                raise EOFError("it has no end")
+            yield piece, place
+        place -= len(unpacker.unused_data)
+        # Several streams may follow each other; zeros fill up what stands on tape.
+        if not packed[place : place + 1].strip(b"\0") and not packed[place:].strip(b"\0"):
+            return
+
+
+def _zip_member(
+    path: object, data: bytes, limit: int, member: str | None
+) -> tuple[bytes, str] | None:
+    """Return bytes and name of a file in a zip archive; None for one of NumPy's, which stays."""
+    with _naming_zip(path):
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    names = archive.namelist()
+    if names and all(name.endswith(".npy") for name in names):
+        return None
+    files = [(entry.filename, entry) for entry in archive.infolist() if not entry.is_dir()]
+    entry = _chosen(path, files, member)
+    where = f"{path}, member {entry.filename!r}"
+    if entry.flag_bits & _ENCRYPTED:
+        raise ValueError(f"{where}: is encrypted")
+    if entry.file_size > limit:
+        raise too_long(where, entry.file_size, limit)
+    with _naming_zip(where), archive.open(entry) as file:
+        content = read_until(iter(lambda: file.read(_PIECE), b""), limit)
+    if len(content) > limit:
+        raise too_long(where, None, limit)
+    return content, entry.filename
+
+
+@contextmanager
+def _naming_zip(where: object) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # of zipfile, zlib and lzma
+        raise ValueError(f"{where}: truncated or damaged zip: {error}") from None
+
+
+def _tar_member(path: object, data: bytes, limit: int, member: str | None) -> tuple[bytes, str]:
+    """Return bytes and name of a file in an archive on tape."""
+    entries: list[tuple[str, tarfile.TarInfo]] = []
+    place = -1
+    try:
+        # "r:" - what was packed is unpacked by now.
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            while (entry := archive.next()) is not None:
+                # Each must lie behind the one before, or a damaged archive would never end.
+                if not place < entry.offset <= len(data) or archive.offset <= entry.offset:
+                    raise tarfile.TarError("its members overlap")
+                place = entry.offset
+                if entry.isfile():
+                    entries.append((entry.name, entry))
+            entry = _chosen(path, entries, member)
+            if entry.size > limit:
+                raise too_long(f"{path}, member {entry.name!r}", entry.size, limit)
+            if entry.size > len(data) or entry.issparse():
+                raise tarfile.TarError("a file is longer than the archive")
+            content = archive.extractfile(entry)
+            assert content is not None  # it is a file
+            return content.read(), entry.name
+    except tarfile.TarError as error:
+        raise ValueError(f"{path}: damaged archive: {error}") from None
+
+
+def _chosen(path: object, entries: Sequence[tuple[str, Any]], member: str | None) -> Any:
+    """Return the entry that is meant: ``member``, or the only one."""
+    entries = [entry for entry in entries if not _is_aside(entry[0])]
+    chosen = [entry for name, entry in entries if member in (None, name)]
+    if len(chosen) == 1:
+        return chosen[0]
+    names = [name for name, _ in entries]
+    more = f" and {len(names) - _NUM_SHOWN:,} more" if len(names) > _NUM_SHOWN else ""
+    listed = ", ".join(names[:_NUM_SHOWN]) + more or "none"
+    if member is not None:
+        what = "several members" if member in names else "no member"
+        raise ValueError(f"{path}: the archive has {what} {member!r}; there are {listed}")
+    if not names:
+        raise ValueError(f"{path}: the archive holds no file")
+    raise HintedError(
+        f"{path}: the archive holds {len(names):,} files ({listed}); name one",
+        f" with member={names[0]!r}", f" with --member {names[0]}",
+    )  # fmt: skip
+
+
+def _is_aside(name: str) -> bool:
+    """Whether it is one of those that macOS puts beside each file."""
+    return name.startswith("__MACOSX/") or name.rpartition("/")[2].startswith("._")

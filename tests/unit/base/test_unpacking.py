@@ -16,8 +16,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.files import FREE_BYTES
-from gpusched.base.source import Source
-from gpusched.base.unpacking import unpack
+from gpusched.base.source import Source, unpack
 
 CSV = b"submit_s,service_s,gpus\n0,10,1\n5,20,2\n"
 
@@ -189,7 +188,7 @@ def test_an_encrypted_member_is_refused() -> None:
 
 
 def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("unpacking", "libraries"):
+    for module in ("source", "libraries"):
         monkeypatch.setattr(f"gpusched.base.{module}.is_installed", lambda wanted: False)
     with pytest.raises(ImportError, match=r"zstd needs backports.zstd: pip install gpusched\[zstd"):
         unpack("x", b"\x28\xb5\x2f\xfd" + bytes(9))
