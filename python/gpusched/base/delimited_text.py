@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -123,62 +124,32 @@ def _names(source: Source, separator: str) -> list[str]:
 
 
 def _read_lines(source: Source, names: list[str], separator: str, first_row: int) -> Table | None:
-    """Read text in which one line is one row, found by counting bytes; None if that is not so."""
+    """Read text in which one line is one row, natively; None if that is not so."""
+    import polars
+
     data = source.text.rstrip("\n").encode()
     if not data:
         return Table(source, {}, np.empty(0, dtype=np.int64))
-    if data.startswith(b"\n") or b"\n\n" in data:
+    if data.startswith(b"\n") or b"\n\n" in data or _UNUSED.encode() in data:
         return None
-    if b'"' not in data and _UNUSED.encode() not in data:
-        return _read_plain(source, data, names, separator, first_row)
-    characters = np.frombuffer(data, dtype=np.uint8)
-    is_mark, is_end = characters == ord(separator), characters == ord("\n")
-    is_quote = characters == ord('"')
-    if is_quote.any():
-        is_inside = (np.cumsum(is_quote, dtype=np.uint8) & 1).astype(np.bool_)
-        is_edge = is_mark | is_end
-        opened, closed = np.flatnonzero(is_quote & is_inside), np.flatnonzero(is_quote & ~is_inside)
-        # Only fields that are quoted as a whole, without line ends and quotes within.
-        simple = (
-            len(opened) == len(closed)
-            and not (is_end & is_inside).any()
-            and (is_edge[opened - 1] | (opened == 0)).all()
-            and is_edge[np.minimum(closed + 1, len(data) - 1)][closed + 1 < len(data)].all()
-        )
-        if not simple:
-            return None
-        is_mark &= ~is_inside
-    ends = np.append(np.flatnonzero(is_end), len(data))
-    lines = np.arange(first_row + 1, len(ends) + 1, dtype=np.int64)
-    if not lines.size:
-        return Table(source, {}, lines)
-    num_fields = np.diff(np.searchsorted(np.flatnonzero(is_mark), ends), prepend=0) + 1
-    _check_fields(source, names, lines, num_fields[first_row:])
-    start = int(ends[first_row - 1]) + 1 if first_row else 0
-    return Table(source, _columns(source, data[start:], names, separator, lines), lines)
-
-
-def _read_plain(
-    source: Source, data: bytes, names: list[str], separator: str, first_row: int
-) -> Table:
-    """Read text without quotes: fields are counted line by line, natively."""
-    import polars
-
     every = polars.read_csv(
         data, has_header=False, separator=_UNUSED, quote_char=None, infer_schema=False
     ).to_series()
-    rows = every[first_row:]
+    bare, quote = every, None
+    if b'"' in data:
+        # Only fields that are quoted as a whole, without line ends and quotes within.
+        field = f'("[^"]*"|[^"{separator}]*)'
+        if not every.str.contains(f"^{field}({re.escape(separator)}{field})*$").all():
+            return None
+        bare, quote = every.str.replace_all('"[^"]*"', ""), '"'
     lines = np.arange(first_row + 1, len(every) + 1, dtype=np.int64)
     if not lines.size:
         return Table(source, {}, lines)
-    num_marks = rows.str.count_matches(separator, literal=True)
+    num_marks = bare[first_row:].str.count_matches(separator, literal=True)
     if num_marks.min() != num_marks.max() or num_marks[0] != len(names) - 1:
         _check_fields(source, names, lines, num_marks.to_numpy().astype(np.int64) + 1)
-    begin = 0
-    for _ in range(first_row):
-        begin = data.index(b"\n", begin) + 1
-    content = memoryview(data)[begin:].tobytes() if begin else data
-    return Table(source, _columns(source, content, names, separator, lines, quote=None), lines)
+    content = data.split(b"\n", first_row)[-1]
+    return Table(source, _columns(source, content, names, separator, lines, quote=quote), lines)
 
 
 def _columns(
@@ -188,7 +159,7 @@ def _columns(
     separator: str,
     lines: Int64,
     *,
-    quote: str | None = '"',
+    quote: str | None,
 ) -> dict[str, polars.Series]:
     import polars
 
