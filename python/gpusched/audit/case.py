@@ -14,9 +14,8 @@ import numpy.typing as npt
 from gpusched.audit.log import FINISHED, JOB_COLUMNS, REJECTED, LoggedRun, Occupancy
 from gpusched.audit.rule_book import RuleBook
 from gpusched.audit.type_speeds import Measured, allowed_by_set
-from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns
+from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns, numbered
 from gpusched.base.memo import Memo, kept
-from gpusched.base.numbering import numbered
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster

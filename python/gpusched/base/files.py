@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import stat
 import struct
 import sys
@@ -13,13 +14,13 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any, Final
+from typing import IO, Any, Final, TypeVar
 
 import msgspec
 
-from gpusched.base.hints import HintedError
 from gpusched.base.memory import NoRoomError, check_fits
 from gpusched.base.run_warning import warn
+from gpusched.base.suggest import HintedError
 
 MAX_BYTES: Final = 4 << 30
 """Bytes of a file, unpacked, that are read unless a reader is told otherwise: 4 GiB."""
@@ -229,3 +230,28 @@ def checked_limit(max_bytes: int | None) -> int:
     if max_bytes < 1:
         raise ValueError(f"max_bytes: {max_bytes} must be at least 1")
     return max_bytes
+
+
+Decoded = TypeVar("Decoded")
+
+MAX_PARTS: Final = 1_000
+"""Parts of a dotted key; the time to decode one grows with the square of their number."""
+# Between these stands a key, or a value, whose points then are not those of a key.
+_EDGES: Final = re.compile(r"[=,\n]")
+
+
+def decode_toml(text: str | bytes, type: type[Decoded]) -> Decoded:
+    """Decode TOML strictly.
+
+    Raises
+    ------
+    msgspec.MsgspecError, ValueError
+        If it is not TOML, not of this type, or a key has more than :data:`MAX_PARTS` parts.
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8")
+    if text.count(".") > MAX_PARTS:
+        most = max(piece.count(".") for piece in _EDGES.split(text)) + 1
+        if most > MAX_PARTS:
+            raise ValueError(f"a key of {most:,} parts; it may have {MAX_PARTS:,}")
+    return msgspec.toml.decode(text, type=type, strict=True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int32, Int64, read_only
-from gpusched.base.intake import is_missing
+from gpusched.base.field_checks import is_missing
 
 STATUSES: Final = ("ok", "failed", "killed", "unknown")
 """How a job ended in its source."""

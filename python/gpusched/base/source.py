@@ -24,8 +24,8 @@ from gpusched.base.files import (
     too_long,
     unpacked_limit,
 )
-from gpusched.base.hints import HintedError
 from gpusched.base.libraries import is_installed, need
+from gpusched.base.suggest import HintedError
 
 ENDINGS: Final = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tgz", ".tar")
 """Of packed files; the ending before one of these is that of the content."""

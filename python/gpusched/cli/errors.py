@@ -12,9 +12,9 @@ import typer
 
 from gpusched.base.early_interrupts import INTERRUPTED as INTERRUPTED
 from gpusched.base.early_interrupts import is_interrupt
-from gpusched.base.entry_points import PluginWarning
-from gpusched.base.hints import HintedError
+from gpusched.base.registry import PluginWarning
 from gpusched.base.run_warning import RunWarning
+from gpusched.base.suggest import HintedError
 from gpusched.cli.lazy_commands import LazyCommands
 
 _MISTAKES: Final = (ValueError, TypeError, OSError, ImportError, MemoryError)

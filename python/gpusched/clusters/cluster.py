@@ -7,9 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from gpusched.base.field_checks import check_integer
-from gpusched.base.files import naming
+from gpusched.base.files import decode_toml, naming
 from gpusched.base.source import Source
-from gpusched.base.toml_text import decode_toml
 from gpusched.clusters.cluster_columns import ClusterColumns
 from gpusched.clusters.network import Domain, check_domains, racks
 from gpusched.clusters.server_group import MAX_SERVERS, ServerGroup

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched.base.arrays import Float64, Int32, Int64, read_only
-from gpusched.base.intake import unmasked
+from gpusched.base.field_checks import unmasked
 from gpusched.deciding.assignment_inputs import check_costs, matrix_of
 
 Method = Literal["jonker-volgenant", "auction"]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched.base.arrays import Float64, Int32
-from gpusched.base.intake import unmasked
+from gpusched.base.field_checks import unmasked
 
 _MOST_UNITS: Final = 2**31 - 1
 _MOST: Final = 1e300  # sums of costs are numbers

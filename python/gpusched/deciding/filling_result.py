@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns
-from gpusched.base.intake import unmasked
+from gpusched.base.field_checks import unmasked
 from gpusched.base.units import WHOLE_GPU
 from gpusched.clusters.cluster import Cluster
 from gpusched.traces.filling_requests import Requests

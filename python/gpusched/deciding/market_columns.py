@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched.base.arrays import Float64, Int32, Int64
-from gpusched.base.intake import unmasked
+from gpusched.base.field_checks import unmasked
 
 
 class Columns:

@@ -16,9 +16,8 @@ from gpusched.base.field_checks import (
     check_positive,
     not_negative,
 )
-from gpusched.base.files import naming
+from gpusched.base.files import decode_toml, naming
 from gpusched.base.source import Source
-from gpusched.base.toml_text import decode_toml
 from gpusched.models.per_type import PerType, per_type
 from gpusched.models.throughput_tables import (
     LEAST_PER_S,

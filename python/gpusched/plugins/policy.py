@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from gpusched.base.entry_points import load_entry_points
+from gpusched.base.registry import load_entry_points
 from gpusched.base.suggest import nearest
 from gpusched.plugins import flags as known_flags
 from gpusched.plugins.info import POLICY_KINDS, PluginInfo

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from gpusched import _core
-from gpusched.base.entry_points import load_entry_points
-from gpusched.base.registry import Registry
+from gpusched.base.registry import Registry, load_entry_points
 from gpusched.plugins.built_in import BUILT_IN
 from gpusched.plugins.description import bounded, describe
 from gpusched.plugins.info import POLICY_KINDS, PluginInfo

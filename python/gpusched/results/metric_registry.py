@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, get_a
 
 import numpy as np
 
-from gpusched.base.entry_points import load_entry_points
-from gpusched.base.registry import Registry, among, told
+from gpusched.base.registry import Registry, among, load_entry_points, told
 from gpusched.base.wording import Kind
 
 if TYPE_CHECKING:

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gpusched.base.files import naming
+from gpusched.base.files import decode_toml, naming
 from gpusched.base.memo import Memo
-from gpusched.base.toml_text import decode_toml
 from gpusched.clusters.cluster import Cluster
 from gpusched.plugins.identity import PythonObject
 from gpusched.specs.fingerprints import fingerprint as fingerprint

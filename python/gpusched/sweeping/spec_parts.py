@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from gpusched.base.field_checks import check_integer, not_negative
-from gpusched.base.unknown_fields import with_nearest_field
+from gpusched.base.suggest import with_nearest_field
 from gpusched.clusters.cluster import Cluster
 from gpusched.clusters.network import Domain
 from gpusched.clusters.server_group import ServerGroup

@@ -9,9 +9,8 @@ from typing import Any, Self
 
 import msgspec
 
-from gpusched.base.files import naming, read_bytes
-from gpusched.base.toml_text import decode_toml
-from gpusched.base.unknown_fields import with_nearest_field
+from gpusched.base.files import decode_toml, naming, read_bytes
+from gpusched.base.suggest import with_nearest_field
 from gpusched.sweeping.spec_parts import beside
 from gpusched.sweeping.study_axes import StudyAxes
 from gpusched.sweeping.study_toml import toml_lines

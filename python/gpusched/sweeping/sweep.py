@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gpusched.base.progress import OnProgress, Progress
-from gpusched.base.progress_bar import watched
+from gpusched.base.progress import OnProgress, Progress, watched
 from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled
 from gpusched.execution.backend import Handle

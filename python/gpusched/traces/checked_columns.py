@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64
-from gpusched.base.intake import entries, is_missing, kind_name, plain_array
+from gpusched.base.field_checks import entries, is_missing, kind_name, plain_array
 from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import Screen
 from gpusched.base.ticks import (

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray
-from gpusched.base.intake import entries, is_missing, kind_name, masked_rows, plain_array
+from gpusched.base.field_checks import entries, is_missing, kind_name, masked_rows, plain_array
 from gpusched.base.rejects import Screen
 from gpusched.traces.checked_columns import check_length
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from gpusched.base.hints import HintedError
 from gpusched.base.source import Source
+from gpusched.base.suggest import HintedError
 from gpusched.traces.formats import slurm_nodes
 
 # A job, a task or a step, and fields between bars: what sacct prints without its header.

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
-from gpusched.base.files import naming, read_bytes
+from gpusched.base.files import decode_toml, naming, read_bytes
 from gpusched.base.suggest import nearest
-from gpusched.base.toml_text import decode_toml
 from gpusched.plugins.policy import Policy
 from gpusched.sweeping.spec_parts import sequence_of
 from gpusched.tuning.options import Option, checked, option_of, registered_option

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusched.base.numbering import numbered
+from gpusched.base.arrays import numbered
 
 few = st.integers(-3, 5)
 many = st.integers(-(2**62), 2**62)

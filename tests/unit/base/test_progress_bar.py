@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpusched.base.progress import Progress
-from gpusched.base.progress_bar import watched
+from gpusched.base.progress import Progress, watched
 
 
 class Terminal(io.StringIO):

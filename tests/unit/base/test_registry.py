@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gpusched.base import entry_points
-from gpusched.base.entry_points import PluginWarning, load_entry_points
-from gpusched.base.registry import Registry, among, told
+from gpusched.base import registry as registering
+from gpusched.base.registry import PluginWarning, Registry, among, load_entry_points, told
 
 
 @dataclass(frozen=True)
@@ -24,13 +23,13 @@ class Fruit:
 
 @pytest.fixture
 def no_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entry_points, "found", list)
+    monkeypatch.setattr(registering, "found", list)
 
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a process that has not looked at other packages yet."""
-    monkeypatch.setattr(entry_points, "_state", entry_points._State())
+    monkeypatch.setattr(registering, "_state", registering._State())
 
 
 @pytest.fixture
@@ -157,7 +156,7 @@ def test_packages_are_loaded_once_and_a_broken_one_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     good, bad = Point("good"), Point("bad", ZeroDivisionError("by zero"))
-    monkeypatch.setattr(entry_points, "found", lambda: [bad, good])
+    monkeypatch.setattr(registering, "found", lambda: [bad, good])
     registry: Registry[Fruit] = Registry("fruit")
     with pytest.warns(PluginWarning, match=r"'bad' \(bad.plugins\).*ZeroDivisionError: by zero"):
         registry.all()
@@ -170,7 +169,7 @@ def test_a_known_name_is_found_without_a_look_at_other_packages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = Point("other")
-    monkeypatch.setattr(entry_points, "found", lambda: [other])
+    monkeypatch.setattr(registering, "found", lambda: [other])
     registry: Registry[Fruit] = Registry("fruit")
     registry.add("fig", Fruit("fig"))
     registry.find("fig")
@@ -184,11 +183,11 @@ def test_a_known_name_is_found_without_a_look_at_other_packages(
 def test_a_module_that_ends_the_process_and_damaged_packages_are_warned_about(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(entry_points, "found", lambda: [Point("leaving", SystemExit(3))])
+    monkeypatch.setattr(registering, "found", lambda: [Point("leaving", SystemExit(3))])
     with pytest.warns(PluginWarning, match="'leaving' .* is left out: SystemExit: 3"):
         load_entry_points()
-    monkeypatch.setattr(entry_points, "_state", entry_points._State())
-    monkeypatch.setattr(entry_points, "found", lambda: [][0])
+    monkeypatch.setattr(registering, "_state", registering._State())
+    monkeypatch.setattr(registering, "found", lambda: [][0])
     with pytest.warns(PluginWarning, match="the installed packages cannot be read: IndexError"):
         load_entry_points()
     load_entry_points()
@@ -205,7 +204,7 @@ def test_threads_wait_until_packages_are_loaded(monkeypatch: pytest.MonkeyPatch)
             assert go_on.wait(60)
             registry.add("fig", Fruit("fig"))
 
-    monkeypatch.setattr(entry_points, "found", lambda: [Slow("slow")])
+    monkeypatch.setattr(registering, "found", lambda: [Slow("slow")])
     seen: list[list[str]] = []
     threads = [threading.Thread(target=lambda: seen.append(list(registry.all()))) for _ in range(4)]
     for thread in threads:

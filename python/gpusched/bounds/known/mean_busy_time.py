@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int32, Int64
-from gpusched.base.intake import unmasked
+from gpusched.base.field_checks import unmasked
 from gpusched.bounds.bounded_jobs import BoundedJobs, Jobs
 from gpusched.bounds.native import native, rows_of
 from gpusched.bounds.registry import TOTAL_JCT, register_bound

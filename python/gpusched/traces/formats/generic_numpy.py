@@ -15,10 +15,10 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.files import MAX_COLUMNS, check_room, too_long, unpacked_limit
-from gpusched.base.hints import HintedError
 from gpusched.base.memory import NoRoomError
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
+from gpusched.base.suggest import HintedError
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.formats.generic import losses, read_columns
 from gpusched.traces.frames import polars_of

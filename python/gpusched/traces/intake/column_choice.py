@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gpusched.base.hints import HintedError
-from gpusched.base.suggest import nearest
+from gpusched.base.suggest import HintedError, nearest
 from gpusched.traces import checked_columns as check
 
 INTERARRIVAL: Final = "interarrival_s"

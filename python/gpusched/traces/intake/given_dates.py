@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
-from gpusched.base.intake import entries, is_missing
+from gpusched.base.field_checks import entries, is_missing
 from gpusched.base.rejects import Screen
 from gpusched.traces.checked_columns import check_length
 from gpusched.traces.deadlines import NOT_A_TIME

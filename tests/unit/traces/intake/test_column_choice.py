@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
-from gpusched.base.hints import HintedError
+from gpusched.base.suggest import HintedError
 from gpusched.traces.writers import write_trace
 
 
