@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from tests.boundary.workloads import FirstFit, ShortestFirst, Strict
-from tests.campaigns.decided_runs import compared, drawn
+from tests.campaigns.decided_runs import Job, Replay, compared, drawn
 from tests.campaigns.deciding import Deciding
 from tests.contract.runs import CLUSTER, DEMANDING, FINISHED, POOLED, REJECTED, ROOMY_CLUSTER, TYPED
 from tests.golden import workload as golden
@@ -187,3 +187,19 @@ def test_an_operator_who_does_as_decided_has_the_run(policy: str) -> None:
     for number in range(6):
         replay = drawn(0, number, policy)
         assert compared(replay) in ("same", "refused"), replay
+
+
+def test_a_job_that_was_preempted_past_its_estimate_is_not_over() -> None:
+    """What a preemption adds to its work does not make less of what it had to do before."""
+
+    jobs = (
+        Job(0, 0, 7000, 1, 5000, 2000, 1.0, None, None),
+        Job(5000, 5000, 11_000, 5, 1000, 0, 1.0, None, None),
+        Job(6000, 6000, 11_000, 4, 9000, 0, 1.0, None, None),
+    )
+    policy = "serverfilling-srpt:overrun_s=0.001,epoch=period,period_s=0.003,restart=work"
+    replay = Replay(
+        jobs, (2, 3), policy, "best-fit", seed=0, remembers=True, is_predicted=True,
+        begin_us=None, twice=False,
+    )  # fmt: skip
+    assert compared(replay) == "same"

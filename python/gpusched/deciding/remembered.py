@@ -32,9 +32,9 @@ from gpusched.traces.trace_store import (
 )
 from gpusched.traces.workload import Trace
 
-_KIND: Final = Kind("gpusched-memory", 2)
+_KIND: Final = Kind("gpusched-memory", 3)
 FIRST: Final = ("first_attained_us", "first_preemptions", "first_added_us")
-_COLUMNS: Final = ("ended_us", "attained_us", "start_us", "cost_us", "added_us")
+_COLUMNS: Final = ("ended_us", "attained_us", "start_us", "cost_us", "added_us", "least_us")
 _LISTS: Final = (*FIRST, "asked_us", "refused")
 
 
@@ -64,6 +64,8 @@ class Memory:
         When it was known that a job was gone; -1: it waits or runs.
     attained_us, start_us, cost_us, added_us
         As of ``_core.Standing`` at the last decision; of a job that is gone, when it went.
+    least_us
+        The least service by which the job was not over at any decision; 0: any.
     first_attained_us, first_preemptions, first_added_us
         As of ``_core.Standing`` at the first decision: of the first jobs.
     asked_us
@@ -84,6 +86,7 @@ class Memory:
     start_us: Int64
     cost_us: Int64
     added_us: Int64
+    least_us: Int64
     first_attained_us: Int64
     first_preemptions: Int64
     first_added_us: Int64
@@ -224,6 +227,7 @@ class _Course:
     ended_us: Int64
     attained_us: Int64  # now, or when it went
     added_us: Int64
+    least_us: Int64  # the service by which it was not over at any decision
     first: dict[str, Int64]  # the columns of the first decision
     asked_us: Int64
     refused: frozenset[int]
@@ -277,14 +281,17 @@ class _Course:
         asked_us = np.empty(0, np.int64) if known is None else known.asked_us
         refused = frozenset() if known is None else frozenset(known.refused.tolist())
         begin_us = now_us if known is None else known.begin_us
+        added = column("added_us", 0)
+        # What a preemption adds later does not lessen what a job had to do before.
+        least_us = np.maximum(column("least_us", 0), attained_us + 1 - added)
         return cls(
-            jobs, begin_us, now_us, row_of, ended_us, attained_us, column("added_us", 0), first,
+            jobs, begin_us, now_us, row_of, ended_us, attained_us, added, least_us, first,
             asked_us, refused,
         )  # fmt: skip
 
     def services(self) -> Int64:
         """Return how long each job takes: no job is over before it is gone."""
-        services: Int64 = np.maximum(self.jobs.service_us, self.attained_us + 1 - self.added_us)
+        services: Int64 = np.maximum(self.jobs.service_us, self.least_us)
         return services
 
     def beginning(self) -> _core.Standing:
@@ -382,6 +389,7 @@ class _Course:
             start_us=column("start_us", nothing - 1),
             cost_us=column("cost_us", nothing),
             added_us=column("added_us", self.added_us),
+            least_us=self.least_us,
             first_attained_us=self.first["first_attained_us"],
             first_preemptions=self.first["first_preemptions"],
             first_added_us=self.first["first_added_us"],
