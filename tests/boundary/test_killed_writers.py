@@ -28,11 +28,12 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(LIMIT_S + 60)]
 KILLER = """
 import os, random, shutil, signal, sys, time
 import gpusched as gs
-from gpusched.cli import app
-import gpusched.cli.compare, gpusched.cli.trace_convert, gpusched.cli.trace_generate
+from gpusched.cli import Commands, app
+for name, entry in Commands.entries.items():
+    command = entry.load(name)
+    for inner, each in getattr(command, "entries", {}).items():
+        each.load(inner)
 import gpusched.reporting.report, gpusched.reporting.plotting, gpusched.traces.reading
-import gpusched.cli.run, gpusched.cli.sweep, gpusched.cli.size, gpusched.cli.tune
-import gpusched.cli.export, gpusched.cli.field, gpusched_papers.cli.reproduce
 import gpusched_papers.sjf_bco, gpusched_papers.study
 import matplotlib.pyplot
 import polars, plotly.graph_objects

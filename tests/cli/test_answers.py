@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
-from gpusched.cli.answer_options import GROUPINGS
 from gpusched.results import breakdown
 
 FOUR = ("--servers", 4)
@@ -18,8 +17,10 @@ def result(jobs_csv: Path) -> gs.Result:
     return gs.simulate(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), policy="easy")
 
 
-def test_the_option_knows_the_groupings_of_results() -> None:
-    assert tuple(breakdown.GROUPINGS) == GROUPINGS
+@pytest.mark.parametrize("by", [*breakdown.GROUPINGS, "widths"])
+def test_the_option_knows_the_groupings_of_results(gpusched, jobs_csv: Path, by: str) -> None:
+    made = gpusched("run", jobs_csv, "-p", "easy", *FOUR, "--by", by)
+    assert ("--by: unknown" in made.stderr) is (by not in breakdown.GROUPINGS)
 
 
 def test_a_run_is_broken_down_and_priced(gpusched, jobs_csv: Path, result: gs.Result) -> None:

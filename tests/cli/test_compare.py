@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import gpusched as gs
-from gpusched.cli.given import split_policies
 from gpusched.studies import comparison as study
 from tests.unit.real_data import DATA, counted
 
@@ -209,18 +208,25 @@ def test_an_interrupt_does_not_wait_for_summaries(
     ("texts", "policies"),
     [
         (["fifo"], ["fifo"]),
-        (["fifo,srtf"], ["fifo", "srtf"]),
-        (["a:x=1,y=2,b"], ["a:x=1,y=2", "b"]),
-        (["a:x=1,b:y=2,z=3"], ["a:x=1", "b:y=2,z=3"]),
+        (["fifo,sjf"], ["fifo", "sjf"]),
+        (["easy:depth=2,extra=false,fifo"], ["easy:depth=2,extra=false", "fifo"]),
+        (
+            ["las:period_s=60,easy:depth=2,extra=false"],
+            ["las:period_s=60", "easy:depth=2,extra=false"],
+        ),
         (["2d-las:limits=3250/7200,period_s=60"], ["2d-las:limits=3250/7200,period_s=60"]),
-        ([" a , b ", "c:k=v"], ["a", "b", "c:k=v"]),
-        (["a,,b,"], ["a", "b"]),
+        ([" fifo , sjf ", "las:period_s=60"], ["fifo", "sjf", "las:period_s=60"]),
+        (["fifo,,sjf,"], ["fifo", "sjf"]),
     ],
 )
 def test_policies_are_split_where_no_parameter_follows(
-    texts: list[str], policies: list[str]
+    gpusched_json, texts: list[str], policies: list[str]
 ) -> None:
-    assert split_policies(texts) == policies
+    named = [word for text in texts for word in ("-p", text)]
+    shown = gpusched_json("compare", "--servers", 4, "--jobs", 20, *named)
+    assert [run["policy"] for run in shown["results"]] == [
+        str(gs.Policy.parse(p)) for p in policies
+    ]
 
 
 @pytest.mark.parametrize(
@@ -233,9 +239,10 @@ def test_policies_are_split_where_no_parameter_follows(
         ([","], "names no policy"),
     ],
 )
-def test_parameters_without_a_policy_are_refused(texts: list[str], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        split_policies(texts)
+def test_parameters_without_a_policy_are_refused(gpusched, texts: list[str], message: str) -> None:
+    refused = gpusched("compare", *(word for text in texts for word in ("-p", text)))
+    assert refused.exit_code == 2
+    assert message in refused.stderr
 
 
 @pytest.mark.parametrize(

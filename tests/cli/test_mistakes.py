@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusched.cli import given
+import gpusched as gs
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_defect_of_ours_keeps_its_traceback(gpusched, monkeypatch: pytest.Monk
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(given, "split_policies", fails)
+    monkeypatch.setattr(gs.Policy, "parse", fails)
     result = gpusched("compare", "-p", "fifo")
     assert isinstance(result.exception, ZeroDivisionError)
 
