@@ -26,7 +26,7 @@ ABOUT_NAMES = ("plugins.schedulers", "audit.rules.", "audit.readable_run", "read
 OTHER_WORDS = {
     "base.real_data": {"gavel", "swf"},  # folders of data sets
     "base.wording": {"count"},  # a kind of figure
-    "cli.trace_info": {"count"},  # of rows, a key of the JSON
+    "cli.trace": {"count"},  # of rows, a key of the JSON
     "deciding.states.formats.gpusched": {"count"},  # of servers, a field
     "deciding.states.formats.kueue": {"count"},  # of pods, in the objects of Kueue
     "deciding.states.kueue_workloads": {"count"},  # the same

@@ -13,7 +13,7 @@ PUBLIC = {"bounds", "deciding", "generator", "models", "prediction", "statistics
 PRIVATE = """
     base.arrays base.failures base.real_data base.registry base.replacing
     base.supervision base.ticks base.wording bounds.deadline_bounds
-    cli cli.console cli.errors cli.places cli.progress clusters.cluster
+    cli cli.console cli.errors cli.progress clusters.cluster
     deciding.cap_search deciding.market engine.simulation
     execution.calls execution.choosing execution.driver execution.kept_runs
     generator.synthetic_traces

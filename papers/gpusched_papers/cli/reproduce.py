@@ -13,17 +13,17 @@ from gpusched.base.replacing import check_folder, write_text
 from gpusched.base.wording import plural
 from gpusched.cli import options
 from gpusched.cli.console import (
-    new_table,
     remark,
     show_json,
     show_lines,
     show_table,
     show_text_table,
+    worker_pipes,
 )
 from gpusched.cli.errors import INTERRUPTED, report_failures
-from gpusched.cli.places import Dask, Processes, Ray, executor_of, worker_pipes
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.execution.kept_runs import forget, num_kept
+from gpusched.reporting.text_table import table
 from gpusched_papers import registry as papers
 from gpusched_papers.all_papers import (
     by_stage,
@@ -60,6 +60,7 @@ _KEPT: Final = "unfinished"  # in the folder of the files
 _LEFT_OUT: Final = 1
 
 
+@options.with_groups
 def reproduce(
     name: Annotated[
         str | None,
@@ -110,16 +111,15 @@ def reproduce(
             "With [bold]all[/]: reproductions.md."
         ),
     ] = None,
-    processes: Processes = None,
-    dask: Dask = None,
-    ray: Ray = None,
+    *,
+    place: Annotated[options.PlaceOptions, options.without("threads")],
     json: options.Json = False,
 ) -> None:
     """Run a paper's experiments again, with the published figures beside ours."""
     if name is None:
         _list(json)
         return
-    executor = executor_of(processes, dask, ray)
+    executor = place.executor()
     if name == papers.ALL:
         _every_paper(seeds, quick, exact, data, dry_run, out, executor, json)
         return
@@ -286,9 +286,5 @@ def _show_stages(paper: papers.Paper, stages: dict[str, int]) -> None:
     """Print what a paper would run."""
     show_lines([paper.title], style="bold")
     show_lines([f"reproduces {', '.join(paper.reproduces)}"])
-    table = new_table()
-    table.add_column("stage")
-    table.add_column("parts", justify="right")
-    for stage, parts in stages.items():
-        table.add_row(stage, f"{parts:,}")
-    show_table(table)
+    rows = [(stage, f"{parts:,}") for stage, parts in stages.items()]
+    show_table(table("", ("stage", "parts"), rows))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal
 
 Kind = Literal["time", "percent", "ratio", "count", "rate", "text"]
 """What a number is, which decides how it is written."""
@@ -57,3 +57,23 @@ def duration(seconds: float) -> str:
 def plural(count: int, noun: str) -> str:
     """``1 job``, ``2,000 jobs``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def change_text(ratio: float | None) -> str:
+    """Write a ratio to a baseline as a change in percent."""
+    if ratio is None:
+        return "-"
+    return f"{100 * (ratio - 1):+.1f} %" if math.isfinite(ratio) else "no limit"
+
+
+def range_text(text: Callable[[float], str], row: Mapping[str, Any], prefix: str = "") -> str:
+    """Write the limits that a row of a comparison has of a column."""
+    low, high = row[f"{prefix}low"], row[f"{prefix}high"]
+    return "-" if low is None or high is None else f"{text(low)} .. {text(high)}"
+
+
+def changes(row: Mapping[str, Any]) -> list[str]:
+    """Write the ratio to the baseline of a row of a comparison, its limits and their p."""
+    p = row["p_adjusted"]
+    told = "-" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
+    return [change_text(row["ratio"]), range_text(change_text, row, "ratio_"), told]

@@ -11,7 +11,32 @@ import typer
 
 from gpusched.base.early_interrupts import hand_over, is_interrupt, leave, listen
 from gpusched.cli.errors import INTERRUPTED, OneLineErrors, warn_in_a_line
-from gpusched.cli.lazy_commands import Command
+from gpusched.cli.lazy_commands import Command, LazyCommands
+
+
+class TraceCommands(LazyCommands):
+    """All commands on traces."""
+
+    entries = {  # noqa: RUF012 - read only
+        "info": Command(
+            "trace:info",
+            "Show counts, times, widths, the load on a cluster, and what was left out.",
+        ),
+        "audit": Command(
+            "trace:audit",
+            "Say what is wrong or odd in a trace, with rows, and what it does to a study.",
+        ),
+        "convert": Command(
+            "trace:convert", "Read a trace and write it under gpusched's own names, or as SWF."
+        ),
+        "generate": Command(
+            "trace:generate", "Generate a seeded synthetic workload for a cluster."
+        ),
+        "formats": Command(
+            "trace:formats",
+            "List the formats of traces: how each is recognised, its options, its source.",
+        ),
+    }
 
 
 class Commands(OneLineErrors):
@@ -43,7 +68,7 @@ class Commands(OneLineErrors):
         "decide": Command(
             "decide:decide", "Tell what a policy would do now on a cluster as it is."
         ),
-        "when": Command("when:when", "Tell when a job that waits would start, and on what."),
+        "when": Command("decide:when", "Tell when a job that waits would start, and on what."),
         "export": Command(
             "export:export",
             "Write a saved result as a timeline, as Batsim's jobs or as a log.",
@@ -57,7 +82,7 @@ class Commands(OneLineErrors):
             "field:field",
             "Run all policies on eight windows of real traces and four generated workloads.",
         ),
-        "trace": Command("trace", "Look at traces, convert them and make them."),
+        "trace": Command("", "Look at traces, convert them and make them.", group=TraceCommands),
         "policies": Command(
             "policies:policies",
             "List policies, placements, speeds, contentions and predictors, with their parameters.",

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+import signal
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.measure import Measurement
-from rich.table import Table
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from gpusched.reporting.text_table import Table as TextTable
+from gpusched.base.tables import Table
 
 WIDTH: Final = 100
 
@@ -31,11 +31,6 @@ def stderr() -> Console:
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
-def new_table() -> Table:
-    """Return an empty table in the common style."""
-    return Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-
-
 def show_table(table: Table, *, wrap: bool = False) -> None:
     """Print ``table`` to stdout without blanks at the ends of its lines.
 
@@ -48,27 +43,25 @@ def show_table(table: Table, *, wrap: bool = False) -> None:
     if not wrap:
         console.width = max(console.width, table_width(table))
     with console.capture() as capture:
-        console.print(table)
+        console.print(table.to_rich())
     print("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
 
-def show_text_table(table: TextTable) -> None:
-    """Print a table of texts with its title and notes."""
+def show_text_table(table: Table) -> None:
+    """Print a table with its title and notes, the units of its headings on lines of their own."""
     show_lines(["", table.title], style="bold")
-    shown = new_table()
-    shown.add_column(table.headings[0])
-    for heading in table.headings[1:]:
-        shown.add_column(heading.replace(", ", "\n"), justify="right")
-    for row in table.rows:
-        shown.add_row(*row)
-    show_table(shown, wrap=True)
+    columns = tuple(
+        column if column.is_text else replace(column, name=column.name.replace(", ", "\n"))
+        for column in table.columns
+    )
+    show_table(replace(table, columns=columns), wrap=True)
     show_lines(table.notes, style="dim")
 
 
 def table_width(table: Table) -> int:
     """The columns of a terminal that ``table`` takes if nothing in it is broken."""
     console = Console(width=10_000)
-    return Measurement.get(console, console.options, table).maximum
+    return Measurement.get(console, console.options, table.to_rich()).maximum
 
 
 def show_lines(lines: Iterable[str], style: str = "") -> None:
@@ -88,3 +81,17 @@ def remark(lines: Iterable[str], style: str = "dim") -> None:
     console = stderr()
     for line in lines:
         console.print(Text(line, style=style), soft_wrap=True)
+
+
+@contextmanager
+def worker_pipes() -> Iterator[None]:
+    """Have a worker that is gone raise an error, where it would end the command as a reader does.
+
+    A command ends without a word when nobody reads its output any more, which it learns by
+    SIGPIPE. A process that works for it and has died, as at Ctrl-C, gives the same signal.
+    """
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGPIPE, before)

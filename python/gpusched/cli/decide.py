@@ -1,19 +1,25 @@
-"""``gpusched decide``: what a policy would do now on a cluster as it is."""
+"""``gpusched decide`` and ``gpusched when``: what a policy would do on a cluster as it is."""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
+import numpy as np
 import typer
 
-from gpusched.cli import options
-from gpusched.cli.console import new_table, show_json, show_lines, show_table
-from gpusched.cli.state_files import StateFiles, StateFormat, StateOptions, state_of
+from gpusched.base.tables import table, text_column
+from gpusched.cli.console import remark, show_json, show_lines, show_table
+from gpusched.cli.options import Json, RunOptions, format_options, in_panel, only, with_groups
 from gpusched.deciding.decision import decide as decided
 from gpusched.deciding.decision_lines import Action, answer, answer_of
+from gpusched.deciding.states.reading import read_state
 from gpusched.deciding.states.schemas import state_schema
+
+if TYPE_CHECKING:
+    from gpusched.deciding.cluster_state import ClusterState
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -28,20 +34,55 @@ my-controller | gpusched decide --stream --policy easy
 
 gpusched decide --schema
 """
+WHEN_EPILOG: Final = """
+[bold]Examples[/]
 
+gpusched when job-17 --state cluster.json --history last-month.csv
+
+gpusched when job-17 --state cluster.json --history jobs.csv --policy easy --json
+"""
+
+StateFiles = Annotated[
+    list[Path] | None,
+    in_panel(
+        None, "--state", metavar="FILE|DIR",
+        help="The cluster now: its servers, who runs where, who waits. A file, a folder "
+        "of them, or several by naming the option again; for our own format see "
+        "[bold]gpusched decide --schema[/].",
+    ),
+]  # fmt: skip
+StateFormat = Annotated[
+    str | None,
+    in_panel(
+        None, "--format", metavar="NAME",
+        help="[bold]gpusched[/], [bold]slurm[/] or [bold]kueue[/]. Default: detected.",
+    ),
+]  # fmt: skip
+StateOptions = Annotated[
+    list[str] | None,
+    in_panel(
+        None, "--option", metavar="KEY=VALUE",
+        help="Option of the format, such as [bold]partition=gpu[/]. May be repeated.",
+    ),
+]  # fmt: skip
 PolicyName = Annotated[
     str,
-    typer.Option("--policy", "-p", metavar="NAME[:KEY=VALUE,...]", help="The policy that decides."),
-]
+    in_panel(
+        None, "--policy", "-p", metavar="NAME[:KEY=VALUE,...]", help="The policy that decides.",
+        show_default=True,
+    ),
+]  # fmt: skip
+Asked = Annotated[RunOptions, only("placement", "seed")]
 
 
+@with_groups
 def decide(
     state: StateFiles = None,
     format: StateFormat = None,
     option: StateOptions = None,
     policy: PolicyName = "fifo",
-    placement: options.Placement = "consolidated",
-    seed: options.Seed = 0,
+    *,
+    how: Asked,
     stream: Annotated[
         bool,
         typer.Option(
@@ -56,7 +97,7 @@ def decide(
             help="Print the JSON schema of the file, or those of the lines of --stream, and end.",
         ),
     ] = False,
-    json: options.Json = False,
+    json: Json = False,
 ) -> None:
     """Tell what a policy would do now on a cluster as it is.
 
@@ -69,31 +110,94 @@ def decide(
         lines = {"request": state_schema("request"), "answer": state_schema("answer")}
         show_json(lines if stream else state_schema())
         return
-    given: dict[str, Any] = {"policy": policy, "placement": placement, "seed": seed}
+    given: dict[str, Any] = {"policy": policy, "placement": how.placement, "seed": how.seed}
     if stream:
         if state or format or option:
             raise ValueError("--stream: states come on stdin, not in files")
         _answer_lines(given)
         return
-    found = decided(state_of(state, format, option), **given)
+    found = decided(_state_of(state, format, option), **given)
     told = answer_of(found, explain=json)
     if json:
         values = msgspec.to_builtins(told)
         del values["id"], values["memory"]
         show_json(values)
         return
-    actions = told.actions
-    if actions:
-        table = new_table()
-        for name in ("what", "job", "GPUs", "where", "why"):
-            table.add_column(name, justify="right" if name == "GPUs" else "left")
-        for each in actions:
-            table.add_row(each.what, each.id, str(each.gpus), _where(each), each.why)
-        show_table(table)
+    if told.actions:
+        columns = ("what", text_column("job"), "GPUs", text_column("where"), text_column("why"))
+        rows = [(a.what, a.id, str(a.gpus), _where(a), a.why) for a in told.actions]
+        show_table(table("", columns, rows))
     else:
         show_lines(["nothing is to be done now"])
     if found.wake_s is not None:
         show_lines([f"ask again at {found.wake_s:g} s, whatever happens by then"])
+
+
+@with_groups
+def when(
+    job: Annotated[str, typer.Argument(metavar="ID", help="A job of the file that waits.")],
+    state: StateFiles = None,
+    format: StateFormat = None,
+    option: StateOptions = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            "--history",
+            metavar="TRACE",
+            help="Finished jobs, from which run times are drawn. Default: every job takes as long "
+            "as the state says.",
+            show_default=False,
+        ),
+    ] = None,
+    policy: PolicyName = "fifo",
+    samples: Annotated[
+        int, typer.Option("--samples", metavar="N", min=1, max=100_000, help="How many are drawn.")
+    ] = 1000,
+    *,
+    how: Asked,
+    json: Json = False,
+) -> None:
+    """Tell when a job that waits would start, and on what.
+
+    And what would make that sooner. For every job that runs or waits a run
+    time is drawn from finished jobs that took longer than it has already, and
+    the cluster is run on until the job starts, many times.
+    """
+    from gpusched.deciding.starting import when as asked
+    from gpusched.traces.reading import read_quietly
+
+    cluster = _state_of(state, format, option)
+    rows = np.flatnonzero(cluster.jobs.id.astype(str) == job)
+    if not len(rows):
+        raise ValueError(f"ID: {', '.join(map(str, state or ()))} has no job {job!r}")
+    known = None if history is None else read_quietly(history)
+    found = asked(
+        int(rows[0]), cluster, policy=policy, placement=how.placement, history=known,
+        samples=samples, seed=how.seed,
+    )  # fmt: skip
+    if known is not None:
+        left_out = known.rejects.lines()
+        remark((f"left out of the history: {line}" for line in left_out), style="yellow")
+    if json:
+        show_json(found.to_dict())
+        return
+    print(found)
+    remark(["jobs that are still to be submitted are not counted: some may go first"])
+    if not found.is_sampled:
+        remark(["every job takes as long as the state says; --history draws run times"])
+
+
+def _state_of(
+    files: list[Path] | None, format: str | None, given: list[str] | None
+) -> ClusterState:
+    """Read the state; what was left out or assumed goes to stderr."""
+    if not files:
+        raise ValueError("--state: the file is missing; gpusched decide --schema shows its form")
+    options: dict[str, Any] = {**format_options(given)}
+    state = read_state(files, format, **options)
+    remark((f"left out: {line}" for line in state.jobs.rejects.lines()), style="yellow")
+    remark(state.jobs.notes)
+    return state
 
 
 def _answer_lines(defaults: dict[str, Any]) -> None:

@@ -8,9 +8,8 @@ from typing import Annotated, Final
 import typer
 
 from gpusched.base.wording import plural
-from gpusched.cli import given
 from gpusched.cli.console import remark
-from gpusched.cli.outputs import prepare_target
+from gpusched.cli.options import in_panel, pairs, prepare_target
 from gpusched.exports.registry import checked_options, schedule_format
 
 EPILOG: Final = """
@@ -41,25 +40,24 @@ def export(
     ],
     format: Annotated[
         str | None,
-        typer.Option(
-            "--format", metavar="NAME", help="perfetto, batsim or swf. Default: by the ending.",
-            show_default=False,
+        in_panel(
+            None, "--format", metavar="NAME",
+            help="perfetto, batsim or swf. Default: by the ending.",
         ),
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(
-            "--option", metavar="KEY=VALUE",
+        in_panel(
+            None, "--option", metavar="KEY=VALUE",
             help="Option of the format: [bold]tracks=server[/] or [bold]tracks=gpu[/]. "
             "May be repeated.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:  # fmt: skip
     """Write a saved result as a timeline, as Batsim's jobs or as a log."""
     from gpusched.results.result import load_result
 
-    wanted = given.pairs("--option", option)
+    wanted = pairs("--option", option)
     checked_options(schedule_format(target, format), wanted)
     prepare_target(target, {"result": result})
     loaded = load_result(result)

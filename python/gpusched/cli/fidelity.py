@@ -7,12 +7,22 @@ from typing import Annotated, Final
 
 import typer
 
-from gpusched.base.progress import Progress
-from gpusched.cli import given, options
-from gpusched.cli.console import remark, show_json
+from gpusched.cli.console import show_json
+from gpusched.cli.options import (
+    CLUSTER,
+    RUN,
+    ClusterOptions,
+    Json,
+    Seed,
+    WorkloadOptions,
+    in_panel,
+    only,
+    split_names,
+    with_groups,
+    without,
+)
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.reading import DEFAULT, Reading, reads_traces
-from gpusched.cli.workload_files import cluster_of
+from gpusched.cli.workload import read_jobs, remark_rejects
 from gpusched.studies.fidelity import fidelity as study
 
 EPILOG: Final = """
@@ -27,108 +37,88 @@ gpusched fidelity log.csv --servers 60,64,68 --json | jq .grade.letter
 
 _PARTS: Final = "base cases"
 
-OwnTrace = Annotated[
-    Path,
-    typer.Argument(
-        metavar="TRACE",
-        help="A trace file whose jobs have starts of their own: the wait of an SWF log, or a "
-        "column [bold]source_wait_s[/].",
-        show_default=False,
-    ),
-]
-WarmUp = Annotated[
-    float | None,
-    typer.Option(
-        "--warm-up", metavar="S",
-        help="Do not compare jobs submitted in the first S seconds. Default: until as many GPUs "
-        "are in use as on average, at most a tenth of the trace.",
-        show_default=False, rich_help_panel=options.RUN,
-    ),
-]  # fmt: skip
-Tail = Annotated[
-    float | None,
-    typer.Option(
-        "--tail", metavar="S",
-        help="Do not compare jobs submitted in the last S seconds. Default: as long as 95 % of "
-        "the jobs waited, at most a tenth of the trace.",
-        show_default=False, rich_help_panel=options.RUN,
-    ),
-]  # fmt: skip
 Resolution = Annotated[
     float,
-    typer.Option(
-        "--resolution", metavar="S", help="Waits below S seconds count as none.",
-        rich_help_panel=options.RUN,
+    in_panel(
+        RUN, "--resolution", metavar="S", help="Waits below S seconds count as none.",
+        show_default=True,
     ),
 ]  # fmt: skip
 Known = Annotated[
     str | None,
-    typer.Option(
-        "--predictor", metavar="NAME",
+    in_panel(
+        RUN, "--predictor", metavar="NAME",
         help="What policies know of service times. Default: the trace's estimates if every job "
         "has one, else the truth.",
-        show_default=False, rich_help_panel=options.RUN,
     ),
 ]  # fmt: skip
 Threads = Annotated[
     int | None,
-    typer.Option(
-        "--threads", metavar="N", min=1, help="Runs at a time. Default: one per CPU.",
-        show_default=False, rich_help_panel=options.RUN,
+    in_panel(
+        RUN, "--threads", metavar="N", min=1, help="Runs at a time. Default: one per CPU."
     ),
 ]  # fmt: skip
 
 
-@reads_traces
+@with_groups
 def fidelity(
-    trace: OwnTrace,
-    format: options.Format = None,
-    column: options.Columns = None,
-    option: options.Options = None,
-    jobs: options.Jobs = None,
+    trace: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TRACE", show_default=False,
+            help="A trace file whose jobs have starts of their own: the wait of an SWF log, or a "
+            "column [bold]source_wait_s[/].",
+        ),
+    ],
+    *,
+    workload: Annotated[
+        WorkloadOptions, without("load", "profiles", "graphs", "throughputs", "deadlines")
+    ],
     servers: Annotated[
         str | None,
-        typer.Option(
-            "--servers",
-            metavar="N,N,...",
+        in_panel(
+            CLUSTER, "--servers", metavar="N,N,...",
             help="Numbers of equal servers to try. Default: the one under which the mean wait is "
             "nearest to the trace's, from the fewest that can have run what ran at once.",
-            show_default=False,
-            rich_help_panel="Cluster",
         ),
     ] = None,
-    gpus_per_server: options.GpusPerServer = None,
-    cluster: options.ClusterFile = None,
+    one: Annotated[ClusterOptions, only("gpus_per_server", "cluster")],
     policies: Annotated[
         list[str] | None,
-        typer.Option(
-            "--policies",
-            "-p",
-            metavar="A,B:KEY=VALUE,...",
+        in_panel(
+            RUN, "--policies", "-p", metavar="A,B:KEY=VALUE,...",
             help="Policies to try. Default: non-preemptive ones that a site can have.",
-            show_default=False,
-            rich_help_panel=options.RUN,
         ),
     ] = None,
     placements: Annotated[
         list[str] | None,
-        typer.Option(
-            "--placements",
-            metavar="A,B:KEY=VALUE,...",
+        in_panel(
+            RUN, "--placements", metavar="A,B:KEY=VALUE,...",
             help="Placements to try. Default: consolidated, first-fit.",
-            show_default=False,
-            rich_help_panel=options.RUN,
         ),
     ] = None,
     predictor: Known = None,
-    warm_up: WarmUp = None,
-    tail: Tail = None,
+    warm_up: Annotated[
+        float | None,
+        in_panel(
+            RUN, "--warm-up", metavar="S",
+            help="Do not compare jobs submitted in the first S seconds. Default: until as many "
+            "GPUs are in use as on average, at most a tenth of the trace.",
+        ),
+    ] = None,
+    tail: Annotated[
+        float | None,
+        in_panel(
+            RUN, "--tail", metavar="S",
+            help="Do not compare jobs submitted in the last S seconds. Default: as long as 95 % of "
+            "the jobs waited, at most a tenth of the trace.",
+        ),
+    ] = None,
     resolution: Resolution = study.RESOLUTION_S,
-    seed: options.Seed = 0,
+    seed: Seed = 0,
     threads: Threads = None,
-    json: options.Json = False,
-    reading: Reading = DEFAULT,
-) -> None:
+    json: Json = False,
+) -> None:  # fmt: skip
     """Find the policy and the capacity that explain a trace's own waits, and grade them.
 
     Every policy is simulated with every placement, and compared with what
@@ -136,39 +126,33 @@ def fidelity(
     The grade, A to E, says how far a what-if on the nearest can be trusted.
     """
     sizes = None if servers is None else _numbers(servers)
-    if cluster is not None and sizes is not None:
+    if one.cluster is not None and sizes is not None:
         raise ValueError("--cluster: cannot be combined with --servers or --gpus-per-server")
-    named = cluster_of(None, gpus_per_server, cluster)
+    named = one.named()
     with ProgressDisplay() as display:
         display.stage("reading the trace")
-        read = given.source_of(trace, format, column, option, reading).read(seed)
-        if jobs is not None:
-            read = read.head(jobs)
+        read = read_jobs([trace], workload, seed)
         display.runs([_PARTS])
-
-        def show(now: Progress) -> None:
-            display.update(now._replace(part=_PARTS))
-
         found = study.fidelity(
             read,
             named,
-            None if policies is None else given.split_policies(policies),
-            None if placements is None else given.split_placements(placements),
+            None if policies is None else split_names(policies, "policy"),
+            None if placements is None else split_names(placements, "placement"),
             servers=sizes,
-            gpus_per_server=gpus_per_server or study.GPUS_PER_SERVER,
+            gpus_per_server=one.gpus_per_server or study.GPUS_PER_SERVER,
             predictor=predictor,
             warm_up_s=warm_up,
             tail_s=tail,
             resolution_s=resolution,
             seed=seed,
             threads=threads,
-            progress=show,
+            progress=lambda now: display.update(now._replace(part=_PARTS)),
         )
     if json:
         show_json(found.to_dict())
     else:
         print(found)
-    remark((f"left out of the trace: {line}" for line in read.rejects.lines()), style="yellow")
+    remark_rejects(read)
 
 
 def _numbers(text: str) -> list[int]:

@@ -9,10 +9,9 @@ import typer
 
 from gpusched.base.replacing import write_text
 from gpusched.base.run_warning import unwarned
-from gpusched.cli import options
-from gpusched.cli.console import remark, show_text_table
+from gpusched.cli.console import remark, show_text_table, worker_pipes
 from gpusched.cli.errors import INTERRUPTED
-from gpusched.cli.places import Dask, Processes, Ray, executor_of, worker_pipes
+from gpusched.cli.options import RUN, Data, PlaceOptions, folder, in_panel, with_groups, without
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.field.field_study import NUM_SEEDS
 from gpusched.field.page import page, ranks_table
@@ -31,54 +30,43 @@ _PAGE: Final = "field.md"
 _RUNS: Final = "runs"
 
 
+@with_groups
 def field(
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            "--policy",
-            "-p",
-            metavar="NAME",
+        in_panel(
+            RUN, "--policy", "-p", metavar="NAME",
             help="A policy that shall have a row beside those that are registered, with options. "
             "May be repeated.",
-            show_default=False,
-            rich_help_panel=options.RUN,
         ),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(
-            "--only",
-            metavar="NAME",
+        in_panel(
+            RUN, "--only", metavar="NAME",
             help="Rank these in place of all that are registered. May be repeated.",
-            show_default=False,
-            rich_help_panel=options.RUN,
         ),
     ] = None,
     seeds: Annotated[
         int,
-        typer.Option(
-            "--seeds",
-            metavar="N",
-            min=2,
+        in_panel(
+            RUN, "--seeds", metavar="N", min=2, show_default=True,
             help="Of the generated jobs and of random policies.",
-            rich_help_panel=options.RUN,
         ),
     ] = NUM_SEEDS,
-    data: options.Data = None,
+    data: Data = None,
     out: Annotated[
-        Path,
-        options.folder("the page, field.md, and all runs, which are kept as they come."),
+        Path, folder("the page, field.md, and all runs, which are kept as they come.")
     ] = Path("field"),
-    processes: Processes = None,
-    dask: Dask = None,
-    ray: Ray = None,
-) -> None:
+    *,
+    place: Annotated[PlaceOptions, without("threads")],
+) -> None:  # fmt: skip
     """Run all policies on eight windows of real traces and four generated workloads.
 
     Prints how they rank and writes a page with every figure. What is in the
     folder is not run again: a policy that is new costs its own runs.
     """
-    executor = executor_of(processes, dask, ray)
+    executor = place.executor()
     with worker_pipes(), ProgressDisplay(has_time_left=True) as display:
         display.runs(["the field"])
         try:

@@ -23,19 +23,21 @@ class Command:
     Attributes
     ----------
     home
-        ``module:function``, below ``gpusched.cli``; the module's ``EPILOG`` stands below its help.
-        Without a function, the module has an ``app`` of several commands.
+        ``module:function``, below ``gpusched.cli``. The module's ``EPILOG`` stands below its help,
+        or its own, ``FUNCTION_EPILOG``, where a module has several commands.
     help
         The first line of its help.
     is_apart
         Whether another distribution has it: ``home`` is then the distribution's name, and its entry
         point in :data:`GROUP` is the function.
+    group
+        The commands below it, if it is a group.
     """
 
     home: str
     help: str
-
     is_apart: bool = False
+    group: type[LazyCommands] | None = None
 
     def load(self, name: str) -> Any:
         """Import it.
@@ -45,17 +47,23 @@ class Command:
         ImportError
             If it is part of a distribution that is not installed.
         """
+        app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+        if self.group is not None:
+            app.callback(
+                cls=self.group, help=self.help, no_args_is_help=True,
+                context_settings={"help_option_names": ["-h", "--help"]},
+            )(_nothing)  # fmt: skip
+            return get_command(app)
         if self.is_apart:
             function = _entry_point(name, self.home)
             module = sys.modules[function.__module__]
         else:
             place, _, attribute = self.home.partition(":")
             module = import_module(f"gpusched.cli.{place}")
-            if not attribute:
-                return get_command(module.app)
             function = getattr(module, attribute)
-        app = typer.Typer(rich_markup_mode="rich", add_completion=False)
-        app.command(name, epilog=module.EPILOG)(function)
+        own = f"{function.__name__.upper()}_EPILOG"
+        epilog = getattr(module, own) if hasattr(module, own) else module.EPILOG
+        app.command(name, epilog=epilog)(function)
         return get_command(app)
 
 
@@ -88,6 +96,10 @@ def _entry_point(name: str, distribution: str) -> Any:
     for point in entry_points(group=GROUP, name=name):
         return point.load()
     raise ImportError(f"gpusched {name} is part of {distribution}: pip install {distribution}")
+
+
+def _nothing() -> None:
+    """What a group does before its commands."""
 
 
 def _never() -> None:

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Final
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from gpusched.base.suggest import nearest
+from gpusched.base.tables import Cell, Table, table, text_column
 from gpusched.bounds.registry import Bound, known_bounds
-from gpusched.cli import options
-from gpusched.cli.console import new_table, show_json, show_lines, show_table
+from gpusched.cli.console import show_json, show_lines, show_table
+from gpusched.cli.options import Json
 from gpusched.results.metric_registry import NEEDS, Metric
 from gpusched.results.metric_registry import metrics as known_metrics
 
@@ -30,7 +29,7 @@ def metrics(
         str | None,
         typer.Argument(metavar="NAME", help="Show this metric or bound alone.", show_default=False),
     ] = None,
-    json: options.Json = False,
+    json: Json = False,
 ) -> None:
     """List the metrics of a result and the bounds behind its gaps, with their definitions."""
     metrics, bounds = list(known_metrics().values()), list(known_bounds().values())
@@ -53,31 +52,27 @@ def metrics(
 
 
 def _metrics(metrics: Iterable[Metric]) -> Table:
-    table = new_table()
-    table.add_column("metric", no_wrap=True)
-    for heading in ("unit", "better", "what it is, its definition"):
-        table.add_column(heading)
+    rows = []
     for metric in metrics:
-        text = Text(metric.summary)
         needs = "; ".join(NEEDS[need] for need in metric.needs)
         only = f"where {needs}" if needs else ""
-        for line in filter(None, (metric.definition, metric.source, only)):
-            text.append(f"\n{line}", style="dim")
-        table.add_row(metric.key, metric.unit, metric.better, text)
-    return table
+        below = "\n".join(filter(None, (metric.definition, metric.source, only)))
+        rows.append((metric.key, metric.unit, metric.better, Cell(metric.summary, detail=below)))
+    names = ("unit", "better", "what it is, its definition")
+    return table("", [text_column("metric", is_unbroken=True), *map(text_column, names)], rows)
 
 
 def _bounds(bounds: Iterable[Bound]) -> Table:
-    table = new_table()
-    table.add_column("bound", no_wrap=True)
-    for heading in ("of", "what it is, its assumptions, its source"):
-        table.add_column(heading)
-    for bound in bounds:
-        text = Text(bound.summary)
-        for line in (bound.assumptions, bound.source):
-            text.append(f"\n{line}", style="dim")
-        table.add_row(bound.name, f"{bound.quantity}, {bound.side}", text)
-    return table
+    rows = [
+        (
+            bound.name,
+            f"{bound.quantity}, {bound.side}",
+            Cell(bound.summary, detail=f"{bound.assumptions}\n{bound.source}"),
+        )
+        for bound in bounds
+    ]
+    names = ("of", "what it is, its assumptions, its source")
+    return table("", [text_column("bound", is_unbroken=True), *map(text_column, names)], rows)
 
 
 def _plain_metric(metric: Metric) -> dict[str, Any]:

@@ -1,18 +1,99 @@
-"""Arguments and options that several commands share."""
+"""Options that several commands share, in groups that a command takes as one parameter each.
+
+A group is a frozen dataclass whose fields are annotated with their options. A command names it as
+the type of a parameter, and :func:`with_groups` puts the options in its place::
+
+    @with_groups
+    def run(trace: OptionalTrace = None, *, cluster: ClusterOptions, seed: Seed = 0) -> None: ...
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_type_hints
 
 import typer
 
-from gpusched.cli.defaults import GENERATOR, NUM_JOBS, ZOO
+from gpusched.base.replacing import check_folder, check_target, refuse_inputs
+from gpusched.base.suggest import nearest
 
-_INPUT: Final = "Workload"
-_CLUSTER: Final = "Cluster"
-_RUN: Final = "Run"
+if TYPE_CHECKING:
+    from gpusched.clusters.cluster import Cluster
+
+GENERATOR: Final = "philly"
+NUM_JOBS: Final = 20_000
+GPUS_PER_SERVER: Final = 8
+ZOO: Final = "zoo"
+WORKLOAD: Final = "Workload"
+CLUSTER: Final = "Cluster"
+RUN: Final = "Run"
+WHERE: Final = "Where"
 OUTPUT: Final = "Output"
+_LOCAL: Final = "local"
+
+
+def in_panel(panel: str | None, *names: str, **how: Any) -> Any:
+    """Return an option of a panel of the help; a default is shown only where it says so."""
+    return typer.Option(*names, rich_help_panel=panel, **{"show_default": False} | how)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Which fields of a group a command has."""
+
+    names: tuple[str, ...]
+    is_all_but: bool = False
+
+    def of(self, group: Any) -> list[str]:
+        every = [field.name for field in fields(group)]
+        return [name for name in every if (name in self.names) is not self.is_all_but]
+
+
+def only(*names: str) -> Any:
+    """Mark a group of which a command has these options alone."""
+    return _Part(names)
+
+
+def without(*names: str) -> Any:
+    """Mark a group of which a command has all options but these."""
+    return _Part(names, is_all_but=True)
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Put the options of its groups into the signature of a command, and hand it the groups."""
+    hints = get_type_hints(command, include_extras=True)
+    shown: list[inspect.Parameter] = []
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        group, *marks = get_args(hints[name]) or [hints[name]]
+        if not is_dataclass(group):
+            shown.append(parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[name]))
+            continue
+        part = next((mark for mark in marks if isinstance(mark, _Part)), without())
+        groups[name] = group, part.of(group)
+        own = get_type_hints(group, include_extras=True)
+        shown += [
+            inspect.Parameter(
+                field, parameter.KEYWORD_ONLY, default=getattr(group, field), annotation=own[field]
+            )
+            for field in part.of(group)
+        ]
+
+    @functools.wraps(command)
+    def wrapper(**given: Any) -> None:
+        for name, (group, names) in groups.items():
+            given[name] = group(**{field: given.pop(field) for field in names})
+        command(**given)
+
+    wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {each.name: each.annotation for each in shown}
+    return wrapper
+
 
 OptionalTrace = Annotated[
     list[Path] | None,
@@ -32,240 +113,658 @@ RequiredTrace = Annotated[
         show_default=False,
     ),
 ]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format", metavar="NAME", help="Format of TRACE. Default: detected.",
-        show_default=False, rich_help_panel=_INPUT,
-    ),
-]  # fmt: skip
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column", metavar="OURS=THEIRS",
-        help="Name of a column in a CSV or Parquet file, such as "
-        "[bold]service_s=duration[/]. May be repeated.",
-        show_default=False, rich_help_panel=_INPUT,
-    ),
-]  # fmt: skip
-Options = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option", metavar="KEY=VALUE",
-        help="Option of the format, such as [bold]processors_per_gpu=8[/] for SWF. "
-        "May be repeated.",
-        show_default=False, rich_help_panel=_INPUT,
-    ),
-]  # fmt: skip
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        "--jobs", metavar="N", min=1, help="Take the first N jobs; without TRACE, generate N.",
-        show_default=False, rich_help_panel=_INPUT,
-    ),
-]  # fmt: skip
-Load = Annotated[
-    float | None,
-    typer.Option(
-        "--load", metavar="X",
-        help="Rescale the gaps between arrivals to this load: the jobs' GPU time over the "
-        "cluster's. Default: as in TRACE; 0.9 without TRACE.",
-        show_default=False, rich_help_panel=_INPUT,
-    ),
-]  # fmt: skip
-Profiles = Annotated[
-    str | None,
-    typer.Option(
-        "--profiles", metavar=f"FILE|{ZOO}",
-        help="What an iteration of a job costs: profiles in TOML or JSON, or the built-in ones. "
-        "A job has the one its group names, if all groups name one, or one drawn with --seed.",
-        show_default=False, rich_help_panel=_INPUT,
-    ),
-]  # fmt: skip
-Graphs = Annotated[
-    str | None,
-    typer.Option(
-        "--graphs", metavar=f"{ZOO}[:heavy_share=X]",
-        help="Stages and replicas of each job: those of a model drawn with --seed, for speed "
-        "[bold]stages[/]. X: share of the wide jobs that communicate heavily.",
-        show_default=False, rich_help_panel=_INPUT,
-    ),
-]  # fmt: skip
-Throughputs = Annotated[
-    str | None,
-    typer.Option(
-        "--throughputs", metavar="FILE",
-        help="Iterations per second by model, GPU type and number of GPUs: a table of Gavel "
-        "(.json), the folder of Pollux, or CSV. A job has the model its group names, or one drawn "
-        "with --seed. Implies speed [bold]table[/].",
-        show_default=False, rich_help_panel=_INPUT,
-    ),
-]  # fmt: skip
-Deadlines = Annotated[
-    str | None,
-    typer.Option(
-        "--deadlines", metavar="KEY=VALUE,...",
-        help="Draw deadlines: submit + U(0.5, 1.5) x tightness x service. Keys: "
-        "[bold]tightness[/] (1), [bold]seed[/] (0), [bold]share[/] of the jobs (1), "
-        "[bold]value[/] (1), [bold]recipe[/] (elasticflow, or constant for no spread).",
-        show_default=False, rich_help_panel=_INPUT,
-    ),
-]  # fmt: skip
-Servers = Annotated[
-    int | None,
-    typer.Option(
-        "--servers", metavar="N", min=1,
-        help="Number of equal servers. Default: the fewest with load at most 0.9 and room for the "
-        "widest job, and none that would be idle if no job waited; 64 without TRACE.",
-        show_default=False, rich_help_panel=_CLUSTER,
-    ),
-]  # fmt: skip
-GpusPerServer = Annotated[
-    int | None,
-    typer.Option(
-        "--gpus-per-server", metavar="G", min=1, help="GPUs of each server. Default: 8.",
-        show_default=False, rich_help_panel=_CLUSTER,
-    ),
-]  # fmt: skip
-ClusterFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--cluster", metavar="FILE", help="A cluster in TOML, in place of the others here.",
-        show_default=False, rich_help_panel=_CLUSTER,
-    ),
-]  # fmt: skip
-NicGbps = Annotated[
-    float | None,
-    typer.Option(
-        "--nic-gbps", metavar="X", help="Bandwidth of each server's network card, Gbit/s.",
-        show_default=False, rich_help_panel=_CLUSTER,
-    ),
-]  # fmt: skip
-IntraGbps = Annotated[
-    float | None,
-    typer.Option(
-        "--intra-gbps", metavar="X", help="Bandwidth between the GPUs of a server, Gbit/s.",
-        show_default=False, rich_help_panel=_CLUSTER,
-    ),
-]  # fmt: skip
-ServersPerRack = Annotated[
-    int | None,
-    typer.Option(
-        "--servers-per-rack", metavar="N", min=1,
-        help="Put the servers in racks of N below one spine.",
-        show_default=False, rich_help_panel=_CLUSTER,
-    ),
-]  # fmt: skip
-Oversubscription = Annotated[
-    float | None,
-    typer.Option(
-        "--oversubscription", metavar="X",
-        help="Network cards of a rack over its uplink. Default: 1.",
-        show_default=False, rich_help_panel=_CLUSTER,
-    ),
-]  # fmt: skip
-Placement = Annotated[
-    str,
-    typer.Option(
-        "--placement", metavar="NAME",
-        help="Where jobs go, see [bold]gpusched policies[/].", rich_help_panel=_RUN,
-    ),
-]  # fmt: skip
-Predictor = Annotated[
-    str,
-    typer.Option(
-        "--predictor", metavar="NAME",
-        help="What policies know of service times: [bold]oracle[/] (the truth), "
-        "[bold]estimate[/] (the trace's own), or one that learns in the run, such as "
-        "[bold]forest:trees=50[/]; see [bold]gpusched policies[/].", rich_help_panel=_RUN,
-    ),
-]  # fmt: skip
-Speed = Annotated[
-    str | None,
-    typer.Option(
-        "--speed", metavar="NAME",
-        help="How long a job takes where it runs: [bold]fixed[/], [bold]ring[/], [bold]stages[/], "
-        "[bold]table[/] or [bold]proportional[/], see [bold]gpusched policies[/]. Default: fixed; "
-        "stages with --graphs, table with --throughputs, else ring with a contention.",
-        show_default=False, rich_help_panel=_RUN,
-    ),
-]  # fmt: skip
-Contention = Annotated[
-    str,
-    typer.Option(
-        "--contention", metavar="NAME",
-        help="How jobs share a link: [bold]none[/], [bold]reserved[/] or [bold]shared[/].",
-        rich_help_panel=_RUN,
-    ),
-]  # fmt: skip
-Seed = Annotated[
-    int,
-    typer.Option("--seed", metavar="S", min=0, help="Of all that is random.", rich_help_panel=_RUN),
+
+
+@dataclass(frozen=True)
+class WorkloadOptions:
+    """How a trace is read, which part of it is taken, and what its jobs get beside."""
+
+    format: Annotated[
+        str | None,
+        in_panel(WORKLOAD, "--format", metavar="NAME", help="Format of TRACE. Default: detected."),
+    ] = None
+    column: Annotated[
+        list[str] | None,
+        in_panel(
+            WORKLOAD, "--column", metavar="OURS=THEIRS",
+            help="Name of a column in a CSV or Parquet file, such as "
+            "[bold]service_s=duration[/]. May be repeated.",
+        ),
+    ] = None  # fmt: skip
+    option: Annotated[
+        list[str] | None,
+        in_panel(
+            WORKLOAD, "--option", metavar="KEY=VALUE",
+            help="Option of the format, such as [bold]processors_per_gpu=8[/] for SWF. "
+            "May be repeated.",
+        ),
+    ] = None  # fmt: skip
+    jobs: Annotated[
+        int | None,
+        in_panel(
+            WORKLOAD, "--jobs", metavar="N", min=1,
+            help="Take the first N jobs; without TRACE, generate N.",
+        ),
+    ] = None  # fmt: skip
+    load: Annotated[
+        float | None,
+        in_panel(
+            WORKLOAD, "--load", metavar="X",
+            help="Rescale the gaps between arrivals to this load: the jobs' GPU time over the "
+            "cluster's. Default: as in TRACE; 0.9 without TRACE.",
+        ),
+    ] = None  # fmt: skip
+    profiles: Annotated[
+        str | None,
+        in_panel(
+            WORKLOAD, "--profiles", metavar=f"FILE|{ZOO}",
+            help="What an iteration of a job costs: profiles in TOML or JSON, or the built-in "
+            "ones. A job has the one its group names, if all groups name one, or one drawn with "
+            "--seed.",
+        ),
+    ] = None  # fmt: skip
+    graphs: Annotated[
+        str | None,
+        in_panel(
+            WORKLOAD, "--graphs", metavar=f"{ZOO}[:heavy_share=X]",
+            help="Stages and replicas of each job: those of a model drawn with --seed, for speed "
+            "[bold]stages[/]. X: share of the wide jobs that communicate heavily.",
+        ),
+    ] = None  # fmt: skip
+    throughputs: Annotated[
+        str | None,
+        in_panel(
+            WORKLOAD, "--throughputs", metavar="FILE",
+            help="Iterations per second by model, GPU type and number of GPUs: a table of Gavel "
+            "(.json), the folder of Pollux, or CSV. A job has the model its group names, or one "
+            "drawn with --seed. Implies speed [bold]table[/].",
+        ),
+    ] = None  # fmt: skip
+    deadlines: Annotated[
+        str | None,
+        in_panel(
+            WORKLOAD, "--deadlines", metavar="KEY=VALUE,...",
+            help="Draw deadlines: submit + U(0.5, 1.5) x tightness x service. Keys: "
+            "[bold]tightness[/] (1), [bold]seed[/] (0), [bold]share[/] of the jobs (1), "
+            "[bold]value[/] (1), [bold]recipe[/] (elasticflow, or constant for no spread).",
+        ),
+    ] = None  # fmt: skip
+    member: Annotated[
+        str | None,
+        in_panel(
+            WORKLOAD, "--member", metavar="NAME",
+            help="Which file of an archive of several is the trace.",
+        ),
+    ] = None  # fmt: skip
+    max_bytes: Annotated[
+        int | None,
+        in_panel(
+            WORKLOAD, "--max-bytes", metavar="N", min=1,
+            help="Refuse files that have, or unpack to, more bytes. Default: 4 GiB, and 250 times "
+            "the size of a packed file.",
+        ),
+    ] = None  # fmt: skip
+    since: Annotated[
+        str | None,
+        in_panel(
+            WORKLOAD, "--from", metavar="TIME",
+            help="Leave out jobs submitted before: seconds after the first one, or a time such as "
+            "[bold]2024-05-01T09:00[/] where TRACE has dates.",
+        ),
+    ] = None  # fmt: skip
+    until: Annotated[
+        str | None,
+        in_panel(
+            WORKLOAD, "--to", metavar="TIME", help="Leave out jobs submitted then or later."
+        ),
+    ] = None  # fmt: skip
+    filter: Annotated[
+        str | None,
+        in_panel(
+            WORKLOAD, "--filter", metavar="CONDITION",
+            help="Take the jobs for which this holds, in SQL: "
+            "[bold]\"gpus >= 8 and user != 'x'\"[/].",
+        ),
+    ] = None  # fmt: skip
+    sample: Annotated[
+        float | None,
+        in_panel(
+            WORKLOAD, "--sample", metavar="X",
+            help="Take this part of the jobs, drawn with --seed; the load falls with it.",
+        ),
+    ] = None  # fmt: skip
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """What the columns of the file are called."""
+        return pairs("--column", self.column)
+
+    @property
+    def format_options(self) -> dict[str, Any]:
+        """The options of the format."""
+        return format_options(self.option)
+
+    @property
+    def needing_a_trace(self) -> str:
+        """What was given of what makes sense for a file alone; empty if nothing was."""
+        if self.format is not None or self.columns or self.format_options:
+            return "--format, --column and --option: need a TRACE"
+        names = ("member", "max_bytes", "since", "until", "filter", "sample")
+        for name in names:
+            if getattr(self, name) is not None:
+                said = {"since": "from", "until": "to"}.get(name, name).replace("_", "-")
+                return f"--{said}: needs a TRACE"
+        return ""
+
+
+TraceOptions = Annotated[
+    WorkloadOptions, without("jobs", "load", "profiles", "graphs", "throughputs", "deadlines")
 ]
-MaxIntervals = Annotated[
-    int | None,
-    typer.Option(
-        "--max-intervals", metavar="N", min=1,
-        help="End a run whose log has more intervals: one for each time that a job held GPUs. "
-        "Default: no limit.",
-        show_default=False, rich_help_panel=_RUN,
-    ),
-]  # fmt: skip
-WarmUp = Annotated[
-    float | None,
-    typer.Option(
-        "--warm-up", metavar="S",
-        help="Measure what comes after the first S seconds: the jobs submitted then, and GPU time "
-        "from then on. Default: the whole run.",
-        show_default=False, rich_help_panel=_RUN,
-    ),
-]  # fmt: skip
-Tail = Annotated[
-    float | None,
-    typer.Option(
-        "--tail", metavar="S",
-        help="Measure until S seconds before the last submission. Default: until the last finish.",
-        show_default=False, rich_help_panel=_RUN,
-    ),
-]  # fmt: skip
-Json = Annotated[
-    bool,
-    typer.Option("--json", help="Print JSON instead of a table.", rich_help_panel=OUTPUT),
-]
-RUN: Final = _RUN
-PlotlyLibrary = Annotated[
+"""Of commands that look at a trace."""
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """The cluster, and how its servers are connected."""
+
+    servers: Annotated[
+        int | None,
+        in_panel(
+            CLUSTER, "--servers", metavar="N", min=1,
+            help="Number of equal servers. Default: the fewest with load at most 0.9 and room for "
+            "the widest job, and none that would be idle if no job waited; 64 without TRACE.",
+        ),
+    ] = None  # fmt: skip
+    gpus_per_server: Annotated[
+        int | None,
+        in_panel(
+            CLUSTER, "--gpus-per-server", metavar="G", min=1,
+            help="GPUs of each server. Default: 8.",
+        ),
+    ] = None  # fmt: skip
+    cluster: Annotated[
+        Path | None,
+        in_panel(
+            CLUSTER, "--cluster", metavar="FILE",
+            help="A cluster in TOML, in place of the others here.",
+        ),
+    ] = None  # fmt: skip
+    nic_gbps: Annotated[
+        float | None,
+        in_panel(
+            CLUSTER, "--nic-gbps", metavar="X",
+            help="Bandwidth of each server's network card, Gbit/s.",
+        ),
+    ] = None  # fmt: skip
+    intra_gbps: Annotated[
+        float | None,
+        in_panel(
+            CLUSTER, "--intra-gbps", metavar="X",
+            help="Bandwidth between the GPUs of a server, Gbit/s.",
+        ),
+    ] = None  # fmt: skip
+    servers_per_rack: Annotated[
+        int | None,
+        in_panel(
+            CLUSTER, "--servers-per-rack", metavar="N", min=1,
+            help="Put the servers in racks of N below one spine.",
+        ),
+    ] = None  # fmt: skip
+    oversubscription: Annotated[
+        float | None,
+        in_panel(
+            CLUSTER, "--oversubscription", metavar="X",
+            help="Network cards of a rack over its uplink. Default: 1.",
+        ),
+    ] = None  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.oversubscription is not None and self.servers_per_rack is None:
+            raise ValueError("--oversubscription: needs --servers-per-rack")
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing says which cluster it is."""
+        return self.servers is None and self.cluster is None
+
+    @property
+    def has_network(self) -> bool:
+        """Whether anything is said of the network."""
+        said = (self.nic_gbps, self.intra_gbps, self.servers_per_rack, self.oversubscription)
+        return any(value is not None for value in said)
+
+    def connected(self, cluster: Cluster) -> Cluster:
+        """Return ``cluster`` with the network of the options."""
+        cluster = cluster.with_bandwidth(nic_gbps=self.nic_gbps, intra_gbps=self.intra_gbps)
+        if self.servers_per_rack is None:
+            return cluster
+        if self.nic_gbps is None:
+            raise ValueError("--servers-per-rack: needs --nic-gbps")
+        return cluster.with_racks(self.servers_per_rack, self.oversubscription or 1.0)
+
+    def named(self) -> Cluster | None:
+        """Make the cluster that the options describe, or None if they leave it open."""
+        if self.cluster is not None:
+            if self.servers is not None or self.gpus_per_server is not None:
+                raise ValueError(
+                    "--cluster: cannot be combined with --servers or --gpus-per-server"
+                )
+            if self.has_network:
+                raise ValueError("--cluster: cannot be combined with options of the network")
+            from gpusched.traces.inventories import read_cluster
+
+            return read_cluster(self.cluster)
+        return None if self.servers is None else self.uniform(self.servers)
+
+    def uniform(self, servers: int) -> Cluster:
+        """Make a cluster of that many servers."""
+        from gpusched.clusters.cluster import Cluster
+
+        return self.connected(Cluster.uniform(servers, self.gpus_per_server or GPUS_PER_SERVER))
+
+
+EqualServers = Annotated[ClusterOptions, only("servers", "gpus_per_server", "cluster")]
+"""Of commands for which networks do not matter."""
+
+Seed = Annotated[int, in_panel(RUN, "--seed", metavar="S", min=0, help="Of all that is random.",
+                             show_default=True)]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What a run is done with beside its policy."""
+
+    placement: Annotated[
+        str,
+        in_panel(
+            RUN, "--placement", metavar="NAME",
+            help="Where jobs go, see [bold]gpusched policies[/].", show_default=True,
+        ),
+    ] = "consolidated"  # fmt: skip
+    predictor: Annotated[
+        str,
+        in_panel(
+            RUN, "--predictor", metavar="NAME",
+            help="What policies know of service times: [bold]oracle[/] (the truth), "
+            "[bold]estimate[/] (the trace's own), or one that learns in the run, such as "
+            "[bold]forest:trees=50[/]; see [bold]gpusched policies[/].", show_default=True,
+        ),
+    ] = "oracle"  # fmt: skip
+    speed: Annotated[
+        str | None,
+        in_panel(
+            RUN, "--speed", metavar="NAME",
+            help="How long a job takes where it runs: [bold]fixed[/], [bold]ring[/], "
+            "[bold]stages[/], [bold]table[/] or [bold]proportional[/], see "
+            "[bold]gpusched policies[/]. Default: fixed; stages with --graphs, table with "
+            "--throughputs, else ring with a contention.",
+        ),
+    ] = None  # fmt: skip
+    contention: Annotated[
+        str,
+        in_panel(
+            RUN, "--contention", metavar="NAME",
+            help="How jobs share a link: [bold]none[/], [bold]reserved[/] or [bold]shared[/].",
+            show_default=True,
+        ),
+    ] = "none"  # fmt: skip
+    seed: Seed = 0
+    max_intervals: Annotated[
+        int | None,
+        in_panel(
+            RUN, "--max-intervals", metavar="N", min=1,
+            help="End a run whose log has more intervals: one for each time that a job held GPUs. "
+            "Default: no limit.",
+        ),
+    ] = None  # fmt: skip
+    warm_up: Annotated[
+        float | None,
+        in_panel(
+            RUN, "--warm-up", metavar="S",
+            help="Measure what comes after the first S seconds: the jobs submitted then, and GPU "
+            "time from then on. Default: the whole run.",
+        ),
+    ] = None  # fmt: skip
+    tail: Annotated[
+        float | None,
+        in_panel(
+            RUN, "--tail", metavar="S",
+            help="Measure until S seconds before the last submission. Default: until the last "
+            "finish.",
+        ),
+    ] = None  # fmt: skip
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the public functions are given of them, all but the speed."""
+        return {
+            "placement": self.placement,
+            "predictor": self.predictor,
+            "contention": self.contention,
+            "seed": self.seed,
+            "warm_up_s": self.warm_up,
+            "tail_s": self.tail,
+        }
+
+    def speed_for(self, workload: WorkloadOptions) -> str | None:
+        """Return the speed to run at; None leaves it to the run.
+
+        Raises
+        ------
+        ValueError
+            If the texts name no models, or the speed lacks its profiles or graphs: before a trace
+            is read, and in terms of the options.
+        """
+        from gpusched.plugins.policy import ContentionChoice, SpeedChoice
+
+        speed, graphs, throughputs = self.speed, workload.graphs, workload.throughputs
+        shares = ContentionChoice.parse(self.contention)
+        if throughputs is not None and workload.profiles is not None:
+            raise ValueError("--throughputs: cannot be combined with --profiles")
+        if speed is None and graphs is not None:
+            speed = "stages"
+        if speed is None and throughputs is not None:
+            speed = "table"
+        default = "fixed" if shares.has("uncontended") else "ring"
+        paces = SpeedChoice.parse(default if speed is None else speed)
+        is_measured = paces.has("throughputs") or paces.has("samples")
+        if paces.has("steady") and not shares.has("uncontended"):
+            raise ValueError(f"--contention {shares}: has no effect under --speed {paces}")
+        if not paces.has("graphs") and graphs is not None:
+            raise ValueError(f"--graphs {graphs}: has no effect under --speed {paces}")
+        if paces.has("graphs") and graphs is None:
+            raise ValueError(f"--speed {paces}: needs --graphs {ZOO}")
+        if not is_measured and throughputs is not None:
+            raise ValueError(f"--throughputs {throughputs}: has no effect under --speed {paces}")
+        if paces.has("throughputs") and not shares.has("uncontended"):
+            raise ValueError(f"--contention {shares}: has no effect under --speed {paces}")
+        if is_measured and throughputs is None and workload.profiles is None:
+            raise ValueError(f"--speed {paces}: needs --throughputs FILE")
+        if paces.has("profiles") and workload.profiles is None:
+            raise ValueError(f"--speed {paces}: needs --profiles FILE, or --profiles {ZOO}")
+        return speed
+
+
+PolicyName = Annotated[
     str,
-    typer.Option(
-        "--plotly", metavar="inline|cdn|FILE.js",
-        help="The chart library of the report: in the file (4.7 MB), linked, so that charts need a "
-        "network, or a path or address of a copy.", rich_help_panel=OUTPUT,
+    in_panel(
+        RUN, "--policy", "-p", metavar="NAME[:KEY=VALUE,...]",
+        help="The policy, see [bold]gpusched policies[/].", show_default=True,
     ),
 ]  # fmt: skip
-Data = Annotated[
-    Path | None,
-    typer.Option(
-        "--data", metavar="FOLDER",
-        help="Where the published traces are, a folder each; what is missing is named. Default: "
-        "[bold]$GPUSCHED_DATA[/].", show_default=False, rich_help_panel=_RUN,
-    ),
-]  # fmt: skip
-GanttWindow = Annotated[
-    str | None,
-    typer.Option(
-        "--gantt", metavar="FROM:TO",
-        help="Window of the report's Gantt chart, in seconds since the first submission. Default: "
-        "all, or as much around the longest queue as is readable.",
-        show_default=False, rich_help_panel=OUTPUT,
-    ),
-]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """What is told of runs beside their metrics."""
+
+    by: Annotated[
+        list[str] | None,
+        in_panel(
+            OUTPUT, "--by", metavar="GROUPS",
+            help="Break waits, JCTs and GPU hours down by "
+            "[bold]gpus[/] (1, 2-8, 9+), [bold]user[/], [bold]queue[/], [bold]group[/], "
+            "[bold]type[/] of the GPUs or [bold]month[/] of submission. May be repeated.",
+        ),
+    ] = None  # fmt: skip
+    price: Annotated[
+        str | None,
+        in_panel(
+            OUTPUT, "--price", "--prices", metavar="X or A=X,B=Y",
+            help="Of an hour of a GPU, for all types or each: tells what the GPU hours cost.",
+        ),
+    ] = None  # fmt: skip
+
+    def groupings(self) -> tuple[str, ...]:
+        """Return what to break down by, each once.
+
+        Raises
+        ------
+        ValueError
+            If one is unknown: before anything runs.
+        """
+        from gpusched.results.breakdown import GROUPINGS
+
+        for name in self.by or ():
+            if name not in GROUPINGS:
+                raise ValueError(f"--by: unknown {name!r}{nearest(name, list(GROUPINGS))}")
+        return tuple(dict.fromkeys(self.by or ()))
+
+    def prices(self) -> float | dict[str, float] | None:
+        """Return what GPU hours cost, if that was said."""
+        return None if self.price is None else prices_of("--price", self.price)
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """How a report is written: see :func:`gpusched.write_report`."""
+
+    plotly: Annotated[
+        str,
+        in_panel(
+            OUTPUT, "--plotly", metavar="inline|cdn|FILE.js",
+            help="The chart library of the report: in the file (4.7 MB), linked, so that charts "
+            "need a network, or a path or address of a copy.", show_default=True,
+        ),
+    ] = "inline"  # fmt: skip
+    gantt: Annotated[
+        str | None,
+        in_panel(
+            OUTPUT, "--gantt", metavar="FROM:TO",
+            help="Window of the report's Gantt chart, in seconds since the first submission. "
+            "Default: all, or as much around the longest queue as is readable.",
+        ),
+    ] = None  # fmt: skip
+
+    def arguments(self) -> dict[str, Any]:
+        """Return what a report is written with, checked before anything runs.
+
+        Raises
+        ------
+        ValueError
+            If there is no such library, or ``gantt`` is no window.
+        """
+        from gpusched.reporting.chart_library import checked
+
+        checked(self.plotly, "--plotly")
+        if self.gantt is None:
+            return {"plotly": self.plotly, "window_s": None}
+        begin, _, end = self.gantt.partition(":")
+        try:
+            window_s = float(begin), float(end)
+        except ValueError:
+            window_s = math.nan, math.nan
+        if not (all(map(math.isfinite, window_s)) and window_s[0] < window_s[1]):
+            text = repr(self.gantt)
+            raise ValueError(f"--gantt: {text} must be two increasing times in seconds, FROM:TO")
+        return {"plotly": self.plotly, "window_s": window_s}
+
+
+Plotly = Annotated[PageOptions, only("plotly")]
+"""Of pages without a Gantt chart."""
+
+Json = Annotated[bool, in_panel(OUTPUT, "--json", help="Print JSON instead of a table.")]
 
 
 def folder(contents: str, *, show_default: bool = False) -> Any:
     """``--out DIR``: where a command writes its files."""
-    return typer.Option(
-        "--out",
-        metavar="DIR",
-        help=f"Folder for {contents}",
-        show_default=show_default,
-        rich_help_panel=OUTPUT,
-    )
+    told = f"Folder for {contents}"
+    return in_panel(OUTPUT, "--out", metavar="DIR", help=told, show_default=show_default)
+
+
+@dataclass(frozen=True)
+class PlaceOptions:
+    """Where runs take place."""
+
+    threads: Annotated[
+        int | None,
+        in_panel(
+            WHERE, "--threads", metavar="N", min=1,
+            help="Runs at a time. Default: one per CPU.",
+        ),
+    ] = None  # fmt: skip
+    processes: Annotated[
+        int | None,
+        in_panel(
+            WHERE, "--processes", metavar="N", min=1,
+            help="Runs at a time, each in a process of its own. Default: one per CPU.",
+        ),
+    ] = None  # fmt: skip
+    dask: Annotated[
+        str | None,
+        in_panel(
+            WHERE, "--dask", metavar="ADDRESS",
+            help="The scheduler of a Dask cluster (extra: [bold]dask[/]).",
+        ),
+    ] = None  # fmt: skip
+    ray: Annotated[
+        str | None,
+        in_panel(
+            WHERE, "--ray", metavar=f"ADDRESS|{_LOCAL}",
+            help=f"A Ray cluster; [bold]{_LOCAL}[/] starts one here (extra: [bold]ray[/]).",
+        ),
+    ] = None  # fmt: skip
+
+    def executor(self) -> str | None:
+        """Return what an ``executor`` may be told; None if nothing is said.
+
+        Raises
+        ------
+        ValueError
+            If more than one of them is given.
+        """
+        named = {
+            "--threads": self.threads,
+            "--processes": self.processes,
+            "--dask": self.dask,
+            "--ray": self.ray,
+        }
+        given = {
+            option: "ray" if (option, value) == ("--ray", _LOCAL) else f"{option[2:]}:{value}"
+            for option, value in named.items()
+            if value is not None
+        }
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)}: name one of them")
+        return next(iter(given.values()), None)
+
+
+Data = Annotated[
+    Path | None,
+    in_panel(
+        RUN, "--data", metavar="FOLDER",
+        help="Where the published traces are, a folder each; what is missing is named. Default: "
+        "[bold]$GPUSCHED_DATA[/].",
+    ),
+]  # fmt: skip
+
+
+def split_names(texts: Sequence[str], kind: str) -> list[str]:
+    """Split ``a,b:x=1,y=2,c`` into ``a``, ``b:x=1,y=2`` and ``c``.
+
+    A piece of the form key=value goes on with the name before it.
+
+    Parameters
+    ----------
+    kind
+        What is named; the option is called the same.
+
+    Raises
+    ------
+    ValueError
+        If such a piece follows no name, or one without a colon.
+    """
+    option = {"policy": "--policies", "placement": "--placements"}[kind]
+    names: list[str] = []
+    for text in texts:
+        begins = len(names)
+        for piece in filter(None, (piece.strip() for piece in text.split(","))):
+            name, is_parameter, _ = piece.partition("=")
+            if not is_parameter or ":" in name:
+                names.append(piece)
+            elif len(names) == begins:
+                raise ValueError(f"{option}: {piece!r} follows no {kind}")
+            elif ":" not in names[-1]:
+                raise ValueError(f"{option}: parameters follow a colon: {names[-1]}:{piece}")
+            else:
+                names[-1] += f",{piece}"
+    if not names:
+        raise ValueError(f"{option}: names no {kind}")
+    return names
+
+
+def pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
+    """Read the KEY=VALUE pairs that ``option`` was given.
+
+    Raises
+    ------
+    ValueError
+        If one is not of that form, or a key is given twice.
+    """
+    read: dict[str, str] = {}
+    for text in texts or ():
+        key, _, value = (part.strip() for part in text.partition("="))
+        if not (key and value):
+            raise ValueError(f"{option}: {text!r} is not of the form KEY=VALUE")
+        if key in read:
+            raise ValueError(f"{option}: {key} is given twice")
+        read[key] = value
+    return read
+
+
+def format_options(options: Sequence[str] | None) -> dict[str, Any]:
+    """Read the options of a format; what looks like a whole number is one."""
+    read = pairs("--option", options)
+    return {key: int(value) if value.isdigit() else value for key, value in read.items()}
+
+
+def prices_of(option: str, text: str) -> float | dict[str, float]:
+    """Read ``2.5``, or ``V100=2.5,A100=4``.
+
+    Raises
+    ------
+    ValueError
+        If it is neither; the message names ``option``.
+    """
+
+    def number(price: str) -> float:
+        try:
+            return float(price)
+        except ValueError:
+            raise ValueError(f"{option}: {price!r} must be a number, or TYPE=NUMBER,...") from None
+
+    if "=" not in text:
+        return number(text)
+    return {kind: number(price) for kind, price in pairs(option, text.split(",")).items()}
+
+
+Input = str | Path | None
+
+
+def read_files(
+    trace: Sequence[Path] | None = None,
+    workload: WorkloadOptions | None = None,
+    cluster: Path | None = None,
+) -> dict[str, Input]:
+    """Return the files that a command reads, by what they are."""
+    files = [path for path in trace or () if str(path) != "-"]
+    read: dict[str, Input] = {
+        f"trace {number}" if number > 1 else "trace": path for number, path in enumerate(files, 1)
+    }
+    read["cluster"] = cluster
+    if workload is not None:
+        read["file of profiles"] = None if workload.profiles == ZOO else workload.profiles
+        read["file of throughputs"] = workload.throughputs
+    return read
+
+
+def prepare_folder(folder: Path, names: Sequence[str], inputs: Mapping[str, Input]) -> None:
+    """Make a folder, and see that files ``names`` can be written there and are no inputs."""
+    check_folder(folder, tuple(names))
+    refuse_inputs((folder / name for name in names), inputs)
+
+
+def prepare_target(target: Path, inputs: Mapping[str, Input]) -> None:
+    """See that a file can be written and is no input."""
+    refuse_inputs((target,), inputs)
+    check_target(target)

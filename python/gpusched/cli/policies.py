@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from gpusched.base.suggest import nearest
-from gpusched.cli import options
-from gpusched.cli.console import new_table, show_json, show_lines, show_table
+from gpusched.base.tables import Cell, Table, table, text_column
+from gpusched.cli.console import show_json, show_lines, show_table
+from gpusched.cli.options import Json
 from gpusched.plugins.flags import FLAGS
 from gpusched.plugins.info import APPROXIMATE
 from gpusched.plugins.policy import PluginInfo, contentions, placements, speeds
@@ -35,7 +34,7 @@ def policies(
             show_default=False,
         ),
     ] = None,
-    json: options.Json = False,
+    json: Json = False,
 ) -> None:
     """List policies, placements, speeds, contentions and predictors, with their parameters."""
     from gpusched.prediction import predictors  # which takes a while to load
@@ -66,18 +65,16 @@ def policies(
 
 
 def _overview(kind: str, plugins: Iterable[PluginInfo]) -> Table:
-    table = new_table()
-    table.add_column(kind, no_wrap=True)
-    table.add_column("what it does, its source, its parameters")
+    rows = []
     for plugin in plugins:
-        text = Text(plugin.summary)
         names = ", ".join(parameter["name"] for parameter in plugin.parameters)
         about = f"alias of {plugin.alias_of}" if plugin.alias_of else names
         differs = f"{APPROXIMATE} {plugin.differs}" if plugin.differs else ""
-        for line in filter(None, (plugin.source, differs, about)):
-            text.append(f"\n{line}", style="dim")
-        table.add_row(f"{plugin.name} {APPROXIMATE}" if differs else plugin.name, text)
-    return table
+        below = "\n".join(filter(None, (plugin.source, differs, about)))
+        name = f"{plugin.name} {APPROXIMATE}" if differs else plugin.name
+        rows.append((name, Cell(plugin.summary, detail=below)))
+    first = text_column(kind, is_unbroken=True)
+    return table("", [first, text_column("what it does, its source, its parameters")], rows)
 
 
 def _show(plugin: PluginInfo) -> None:
@@ -95,15 +92,12 @@ def _show(plugin: PluginInfo) -> None:
     if not plugin.parameters:
         show_lines(["no parameters"])
         return
-    table = new_table()
-    for heading in ("parameter", "default"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("range")
-    table.add_column("what it sets", ratio=1)
-    for parameter in plugin.parameters:
-        default = _written(parameter["default"])
-        table.add_row(parameter["name"], default, _range(parameter), parameter["help"])
-    show_table(table, wrap=True)
+    columns = (
+        text_column("parameter", is_unbroken=True), text_column("default", is_unbroken=True),
+        text_column("range"), text_column("what it sets", fills=True),
+    )  # fmt: skip
+    rows = [(p["name"], _written(p["default"]), _range(p), p["help"]) for p in plugin.parameters]
+    show_table(table("", columns, rows), wrap=True)
 
 
 def _preempts(plugin: PluginInfo) -> str:

@@ -9,21 +9,28 @@ import typer
 
 from gpusched.base.libraries import is_installed, need
 from gpusched.base.run_warning import unwarned
-from gpusched.cli import given, options
-from gpusched.cli.answer_options import By, Price, check_groupings
-from gpusched.cli.answer_tables import (
-    breakdown_rows,
-    cost_values,
-    show_breakdown,
-    show_costs,
-)
+from gpusched.cli.answers import Answers, result_table
 from gpusched.cli.console import remark, show_json, show_lines, show_table
-from gpusched.cli.outputs import prepare_folder, prepare_target, read_files
-from gpusched.cli.prices import prices_of
+from gpusched.cli.options import (
+    OUTPUT,
+    RUN,
+    AnswerOptions,
+    ClusterOptions,
+    Json,
+    OptionalTrace,
+    PageOptions,
+    PolicyName,
+    RunOptions,
+    WorkloadOptions,
+    folder,
+    in_panel,
+    prepare_folder,
+    prepare_target,
+    read_files,
+    with_groups,
+)
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.reading import DEFAULT, Reading, reads_traces
-from gpusched.cli.run_table import result_table
-from gpusched.cli.workload_files import cluster_of, load_workload
+from gpusched.cli.workload import load_workload
 from gpusched.exports.registry import schedule_format
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, remarks
@@ -48,137 +55,74 @@ gpusched run -p fifo --profiles zoo --nic-gbps 25 --intra-gbps 400 --contention 
 """
 
 
-@reads_traces
+@with_groups
 def run(
-    policy: Annotated[
-        str,
-        typer.Option(
-            "--policy",
-            "-p",
-            metavar="NAME[:KEY=VALUE,...]",
-            help="The policy, see [bold]gpusched policies[/].",
-            rich_help_panel=options.RUN,
-        ),
-    ],
-    trace: options.OptionalTrace = None,
-    format: options.Format = None,
-    column: options.Columns = None,
-    option: options.Options = None,
-    jobs: options.Jobs = None,
-    load: options.Load = None,
-    profiles: options.Profiles = None,
-    graphs: options.Graphs = None,
-    throughputs: options.Throughputs = None,
-    deadlines: options.Deadlines = None,
-    servers: options.Servers = None,
-    gpus_per_server: options.GpusPerServer = None,
-    cluster: options.ClusterFile = None,
-    nic_gbps: options.NicGbps = None,
-    intra_gbps: options.IntraGbps = None,
-    servers_per_rack: options.ServersPerRack = None,
-    oversubscription: options.Oversubscription = None,
-    placement: options.Placement = "consolidated",
-    predictor: options.Predictor = "oracle",
-    speed: options.Speed = None,
-    contention: options.Contention = "none",
-    seed: options.Seed = 0,
-    max_intervals: options.MaxIntervals = None,
-    warm_up: options.WarmUp = None,
-    tail: options.Tail = None,
+    policy: PolicyName,
+    trace: OptionalTrace = None,
+    *,
+    workload: WorkloadOptions,
+    servers: ClusterOptions,
+    how: RunOptions,
     audit: Annotated[
         bool,
-        typer.Option(
-            "--audit",
+        in_panel(
+            RUN, "--audit",
             help="Check the schedule independently of the core; exit code 1 if a rule is broken.",
-            rich_help_panel=options.RUN,
         ),
     ] = False,
     explain: Annotated[
         str | None,
-        typer.Option(
-            "--explain",
-            metavar="JOB|id=ID",
+        in_panel(
+            OUTPUT, "--explain", metavar="JOB|id=ID",
             help="Tell what happened to one job and why: by its place in the order of submission, "
             "or by its id in TRACE.",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
         ),
     ] = None,
-    by: By = None,
-    price: Price = None,
+    answers: AnswerOptions,
     out: Annotated[
         Path | None,
-        options.folder(
-            "result.npz (see [bold]gpusched.load_result[/]), jobs.parquet and report.html."
-        ),
+        folder("result.npz (see [bold]gpusched.load_result[/]), jobs.parquet and report.html."),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
+        in_panel(
+            OUTPUT, "--report", metavar="FILE",
             help="The report: one HTML file. Default: report.html in the folder of --out.",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
         ),
     ] = None,
     timeline: Annotated[
         Path | None,
-        typer.Option(
-            "--timeline",
-            metavar="FILE",
+        in_panel(
+            OUTPUT, "--timeline", metavar="FILE",
             help="Write the schedule as a timeline for ui.perfetto.dev; .csv (Batsim's jobs) and "
             ".swf (a log) as well.",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
         ),
     ] = None,
-    plotly: options.PlotlyLibrary = "inline",
-    gantt: options.GanttWindow = None,
-    json: options.Json = False,
-    reading: Reading = DEFAULT,
-) -> None:
+    page: PageOptions,
+    json: Json = False,
+) -> None:  # fmt: skip
     """Run one policy and print what it achieved."""
-    page = given.page_of(plotly, gantt)
+    drawn = page.arguments()
     if report is not None:
         need("plotly", "the report", "plotly")  # now, and not after an hour
     elif out is not None and is_installed("plotly"):
         report = out / "report.html"
-    elif page != given.Page():
+    elif page != PageOptions():
         raise ValueError("--plotly, --gantt: no report is written without --report or --out")
     label = str(Policy.parse(policy))
-    groupings = check_groupings(by)
-    prices = None if price is None else prices_of("--price", price)
-    speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
-    network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
-    files: dict[str, Path] = {}
+    groupings, prices = answers.groupings(), answers.prices()
+    speed = how.speed_for(workload)
     if timeline is not None:
         schedule_format(timeline)
+    files: dict[str, Path] = {}
     if out is not None:
         files = {"result": out / "result.npz", "jobs": out / "jobs.parquet"}
-    if timeline is not None:
-        files["timeline"] = timeline
-    if report is not None:
-        files["report"] = report
+    files |= {} if timeline is None else {"timeline": timeline}
+    files |= {} if report is None else {"report": report}
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
-        workload = load_workload(
-            given.source_of(trace, format, column, option, reading),
-            cluster_of(servers, gpus_per_server, cluster, network),
-            gpus_per_server=gpus_per_server,
-            network=network,
-            jobs=jobs,
-            load=load,
-            profiles=profiles,
-            graphs=graphs,
-            throughputs=throughputs,
-            deadlines=deadlines,
-            speed=speed,
-            seed=seed,
-        )
-        inputs = read_files(
-            trace=trace, cluster=cluster, profiles=profiles, throughputs=throughputs
-        )
+        loaded = load_workload(trace, workload, servers, speed=speed, seed=how.seed)
+        inputs = read_files(trace, workload, servers.cluster)
         if out is not None:
             prepare_folder(out, ("result.npz", "jobs.parquet"), inputs)
         if timeline is not None:
@@ -186,27 +130,24 @@ def run(
         if report is not None:
             report.parent.mkdir(parents=True, exist_ok=True)
             prepare_target(report, inputs)
-        asked = None if explain is None else _place_of(workload.trace, explain)
+        asked = None if explain is None else _place_of(loaded.trace, explain)
         display.runs([label])
         with unwarned():  # they are shown as remarks
             comparison = study.compare(  # and not simulate: it lets go of the run on Ctrl-C
-                workload.trace,
-                workload.cluster,
+                loaded.trace,
+                loaded.cluster,
                 [label],
-                placement=placement,
-                predictor=predictor,
+                **how.settings,
                 speed=speed,
-                contention=contention,
-                seed=seed,
-                max_intervals=max_intervals,
-                warm_up_s=warm_up,
-                tail_s=tail,
+                max_intervals=how.max_intervals,
                 progress=display.update,
             )
         result = comparison.results[label]
         story = () if asked is None else result.explain(asked).lines
-        groups = {name: result.by(name, warm_up_s=warm_up, tail_s=tail) for name in groupings}
-        cost = None if prices is None else result.cost(prices)
+        answered = Answers(
+            {by: result.by(by, warm_up_s=how.warm_up, tail_s=how.tail) for by in groupings},
+            {} if prices is None else {label: result.cost(prices)},
+        )
         found = None
         if audit:
             display.stage("auditing the schedule")
@@ -226,39 +167,29 @@ def run(
                     from gpusched.reporting.report import write_report
 
                     display.stage("writing the report")
-                    write_report(
-                        comparison,
-                        report,
-                        workload.assumptions,
-                        plotly=page.plotly,
-                        window_s=page.window_s,
-                    )
+                    write_report(comparison, report, loaded.assumptions, **drawn)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if json:
             summary = comparison.to_dict()
-            payload: dict[str, Any] = {key: summary[key] for key in ("trace", "cluster")}
-            if "window" in summary:
-                payload["window"] = summary["window"]
+            payload: dict[str, Any] = {
+                key: summary[key] for key in ("trace", "cluster", "window") if key in summary
+            }
             payload |= {"result": summary["results"][0], "warnings": list(result.warnings)}
             if found is not None:
                 payload["audit"] = {"ok": found.ok, "problems": list(found.problems)}
             if story:
                 payload["explanation"] = list(story)
-            if groups:
-                payload["by"] = {name: breakdown_rows(frame) for name, frame in groups.items()}
-            if cost is not None:
-                payload["cost"] = cost_values(cost)
-            payload["assumptions"] = list(workload.assumptions)
+            payload |= answered.values(comparison)
+            if "cost" in payload:
+                payload["cost"] = payload["cost"][label]
+            payload["assumptions"] = list(loaded.assumptions)
             payload["files"] = {name: str(path) for name, path in files.items()}
             show_json(payload)
         else:
             show_lines(caption(comparison))
-            show_lines(workload.assumptions, style="yellow")
+            show_lines(loaded.assumptions, style="yellow")
             show_table(result_table(label, result, comparison.summaries[label]))
-            for name, frame in groups.items():
-                show_breakdown(frame, name)
-            if cost is not None:
-                show_costs({label: cost})
+            answered.show(comparison)
             show_lines(story)
             if found is not None:
                 show_lines([f"audit: {line}" for line in found.problems or ["every rule holds"]])

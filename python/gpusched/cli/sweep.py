@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from gpusched.base.libraries import is_installed, need
 from gpusched.base.replacing import write_text
 from gpusched.base.run_warning import heard
-from gpusched.base.wording import plural
-from gpusched.cli import given, options
-from gpusched.cli.console import remark, show_json
+from gpusched.base.tables import Column, table, text_column
+from gpusched.base.wording import (
+    changes,
+    decimals_of,
+    duration,
+    plural,
+    range_text,
+    scale_of,
+    text_of,
+)
+from gpusched.cli.console import remark, show_json, show_lines, show_table, worker_pipes
 from gpusched.cli.errors import INTERRUPTED
-from gpusched.cli.outputs import Input, prepare_target
-from gpusched.cli.places import Dask, Processes, Ray, Threads, executor_of, worker_pipes
+from gpusched.cli.options import (
+    OUTPUT,
+    RUN,
+    Input,
+    Json,
+    PlaceOptions,
+    Plotly,
+    folder,
+    in_panel,
+    prepare_target,
+    with_groups,
+)
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.sweep_tables import plain_result, show_estimate, show_result, show_status
+from gpusched.results.metric_registry import metrics
 from gpusched.sweeping import pilot
+from gpusched.sweeping.overview import overview
 from gpusched.sweeping.python_parts import python_parts
 from gpusched.sweeping.status import sweep_status
 from gpusched.sweeping.study import Study
 from gpusched.sweeping.study_folder import STUDY
 from gpusched.sweeping.sweep import sweep as run_study
 from gpusched.sweeping.sweep_result import SweepResult
+
+if TYPE_CHECKING:
+    from gpusched.statistics.compared_runs import ComparedRuns
+    from gpusched.sweeping.pilot import SweepEstimate
+    from gpusched.sweeping.status import SweepStatus
 
 _ENDING: Final = ".sweep"
 _REPORT: Final = "report.html"
@@ -44,87 +71,72 @@ gpusched sweep study.toml --dask tcp://10.0.0.1:8786
 """
 
 
+@with_groups
 def sweep(
     study: Annotated[
         Path,
         typer.Argument(
-            metavar="STUDY",
+            metavar="STUDY", show_default=False,
             help="A study in TOML or JSON, or the folder of one that was begun.",
-            show_default=False,
         ),
     ],
+    *,
     dry: Annotated[
         bool,
-        typer.Option(
-            "--dry",
+        in_panel(
+            RUN, "--dry",
             help="Say how many runs there are, how long they take and how much memory, from a "
             "short run of each policy.",
-            rich_help_panel=options.RUN,
         ),
     ] = False,
     status: Annotated[
-        bool,
-        typer.Option(
-            "--status", help="Say how far it is, and run nothing.", rich_help_panel=options.RUN
-        ),
+        bool, in_panel(RUN, "--status", help="Say how far it is, and run nothing.")
     ] = False,
     only: Annotated[
         str | None,
-        typer.Option(
-            "--only",
-            metavar="RUN",
+        in_panel(
+            RUN, "--only", metavar="RUN",
             help="Do the runs alone whose names begin so, such as one that failed; nothing is "
             "kept.",
-            show_default=False,
-            rich_help_panel=options.RUN,
         ),
     ] = None,
-    threads: Threads = None,
-    processes: Processes = None,
-    dask: Dask = None,
-    ray: Ray = None,
+    place: PlaceOptions,
     table: Annotated[
         list[str] | None,
-        typer.Option(
-            "--table",
-            metavar="METRIC",
+        in_panel(
+            OUTPUT, "--table", metavar="METRIC",
             help="Show this metric, see [bold]gpusched metrics[/]. May be repeated. Default: those "
             "of the study.",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        options.folder(
+        folder(
             f"the finished runs, in Parquet files. Default: STUDY{_ENDING} beside where you are."
         ),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
+        in_panel(
+            OUTPUT, "--report", metavar="FILE",
             help="The report: one HTML file. Default: report.html in the folder of the study.",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
         ),
     ] = None,
-    plotly: options.PlotlyLibrary = "inline",
-    json: options.Json = False,
-) -> None:
+    drawn: Plotly,
+    json: Json = False,
+) -> None:  # fmt: skip
     """Do all runs of a study, kept as they come: a table, a report, Parquet files.
 
     What is in the folder is not run again: after Ctrl-C, after a crash, or with
     more seeds or policies in the study, the same command goes on.
     """
-    file, folder = _places(study, out)
+    file, kept = _places(study, out)
     if status:
-        show_status(sweep_status(folder), json)
+        _show_status(sweep_status(kept), json)
         return
     read = Study.read(file)
     _check_metrics(table)
-    executor = executor_of(processes, dask, ray, threads=threads)
+    executor = place.executor()
     if executor is None and (parts := python_parts(read)):
         executor = "processes"
         remark([f"written in Python, so in processes: {', '.join(parts)}"])
@@ -133,13 +145,16 @@ def sweep(
         with ProgressDisplay() as display:
             display.stage("trying each policy once")
             told = pilot.estimate(
-                read, folder=folder, num_slots=threads or processes, has_processes=has_processes
+                read,
+                folder=kept,
+                num_slots=place.threads or place.processes,
+                has_processes=has_processes,
             )
-        show_estimate(read, told, folder, json)
+        _show_estimate(read, told, kept, json)
         return
-    plotly = given.page_of(plotly, None).plotly
-    page = _page(report, None if only else folder, {"study": file})
-    result = _run(read.title or read.name, file, None if only else folder, executor, only)
+    plotly = drawn.arguments()["plotly"]
+    page = _page(report, None if only else kept, {"study": file})
+    result = _run(read.title or read.name, file, None if only else kept, executor, only)
     text = None
     if page is not None and len(result.finished):
         text = _rendered(result, table, plotly, is_asked=report is not None)
@@ -149,9 +164,9 @@ def sweep(
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if json:
             files = {} if text is None else {"report": str(page)}
-            show_json(plain_result(result) | {"files": files})
+            show_json(_plain(result) | {"files": files})
         else:
-            show_result(result, table or ())
+            _show(result, table or ())
         remark(result.warnings, style="yellow")
     if text is not None:
         remark([f"wrote {page}"])
@@ -244,3 +259,110 @@ def _tell_kept(folder: Path | None) -> None:
         ],
         style="yellow",
     )
+
+
+def _show(result: SweepResult, wanted: Sequence[str]) -> None:
+    """Print the metrics that are wanted, or those of the study."""
+    show_lines([result.study.title or result.study.name], style="bold")
+    if not result.num_done - result.num_failed:
+        return
+    chosen = list(wanted) or list(result.study.metrics)
+    if not chosen:
+        _show_overview(result)
+    for metric in chosen:
+        _show_comparison(result.compare(metric))
+
+
+def _plain(result: SweepResult) -> dict[str, Any]:
+    """Return all runs as ``--json`` shows them."""
+    return {
+        "study": result.study.name,
+        "folder": result.folder,
+        "num_runs": len(result.runs),
+        "num_failed": result.num_failed,
+        "warnings": result.warnings,
+        "runs": [
+            {key: _finite(value) for key, value in row.items()}
+            for row in result.runs.iter_rows(named=True)
+        ],
+    }
+
+
+def _show_status(told: SweepStatus, json: bool) -> None:
+    """Print how far a study is."""
+    if json:
+        fields = ("name", "folder", "num_runs", "num_done", "num_failed", "num_left", "spent_s",
+                  "left_s", "is_same_code", "damaged")  # fmt: skip
+        show_json({key: getattr(told, key) for key in fields})
+        return
+    show_lines([str(told)])
+    remark(told.damaged, style="yellow")
+
+
+def _show_estimate(study: Study, told: SweepEstimate, folder: Path, json: bool) -> None:
+    """Print what a study takes."""
+    if json:
+        fields = ("num_runs", "num_kept", "num_jobs", "num_slots", "runs_s", "wall_s",
+                  "memory_bytes", "pilots", "errors")  # fmt: skip
+        show_json({key: getattr(told, key) for key in fields})
+        return
+    show_lines([study.title or study.name], style="bold")
+    show_lines([str(told)])
+    rows = [(policy, duration(seconds)) for policy, seconds in told.pilots.items()]
+    show_table(table("", ("policy", "1,000 jobs"), rows))
+    remark(told.errors, style="yellow")
+    remark([f"finished runs would be kept in {os.fspath(folder)}"])
+
+
+def _show_overview(result: SweepResult) -> None:
+    """Print the means of the main metrics, a row for all that differs."""
+    shown = overview(result.study, result.runs)
+    if shown.common:
+        show_lines([", ".join(f"{key} {value}" for key, value in shown.common.items())])
+    columns = [
+        text_column(heading) if at < shown.num_axes - 1 else Column(heading.replace(", ", "\n"))
+        for at, heading in enumerate(shown.headings)
+    ]
+    show_table(table("", columns, shown.rows))
+    show_lines([f"means over the seeds of {plural(result.num_done, 'run')}"], style="dim")
+
+
+def _show_comparison(compared: ComparedRuns) -> None:
+    """Print a metric: means with intervals, and the change against the baseline."""
+    metric = metrics()[compared.metric]
+    frame = compared.frame
+    means = [value for value in frame["mean"].to_list() if value is not None]
+    scale, unit = scale_of(metric.kind, means)
+    decimals = decimals_of(metric.kind, [value / scale for value in means])
+
+    def text(value: float | None) -> str:
+        return "-" if value is None else text_of(value / scale, decimals, metric.kind)
+
+    show_lines(["", f"{metric.label}, {unit}" if unit else metric.label], style="bold")
+    keys = [*compared.by, compared.axis]
+    share = f"{100 * compared.level:g} %"
+    figures = ["seeds", "mean", share]
+    figures += [] if compared.baseline is None else ["change", share, "p"]
+    rows = []
+    for row in frame.iter_rows(named=True):
+        cells = [_text(row[key]) for key in keys]
+        cells += [f"{row['num_seeds']:,}", text(row["mean"]), range_text(text, row)]
+        if compared.baseline is not None:
+            is_base = row[compared.axis] == compared.baseline
+            cells += [""] * 3 if is_base else changes(row)
+        rows.append(cells)
+    columns = [*map(text_column, keys), *map(Column, figures)]
+    best = [place for place, is_best in enumerate(frame["is_best"]) if is_best]
+    show_table(table("", columns, rows, best=best))
+    against = f", changes against {compared.baseline}" if compared.baseline is not None else ""
+    show_lines([f"intervals over the seeds ({compared.method}){against}"], style="dim")
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

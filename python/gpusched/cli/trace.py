@@ -1,49 +1,345 @@
-"""``gpusched trace``: a group of commands on traces alone."""
+"""``gpusched trace``: what is in a trace, what is wrong with it, and traces in other formats."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import numpy as np
 import typer
 
-from gpusched.cli.lazy_commands import Command, LazyCommands
+from gpusched.base.run_warning import unwarned
+from gpusched.base.tables import Cell, Column, Table, table, text_column
+from gpusched.base.wording import duration, plural
+from gpusched.cli.console import remark, show_json, show_lines, show_table
+from gpusched.cli.options import (
+    OUTPUT,
+    EqualServers,
+    Json,
+    RequiredTrace,
+    TraceOptions,
+    WorkloadOptions,
+    in_panel,
+    prepare_target,
+    read_files,
+    with_groups,
+    without,
+)
+from gpusched.cli.workload import deadline_options, load_workload, read_jobs
+from gpusched.clusters.cluster import Cluster
+from gpusched.traces.auditing.findings import Finding, TraceAudit, Verdict
+from gpusched.traces.auditing.trace_audit import judged, published_gpus
+from gpusched.traces.fitting_jobs import fitting_jobs, fitting_load
+from gpusched.traces.format_registry import trace_formats
+from gpusched.traces.job_ids import duplicate_ids_kept
+from gpusched.traces.workload import Trace
 
+INFO_EPILOG: Final = """
+[bold]Examples[/]
 
-class TraceCommands(LazyCommands):
-    """All commands on traces."""
+gpusched trace info jobs.csv --servers 64
 
-    entries = {  # noqa: RUF012 - read only
-        "info": Command(
-            "trace_info:info",
-            "Show counts, times, widths, the load on a cluster, and what was left out.",
-        ),
-        "audit": Command(
-            "trace_audit:audit",
-            "Say what is wrong or odd in a trace, with rows, and what it does to a study.",
-        ),
-        "convert": Command(
-            "trace_convert:convert",
-            "Read a trace and write it under gpusched's own names, or as SWF.",
-        ),
-        "generate": Command(
-            "trace_generate:generate", "Generate a seeded synthetic workload for a cluster."
-        ),
-        "formats": Command(
-            "trace_formats:formats",
-            "List the formats of traces: how each is recognised, its options, its source.",
-        ),
-    }
+gpusched trace info log.csv --column service_s=length --column submit_s=t0
+"""
+AUDIT_EPILOG: Final = """
+[bold]Examples[/]
 
+gpusched trace audit jobs.csv --servers 64
 
-app = typer.Typer(
-    name="trace",
-    help="Look at traces, convert them and make them.",
-    cls=TraceCommands,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+gpusched trace audit log.swf --strict --json
+"""
+CONVERT_EPILOG: Final = """
+[bold]Example[/]
+
+gpusched trace convert cluster_job_log.json jobs.parquet
+"""
+GENERATE_EPILOG: Final = """
+[bold]Example[/]
+
+gpusched trace generate philly jobs.parquet --jobs 1000000 --load 0.9 --servers 64
+"""
+FORMATS_EPILOG: Final = """
+[bold]Example[/]
+
+gpusched trace formats --json
+"""
+_BAR: Final = "█"
+_BAR_WIDTH: Final = 40
+_STYLES: Final = {"wrong": "bold red", "odd": "yellow", "fine": "green", "unknown": "dim"}
+_COUNTED: Final[tuple[tuple[Verdict, str], ...]] = (
+    ("wrong", "wrong"),
+    ("odd", "odd"),
+    ("fine", "fine"),
+    ("unknown", "cannot be judged"),
 )
 
 
-@app.callback()
-def trace() -> None:
-    """Look at traces, convert them and make them."""
+@with_groups
+def info(
+    trace: RequiredTrace,
+    *,
+    how: TraceOptions,
+    servers: EqualServers,
+    json: Json = False,
+) -> None:
+    """Show counts, times, widths, the load on a cluster, and what was left out."""
+    loaded = load_workload(trace, how, servers)
+    jobs = loaded.trace
+    facts = jobs.describe()
+    facts["cluster"] = str(loaded.cluster)
+    fits = fitting_jobs(jobs, loaded.cluster)
+    load = fitting_load(jobs, loaded.cluster, fits)
+    facts["load"] = load if np.isfinite(load) else None
+    facts["num_fitting"] = int(np.count_nonzero(fits))
+    if json:
+        rejects = {
+            reason: {
+                "count": count,
+                f"first_{jobs.rejects.unit}s": list(jobs.rejects.first[reason]),
+            }
+            for reason, count in jobs.rejects.counts.items()
+        }
+        extra = {
+            "widths": _widths(jobs),
+            "rejects": rejects,
+            "assumptions": list(loaded.assumptions),
+        }
+        show_json(facts | extra)
+        return
+    show_table(_facts(jobs, facts, loaded.cluster))
+    show_lines(loaded.assumptions, style="yellow")
+    show_table(_histogram(jobs))
+    show_lines([f"left out: {line}" for line in jobs.rejects.lines()], style="yellow")
+
+
+def _facts(trace: Trace, facts: dict[str, Any], cluster: Cluster) -> Table:
+    rows = {
+        "source": trace.source,
+        "jobs": f"{len(trace):,}",
+        "left out": plural(trace.rejects.total, "row") if trace.rejects else "none",
+        "first submission": facts["epoch"] or "not known",
+        "submitted over": duration(facts["span_s"]),
+        "service, mean": duration(facts["mean_service_s"]),
+        "service, p50 / p95 / max": " / ".join(
+            duration(facts[f"{key}_service_s"]) for key in ("p50", "p95", "max")
+        ),
+        "GPUs, mean / p50 / max": f"{facts['mean_gpus']:.2f} / {facts['p50_gpus']:,} / "
+        f"{facts['max_gpus']:,}",
+        "GPU hours": f"{facts['gpu_hours']:,.0f}",
+        "load": _load(facts, cluster),
+    }  # fmt: skip
+    for key, noun in (("num_users", "users"), ("num_queues", "queues"), ("num_groups", "groups")):
+        if key in facts:
+            rows[noun] = f"{facts[key]:,}"
+    rows |= _wishes(facts)
+    if trace.status is not None:
+        counts = zip(trace.status.names, trace.status.counts().tolist(), strict=True)
+        rows["status"] = ", ".join(f"{name or 'not given'} {count:,}" for name, count in counts)
+    return table("", [*map(text_column, ("trace", trace.name))], rows.items())
+
+
+def _load(facts: dict[str, Any], cluster: Cluster) -> str:
+    if facts["load"] is None:
+        return "undefined: all jobs arrive at one instant"
+    said = f"{facts['load']:.3f} on {cluster}"
+    unfit = facts["num_jobs"] - facts["num_fitting"]
+    if not unfit:
+        return said
+    does = "does" if unfit == 1 else "do"
+    return f"{said}; without {plural(unfit, 'job')} that {does} not fit"
+
+
+def _wishes(facts: dict[str, Any]) -> dict[str, str]:
+    """Demands, deadlines and widths, of those facts that there are."""
+    rows = {}
+    if "num_shares" in facts:
+        share = facts["mean_share"]
+        part = "" if share is None else f", {share:.2f} of it on average"
+        rows["shares of a GPU"] = plural(facts["num_shares"], "job") + part
+    for column, noun, unit in (("cpu", "CPU", "cores"), ("memory_gib", "memory", "GiB")):
+        if f"mean_{column}" in facts:
+            mean, most = facts[f"mean_{column}"], facts[f"max_{column}"]
+            rows[f"{noun} per worker, mean / max"] = f"{mean:,.1f} / {most:,.1f} {unit}"
+    if "num_deadlines" in facts:
+        slack, tight = facts["p50_slack"], facts["num_slack_below_1"]
+        part = "" if slack is None else f", p50 {slack:.2f} run times after submit"
+        rows["deadlines"] = plural(facts["num_deadlines"], "job") + part
+        if tight:
+            rows["deadlines below one run time"] = plural(tight, "job")
+    if "total_value" in facts:
+        rows["value of all jobs"] = f"{facts['total_value']:,.1f}"
+    if "num_elastic" in facts:
+        rows["elastic"] = plural(facts["num_elastic"], "job")
+    return rows
+
+
+def _widths(trace: Trace) -> list[dict[str, Any]]:
+    """Jobs and their share of the GPU time, by number of GPUs in bins that end in powers of two."""
+    last = np.ceil(np.log2(trace.gpus)).astype(np.int64)
+    work = trace.gpus * trace.service_s
+    share = np.bincount(last, weights=work) / work.sum()
+    bins = []
+    for bin_index in np.unique(last).tolist():
+        gpus = trace.gpus[last == bin_index]
+        bins.append(
+            {
+                "min_gpus": int(gpus.min()),
+                "max_gpus": int(gpus.max()),
+                "jobs": len(gpus),
+                "share_of_gpu_time": float(share[bin_index]),
+            }
+        )
+    return bins
+
+
+def _histogram(trace: Trace) -> Table:
+    rows = []
+    for row in _widths(trace):
+        low, high, jobs = row["min_gpus"], row["max_gpus"], row["jobs"]
+        part, work = jobs / len(trace), row["share_of_gpu_time"]
+        width = f"{low:,}" if low == high else f"{low:,}-{high:,}"
+        shares = f"{100 * part:.1f}", f"{100 * work:.1f}"
+        rows.append((width, f"{jobs:,}", *shares, _BAR * round(_BAR_WIDTH * part)))
+    figures = ("GPUs", "jobs", "% of jobs", "% of GPU time")
+    return table("", [*map(Column, figures), text_column("")], rows)
+
+
+@with_groups
+def audit(
+    trace: RequiredTrace,
+    *,
+    how: TraceOptions,
+    servers: EqualServers,
+    every: Annotated[bool, in_panel(OUTPUT, "--all", help="Show what is fine, too.")] = False,
+    strict: Annotated[
+        bool, in_panel(OUTPUT, "--strict", help="Exit with 1 if something is wrong.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Say what is wrong or odd in a trace, with rows, and what it does to a study.
+
+    Without a cluster, nothing is said of demands that exceed it.
+    """
+    processors, inventory = how.format_options.get("processors_per_gpu", 1), servers.named()
+    with duplicate_ids_kept():
+        jobs = read_jobs(trace, how)
+    is_plain = len(trace) == 1 and processors == 1
+    found = judged(jobs, inventory, published_gpus(trace[0]) if is_plain else None)
+    if json:
+        show_json(found.to_dict())
+    else:
+        _show_audit(found, every)
+    if strict and not found.ok:
+        raise typer.Exit(1)
+
+
+def _show_audit(found: TraceAudit, every: bool) -> None:
+    shown = [*found.of("wrong"), *found.of("odd")]
+    if every:
+        shown += [*found.of("unknown"), *found.of("fine")]
+    if shown:
+        show_table(_findings(shown), wrap=True)
+    counts = ", ".join(f"{len(found.of(verdict))} {word}" for verdict, word in _COUNTED)
+    show_lines([f"{plural(found.num_jobs, 'job')}, {len(found.findings)} checks: {counts}"])
+
+
+def _findings(findings: Iterable[Finding]) -> Table:
+    rows = []
+    for found in findings:
+        told, threshold = f"{found.what}{found.where}", ""
+        if found.verdict in ("odd", "wrong"):
+            told, threshold = f"{told}\n{found.effect}", found.threshold
+        verdict = Cell(found.verdict, _STYLES[found.verdict])
+        rows.append((found.name, verdict, Cell(told, detail=threshold)))
+    names = ("verdict", "what was found, what it does to a study, from where on")
+    return table("", [text_column("check", is_unbroken=True), *map(text_column, names)], rows)
+
+
+@with_groups
+def convert(
+    trace: RequiredTrace,
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TARGET", help="Ends in .csv, .parquet, .npz or .swf.", show_default=False
+        ),
+    ],
+    jobs: Annotated[
+        int | None, in_panel(None, "--jobs", metavar="N", min=1, help="Take the first N jobs.")
+    ] = None,
+    *,
+    how: Annotated[WorkloadOptions, without("jobs", "load", "profiles", "graphs", "throughputs")],
+) -> None:
+    """Read a trace and write it under gpusched's own names, or as SWF."""
+    from gpusched.traces.writers import losses, write_trace
+
+    prepare_target(target, read_files(trace))
+    read = read_jobs(trace, how)
+    if jobs is not None:
+        read = read.head(jobs)
+    if how.deadlines is not None:
+        read = read.with_deadlines(**deadline_options(how.deadlines))
+    with unwarned():
+        write_trace(read, target)
+    remark(losses(read, target), style="yellow")
+    remark((f"left out: {line}" for line in read.rejects.lines()), style="yellow")
+    remark([f"wrote {plural(len(read), 'job')} to {target}"])
+
+
+@with_groups
+def generate(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="Whose published aggregates to imitate: philly, helios, itp, acme or pai.",
+            show_default=False,
+        ),
+    ],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TARGET", help="Ends in .csv, .parquet, .npz or .swf.", show_default=False
+        ),
+    ],
+    jobs: Annotated[
+        int, typer.Option("--jobs", metavar="N", min=1, help="Number of jobs.")
+    ] = 20_000,
+    load: Annotated[
+        float,
+        typer.Option("--load", metavar="X", help="The jobs' GPU time over the cluster's."),
+    ] = 0.9,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="S", min=0, help="Of all that is random.")
+    ] = 0,
+    *,
+    servers: EqualServers,
+) -> None:
+    """Generate a seeded synthetic workload for a cluster."""
+    import gpusched
+    from gpusched.traces.writers import losses, write_trace
+
+    prepare_target(target, read_files(cluster=servers.cluster))
+    made = gpusched.generate(name, jobs, load=load, cluster=servers.named(), seed=seed)
+    with unwarned():
+        write_trace(made, target)
+    remark(losses(made, target), style="yellow")
+    remark([f"wrote {plural(len(made), 'job')} over {duration(made.span_us / 1e6)} to {target}"])
+
+
+def formats(json: Json = False) -> None:
+    """List the formats of traces: how each is recognised, its options, its source."""
+    known = trace_formats().values()
+    if json:
+        fields = ("name", "summary", "source", "detection", "options", "endings")
+        show_json({"formats": [{name: getattr(one, name) for name in fields} for one in known]})
+        return
+    rows = []
+    for one in known:
+        endings = ", ".join(f".{ending}" for ending in one.endings)
+        detection, options = one.detection.replace("`", ""), "\n".join(one.options)
+        told = f"{one.summary}\n{one.source}"
+        rows.append((one.name, detection, endings or "-", options, told))
+    names = ("format", "recognised by", "written as", "options", "what it is, its source")
+    show_table(table("", [*map(text_column, names)], rows), wrap=True)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gpusched.base.wording import decimals_of, scale_of, text_of
+from gpusched.base.wording import (
+    change_text,
+    changes,
+    decimals_of,
+    range_text,
+    scale_of,
+    text_of,
+)
 from gpusched.results.metric_registry import metrics
 
 if TYPE_CHECKING:
@@ -47,18 +53,15 @@ def rows_of(
     rows = []
     for row in frame.iter_rows(named=True):
         is_base = row["policy"] == baseline
-        changes = ["", "", ""] if is_base else [
-            change(row["ratio"]), _range(change, row, "ratio_"), _p(row["p_adjusted"]),
-        ]  # fmt: skip
         rows.append(
             [
                 row["policy"],
                 _origin(row["trial"], is_base),
                 text(row["search_value"]),
-                "" if is_base else change(row["search_ratio"]),
+                "" if is_base else change_text(row["search_ratio"]),
                 text(row["mean"]),
-                _range(text, row, ""),
-                *changes,
+                range_text(text, row),
+                *([""] * 3 if is_base else changes(row)),
             ]
         )
     return headings, rows
@@ -68,19 +71,3 @@ def _origin(trial: int | None, is_base: bool) -> str:
     if trial is None:
         return "baseline" if is_base else "default"
     return f"{trial}, baseline" if is_base else str(trial)
-
-
-def change(ratio: float | None) -> str:
-    """Write a ratio to the baseline as a change in percent."""
-    if ratio is None:
-        return "-"
-    return f"{100 * (ratio - 1):+.1f} %" if math.isfinite(ratio) else "no limit"
-
-
-def _range(text: Any, row: dict[str, Any], prefix: str) -> str:
-    low, high = row[f"{prefix}low"], row[f"{prefix}high"]
-    return "-" if low is None or high is None else f"{text(low)} .. {text(high)}"
-
-
-def _p(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}" if value >= 0.001 else "<0.001"

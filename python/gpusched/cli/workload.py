@@ -1,0 +1,234 @@
+"""From the options of a command to a trace and a cluster, with all assumptions said."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from gpusched.base.suggest import nearest
+from gpusched.cli.console import remark
+from gpusched.cli.options import (
+    GENERATOR,
+    GPUS_PER_SERVER,
+    NUM_JOBS,
+    ZOO,
+    ClusterOptions,
+    WorkloadOptions,
+)
+from gpusched.clusters.cluster import Cluster
+from gpusched.models.profiles import JobProfile
+from gpusched.traces.cluster_sizing import smallest_cluster, why_so_many
+from gpusched.traces.workload import Trace
+
+_LOAD: Final = 0.9
+_STDIN: Final = "-"
+_SERVERS: Final = 64
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a command runs on.
+
+    Attributes
+    ----------
+    assumptions
+        What the user did not say and we chose, a sentence each.
+    """
+
+    trace: Trace
+    cluster: Cluster
+    assumptions: tuple[str, ...] = ()
+
+
+def read_jobs(paths: Sequence[Path], options: WorkloadOptions, seed: int = 0) -> Trace:
+    """Read trace files, take the part that is asked for, and remark what of them is not used.
+
+    The first submit of a part is second 0, as that of a file is.
+    """
+    from gpusched.traces.intake.cuts import told
+    from gpusched.traces.reading import read_quietly
+
+    typed, columns = options.format_options, options.columns
+    files = [sys.stdin.buffer if str(path) == _STDIN else path for path in paths]
+    before = trace = read_quietly(
+        files,
+        options.format,
+        columns=columns or None,
+        max_bytes=options.max_bytes,
+        member=options.member,
+        **typed,
+    )
+    remark((f"{trace.name}: {note}" for note in trace.notes), style="yellow")
+    how: dict[str, str] = {}
+    if options.since is not None or options.until is not None:
+        trace = trace.between(options.since, options.until).rebased()
+        limits = {"--from": options.since, "--to": options.until}
+        how |= {option: value for option, value in limits.items() if value is not None}
+    if options.filter is not None:
+        trace = trace.filter(options.filter).rebased()
+        how["--filter"] = options.filter
+    if options.sample is not None:
+        trace = trace.sample(options.sample, seed).rebased()
+        how["--sample"] = f"{options.sample:g}"
+    if how:
+        remark([told(before, trace, how)], style="yellow")
+    return trace if options.jobs is None else trace.head(options.jobs)
+
+
+def remark_rejects(trace: Trace) -> None:
+    """Say what was left out of a trace."""
+    remark((f"left out of the trace: {line}" for line in trace.rejects.lines()), style="yellow")
+
+
+def load_workload(
+    paths: Sequence[Path] | None,
+    options: WorkloadOptions,
+    servers: ClusterOptions,
+    *,
+    speed: str | None = None,
+    seed: int = 0,
+) -> Workload:
+    """Read or generate the trace, and choose the cluster if there is none.
+
+    A trace is first cut as the options say and to ``--jobs``, then given a cluster, then rescaled
+    to ``--load``, then given profiles or throughputs, then graphs, which are measured at ``speed``,
+    then deadlines.
+    """
+    cluster = servers.named()
+    due = None if options.deadlines is None else deadline_options(options.deadlines)
+    models = None if options.profiles is None else _read_profiles(options.profiles)
+    heavy_share = None if options.graphs is None else _heavy_share(options.graphs)
+    if options.load is not None and not (math.isfinite(options.load) and options.load > 0):
+        raise ValueError(f"--load: {options.load:g} must be finite and positive")
+    make = _loaded if paths else _embedded
+    made = make(paths or (), options, servers, cluster, seed)
+    if models is not None:
+        made = _with_profiles(made, models, seed)
+    if options.throughputs is not None:
+        made = _with_throughputs(made, options.throughputs, seed)
+    if options.graphs is not None:
+        made = _with_graphs(made, heavy_share, speed or "stages", seed)
+    return made if due is None else replace(made, trace=made.trace.with_deadlines(**due))
+
+
+def _loaded(
+    paths: Sequence[Path],
+    options: WorkloadOptions,
+    servers: ClusterOptions,
+    cluster: Cluster | None,
+    seed: int,
+) -> Workload:
+    trace = read_jobs(paths, options, seed)
+    assumptions: tuple[str, ...] = ()
+    if cluster is None:
+        gpus = servers.gpus_per_server or GPUS_PER_SERVER
+        cluster = servers.connected(smallest_cluster(trace, gpus, _LOAD))
+        assumptions = (f"cluster assumed: {why_so_many(trace, cluster, gpus, _LOAD)}",)
+    if options.load is not None:
+        trace = trace.with_load(options.load, cluster.num_gpus)
+    return Workload(trace, cluster, assumptions)
+
+
+def _embedded(
+    _: Sequence[Path],
+    options: WorkloadOptions,
+    servers: ClusterOptions,
+    cluster: Cluster | None,
+    seed: int,
+) -> Workload:
+    from gpusched import generate
+
+    cluster = cluster or servers.uniform(_SERVERS)
+    if options.needing_a_trace:
+        raise ValueError(options.needing_a_trace)
+    load = _LOAD if options.load is None else options.load
+    trace = generate(GENERATOR, options.jobs or NUM_JOBS, load=load, cluster=cluster, seed=seed)
+    said = f"workload assumed: generated {GENERATOR}-like jobs, as no trace was given"
+    return Workload(trace, cluster, (said,))
+
+
+def _read_profiles(text: str) -> tuple[JobProfile, ...]:
+    if text == ZOO:
+        from gpusched.models.model_zoo import zoo
+
+        return tuple(zoo().values())
+    from gpusched.models.profiles import read_profiles
+
+    return read_profiles(text)
+
+
+def _with_profiles(workload: Workload, models: tuple[JobProfile, ...], seed: int) -> Workload:
+    """Take each job's profile from its group where all groups name one; else draw it."""
+    trace, names = workload.trace, {model.name for model in models}
+    if trace.group is not None and names.issuperset(trace.group.values()):
+        return replace(workload, trace=trace.with_profiles(models, trace.group.values()))
+    said: tuple[str, ...] = ()
+    if len(models) > 1:
+        said = (f"profiles assumed: each job's drawn from {len(models)}, seed {seed}",)
+    trace = trace.with_profiles(models, seed=seed)
+    return replace(workload, trace=trace, assumptions=workload.assumptions + said)
+
+
+def _with_throughputs(workload: Workload, path: str, seed: int) -> Workload:
+    """Take each job's model from its group where that names one; else draw it."""
+    from gpusched.models.throughput_files import read_throughputs
+
+    read = read_throughputs(path)
+    before = workload.trace
+    trace = before.with_throughputs(read, seed=seed)
+    named = () if before.group is None else before.group.values()
+    drawn = len(trace) - sum(name in read for name in named)
+    said = read.notes
+    if drawn:
+        said += (f"models assumed: those of {drawn:,} jobs drawn from {len(read)}, seed {seed}",)
+    return replace(workload, trace=trace, assumptions=workload.assumptions + said)
+
+
+def deadline_options(text: str) -> dict[str, Any]:
+    """Read ``tightness=1,seed=1``: the arguments of :meth:`gpusched.Trace.with_deadlines`."""
+    kinds: dict[str, Callable[[str], Any]] = {
+        "recipe": str, "tightness": float, "seed": int, "share": float, "value": float,
+    }  # fmt: skip
+    read: dict[str, Any] = {}
+    for part in text.split(","):
+        key, _, value = (piece.strip() for piece in part.partition("="))
+        if key not in kinds:
+            raise ValueError(f"--deadlines: unknown {key!r}{nearest(key, list(kinds))}")
+        if key in read:
+            raise ValueError(f"--deadlines: {key} is given twice")
+        try:
+            read[key] = kinds[key](value)
+        except ValueError:
+            raise ValueError(f"--deadlines: {key} {value!r} must be a number") from None
+    return read
+
+
+def _heavy_share(text: str) -> float | None:
+    """Read what follows ``zoo``: nothing, or a share."""
+    name, _, parameter = text.partition(":")
+    key, _, value = parameter.partition("=")
+    if name != ZOO or (parameter and key != "heavy_share"):
+        raise ValueError(f"--graphs: {text!r} is not of the form {ZOO} or {ZOO}:heavy_share=X")
+    if not parameter:
+        return None
+    try:
+        share = float(value)
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise ValueError(f"--graphs: heavy_share {value!r} must lie in 0..1")
+    return share
+
+
+def _with_graphs(workload: Workload, heavy_share: float | None, speed: str, seed: int) -> Workload:
+    from gpusched.generator.graph_zoo import MODELS, assign_graphs
+
+    trace = assign_graphs(
+        workload.trace, workload.cluster, heavy_share=heavy_share, speed=speed, seed=seed
+    )
+    said = f"graphs assumed: each job's or group's drawn from {len(MODELS)} models, seed {seed}"
+    return replace(workload, trace=trace, assumptions=(*workload.assumptions, said))
