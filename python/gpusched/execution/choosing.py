@@ -11,7 +11,9 @@ from typing import Any, Final
 
 from gpusched.base.libraries import need
 from gpusched.base.suggest import nearest
-from gpusched.execution.backend import Backend
+from gpusched.execution.backend import Backend as Backend
+from gpusched.execution.backend import BackendLost as BackendLost
+from gpusched.execution.backend import WorkerDied as WorkerDied
 from gpusched.execution.given_executor import GivenExecutor
 from gpusched.execution.processes import Processes
 from gpusched.execution.threads import Threads

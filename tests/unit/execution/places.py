@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpusched.execution.backend import Backend
-from gpusched.execution.choosing import opened
+from gpusched.execution.choosing import Backend, opened
 
 
 @contextmanager

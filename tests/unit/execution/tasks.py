@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -105,4 +106,4 @@ def is_writable(task: int, trace: gs.Trace) -> bool:
 
 
 def unpicklable(task: int) -> object:
-    return lambda: task
+    return threading.Lock()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -17,10 +18,8 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.progress import Progress
-from gpusched.execution.backend import Backend, BackendLost, WorkerDied
-from gpusched.execution.choosing import backend_for, opened
+from gpusched.execution.choosing import Backend, BackendLost, WorkerDied, backend_for, opened
 from gpusched.execution.driver import run_tasks
-from gpusched.execution.shared_files import FileHandle
 from tests.time_limit import time_limit
 from tests.unit.execution import places, tasks
 
@@ -226,7 +225,7 @@ def test_a_task_that_cannot_travel_fails_and_no_other() -> None:
     failed: dict[int, Exception] = {}
 
     def arguments(task: int) -> tuple[Any]:
-        return (task if task else lambda: task,)
+        return (task if task else threading.Lock(),)
 
     with opened("processes:2") as backend:
         made = run_tasks(
@@ -244,16 +243,18 @@ def test_a_task_that_cannot_travel_fails_and_no_other() -> None:
     assert "pickle" in str(failed[7])
 
 
-def test_a_value_is_shared_once_and_its_file_goes_with_the_handle() -> None:
+def test_the_file_of_a_shared_value_goes_with_its_handle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with opened("processes:1") as backend:
         values = np.arange(100)
         handle = backend.share(values)
-        assert isinstance(handle, FileHandle)
-        assert backend.share(values) is handle
-        path = Path(handle.path)
+        (path,) = tmp_path.glob("gpusched-*/*")
         assert path.stat().st_size > values.nbytes
         del handle
         assert not path.exists()
+    assert not list(tmp_path.glob("gpusched-*"))
 
 
 @pytest.mark.parametrize(
