@@ -13,9 +13,8 @@ GIVEN_ONE = (
     PYTHON / "traces" / "format_registry.py",
     PYTHON / "traces" / "swf_text.py",
     PYTHON / "exports" / "formats",
-    # Nobody but the processes of one call knows of these, and none when the call has ended.
-    PYTHON / "execution" / "process_worker.py",
-    PYTHON / "execution" / "shared_files.py",
+    # Nobody but the processes of one call knows of this, and none when the call has ended.
+    PYTHON / "execution" / "calls.py",
 )
 WRITERS = {"write_text", "write_bytes", "write_csv", "write_parquet", "write_ipc", "savefig"}
 

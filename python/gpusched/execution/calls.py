@@ -1,15 +1,30 @@
-"""A call as it runs on a worker, and its error as it travels back."""
+"""A call as it runs on a worker: what was shared, its error as it travels back, and its end."""
 
 from __future__ import annotations
 
+import mmap
+import multiprocessing
+import os
 import pickle
+import shutil
+import threading
 import time
 import traceback
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
 
 from gpusched.base.stop_scopes import StopScope
+
+_ALIGNMENT: Final = 64  # of any array
+_MOST_LOADED: Final = 16
+# How often a worker looks whether its parent is there.
+_POLL_SECONDS: Final = 0.5
+
+_scopes: Final[dict[str, StopScope]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,33 +42,40 @@ class Outcome:
     processor_s: float = 0.0
 
 
-def outcome_of(call: Callable[..., Any], *args: Any) -> Outcome:
-    """Call, and return an error as a value; whatever else is raised comes from the worker."""
+def outcome_in(scope: StopScope, run: Callable[..., Any], *args: Any) -> Outcome:
+    """Call under a scope that can stop it; an error is a value, so that all else is the worker's.
+
+    ``sys.exit()`` in a policy ends its run, and not the worker.
+    """
     began_s = time.process_time()
     try:
-        made = call(*args)
+        with scope.entered():
+            made = run(*args)
         return Outcome(made, processor_s=time.process_time() - began_s)
     except Exception as error:
         return Outcome(error=error)
-    except BaseException as error:  # sys.exit() in a policy ends its run, and not the worker
+    except BaseException as error:
         ended = RuntimeError(f"{type(error).__name__}: {error}")
         ended.__cause__ = error
         return Outcome(error=ended)
 
 
-def portable_outcome_of(call: Callable[..., Any], *args: Any) -> Outcome:
-    """Do the same in another process, from which the outcome travels back."""
-    outcome = outcome_of(call, *args)
-    return outcome if outcome.error is None else Outcome(error=portable(outcome.error))
+def outcome_of(study: str, run: Callable[..., Any], *args: Any) -> Outcome:
+    """Do the same in another process, on behalf of a study that can end its calls there."""
+    outcome = outcome_in(_scope_of(study), run, *args)
+    return outcome if outcome.error is None else Outcome(error=_portable(outcome.error))
 
 
-def within(scope: StopScope, call: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Call with the runs in it under ``scope``."""
-    with scope.entered():
-        return call(*args)
+def end_calls_of(study: str) -> None:
+    """End the calls of a study in this process, also those that are still to come."""
+    _scope_of(study).set()
 
 
-def portable(error: Exception) -> Exception:
+def _scope_of(study: str) -> StopScope:
+    return _scopes.setdefault(study, StopScope())
+
+
+def _portable(error: Exception) -> Exception:
     """Return an error that survives the way to another process, with where it was raised."""
     trace = "".join(traceback.format_exception(error))
     try:
@@ -63,3 +85,68 @@ def portable(error: Exception) -> Exception:
     error.__traceback__ = error.__cause__ = error.__context__ = None
     error.add_note(trace)
     return error
+
+
+class SharedFile:
+    """A value in a file that processes of this machine map: one copy in memory for all.
+
+    It arrives at a worker as the value itself, loaded once. The file goes when this object does.
+    """
+
+    def __init__(self, value: Any, path: Path) -> None:
+        buffers: list[pickle.PickleBuffer] = []
+        head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+        parts: list[bytes | memoryview] = [head, *(buffer.raw() for buffer in buffers)]
+        places = []
+        with open(path, "wb") as file:  # nobody knows of it before it is whole
+            for part in parts:
+                file.write(bytes(-file.tell() % _ALIGNMENT))
+                begin = file.tell()
+                file.write(part)
+                places.append((begin, file.tell()))
+        self._where = str(path), tuple(places)
+        weakref.finalize(self, path.unlink, missing_ok=True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _loaded, self._where
+
+
+@lru_cache(maxsize=_MOST_LOADED)
+def _loaded(path: str, places: tuple[tuple[int, int], ...]) -> Any:
+    with open(path, "rb") as file:
+        mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    head, *buffers = (mapped[begin:end] for begin, end in places)
+    return pickle.loads(head, buffers=buffers)
+
+
+def end_with_parent(parent: int, folder: str) -> None:
+    """Make this process one that ends when its parent does, and then removes the folder."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_POLL_SECONDS)
+        shutil.rmtree(folder, ignore_errors=True)  # the parent was killed, and could not
+        os._exit(0)
+
+    threading.Thread(target=watch, name="gpusched-parent", daemon=True).start()
+
+
+def end_if_starting() -> None:
+    """End this process if it is one that starts, and imports its parent's script for that.
+
+    The script has come to where it wants processes itself, so its main part has no guard. A worker
+    that ends here is one that its parent misses, and speaks of; what the script would do next, the
+    parent does.
+
+    Raises
+    ------
+    SystemExit
+        In such a process.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(1)
+
+
+def is_ready() -> bool:
+    """Say that a process has started."""
+    return True

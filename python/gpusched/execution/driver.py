@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import operator
+import signal
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import Future
-from dataclasses import dataclass
-from queue import Empty, SimpleQueue
-from typing import Any, Final, Generic, TypeVar, cast
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, Final, TypeVar, cast
 
 from gpusched.base.failures import Failures
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.supervision import Cancelled, is_asked
-from gpusched.execution.backend import Backend, BackendLost, Fate, WorkerDied
-from gpusched.execution.calls import Outcome, outcome_of, portable_outcome_of
-from gpusched.execution.interrupts import HeldInterrupt, held_interrupts
+from gpusched.execution.calls import Outcome
+from gpusched.execution.choosing import Backend, BackendLost, WorkerDied
 from gpusched.execution.kept_runs import KeptRuns
-from gpusched.execution.threads import Threads
 
 Task = TypeVar("Task")
 Made = TypeVar("Made")
-OnFailure = Callable[[Task, Exception], None]
-OnSpent = Callable[[float], None]
 
 # How often the driver looks up while it waits, and tells how far it is.
 _POLL_SECONDS: Final = 0.1
@@ -40,8 +37,8 @@ def run_tasks(
     arguments: Callable[[Task], tuple[Any, ...]] | None = None,
     name: Callable[[Task], str] = str,
     kept: KeptRuns | None = None,
-    on_failure: OnFailure[Task] | None = None,
-    on_spent: OnSpent | None = None,
+    on_failure: Callable[[Task, Exception], None] | None = None,
+    on_spent: Callable[[float], None] | None = None,
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Generator[tuple[Task, Made], None, None]:
@@ -57,7 +54,7 @@ def run_tasks(
         A function of a module, where the backend has other processes: it, its arguments and what
         it makes then travel.
     arguments
-        What ``run`` is called with for a task, in which handles of ``backend.share`` may be;
+        What ``run`` is called with for a task, in which may be what ``backend.share`` returned;
         called when it is due. None: the task alone.
     name
         What a task is called in errors.
@@ -84,197 +81,149 @@ def run_tasks(
         If the backend cannot run anything any more.
     """
     failures = Failures()
+    left, total, num_done, told = iter(tasks), operator.length_hint(tasks), 0, 0.0
+    pending: dict[Future[Outcome], tuple[Task, tuple[Any, ...], bool]] = {}
+    suspects: deque[tuple[Task, tuple[Any, ...]]] = deque()  # they run alone
 
-    def collect(task: Task, error: Exception) -> None:
-        failures.errors[name(task)] = error
+    def fail(task: Task, error: BaseException) -> None:
+        nonlocal num_done
+        num_done += 1
+        if not isinstance(error, Exception):
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        if on_failure is None:
+            failures.errors[name(task)] = error
+        else:
+            on_failure(task, error)
 
-    driver = _Driver(
-        run, tasks, backend, arguments or _alone, kept,
-        on_failure or collect, on_spent or _dropped, stop,
-    )  # fmt: skip
+    def submit(task: Task, args: tuple[Any, ...], is_alone: bool) -> None:
+        try:
+            pending[backend.submit(run, *args)] = task, args, is_alone
+        except BackendLost:
+            raise
+        except Exception as error:  # it cannot travel
+            fail(task, error)
+
+    def begin(task: Task) -> None:
+        try:
+            args = (task,) if arguments is None else arguments(task)
+        except Exception as error:
+            fail(task, error)
+        else:
+            submit(task, args, False)
+
+    def lose(task: Task, args: tuple[Any, ...], was_alone: bool, error: BaseException) -> None:
+        if not backend.is_lost(error):
+            fail(task, error)
+        elif not was_alone:
+            suspects.append((task, args))
+        else:
+            backend.check()
+            died = WorkerDied("its worker ended without a word, and so did one that ran it alone")
+            died.__cause__ = error
+            fail(task, died)
+
+    def made_of(outcome: Outcome) -> Made:
+        nonlocal num_done
+        num_done += 1
+        if on_spent is not None:
+            on_spent(outcome.processor_s)
+        return cast(Made, outcome.made)
+
+    def keep_what_is_done() -> None:
+        for future, (task, _, _) in pending.items():
+            if future.done() and _error_of(future) is None:
+                outcome = future.result()
+                if kept is not None and outcome.error is None:
+                    kept.keep(run, task, outcome)
+
     try:
-        with held_interrupts() as interrupt:
-            yield from driver.results(interrupt, progress)
+        with _held_interrupts() as interrupt:
+            while True:
+                is_ending = interrupt.has_come or is_asked(stop)
+                window = 2 * backend.num_slots + _AHEAD
+                is_over = False
+                while not (is_ending or suspects or is_over) and len(pending) < window:
+                    for task in left:
+                        known = None if kept is None else kept.find(run, task)
+                        if known is None:
+                            begin(task)
+                        else:
+                            yield task, made_of(known)
+                            is_ending = interrupt.has_come or is_asked(stop)
+                        break
+                    else:
+                        is_over = True
+                if suspects and not pending and not is_ending:
+                    submit(*suspects.popleft(), True)
+                elif not pending and is_over:
+                    break
+                wait(pending, 0 if is_ending else _POLL_SECONDS, FIRST_COMPLETED)
+                done = [future for future in pending if future.done()]
+                for future in done:
+                    own = pending.pop(future)
+                    error = _error_of(future)
+                    if error is not None:
+                        lose(*own, error)
+                        continue
+                    outcome = future.result()
+                    if outcome.error is not None:
+                        fail(own[0], outcome.error)
+                        continue
+                    if kept is not None:
+                        kept.keep(run, own[0], outcome)
+                    yield own[0], made_of(outcome)
+                if is_ending and not done:
+                    if interrupt.has_come:
+                        raise KeyboardInterrupt
+                    raise Cancelled(num_done, max(total, num_done), "runs")
+                if progress is not None and time.monotonic() - told >= _POLL_SECONDS:
+                    told = time.monotonic()
+                    progress(Progress(num_done, max(total, num_done)))
+            if progress is not None:
+                progress(Progress(num_done, num_done))
     except BaseException:
-        driver.leave()
+        try:
+            keep_what_is_done()
+        finally:
+            for future in pending:
+                future.cancel()
+            backend.interrupt()
         raise
     failures.raise_if_any()
 
 
-def _alone(task: Any) -> tuple[Any, ...]:
-    return (task,)
+def _error_of(future: Future[Any]) -> BaseException | None:
+    """Return the error of a future that is done, also where others have cancelled it."""
+    return CancelledError() if future.cancelled() else future.exception()
 
 
-def _dropped(_: float) -> None:
-    pass
+class _HeldInterrupt:
+    """A Ctrl-C that has come and was not raised yet."""
+
+    def __init__(self) -> None:
+        self.has_come = False
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        if self.has_come:  # who insists does not wait
+            signal.default_int_handler(number, frame)
+        self.has_come = True
 
 
-@dataclass(slots=True)
-class _Attempt(Generic[Task]):
-    """A task with what it is run on, and how often it was lost with its worker."""
+@contextmanager
+def _held_interrupts() -> Iterator[_HeldInterrupt]:
+    """Hold back the first Ctrl-C, for who asks and raises it; a second one is raised at once.
 
-    task: Task
-    args: tuple[Any, ...]
-    num_lost: int = 0
-    is_alone: bool = False
-
-
-class _Driver(Generic[Task, Made]):
-    def __init__(
-        self,
-        run: Callable[..., Made],
-        tasks: Iterable[Task],
-        backend: Backend,
-        arguments: Callable[[Task], tuple[Any, ...]],
-        kept: KeptRuns | None,
-        on_failure: OnFailure[Task],
-        on_spent: OnSpent,
-        stop: threading.Event | None,
-    ) -> None:
-        self._run = run
-        self._total = operator.length_hint(tasks)
-        self._left = iter(tasks)
-        self._backend = backend
-        self._arguments = arguments
-        self._kept = kept
-        self._on_failure = on_failure
-        self._on_spent = on_spent
-        self._stop = stop
-        self._call = outcome_of if isinstance(backend, Threads) else portable_outcome_of
-        self._pending: dict[Future[Outcome], _Attempt[Task]] = {}
-        self._done: SimpleQueue[Future[Outcome]] = SimpleQueue()
-        self._again: deque[_Attempt[Task]] = deque()
-        self._suspects: deque[_Attempt[Task]] = deque()
-        self._num_done = 0
-
-    def results(
-        self, interrupt: HeldInterrupt, progress: OnProgress | None
-    ) -> Iterator[tuple[Task, Made]]:
-        told = 0.0
-        while True:
-            is_ending = interrupt.has_come or is_asked(self._stop)
-            if not is_ending:
-                for task, made in self._fill():
-                    yield task, made
-                    if interrupt.has_come or is_asked(self._stop):
-                        break
-                else:
-                    if not self._pending:
-                        break
-            future = self._next(0.0 if is_ending else _POLL_SECONDS)
-            if future is not None:
-                yield from self._settled(future)
-            elif is_ending:
-                if interrupt.has_come:
-                    raise KeyboardInterrupt
-                raise Cancelled(self._num_done, max(self._total, self._num_done), "runs")
-            if progress is not None and time.monotonic() - told >= _POLL_SECONDS:
-                told = time.monotonic()
-                progress(Progress(self._num_done, max(self._total, self._num_done)))
-        if progress is not None:
-            progress(Progress(self._num_done, self._num_done))
-
-    def leave(self) -> None:
-        """End what is under way; keep what is done, though nobody takes it."""
-        done = [future for future in self._pending if future.done() and not future.cancelled()]
-        try:
-            for future in done if self._kept is not None else ():
-                outcome = None if future.exception() else future.result()
-                if outcome is not None and outcome.error is None:
-                    self._keep(self._pending[future].task, outcome)
-        finally:
-            for future in self._pending:
-                future.cancel()
-            self._backend.interrupt()
-
-    def _fill(self) -> Iterator[tuple[Task, Made]]:
-        """Submit as much as there is room for; yield what is kept on the way."""
-        window = 2 * self._backend.num_slots + _AHEAD
-        while len(self._pending) < window:
-            if self._suspects:
-                if not self._pending:
-                    attempt = self._suspects.popleft()
-                    attempt.is_alone = True
-                    self._submit(attempt)
-                return
-            if self._again:
-                self._submit(self._again.popleft())
-                continue
-            try:
-                task = next(self._left)
-            except StopIteration:
-                return
-            known = None if self._kept is None else self._kept.find(self._run, task)
-            if known is not None:
-                yield task, self._done_with(known)
-                continue
-            try:
-                args = self._arguments(task)
-            except Exception as error:
-                self._fail(task, error)
-            else:
-                self._submit(_Attempt(task, args))
-
-    def _submit(self, attempt: _Attempt[Task]) -> None:
-        submit = self._backend.submit_alone if attempt.is_alone else self._backend.submit
-        try:
-            future = submit(self._call, self._run, *attempt.args)
-        except BackendLost:
-            raise
-        except Exception as error:  # it cannot travel
-            self._fail(attempt.task, error)
-            return
-        self._pending[future] = attempt
-        future.add_done_callback(self._done.put)
-
-    def _next(self, timeout: float) -> Future[Outcome] | None:
-        try:
-            return self._done.get(timeout=timeout) if timeout else self._done.get_nowait()
-        except Empty:
-            return None
-
-    def _settled(self, future: Future[Outcome]) -> Iterator[tuple[Task, Made]]:
-        """Yield what a task made, or see to it that it is run again, or has failed."""
-        attempt = self._pending.pop(future)
-        error = future.exception()
-        if error is not None:
-            self._lost(attempt, self._backend.fate(future), error)
-            return
-        outcome = future.result()
-        if outcome.error is not None:
-            self._fail(attempt.task, outcome.error)
-            return
-        self._keep(attempt.task, outcome)
-        yield attempt.task, self._done_with(outcome)
-
-    def _keep(self, task: Task, outcome: Outcome) -> None:
-        if self._kept is not None:
-            self._kept.keep(self._run, task, outcome)
-
-    def _done_with(self, outcome: Outcome) -> Made:
-        self._num_done += 1
-        self._on_spent(outcome.processor_s)
-        return cast(Made, outcome.made)
-
-    def _lost(self, attempt: _Attempt[Task], fate: Fate, error: BaseException) -> None:
-        attempt.num_lost += 1
-        if fate is Fate.FAILED:
-            self._fail(attempt.task, error if isinstance(error, Exception) else _named(error))
-        elif attempt.is_alone:
-            died = WorkerDied("its worker ended without a word, and so did one that ran it alone")
-            died.__cause__ = error
-            self._fail(attempt.task, died)
-        elif fate is Fate.UNTOUCHED and attempt.num_lost == 1:
-            self._again.append(attempt)
-        else:
-            self._suspects.append(attempt)
-
-    def _fail(self, task: Task, error: Exception) -> None:
-        self._num_done += 1
-        self._on_failure(task, error)
-
-
-def _named(error: BaseException) -> Exception:
-    named = RuntimeError(f"{type(error).__name__}: {error}")
-    named.__cause__ = error
-    return named
+    Where another handler than Python's own is in force, or in other threads than the main one,
+    all stays as it is.
+    """
+    held = _HeldInterrupt()
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield held
+        return
+    signal.signal(signal.SIGINT, held.note)
+    try:
+        yield held
+    finally:
+        with suppress(ValueError):  # a generator that was left is closed by whatever thread
+            signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gpusched.base.progress import OnProgress, Progress, watched
 from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled
-from gpusched.execution.backend import Handle
-from gpusched.execution.choosing import opened, shares_memory
+from gpusched.execution.choosing import opened
 from gpusched.execution.driver import run_tasks
 from gpusched.sweeping.planned import PlannedStudy, names_of
 from gpusched.sweeping.python_parts import PythonTime
@@ -168,7 +167,7 @@ def _do(
         python_time = PythonTime(planned.expansion.study, executor)
         in_order = batches(left, [jobs_of_run(context, run) for _, run in left])
         with opened(executor) as backend:
-            if shares_memory(backend):
+            if backend.shares_memory:
                 warn(remarks([run for _, run in left], context, backend.num_slots), stacklevel=3)
             queue = _Batches(side_by_side(in_order, min(backend.num_slots, MOST_TRACES)))
             shared = backend.share(context)
@@ -191,7 +190,7 @@ def _do(
     tell()
 
 
-def _arguments(shared: Handle, batch: Batch) -> tuple[Any, ...]:
+def _arguments(shared: Any, batch: Batch) -> tuple[Any, ...]:
     return shared, batch
 
 

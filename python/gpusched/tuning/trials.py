@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from gpusched.base.progress import Progress
-from gpusched.execution.backend import Backend
+from gpusched.execution.choosing import Backend
 from gpusched.sweeping.study import Study
 from gpusched.sweeping.sweep import sweep
 from gpusched.sweeping.sweep_result import SweepResult
