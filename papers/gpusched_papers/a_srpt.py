@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -447,7 +447,7 @@ class ASrpt(Study):
     published = PUBLISHED
 
     @classmethod
-    def begin(cls, quick: bool) -> ASrpt:
+    def begin(cls, quick: bool) -> Self:
         """Return one without runs, which knows what real traces are not there."""
         gone = tuple(place for place in REAL if find_data(place.trace) is None)
         return cls(missing=() if quick else gone)

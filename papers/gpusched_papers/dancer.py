@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -472,7 +472,7 @@ class Dancer(Study):
     published = PUBLISHED
 
     @classmethod
-    def begin(cls, quick: bool) -> Dancer:
+    def begin(cls, quick: bool) -> Self:
         """Return one without runs; an error if the throughputs are not there."""
         need_data(TABLES, "dancer")
         return cls(missing=() if quick else absent(WORKLOADS))

@@ -31,7 +31,7 @@ class Panel:
     places, labels
         Where the points are, and what the axis calls these places; None: their numbers.
     lines
-        By name: a mean with its interval, or a number, at each place.
+        By name: a mean with its interval, or a number, at each place; NaN: nothing is there.
     marks
         What is beside them, published or possible, without an interval: dashed, in the colour of
         the line of that name, or in ink where there is none. NaN: nothing at that place.
@@ -58,6 +58,7 @@ def curves(
     columns: int = 0,
     scale: float = 1.0,
     top: float | None = None,
+    marked: str = "published",
     x_scale: Mapping[str, Any] | None = None,
     y_scale: Mapping[str, Any] | None = None,
 ) -> Any:
@@ -71,6 +72,8 @@ def curves(
         Above all panels.
     columns
         Panels in a row; 0: all.
+    marked
+        What the marks of lines are.
     x_scale, y_scale
         As of Matplotlib's ``set_xscale``; None: linear.
     """
@@ -86,7 +89,7 @@ def curves(
         for order, (name, values) in enumerate(panel.lines.items()):
             _line(axes, panel.places, values, scale, colours[name], name, 20 - order)
         for name, numbers in panel.marks.items():
-            label, colour = ("published", colours[name]) if name in colours else (name, INK)
+            label, colour = (marked, colours[name]) if name in colours else (name, INK)
             heights = [number * scale for number in numbers]
             axes.plot(panel.places, heights, "D--", color=colour, mfc="white", lw=1, ms=4,
                       label=label, zorder=1)  # fmt: skip
@@ -164,9 +167,9 @@ def _line(
     name: str,
     order: int,
 ) -> None:
-    means = [value for value in values if isinstance(value, Interval)]
-    if means:
-        low, high = ([getattr(one, end) * scale for one in means] for end in ("low", "high"))
+    if any(isinstance(value, Interval) for value in values):
+        low = [(v.low if isinstance(v, Interval) else v) * scale for v in values]
+        high = [(v.high if isinstance(v, Interval) else v) * scale for v in values]
         axes.fill_between(places, low, high, color=colour, alpha=0.12, linewidth=0, zorder=order)
     heights = [(v.value if isinstance(v, Interval) else v) * scale for v in values]
     style = "o-" if len(heights) <= _MARKED else "-"

@@ -41,6 +41,7 @@ Column = str | Callable[[Any], float]
 
 Part = TypeVar("Part")
 Made = TypeVar("Made")
+Some = TypeVar("Some", bound="Study")
 Task = TypeVar("Task", bound=tuple[Any, ...])
 
 US_PER_S: Final = 1_000_000
@@ -252,7 +253,7 @@ class Study:
     published: ClassVar[Published]
 
     @classmethod
-    def begin(cls, quick: bool) -> Study:
+    def begin(cls, quick: bool) -> Self:
         """Return one without runs; an error if it cannot be run here."""
         return cls()
 
@@ -308,8 +309,8 @@ class Study:
 
 
 def run_study(
-    kind: type[Study], *, seeds: int, quick: bool, exact: bool, progress: Progress
-) -> Study:
+    kind: type[Some], *, seeds: int, quick: bool, exact: bool, progress: Progress
+) -> Some:
     """Run all stages of a paper; see :meth:`gpusched_papers.registry.Paper.reproduce`.
 
     Raises
@@ -321,7 +322,7 @@ def run_study(
         what the finished seeds give or None, and ``failed``, all errors by the name of the part.
     """
     failures = Failures()
-    found: Study | None = None
+    found: Some | None = None
     try:
         found = kind.begin(quick)
         for stage in found.plan(seeds, quick, exact):

@@ -12,26 +12,25 @@ from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gpusched.base.arrays import Float64, Int32, Int64
-from gpusched.base.supervision import attended
-from gpusched.deciding.market import place_jobs
-from gpusched_papers.matching.settings import EQUAL_MARKET
-from gpusched_papers.matching.workload import Instance
+import gpusched as gs
+from gpusched_papers.matching_instances import EQUAL_MARKET, Counts, Instance
+from gpusched_papers.study import Float64
 
 
-def equal_shares(instance: Instance) -> Int64:
+def equal_shares(instance: Instance) -> NDArray[np.int64]:
     """K / S workers for each job; the first ones have one more where it leaves a rest."""
     share, more = divmod(instance.num_workers, instance.num_jobs)
     return share + (np.arange(instance.num_jobs) < more)
 
 
-def fifo_first_fit(instance: Instance) -> Int32:
+def fifo_first_fit(instance: Instance) -> Counts:
     """Jobs in the order of their index, each with the first idle workers of an equal share."""
     return _first(instance, np.arange(instance.num_jobs), np.arange(instance.num_workers))
 
 
-def shortest_first(instance: Instance) -> Int32:
+def shortest_first(instance: Instance) -> Counts:
     """SRTF: the job with the least work left first, with the fastest idle workers.
 
     As many as an equal share.
@@ -41,7 +40,7 @@ def shortest_first(instance: Instance) -> Int32:
     return _first(instance, order, fastest)
 
 
-def dealt(instance: Instance) -> Int32:
+def dealt(instance: Instance) -> Counts:
     """K_i = K / S with workers dealt in turn, the fast ones first: the same mix for every job."""
     counts = np.zeros(instance.rates.shape, dtype=np.int32)
     fastest = np.argsort(-instance.rates.mean(axis=0), kind="stable")
@@ -49,20 +48,20 @@ def dealt(instance: Instance) -> Int32:
     return counts
 
 
-def equal_shares_and_market(instance: Instance) -> Int32:
+def equal_shares_and_market(instance: Instance) -> Counts:
     """An equal share for each job; a market decides on the workers."""
     shares = equal_shares(instance)
     return _market(instance, shares)
 
 
-def random_category_and_market(instance: Instance) -> Int32:
+def random_category_and_market(instance: Instance) -> Counts:
     """One uniform draw of the category; a market decides on the workers."""
     random = np.random.Generator(np.random.PCG64([instance.seed, 1]))
     cuts = np.sort(random.choice(instance.num_workers - 1, instance.num_jobs - 1, False) + 1)
     return _market(instance, np.diff(cuts, prepend=0, append=instance.num_workers))
 
 
-def marginal_gain(instance: Instance) -> Int32:
+def marginal_gain(instance: Instance) -> Counts:
     """Optimus: one worker each, then the next one to the job that it helps most.
 
     Fast workers go first. Peng, Bao, Chen, Wu, Guo, EuroSys 2018.
@@ -83,7 +82,7 @@ def marginal_gain(instance: Instance) -> Int32:
     return counts
 
 
-def allox(instance: Instance) -> Int32:
+def allox(instance: Instance) -> Counts:
     """AlloX: jobs matched to workers at the least sum of completion times.
 
     Le, Sun, Chowdhury, Liu, EuroSys 2020, has one worker for each job; here every job is matched
@@ -104,7 +103,7 @@ def allox(instance: Instance) -> Int32:
     return counts
 
 
-def gavel(instance: Instance) -> Int32:
+def gavel(instance: Instance) -> Counts:
     """Gavel's max-min fairness: shares of time on each type by a linear program.
 
     Narayanan, Santhanam, Kazhamiaka, Phanishayee, Zaharia, OSDI 2020. Jobs have K / S workers, as
@@ -136,9 +135,7 @@ def gavel(instance: Instance) -> Int32:
         use[kind:-1:num_types] = share
         rows.append(use)
         limits.append(float(room[kind]))
-    solved = attended(
-        lambda: optimize.linprog(objective, np.array(rows), np.array(limits), method="highs")
-    )
+    solved = optimize.linprog(objective, np.array(rows), np.array(limits), method="highs")
     shares = solved.x[:-1].reshape(num_jobs, num_types)
     counts = np.zeros(instance.rates.shape, dtype=np.int32)
     left = equal_shares(instance)
@@ -154,7 +151,7 @@ def gavel(instance: Instance) -> Int32:
     return counts
 
 
-BASELINES: Final[dict[str, Callable[[Instance], Int32]]] = {
+BASELINES: Final[dict[str, Callable[[Instance], Counts]]] = {
     EQUAL_MARKET: equal_shares_and_market,
     "equal share, dealt": dealt,
     "random category + market": random_category_and_market,
@@ -166,7 +163,7 @@ BASELINES: Final[dict[str, Callable[[Instance], Int32]]] = {
 }
 
 
-def _first(instance: Instance, jobs: Int64, workers: Int64) -> Int32:
+def _first(instance: Instance, jobs: NDArray[np.int64], workers: NDArray[np.int64]) -> Counts:
     counts = np.zeros(instance.rates.shape, dtype=np.int32)
     shares = equal_shares(instance)
     first = 0
@@ -176,8 +173,8 @@ def _first(instance: Instance, jobs: Int64, workers: Int64) -> Int32:
     return counts
 
 
-def _market(instance: Instance, category: Int64) -> Int32:
-    found = place_jobs(
+def _market(instance: Instance, category: NDArray[np.int64]) -> Counts:
+    found = gs.deciding.place_jobs(
         **instance.arguments(), min_workers=category, max_workers=category, guard=0.0
     )
     return found.counts

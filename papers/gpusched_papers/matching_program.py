@@ -8,10 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from gpusched.base.arrays import Float64
-from gpusched.base.supervision import attended
-from gpusched_papers.matching.settings import BANDWIDTH_GBPS
-from gpusched_papers.matching.workload import Instance
+from gpusched_papers.matching_instances import BANDWIDTH_GBPS, Instance
+from gpusched_papers.study import Float64
 
 # Tangents of work / rate, in parts of the rate of the decision to begin with.
 _TANGENTS: Final = np.geomspace(0.4, 2.5, 81)
@@ -80,14 +78,12 @@ def solve(instance: Instance, estimate: Float64, time_limit_s: float = 60.0) -> 
     whole = np.ones(size)
     whole[first_time:] = 0
     upper = np.where(whole > 0, 1.0, np.inf)
-    found = attended(
-        lambda: optimize.milp(
-            cost,
-            constraints=limits,
-            integrality=whole,
-            bounds=optimize.Bounds(0.0, upper),
-            options={"time_limit": time_limit_s, "mip_rel_gap": 1e-6},
-        )
+    found = optimize.milp(
+        cost,
+        constraints=limits,
+        integrality=whole,
+        bounds=optimize.Bounds(0.0, upper),
+        options={"time_limit": time_limit_s, "mip_rel_gap": 1e-6},
     )
     held = np.zeros((num_jobs, num_workers), dtype=np.int32)
     if found.x is not None:

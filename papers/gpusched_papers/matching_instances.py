@@ -1,30 +1,79 @@
-"""Instances: jobs of several speeds, and workers of several types."""
+"""Instances of one decision: jobs of several speeds, and workers of several types."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gpusched.base.arrays import Float64, Int32, Int64
-from gpusched_papers.matching.settings import (
-    BANDWIDTH_GBPS,
-    BASE_RATE,
-    DRAWN,
-    GRADIENT_BYTES,
-    JOB_FACTOR,
-    MEASURED,
-    MEDIAN_ROUNDS,
-    NOISE,
-    ROUND_S,
-    ROUND_SAMPLES,
-    ROUNDS,
-    SIGMA,
-    Family,
-)
-from gpusched_papers.unequal_gpus import throughputs
+from gpusched_papers.study import Float64
+from gpusched_papers.unequal_gpus import TYPES, throughputs
+
+Counts = NDArray[np.int32]
+"""Workers that each job holds of each column."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Where instances come from.
+
+    Attributes
+    ----------
+    name, title
+        For files, and for people.
+    types
+        Names of the GPU types.
+    """
+
+    name: str
+    title: str
+    types: tuple[str, ...]
+
+
+MEASURED: Final = Family("measured", "measured speeds, heavy-tailed rounds", tuple(TYPES))
+"""Jobs are models of Gavel's tables; what they have left differs by orders of magnitude."""
+DRAWN: Final = Family("drawn", "drawn speeds, 6 to 12 rounds", ("T4", "P100", "V100"))
+"""Jobs differ little, and no two workers are alike."""
+FAMILIES: Final = (MEASURED, DRAWN)
+
+ROUND_S: Final = 60.0
+"""Of a measured job: its round takes so long on one worker of its best type."""
+MEDIAN_ROUNDS: Final = 10.0
+SIGMA: Final = 2.0
+"""Rounds of measured jobs are log-normal with this median and spread of the logarithm."""
+
+BASE_RATE: Final = (300.0, 700.0, 1500.0)
+JOB_FACTOR: Final = (0.8, 1.6)
+NOISE: Final = 0.1
+ROUNDS: Final = (6, 12)
+ROUND_SAMPLES: Final = 1e5
+
+GRADIENT_BYTES: Final = (10e6, 50e6)
+BANDWIDTH_GBPS: Final = 10.0
+
+DRAWS: Final = 59
+# (S, K) whose optimum is proven; MAIN is searched by several samplers and N.
+MAIN: Final = (4, 15)
+SIZES: Final = ((3, 9), MAIN, (5, 20), (5, 24), (6, 24))
+TIMED: Final = (MAIN, (5, 24), (6, 24), (8, 32))
+ENUMERATED: Final = (MAIN, (5, 24))
+SWEPT: Final = (1, 5, 10, 20, 40, 59, 100, 299)
+COVERED: Final = ((4, 12), MAIN)
+"""(S, K) on which it is counted how often uniform draws hold one of the best categories."""
+BEST_PART: Final = 0.05
+COVERED_DRAWS: Final = 50
+"""Samples of ``DRAWS`` categories for each instance."""
+# Jobs, workers of each of four types.
+CLUSTERS: Final = ((8, 16), (16, 32), (32, 64), (64, 128))
+LARGE_RATES: Final = (300.0, 700.0, 1500.0, 2200.0)
+
+OURS: Final = "market, seeded"
+UNIFORM: Final = "uniform draws"
+UNIFORM_DESCENT: Final = "uniform draws + descent"
+EQUAL_MARKET: Final = "equal share + market"
 
 
 @dataclass(frozen=True)
@@ -46,8 +95,8 @@ class Instance:
     family: Family
     seed: int
     rates: Float64 = field(repr=False)
-    type_of_column: Int64 = field(repr=False)
-    capacity: Int32 = field(repr=False)
+    type_of_column: NDArray[np.int64] = field(repr=False)
+    capacity: Counts = field(repr=False)
     rounds: Float64 = field(repr=False)
     round_samples: Float64 = field(repr=False)
     gradient_bytes: Float64 = field(repr=False)
@@ -79,7 +128,7 @@ class Instance:
             "bandwidth_gbps": BANDWIDTH_GBPS,
         }
 
-    def job_s(self, counts: Int32, split: str = "proportional") -> Float64:
+    def job_s(self, counts: Counts, split: str = "proportional") -> Float64:
         """Completion of each job in seconds; infinite without workers.
 
         A plain twin of the core's, to judge all decisions alike.
@@ -96,7 +145,7 @@ class Instance:
         seconds: Float64 = np.where(workers > 0, compute + self.rounds * ring, np.inf)
         return seconds
 
-    def mean_s(self, counts: Int32, split: str = "proportional") -> float:
+    def mean_s(self, counts: Counts, split: str = "proportional") -> float:
         """Mean completion in seconds."""
         return float(self.job_s(counts, split).mean())
 
@@ -160,7 +209,7 @@ def draw_classes(
 
 
 def _drawn(
-    seed: int, random: np.random.Generator, rates: Float64, types: Int64, each: int
+    seed: int, random: np.random.Generator, rates: Float64, types: NDArray[np.int64], each: int
 ) -> Instance:
     num_jobs, num_columns = rates.shape
     return Instance(
