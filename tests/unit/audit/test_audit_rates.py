@@ -14,10 +14,10 @@ import gpusched as gs
 from gpusched.audit import rates
 from gpusched.audit.case import Case
 from gpusched.audit.links import Links
-from gpusched.audit.speed_rules import SPEED_RULES
 from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
 from gpusched.readable import Network, Profile
 from gpusched.results.audited_names import declared
+from tests.golden.workload import networked, networked_cluster
 from tests.reference.cases import ALL_TYPES, cases
 from tests.unit.audit.test_audit import changed, named, problems, rows_of, with_value
 from tests.unit.small_runs import SECOND, cluster_of, job, simulated
@@ -208,11 +208,11 @@ def test_a_speed_that_does_not_exist_is_a_problem_and_not_an_error(crowded):
     named(other.audit().problems, "no such run", "unknown speed 'mine'")
 
 
-def test_a_speed_without_a_rule_is_said_to_be_unchecked(crowded, monkeypatch):
-    monkeypatch.delitem(SPEED_RULES._rules, "ring")
-    report = crowded.audit()
+def test_a_speed_without_a_rule_is_said_to_be_unchecked():
+    result = gs.simulate(networked(), networked_cluster(), speed="stages")
+    report = result.audit()
     assert report.ok
-    assert report.notes[0].startswith("speed ring, contention shared:degradation=0.25: not known")
+    assert report.notes[0].startswith("speed stages, contention none: not known")
     assert "not known" in str(report)
 
 

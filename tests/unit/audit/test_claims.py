@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.audit.case import PRESET_RULES
-from gpusched.audit.rules.proportional_speed import Samples
+from gpusched.audit.case import resolved
 from tests.campaigns.tamperings import rebuilt, stored, with_schedule, with_spec
 from tests.golden.workload import cluster, urgent
 
@@ -37,11 +36,12 @@ def test_decisions_have_the_columns_of_decisions_and_one_length(result: gs.Resul
 
 
 def test_presets_of_2d_las_differ_from_its_defaults_as_documented() -> None:
-    rule = PRESET_RULES.find("2d-las")
-    assert rule is not None
-    assert rule("tiresias-artefact") == {"period_s": "0"}
-    assert rule("lucid")["period_s"] == "60"
-    assert rule("nsdi19") == {}
+    def given(preset: str) -> dict[str, str]:
+        return dict(resolved(f"2d-las:preset={preset}", "")[1]) | {"preset": ""}
+
+    assert given("tiresias-artefact") == {"period_s": "0", "preset": ""}
+    assert given("lucid")["period_s"] == "60"
+    assert given("nsdi19") == {"preset": ""}
 
 
 def test_a_warning_that_is_due_is_missed() -> None:
@@ -69,7 +69,6 @@ def test_of_equal_parts_the_fastest_workers_take_what_does_not_divide() -> None:
     jobs = gs.Trace.from_columns([0], [10], [2], profiles=[profile], profile=[0])
     cluster = gs.Cluster((gs.ServerGroup(1, 1, "slow"), gs.ServerGroup(1, 1, "fast")))
     speed = "proportional:split=equal,batches=integer"
-    assert Samples(jobs, cluster, speed).compute_s(0, np.array([1, 1])) == 0.5
     result = gs.simulate(jobs, cluster, policy="fifo", placement="first-fit", speed=speed)
     assert result.schedule.finish_us.tolist() == [10_000_000]
     result.audit().raise_if_bad()
