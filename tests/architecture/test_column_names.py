@@ -22,7 +22,6 @@ MOST_USED = 3
 USERS = {
     "cpp/bindings/bind_state.cpp": "what a policy of Python sees",
     "python/gpusched/audit/readable_run.py": "tells the readable engine what a trace has",
-    "python/gpusched/audit/rules/proportional_speed.py": "reads the columns of its speed",
     "python/gpusched/bounds/deadline_rates.py": "reads the columns of measured speeds",
     "python/gpusched/deciding/filling.py": "makes a table of requests, which have no times",
     "python/gpusched/models/profiles.py": "the fields of a profile",

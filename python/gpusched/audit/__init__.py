@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from gpusched.audit import admissions, course, laws, orders, rates
+from gpusched.audit import admissions, course, laws, orders
 from gpusched.audit.case import Case, Flags
-from gpusched.audit.speed_rules import measured_of
 from gpusched.base.arrays import AnyArray
 
 if TYPE_CHECKING:
@@ -117,13 +116,17 @@ def audit(
         case.policies = tuple((policy, declared(policy)) for policy in done.policies)
         case.hand_over(done.handed_over_us)
     laws.check_claims(case)
-    rates.check_shape(case)
+    laws.check_shape(case)
     if case.problems:  # rules go by the names, and figures by the columns
         return AuditReport(case.problems, case.notes)
-    case.measured = measured_of(trace, cluster, spec.speed, flags)
+    if not flags.is_steady:
+        from gpusched.audit import rates  # loads the readable engine
+
+        case.measured = rates.kinds_by_figures(case)
     laws.check_capacity(case)
     laws.check_accounts(case, done, digest, summary)
-    rates.check(case)
+    if not flags.is_steady:
+        rates.check_rates(case)
     admissions.check(case, done)
     if case.problems:  # what follows reads a log that is possible
         return AuditReport(case.problems, case.notes)

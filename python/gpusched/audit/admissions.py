@@ -3,47 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from gpusched.audit.case import Case, resolved
 from gpusched.audit.course import Course
 from gpusched.audit.log import DECISION_COLUMNS
-from gpusched.audit.rule_book import RuleBook
+from gpusched.audit.rules import ADMISSIONS, AdmissionRule
 from gpusched.base.arrays import AnyArray, Bool
-
-
-@dataclass(frozen=True)
-class AdmissionRule:
-    """How a policy decides about jobs with deadlines.
-
-    Attributes
-    ----------
-    admitted, turned_down
-        The reasons that there are.
-    is_priced
-        Whether a job has a cost; otherwise costs and payoffs are 0.
-    slot_s
-        Of decisions and windows that keep to slots, unless the policy is told otherwise; 0: it
-        decides when jobs come, start or end; negative: at any time.
-    slotted_by
-        A parameter and the value without which it does not keep to slots.
-    names_window
-        Reasons that come with a scarcest type and a window; None: each job has a window from its
-        decision to its deadline.
-    """
-
-    admitted: frozenset[str]
-    turned_down: frozenset[str]
-    is_priced: bool = False
-    slot_s: float = 0.0
-    slotted_by: tuple[str, str] | None = None
-    names_window: frozenset[str] | None = None
-
-
-ADMISSION_RULES: Final = RuleBook[AdmissionRule]("policy")
 
 
 def check(case: Case, course: Course) -> None:
@@ -58,7 +25,7 @@ def check(case: Case, course: Course) -> None:
     rows = {name: np.asarray(values) for name, values in decisions.items()}
     job = rows["job"]
     name, given = resolved(case.spec.policy, case.flags.alias_of)
-    rule = ADMISSION_RULES.find(name)
+    rule = ADMISSIONS.get(name)
     if rule is None:
         if not any(thing.role == "policy" for thing in case.spec.python):
             case.problems.append(f"wrong decisions: {case.spec.policy} turns no job down")

@@ -6,28 +6,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched.audit.log import FINISHED, JOB_COLUMNS, REJECTED, LoggedRun, Occupancy
-from gpusched.audit.rule_book import RuleBook
-from gpusched.audit.type_speeds import Measured, allowed_by_set
+from gpusched.audit.rules import PRESETS
 from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns, numbered
 from gpusched.base.memo import Memo, kept
 
 if TYPE_CHECKING:
+    from gpusched.audit.rates import Kinds
     from gpusched.clusters.cluster import Cluster
     from gpusched.schedules.schedule import Schedule
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
-
-
-PresetRule = Callable[[str], Mapping[str, str]]
-"""What a preset of a policy says of restarts, as texts of parameters."""
-
-PRESET_RULES: Final = RuleBook[PresetRule]("policy")
 
 
 @dataclass(frozen=True)
@@ -152,9 +146,8 @@ def resolved(policy: str, alias_of: str) -> tuple[str, Mapping[str, str]]:
     if alias_of:
         name, defaults = parameters(alias_of)
         given = {**defaults, **given}
-    preset = PRESET_RULES.find(name)
-    if preset is not None and "preset" in given:
-        given = {**preset(given["preset"]), **given}
+    preset = PRESETS.get(name, {}).get(given.get("preset", ""), {})
+    given = {**preset, **given}
     return name, given
 
 
@@ -201,6 +194,12 @@ class Servers:
         return lack
 
 
+def allowed_by_set(trace: Trace, cluster: Cluster) -> Bool:
+    """Return bool[type sets, GPU types]: what the trace allows; one set if it restricts no job."""
+    sets = ((),) if trace.type_set is None else trace.type_sets
+    return np.array([[not names or t in names for t in cluster.gpu_types] for names in sets])
+
+
 @dataclass(frozen=True)
 class JobsAlike:
     """The jobs of a trace by what they ask for.
@@ -220,19 +219,19 @@ class JobsAlike:
     allowed: Bool
 
     @classmethod
-    def of(cls, trace: Trace, cluster: Cluster, measured: Measured | None) -> JobsAlike:
+    def of(cls, trace: Trace, cluster: Cluster, measured: Kinds | None) -> JobsAlike:
         """Tell the jobs apart, by figures per GPU type where the speed has any."""
         if measured is None:
             allowed = allowed_by_set(trace, cluster)
             of_job = np.zeros(len(trace), np.int64) if trace.type_set is None else trace.type_set
         else:
-            allowed, of_job = measured.kinds.allowed, measured.kinds.of_job
+            allowed, of_job = measured.allowed, measured.of_job
         demands = (trace.share_milli, trace.cpu_milli, trace.memory_mib)
         kinds, kind_of_job = kinds_of([of_job, trace.gpus, *demands], [0, 1, 1000, 0, 0])
         return cls(kinds, kind_of_job, allowed)
 
     @classmethod
-    def known(cls, trace: Trace, cluster: Cluster, measured: Measured | None) -> JobsAlike:
+    def known(cls, trace: Trace, cluster: Cluster, measured: Kinds | None) -> JobsAlike:
         """Return the same, computed once for the runs of a trace."""
         key = (cluster, measured)
         return _known.of(trace, key, lambda: cls.of(trace, cluster, measured))
@@ -298,7 +297,7 @@ class Case(LoggedRun):
     flags: Flags
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    measured: Measured | None = None
+    measured: Kinds | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -11,31 +11,11 @@ from typing import Final
 import numpy as np
 
 from gpusched.audit.case import Case, parameters
-from gpusched.audit.rule_book import RuleBook
+from gpusched.audit.rules import SAYINGS
 from gpusched.base.arrays import Bool, Int64
 
 _CANCELLED: Final = re.compile(r"job (\d+) was cancelled at (\d+(?:\.\d{1,6})?) s")
 _HANDED_OVER: Final = re.compile(r"the policy became (.+) instead of (.+) at (\d+(?:\.\d{1,6})?) s")
-
-
-@dataclass(frozen=True)
-class Saying:
-    """A warning that a policy may give.
-
-    Attributes
-    ----------
-    text
-        A regular expression, or where it ``is_due`` the very text.
-    is_due
-        Whether it must be given as it is; otherwise the log does not tell.
-    """
-
-    text: str
-    is_due: bool = False
-
-
-SAYING_RULES: Final = RuleBook[Callable[[Case, Mapping[str, str]], Sequence[Saying]]]("policy")
-"""What a policy warns of, from the case and the policy's parameters."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +106,7 @@ def check(case: Case, course: Course) -> None:
     if any(thing.role == "policy" for thing in case.spec.python):
         return  # which may say what it likes
     name, given = parameters(case.flags.alias_of or case.spec.policy)
-    rule = SAYING_RULES.find(name)
+    rule = SAYINGS.get(name)
     sayings = [] if rule is None else rule(case, given)
     others = [warning for warning in course.others if "for ever" not in warning]
     for saying in sayings:

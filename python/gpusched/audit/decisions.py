@@ -109,7 +109,7 @@ def _decided(case: Case, course: Course, count: int) -> Outcome:
     speed, pace = values_of(spec.speed)
     contention, sharing = values_of(spec.contention)
     return replay(
-        jobs_of(case.trace, count, case.flags.predicted, speed),
+        jobs_of(case.trace, slice(count), case.flags.predicted, speed),
         servers_of(case.cluster),
         policy,
         placement,

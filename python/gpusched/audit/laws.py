@@ -16,7 +16,7 @@ from gpusched.audit.case import Case, Flags, parameters, widths
 from gpusched.audit.course import Course
 from gpusched.audit.log import REJECT_REASONS, log_digest
 from gpusched.audit.orders import order_of
-from gpusched.audit.rule_book import RuleBook
+from gpusched.audit.rules import FITS, WIDE_FITS, Holds, fits_on_fewest
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import Memo
 from gpusched.specs.fingerprints import fingerprint
@@ -50,6 +50,14 @@ _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(\w*)")
 _SEEDS: Final = 2**64
 _FACTS: Final = ("name", "source", "num_jobs", "first_submit_us", "sha256")
 _facts_of = attrgetter(*_FACTS)
+
+
+def check_shape(case: Case) -> None:
+    """Check that times without contention are there if and only if run times are not fixed."""
+    claimed_us = np.asarray(case.schedule.uncontended_us)
+    wanted = 0 if case.flags.is_steady else case.num_jobs
+    if claimed_us.shape != (wanted,):
+        case.problems.append(f"malformed columns: uncontended_us has shape {claimed_us.shape}")
 
 
 def check_claims(case: Case) -> None:
@@ -87,20 +95,6 @@ def _check_version(case: Case) -> None:
         case.notes.append(f"version {claimed}: the rules are those of {known}")
 
 
-FitRule = Callable[[Sequence[int], int, Mapping[str, str]], bool]
-"""``rule(sizes, gpus, given)``: of allowed servers by their GPUs, by the values of parameters."""
-
-FIT_RULES: Final = RuleBook[FitRule]("placement")
-
-Holds = Callable[[int], Bool]
-"""``holds(workers)``: which allowed servers have GPUs, CPU and memory for so many when idle."""
-
-WideRule = Callable[[Int64, Holds, int], bool]
-"""``rule(sizes, holds, gpus)``: of a gang that asks for more than GPUs, wider than all servers."""
-
-WIDE_RULES: Final = RuleBook[WideRule]("placement")
-
-
 def fits_when_empty(flags: Flags, placement: str, sizes: Sequence[int], gpus: int) -> bool | None:
     """Whether the placement takes a gang of whole GPUs; None if it is not known."""
     if flags.scatters:
@@ -108,7 +102,7 @@ def fits_when_empty(flags: Flags, placement: str, sizes: Sequence[int], gpus: in
     if flags.consolidates:
         return fits_on_fewest(sizes, gpus)
     name, given = parameters(placement)
-    rule = FIT_RULES.find(name)
+    rule = FITS.get(name)
     return None if rule is None else rule(sizes, gpus, given)
 
 
@@ -122,10 +116,10 @@ def has_room(flags: Flags, placement: str, sizes: Int64, holds: Holds, gpus: int
     if gpus <= size:
         return bool(holds(gpus).any())
     name, _ = parameters(placement)
-    rule = WIDE_RULES.find(name)
+    rule = WIDE_FITS.get(name)
     if rule is not None:
         return rule(sizes, holds, gpus)
-    if not (flags.scatters or flags.consolidates or FIT_RULES.find(name) is not None):
+    if not (flags.scatters or flags.consolidates or name in FITS):
         return None
     num_whole, rest = divmod(gpus, size)
     wholes = holds(size)
@@ -133,15 +127,6 @@ def has_room(flags: Flags, placement: str, sizes: Int64, holds: Holds, gpus: int
         return False
     others = holds(rest) if int(wholes.sum()) > num_whole else holds(rest) & ~wholes
     return rest == 0 or bool(others.any())
-
-
-def fits_on_fewest(sizes: Sequence[int], gpus: int) -> bool:
-    """Whether one server holds the gang, or several of the largest and one what is left over."""
-    size = max(sizes)
-    whole, rest = divmod(gpus, size)
-    num_largest = sizes.count(size)
-    others_fit = num_largest > whole or any(rest <= other < size for other in sizes)
-    return num_largest >= whole and (rest == 0 or others_fit)
 
 
 UInt8 = npt.NDArray[np.uint8]
@@ -194,7 +179,7 @@ def _reasons(case: Case, flags: Flags) -> tuple[UInt8, Bool | None]:
     ]
     reason = np.array([reason or 0 for reason in known], np.uint8)[alike.of_job]
     if case.measured is not None:
-        cannot_run = ~case.measured.can_run[case.measured.kinds.of_job]
+        cannot_run = ~case.measured.can_run[case.measured.of_job]
         reason[(reason == 0) & cannot_run] = 4
     if None not in known:
         return reason, None

@@ -6,55 +6,17 @@ the queue shows in the log, whatever the placement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
 
 import numpy as np
 
 from gpusched.audit.case import Case, parameters, resolved
 from gpusched.audit.course import Course
 from gpusched.audit.log import Steps
-from gpusched.audit.rule_book import RuleBook
-from gpusched.base.arrays import AnyArray, Bool, Int64
-
-Key = Callable[[Case, Mapping[str, str]], tuple[AnyArray, ...] | None]
-"""Of each interval at its start, the first first; None where the log does not tell."""
-
-
-@dataclass(frozen=True)
-class OrderRule:
-    """What a policy's documentation says of its queue.
-
-    Attributes
-    ----------
-    key
-        None: jobs behind the first may pass each other.
-    head_first
-        The first of the queue starts wherever it can be placed, and the queue is by submit.
-    is_preemptive
-        Parameters of preemption apply.
-    scan
-        What it does behind a refusal unless told otherwise; "": neither of both.
-    period_s
-        Of its reviews unless told otherwise.
-    may_idle_in_pool
-        Under a pool GPUs may be left though a waiting job fits.
-    has_crossings
-        It decides when a key passes a limit, too.
-    """
-
-    key: Key | None = None
-    head_first: bool = False
-    is_preemptive: bool = False
-    scan: str = "skip"
-    period_s: float = 0.0
-    may_idle_in_pool: bool = False
-    has_crossings: bool = False
-
-
-ORDER_RULES: Final = RuleBook[OrderRule]("policy")
+from gpusched.audit.rules import ORDERS, TAKES_ANY, OrderRule
+from gpusched.base.arrays import Bool, Int64
 
 
 @dataclass(frozen=True)
@@ -104,7 +66,7 @@ def order_of(case: Case) -> Order | None:
 @lru_cache(maxsize=64)
 def _order(policy: str, alias_of: str) -> Order | None:
     name, given = resolved(policy, alias_of)
-    rule = ORDER_RULES.find(name)
+    rule = ORDERS.get(name)
     return None if rule is None else Order(rule, given)
 
 
@@ -144,29 +106,6 @@ def check_order(case: Case) -> None:
         ),
     )
 
-
-def attained_us(case: Case) -> Int64:
-    """Return the progress that each interval's job had made before it, microseconds."""
-    return case.before(case.lasts_us - case.paid_us)
-
-
-def remaining_us(case: Case) -> Int64 | None:
-    """Return what a policy takes for the remaining service at each start, microseconds.
-
-    None where services are not known, or not counted in whole ticks.
-    """
-    predicted = case.predicted_us
-    if predicted is None or not case.flags.is_steady:
-        return None
-    service = case.trace.service_us[case.job]
-    left = service + case.rule.overrun_us + case.before(case.added_us) - attained_us(case)
-    truly = np.maximum(left, 1) + (predicted[case.job] - service)
-    remaining: Int64 = np.maximum(truly, 1)
-    return remaining
-
-
-TAKES_ANY: Final = RuleBook[bool]("placement")
-"""Placements that take a gang wherever enough GPUs are free, on any servers."""
 
 _KINDS, _ROWS = 16, 16_000_000
 """Kinds of jobs that are judged, those that wait most often first: a pass over the log for each.
@@ -258,7 +197,7 @@ class Room:
     def __init__(self, case: Case) -> None:
         self._case = case
         name, _ = parameters(case.spec.placement)
-        self._takes_any = case.pooled or TAKES_ANY.find(name) is not None
+        self._takes_any = case.pooled or name in TAKES_ANY
 
     def times(self, kind: int) -> tuple[Int64, Int64] | None:
         """Return the begins and the ends of the times for a gang of the kind; None: not known."""

@@ -1,22 +1,31 @@
 """Rules of speed: what jobs achieve where they are, beside the others that run.
 
 Each job's service is added up from the log: its rate in every stretch of time in which the number
-of rings on its links stays the same, times the length of the stretch.
+of rings on its links stays the same, times the length of the stretch. How long an iteration takes
+where a job is, the readable engine says; who shares which link, the log.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from gpusched.audit.case import Case, parameters
+from gpusched.audit.case import Case, allowed_by_set, kinds_of, parameters
 from gpusched.audit.laws import redo_us
-from gpusched.audit.links import OnLinks, Sharing
-from gpusched.audit.speed_rules import SPEED_RULES
-from gpusched.base.arrays import Bool, Float64, Int64
+from gpusched.audit.readable_run import Links, jobs_of, network_of, servers_of, values_of
+from gpusched.audit.rules import PACED, SHARES, Share
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.base.memo import Memo
+from gpusched.readable.cluster import Cluster as Servers
+from gpusched.readable.model import Active
+from gpusched.readable.speeds import Paced, make_speed
+
+if TYPE_CHECKING:
+    from gpusched.clusters.cluster import Cluster
+    from gpusched.traces.workload import Trace
 
 MOST_SHARES: Final = 1_000_000_000
 """Bound on the shares of links that are computed, at about 20 million a second."""
@@ -24,29 +33,178 @@ _AT_A_TIME: Final = 1_000_000
 _ROUNDING: Final = 2.0**-50
 
 
-def check_shape(case: Case) -> None:
-    """Check that times without contention are there if and only if run times are not fixed."""
-    claimed_us = np.asarray(case.schedule.uncontended_us)
-    wanted = 0 if case.flags.is_steady else case.num_jobs
-    if claimed_us.shape != (wanted,):
-        case.problems.append(f"malformed columns: uncontended_us has shape {claimed_us.shape}")
+class Kinds:
+    """Jobs that are alike in profile, width and allowed types, as the readable engine has them.
+
+    Attributes
+    ----------
+    of_job
+        The kind of each job.
+    allowed
+        bool[kinds, GPU types]: of the types that the trace allows those on which the model runs at
+        the job's own width, or all of them if it runs on none.
+    can_run
+        Whether each kind can run at its own width.
+    """
+
+    of_job: Int64
+    allowed: Bool
+    can_run: Bool
+
+    def __init__(self, trace: Trace, cluster: Cluster, text: str) -> None:
+        assert trace.profile is not None
+        name, given = values_of(text)
+        servers = Servers(servers_of(cluster), False)
+        speed = make_speed(servers, network_of(cluster), name, given, "none", {})
+        self.speed = cast(Paced, speed)
+        columns = [trace.profile, trace.gpus, trace.type_set]
+        kinds, self.of_job = kinds_of(columns, [0, 0, 0])
+        one_of = np.zeros(len(kinds), np.int64)
+        one_of[self.of_job] = np.arange(len(trace))
+        self.jobs = [Active(i, job) for i, job in
+                     enumerate(jobs_of(trace, one_of, "service_us", name))]  # fmt: skip
+        may_use = allowed_by_set(trace, cluster)[[kind[2] for kind in kinds]]
+        runs = np.array([[self.speed.runs(job, t) for t in cluster.gpu_types] for job in self.jobs])
+        known = may_use & runs
+        self.allowed = np.where(known.any(axis=1, keepdims=True), known, may_use)
+        self.can_run = np.array([self._can_run(servers, job) for job in self.jobs])
+        self._ideal_s: dict[int, float] = {}
+
+    def _can_run(self, servers: Servers, job: Active) -> bool:
+        there = sum(servers.sizes[server] for server in servers.allowed_servers(job.job))
+        return there >= job.gpus and self.speed.can_run(job)
+
+    def figures(
+        self, kind: int, allocation: dict[int, int], bytes_per_s: float
+    ) -> tuple[float, float, float, float]:
+        """Return of a job that holds these GPUs seconds per iteration, and the bytes on its ring.
+
+        The seconds are the least ones at its own width, those with a bandwidth, and those without
+        a limit to it.
+        """
+        if not self.can_run[kind]:
+            return 0.0, np.inf, np.inf, 0.0
+        job, speed = Active(kind, self.jobs[kind].job), self.speed
+        job.allocation = allocation
+        if kind not in self._ideal_s:
+            self._ideal_s[kind] = speed.ideal_s(job)
+        lone_s, fixed_s = speed.seconds(job, bytes_per_s), speed.seconds(job, np.inf)
+        return self._ideal_s[kind], lone_s, fixed_s, speed.sent_bytes(job)
 
 
-def check(case: Case, most_shares: int = MOST_SHARES) -> None:
+def kinds_by_figures(case: Case) -> Kinds | None:
+    """Return the jobs of a case by a speed with figures per GPU type; None of all others."""
+    name, _ = parameters(case.spec.speed)
+    if not case.flags.is_elastic or case.trace.profile is None or name not in PACED:
+        return None
+    return _kinds_of(case)
+
+
+def _kinds_of(case: Case) -> Kinds:
+    trace, cluster, speed = case.trace, case.cluster, case.spec.speed
+    return _known.of(trace, (cluster, speed), lambda: Kinds(trace, cluster, speed))
+
+
+# Runs of one trace are audited one after the other.
+_known: Memo[Trace, Kinds] = Memo(2)
+
+
+class _Places:
+    """The intervals of a case where they are: a value per interval unless it says so.
+
+    Attributes
+    ----------
+    alone
+        Service per tick if no link is shared.
+    links
+        Of the cluster.
+    pair_ring, pair_link, pair_gpus
+        The links of every interval on several servers: pairs in the order of the intervals, with
+        the GPUs that the interval has behind the link.
+    sent
+        Bytes that the slowest link of a ring carries in an iteration.
+    """
+
+    def __init__(self, case: Case) -> None:
+        kinds, rows = _kinds_of(case), case.rows
+        self.links = Links.of(case.cluster)
+        span = np.diff(case.first, append=len(rows["job"]))
+        owner = np.repeat(np.arange(len(case.first)), span)
+        self._intra = np.minimum.reduceat(self.links.intra[rows["server"]], case.first)
+        self._pair(case, span, owner)
+        kind = kinds.of_job[case.job]
+        self._is_own = case.width == case.trace.gpus[case.job]
+        # It matters how many servers there are, which workers, and the slowest link.
+        self._lone_bytes_per_s = self.least(self.links.bytes_per_s[self.pair_link])
+        num_types = len(case.cluster.gpu_types)
+        held = np.bitwise_count(rows["mask"]).astype(np.int64)
+        cell = owner * num_types + case.server_type[rows["server"]]
+        workers = np.bincount(cell, held, len(case.first) * num_types).astype(np.int64)
+        _, slowest = np.unique(self._lone_bytes_per_s, return_inverse=True)
+        columns = [kind, span, slowest, *workers.reshape(-1, num_types).T]
+        alike, where = kinds_of(columns, [0] * len(columns))
+        one_of = np.zeros(len(alike), np.int64)
+        one_of[where] = np.arange(len(where))
+        figures = np.empty((len(alike), 4))
+        for row, i in enumerate(one_of.tolist()):
+            here = slice(case.first[i], case.first[i] + span[i])
+            held_by = zip(rows["server"][here].tolist(), rows["mask"][here].tolist(), strict=True)
+            figures[row] = kinds.figures(kind[i], dict(held_by), float(self._lone_bytes_per_s[i]))
+        self._ideal_s, self._lone_s, self._fixed_s, self.sent = figures[where].T
+        self.alone = self.rate(self._lone_bytes_per_s)
+
+    def _pair(self, case: Case, span: Int64, owner: Int64) -> None:
+        on_several = span[owner] > 1
+        ring, server = owner[on_several], case.rows["server"][on_several]
+        gpus = np.bitwise_count(case.rows["mask"][on_several]).astype(np.int64)
+        parts = [(ring, server, gpus)]
+        num_links = len(self.links.gpus)
+        for above in self.links.above:
+            link = above[server]
+            inside = link >= 0
+            key, where = np.unique(ring[inside] * num_links + link[inside], return_inverse=True)
+            held = np.bincount(where, gpus[inside], len(key)).astype(np.int64)
+            crosses = held < case.width[key // num_links]
+            key, held = key[crosses], held[crosses]
+            parts.append((key // num_links, key % num_links, held))
+        pairs = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        order = np.argsort(pairs[0], kind="stable")
+        self.pair_ring, self.pair_link, self.pair_gpus = (column[order] for column in pairs)
+
+    def rate(self, bytes_per_s: Float64, of: AnyArray | slice = slice(None)) -> Float64:
+        """Return service per tick where a ring has this bandwidth, for the intervals ``of``."""
+        sent, ideal_s = self.sent[of], self._ideal_s[of]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shared_s = self._fixed_s[of] + np.where(sent > 0, sent / bytes_per_s, 0.0)
+            is_lone = (bytes_per_s == self._lone_bytes_per_s[of]) | (sent == 0)
+            seconds = np.where(is_lone, self._lone_s[of], shared_s)
+            # At its own width no job passes the ideal.
+            seconds = np.where(self._is_own[of], np.maximum(seconds, ideal_s), seconds)
+            rate: Float64 = ideal_s / seconds
+        return rate
+
+    def least(self, parts: Float64) -> Float64:
+        """Return the bandwidth of each interval from its ``parts``, one for each pair."""
+        least = self._intra.copy()
+        np.fmin.at(least, self.pair_ring, parts)  # without bandwidths nothing is exchanged
+        return least
+
+    def within(self, bytes_per_s: Float64, of: AnyArray) -> Float64:
+        """Bound the bandwidth of intervals by that inside of their servers."""
+        return np.minimum(bytes_per_s, self._intra[of])
+
+
+def check_rates(case: Case, most_shares: int = MOST_SHARES) -> None:
     """Check that finished jobs achieved their service, to the tick, and what they say of it.
 
-    A job that went at full speed from end to end must be right to the tick, unless speeds are sums
-    over unequal workers, which the core rounds and the audit does not. Of all others as much is
-    forgiven as double precision cannot tell apart: a millionth of a microsecond of service, and
+    A job that went at full speed from end to end must be right to the tick. Of all others as much
+    is forgiven as double precision cannot tell apart: a millionth of a microsecond of service, and
     ``2**-50`` of its work for each stretch of time with one rate (and for 16 more).
     """
-    if case.flags.is_steady:
-        return
     claimed_us = np.asarray(case.schedule.uncontended_us)
     speed, _ = parameters(case.spec.speed)
-    knows = SPEED_RULES.find(speed)
-    sharing = Sharing.of(case.spec.contention)
-    if knows is None or sharing is None or case.pooled:
+    name, given = parameters(case.spec.contention)
+    if speed not in PACED or name not in SHARES or case.pooled:
         case.notes.append(
             f"speed {case.spec.speed}, contention {case.spec.contention}: not known, the work of "
             "jobs is not checked"
@@ -60,64 +218,54 @@ def check(case: Case, most_shares: int = MOST_SHARES) -> None:
         return
     work = (case.trace.service_us + redo_us(case)).astype(np.float64)
     begin_us = case.start_us + case.restart_us  # of progress
-    if knows.rates is not None:
-        paced = _steady(case, knows.rates(case), begin_us)
+    places, share = _Places(case), SHARES[name](given)
+    if case.interacts and places.sent.any():
+        sweep = _Sweep(case, places, share, begin_us)
+        judged = sweep.affordable(case, most_shares)
+        pace = _Pace(judged, *sweep.run(judged[case.job]))
     else:
-        assert knows.on_links is not None
-        paced = _on_links(case, knows.on_links(case), sharing, begin_us, most_shares)
-    _check_work(case, paced, work, claimed_us, is_rounded=knows.is_rounded)
+        link = places.pair_link
+        behind = places.links.gpus[link]
+        parts = share(places.links.bytes_per_s[link], 1, places.pair_gpus, behind)
+        rate = places.rate(places.least(parts))
+        done = np.maximum(case.end_us - begin_us, 0) * rate
+        pace = _Pace(np.ones(case.num_jobs, dtype=np.bool_), done, rate, np.ones(len(done)))
+    _check_work(case, pace, places.alone, work, claimed_us)
 
 
 @dataclass(frozen=True)
-class _Paced:
+class _Pace:
     """How fast jobs were in each interval, and which jobs are judged by it.
 
     Attributes
     ----------
     judged
         bool[num_jobs].
-    done, last_rate, stretches, alone
+    done, last_rate, stretches
         Of each interval: service in ticks; service per tick at the end; how often the rate
-        changed, and one; and the rate if no link were shared.
+        changed, and one.
     """
 
     judged: Bool
     done: Float64
     last_rate: Float64
     stretches: Float64
-    alone: Float64
-
-
-def _steady(case: Case, rate: Float64, begin_us: Int64) -> _Paced:
-    """Nobody is in anybody's way."""
-    done = np.maximum(case.end_us - begin_us, 0) * rate
-    judged = np.ones(case.num_jobs, dtype=np.bool_)
-    return _Paced(judged, done, rate, np.ones(len(done)), rate)
-
-
-def _on_links(
-    case: Case, rings: OnLinks, sharing: Sharing, begin_us: Int64, most_shares: int
-) -> _Paced:
-    if sharing.interacts:
-        sweep = _Sweep(case, rings, sharing, begin_us)
-        judged = sweep.affordable(case, most_shares)
-        return _Paced(judged, *sweep.run(judged[case.job]), rings.alone)
-    link = rings.pair_link
-    parts = sharing.own(rings.links.bytes_per_s[link], rings.pair_gpus, rings.links.gpus[link])
-    steady = _steady(case, rings.rate(rings.least(parts)), begin_us)
-    return replace(steady, alone=rings.alone)
 
 
 def _check_work(
-    case: Case, paced: _Paced, work: Float64, claimed_us: Float64, *, is_rounded: bool
+    case: Case, pace: _Pace, alone: Float64, work: Float64, claimed_us: Float64
 ) -> None:
-    judged = paced.judged & case.finished
-    done, last_rate, stretches = paced.done, paced.last_rate, paced.stretches
+    judged = pace.judged & case.finished
+    done, last_rate, stretches = pace.done, pace.last_rate, pace.stretches
     ran, closes = case.ran, case.closes
-    by_job = _Totals(case)
-    total, num_stretches = by_job.sum(done), by_job.sum(stretches)
-    hindered = by_job.sum(((stretches > 1) | (last_rate != 1.0)).astype(np.float64)) > 0
-    hindered |= is_rounded
+
+    def by_job(values: Float64) -> Float64:
+        sums = np.zeros(case.num_jobs)
+        sums[ran] = np.add.reduceat(values, case.opens)
+        return sums
+
+    total, num_stretches = by_job(done), by_job(stretches)
+    hindered = by_job(((stretches > 1) | (last_rate != 1.0)).astype(np.float64)) > 0
     tolerance = np.where(hindered, 1e-6 + _ROUNDING * (16 + num_stretches) * work, 0.0)
     before_last_tick = total.copy()
     before_last_tick[ran] -= last_rate[closes]
@@ -136,7 +284,7 @@ def _check_work(
     )
     of_run = done.copy()
     of_run[closes] += (work - total)[ran]  # the last run does what is left, not whole ticks
-    alone_us = by_job.sum(of_run / paced.alone)
+    alone_us = by_job(of_run / alone)
     never = case.num_intervals == 0
     case.report(
         "wrong uncontended_us",
@@ -144,24 +292,12 @@ def _check_work(
         lambda j: f"job {j}: {claimed_us[j]:.3f}, and it never ran",
     )
     slowest = np.ones(len(work))
-    slowest[ran] = np.minimum.reduceat(np.minimum(paced.alone, 1.0), case.opens)
+    slowest[ran] = np.minimum.reduceat(np.minimum(alone, 1.0), case.opens)
     case.report(
         "wrong uncontended_us",
         judged & ~(np.abs(claimed_us - alone_us) <= 2 * tolerance / slowest),
         lambda j: f"job {j}: {claimed_us[j]:.3f}, the log says {alone_us[j]:.3f}",
     )
-
-
-class _Totals:
-    """Sums over the intervals of each job of the trace."""
-
-    def __init__(self, case: Case) -> None:
-        self._case = case
-
-    def sum(self, values: Float64) -> Float64:
-        sums = np.zeros(len(self._case.trace))
-        sums[self._case.ran] = np.add.reduceat(values, self._case.opens)
-        return sums
 
 
 class _Sweep:
@@ -171,14 +307,14 @@ class _Sweep:
     at an instant is found by bisection.
     """
 
-    def __init__(self, case: Case, rings: OnLinks, sharing: Sharing, begin_us: Int64) -> None:
-        self._rings, self._sharing = rings, sharing
+    def __init__(self, case: Case, places: _Places, share: Share, begin_us: Int64) -> None:
+        self._places, self._share = places, share
         self._begin_us, self._end_us = begin_us, case.end_us
         self._start_us = case.start_us
         self._instants = np.unique(np.concatenate((case.start_us, case.end_us)))
         self._from = np.searchsorted(self._instants, case.start_us)
         self._until = np.searchsorted(self._instants, case.end_us)
-        ring, link = rings.pair_ring, rings.pair_link
+        ring, link = places.pair_ring, places.pair_link
         size = len(self._instants)
         ones = np.ones(len(ring), dtype=np.int64)
         moment = np.concatenate((link * size + self._from[ring], link * size + self._until[ring]))
@@ -215,7 +351,7 @@ class _Sweep:
 
         Intervals on several servers that are not ``chosen`` are passed over.
         """
-        rate = self._rings.alone
+        rate = self._places.alone
         done = np.maximum(self._end_us - self._begin_us, 0) * rate
         last_rate, stretches = rate.copy(), np.ones(len(rate))
         todo = np.flatnonzero((self._num_links > 0) & chosen)
@@ -248,7 +384,7 @@ class _Sweep:
         length = np.maximum(end_us - np.maximum(begin_us, self._begin_us[intervals][of]), 0)
 
         who = intervals[of]
-        rate = self._rings.rate(self._bytes_per_s(who, instant), who)
+        rate = self._places.rate(self._bytes_per_s(who, instant), who)
         done = np.bincount(of, rate * length, len(intervals)).astype(np.float64, copy=False)
         return done, rate[last], np.bincount(of, minlength=len(intervals)).astype(np.float64)
 
@@ -259,14 +395,14 @@ class _Sweep:
         least = np.empty(len(who))
         for begin, end in _blocks(pairs):
             on = _ranges(self._first_pair[who[begin:end]], num_links[begin:end])
-            link = self._rings.pair_link[on]
+            link = self._places.pair_link[on]
             moment = link * len(self._instants) + np.repeat(
                 instant[begin:end], num_links[begin:end]
             )
             rings = self._count[np.searchsorted(self._moments, moment, side="right") - 1]
-            parts = self._sharing.part(self._rings.links.bytes_per_s[link], rings)
+            parts = self._share(self._places.links.bytes_per_s[link], rings, 1, 1)
             least[begin:end] = np.minimum.reduceat(parts, _offsets(num_links[begin:end]))
-        return self._rings.within(least, who)
+        return self._places.within(least, who)
 
 
 def _blocks(costs: Int64) -> Iterator[tuple[int, int]]:

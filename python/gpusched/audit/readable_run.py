@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusched.audit.case import parameters
-from gpusched.audit.links import Links
+from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.readable import Graph, GraphStage, Job, Network, Profile, Samples, Throughputs
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 _BYTES_PER_S = 1e9 / 8  # of one Gbit/s
 
 
-def jobs_of(trace: Trace, count: int, predicted: str, speed: str) -> list[Job]:
-    """Return the first jobs of a trace.
+def jobs_of(trace: Trace, which: AnyArray | slice, predicted: str, speed: str) -> list[Job]:
+    """Return some of the jobs of a trace.
 
     Parameters
     ----------
@@ -28,34 +29,31 @@ def jobs_of(trace: Trace, count: int, predicted: str, speed: str) -> list[Job]:
         The column of the trace that policies take for services.
     """
     columns: dict[str, list[Any]] = {}
+
+    def add(name: str, values: AnyArray | None, of: Callable[[Any], Any] | None = None) -> None:
+        if values is not None:
+            listed = values[which].tolist()
+            columns[name] = listed if of is None else [of(value) for value in listed]
+
     for name in (
         "submit_us", "service_us", "gpus", "weight", "checkpoint_us", "restart_us", "share_milli",
         "cpu_milli", "memory_mib", "value", "min_gpus",
     ):  # fmt: skip
-        values = getattr(trace, name)
-        if values is not None:
-            columns[name] = values[:count].tolist()
+        add(name, getattr(trace, name))
     for name in ("estimate_us", "deadline_us"):
-        values = getattr(trace, name)
-        if values is not None:
-            columns[name] = [None if v < 0 else v for v in values[:count].tolist()]
+        add(name, getattr(trace, name), lambda us: None if us < 0 else us)
     if predicted != "service_us":
-        columns["predicted_us"] = getattr(trace, predicted)[:count].tolist()
-    if trace.max_gpus is not None:
-        columns["max_gpus"] = [None if v >= 2**31 - 1 else v for v in trace.max_gpus.tolist()]
-    if trace.type_set is not None:
-        sets = [frozenset(names) or None for names in trace.type_sets]
-        columns["allowed"] = [sets[index] for index in trace.type_set[:count].tolist()]
+        add("predicted_us", getattr(trace, predicted))
+    add("max_gpus", trace.max_gpus, lambda most: None if most >= 2**31 - 1 else most)
+    sets = [frozenset(names) or None for names in trace.type_sets]
+    add("allowed", trace.type_set, sets.__getitem__)
     if trace.profile is not None and speed in _MODELS:
         kind, make = _MODELS[speed]
-        models = [make(profile) for profile in trace.profiles]
-        columns[kind] = [models[index] for index in trace.profile[:count].tolist()]
+        add(kind, trace.profile, [make(profile) for profile in trace.profiles].__getitem__)
     if trace.graph is not None and speed == "stages":
-        graphs = [_graph(graph) for graph in trace.graphs]
-        columns["graph"] = [graphs[index] for index in trace.graph[:count].tolist()]
-    names = list(columns)
-    rows = zip(*(columns[name][:count] for name in names), strict=True)
-    return [Job(**dict(zip(names, row, strict=True))) for row in rows]
+        add("graph", trace.graph, [_graph(graph) for graph in trace.graphs].__getitem__)
+    return [Job(**dict(zip(columns, row, strict=True)))
+            for row in zip(*columns.values(), strict=True)]  # fmt: skip
 
 
 def _by_type(figure: float | Mapping[str, float]) -> Mapping[str, float]:
@@ -74,12 +72,13 @@ def _ring(profile: Any) -> Profile:
 
 def _table(profile: Any) -> Throughputs:
     spread = profile.spread_throughput
-    return Throughputs(dict(profile.throughput), dict(spread) if spread else None)
+    packed: dict[str, Any] = defaultdict(dict, profile.throughput)
+    return Throughputs(packed, defaultdict(dict, spread) if spread else None)
 
 
 def _samples(profile: Any) -> Samples:
     return Samples(
-        dict(profile.samples_per_s),
+        defaultdict(float, profile.samples_per_s),
         profile.global_batch,
         dict(profile.max_samples or {}),
         profile.gradient_bytes or 0.0,
@@ -124,6 +123,68 @@ def room_of(cluster: Cluster) -> list[tuple[int | None, int | None]]:
         for limit in limits
     ]
     return list(zip(*columns, strict=True))
+
+
+@dataclass(frozen=True)
+class Links:
+    """The links of a cluster: the network card of each server, then the uplink of each domain.
+
+    Attributes
+    ----------
+    bytes_per_s, gpus
+        Bandwidth, and GPUs behind it; the root's uplink is infinite.
+    intra
+        Bandwidth inside of each server.
+    above
+        Per depth of the tree, the link number of the domain that each server is in; -1: none.
+    """
+
+    bytes_per_s: Float64
+    gpus: Int64
+    intra: Float64
+    above: tuple[Int64, ...]
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> Links:
+        """Read the links from the description of the cluster."""
+        counts = [group.count for group in cluster.servers]
+        cards = [(group.nic_gbps or np.nan) * _BYTES_PER_S for group in cluster.servers]
+        inside = [(group.intra_gbps or np.nan) * _BYTES_PER_S for group in cluster.servers]
+        chains = {domain.name: [domain.name] for domain in cluster.domains}
+        parent = {domain.name: domain.parent for domain in cluster.domains}
+        for chain in chains.values():  # from the root down
+            while (name := parent[chain[0]]) is not None:
+                chain.insert(0, name)
+        number = {name: cluster.num_servers + i for i, name in enumerate(chains)}
+        gpus = dict.fromkeys(chains, 0)
+        below = dict.fromkeys(chains, 0.0)
+        for group, card in zip(cluster.servers, cards, strict=True):
+            for name in chains.get(group.domain or "", []):
+                gpus[name] += group.count * group.gpus
+            if group.domain is not None:
+                below[group.domain] += group.count * card
+        uplink = dict.fromkeys(chains, np.inf)
+        for domain in sorted(cluster.domains, key=lambda d: -len(chains[d.name])):
+            if domain.parent is None:
+                continue
+            if domain.uplink_gbps is not None:
+                uplink[domain.name] = domain.uplink_gbps * _BYTES_PER_S
+            else:
+                uplink[domain.name] = below[domain.name] / (domain.oversubscription or np.nan)
+            below[domain.parent] += uplink[domain.name]
+        above: list[Int64] = []
+        for depth in range(1, max(map(len, chains.values()), default=0)):
+            of_group = [
+                number[chain[depth]] if len(chain) > depth else -1
+                for chain in (chains[group.domain or ""] for group in cluster.servers)
+            ]
+            above.append(np.repeat(np.array(of_group, dtype=np.int64), counts))
+        return cls(
+            np.append(np.repeat(cards, counts), list(uplink.values())),
+            np.append(cluster.server_gpus, list(gpus.values())).astype(np.int64),
+            np.repeat(inside, counts),
+            tuple(above),
+        )
 
 
 def network_of(cluster: Cluster) -> Network:

@@ -56,6 +56,22 @@ class Speed(Protocol):
         """Return the rate of a running job if it had every link for itself."""
 
 
+class Paced(Speed, Protocol):
+    """A speed that the places of a job and the bandwidth of its slowest link determine."""
+
+    def runs(self, job: Active, name: str) -> bool:
+        """Whether the job can run at its own width on GPUs of a type, however many there are."""
+
+    def ideal_s(self, job: Active) -> float:
+        """Return the least seconds of an iteration at the job's own width."""
+
+    def seconds(self, job: Active, bandwidth: float) -> float:
+        """Return the seconds of an iteration where the job is, through links of a bandwidth."""
+
+    def sent_bytes(self, job: Active) -> float:
+        """Return the bytes that pass the slowest link in an iteration."""
+
+
 class Anywhere:
     """A job may run wherever its GPUs are, at its own width alone."""
 
@@ -67,6 +83,10 @@ class Anywhere:
         return True
 
     def can_use(self, job: Active, allocation: Allocation) -> bool:
+        """Return True."""
+        return True
+
+    def runs(self, job: Active, name: str) -> bool:
         """Return True."""
         return True
 
@@ -124,12 +144,18 @@ class Ring(OnLinks):
 
     def rate(self, job: Active, share: Share, all_links: Sequence[Link]) -> float:
         """Return the rate where ``all_links`` has every link as often as rings use it."""
-        allocation = allocation_of(job)
-        bandwidth = slowest_link(self.network, self.cluster, allocation, share, all_links)
-        profile = profile_of(job)
+        bandwidth = slowest_link(self.network, self.cluster, allocation_of(job), share, all_links)
+        return self.ideal_s(job) / self.seconds(job, bandwidth)
+
+    def seconds(self, job: Active, bandwidth: float) -> float:
+        """Return the seconds of an iteration where the job is, through links of a bandwidth."""
+        allocation, profile = allocation_of(job), profile_of(job)
         compute = max(profile.compute_s(self.cluster.types[server]) for server in allocation)
-        now_s = self.iteration_s(profile, job.gpus, len(allocation), bandwidth, compute)
-        return self.ideal_s(job) / now_s
+        return self.iteration_s(profile, job.gpus, len(allocation), bandwidth, compute)
+
+    def sent_bytes(self, job: Active) -> float:
+        """Return the bytes that pass the slowest link in an iteration."""
+        return 2.0 * profile_of(job).gradient_bytes * (job.gpus - 1) / job.gpus
 
     def ideal_s(self, job: Active) -> float:
         """Return the least iteration time: on an empty cluster, few servers and the best links."""
@@ -232,6 +258,14 @@ class Table:
     def uncontended_rate(self, job: Active) -> float:
         """Return the rate; no link matters."""
         return self.ideal_s(job) / self.iteration_s(job, allocation_of(job))
+
+    def seconds(self, job: Active, bandwidth: float) -> float:
+        """Return the seconds of an iteration where the job is; no link matters."""
+        return self.iteration_s(job, allocation_of(job))
+
+    def sent_bytes(self, job: Active) -> float:
+        """Return the bytes that pass a link in an iteration: nothing is known of any."""
+        return 0.0
 
     def rate(self, job: Active, gpu_type: int, gpus: int) -> float:
         """Return the rate on so many GPUs of one type, on few servers; 0 where it cannot run so."""
@@ -400,8 +434,16 @@ class Proportional:
         bandwidth = math.inf
         if self.network is not None:
             bandwidth = slowest_link(self.network, self.cluster, allocation, share, all_links)
-        round_s = self.round_s(job, self.workers(allocation), bandwidth)
-        return self.ideal_s(job) / self.at_least_ideal(job, job.width, round_s)
+        return self.ideal_s(job) / self.seconds(job, bandwidth)
+
+    def seconds(self, job: Active, bandwidth: float) -> float:
+        """Return the seconds of a round where the job is, through links of a bandwidth."""
+        round_s = self.round_s(job, self.workers(allocation_of(job)), bandwidth)
+        return self.at_least_ideal(job, job.width, round_s)
+
+    def sent_bytes(self, job: Active) -> float:
+        """Return the bytes that pass the slowest link in a round."""
+        return 2.0 * (job.width - 1) / job.width * samples_of(job).gradient_bytes
 
     def rate(self, job: Active, gpu_type: int, gpus: int) -> float:
         """Return the rate on so many GPUs of one type, on few servers; 0 where it cannot run so."""

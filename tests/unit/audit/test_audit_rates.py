@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.audit import rates
 from gpusched.audit.case import Case
-from gpusched.audit.links import Links
+from gpusched.audit.readable_run import Links
 from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
 from gpusched.readable import Network, Profile
 from gpusched.results.audited_names import declared
@@ -222,7 +222,7 @@ def test_jobs_beyond_the_bound_are_left_to_chance_and_this_is_said(crowded):
         replace(crowded.schedule, uncontended_us=crowded.schedule.uncontended_us + 9),
         crowded.intervals, declared(crowded.spec),
     )  # fmt: skip
-    rates.check(case, most_shares=1)
+    rates.check_rates(case, most_shares=1)
     assert case.notes == [
         "rates: of the 3 jobs that ran on several servers 1 were checked, chosen at random; "
         "all others were"

@@ -1,1 +1,0 @@
-"""What the audit knows of single plug-ins: one file a rule, which registers itself."""
