@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from gpusched.audit import admissions, course, laws, orders
+from gpusched.audit import admissions, claims, course, laws, orders
 from gpusched.audit.case import Case, Flags
 from gpusched.base.arrays import AnyArray
 
@@ -107,7 +107,7 @@ def audit(
     if level not in LEVELS:
         raise ValueError(f"level: {level!r} is not one of {', '.join(LEVELS)}")
     case = Case(trace, cluster, spec, schedule, intervals, flags)
-    laws.check_well_formed(case)
+    claims.check_well_formed(case)
     if case.problems:  # the other rules read columns by job
         return AuditReport(case.problems)
     done = course.Course.of(case)
@@ -115,23 +115,24 @@ def audit(
         declared = declared or (lambda _: flags)
         case.policies = tuple((policy, declared(policy)) for policy in done.policies)
         case.hand_over(done.handed_over_us)
-    laws.check_claims(case)
-    laws.check_shape(case)
+    claims.check_claims(case)
+    claims.check_shape(case)
     if case.problems:  # rules go by the names, and figures by the columns
         return AuditReport(case.problems, case.notes)
     if not flags.is_steady:
         from gpusched.audit import rates  # loads the readable engine
 
         case.measured = rates.kinds_by_figures(case)
-    laws.check_capacity(case)
-    laws.check_accounts(case, done, digest, summary)
+    for law in laws.LAWS.values():
+        law.check(case, done)
+    claims.check_figures(case, digest, summary)
     if not flags.is_steady:
         rates.check_rates(case)
     admissions.check(case, done)
     if case.problems:  # what follows reads a log that is possible
         return AuditReport(case.problems, case.notes)
     course.check(case, done)
-    laws.check_counters(case, done)
+    claims.check_counters(case, done)
     if not done.is_handed_over:
         orders.check_order(case)
         orders.check_idleness(case, done)

@@ -333,6 +333,12 @@ class Case(LoggedRun):
         """Index of each server's GPU type among the cluster's."""
         return self.servers.type
 
+    @kept
+    def names_servers(self) -> bool:
+        """Whether all rows are on servers that there are."""
+        server = self.rows["server"]
+        return not len(server) or bool(server.min() >= 0 and server.max() < len(self.server_gpus))
+
     @property
     def pooled(self) -> bool:
         """Whether the cluster is one pool of GPUs without servers."""

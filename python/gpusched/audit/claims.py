@@ -1,0 +1,253 @@
+"""What a run says of itself: names, jobs, digest, metrics and counters follow from the log."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gpusched.audit.case import Case
+from gpusched.audit.course import Course
+from gpusched.audit.log import REJECT_REASONS, log_digest
+from gpusched.audit.orders import order_of
+from gpusched.base.arrays import AnyArray, Int64
+from gpusched.specs.fingerprints import fingerprint
+
+if TYPE_CHECKING:
+    pass
+
+
+_VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(\w*)")
+_SEEDS: Final = 2**64
+_FACTS: Final = ("name", "source", "num_jobs", "first_submit_us", "sha256")
+_facts_of = attrgetter(*_FACTS)
+
+KNOWN = ("events", "instants", "max_running", "rates_changed", "rates_computed")
+
+
+def check_well_formed(case: Case) -> None:
+    """Check lengths, job ids and codes."""
+    problems, job = case.problems, case.columns["job"]
+    num_jobs, num_rows = case.num_jobs, len(job)
+    for name, column in case.columns.items():
+        if column.shape != (num_rows,):
+            problems.append(f"malformed log: {name} has shape {column.shape}")
+    for name, column in case.claimed.items():
+        if column.shape != (num_jobs,):
+            problems.append(f"malformed columns: {name} is not one value per job")
+    low, high = case.job_range if num_rows else (0, 0)
+    if not 0 <= low <= high < num_jobs:
+        problems.append(f"malformed log: it names a job beyond the {num_jobs:,} of the trace")
+    if problems or not np.count_nonzero(case.claimed["reason"]):
+        return
+    if (most := int(case.claimed["reason"].max())) >= len(REJECT_REASONS):
+        problems.append(f"malformed columns: reason {most} is not known")
+
+
+def check_shape(case: Case) -> None:
+    """Check that times without contention are there if and only if run times are not fixed."""
+    claimed_us = np.asarray(case.schedule.uncontended_us)
+    wanted = 0 if case.flags.is_steady else case.num_jobs
+    if claimed_us.shape != (wanted,):
+        case.problems.append(f"malformed columns: uncontended_us has shape {claimed_us.shape}")
+
+
+def check_claims(case: Case) -> None:
+    """Check the specification against the jobs, the cluster and the names that there are."""
+    spec, trace, problems = case.spec, case.trace, case.problems
+    problems += [f"no such run: {fault}" for fault in case.flags.faults]
+    if not 0 <= spec.seed < _SEEDS:
+        problems.append(f"no such run: seed {spec.seed} is not below 2^64")
+    if spec.cluster != case.cluster:
+        problems.append("another cluster: the specification has other servers than the result")
+    first_submit_us = int(trace.submit_us[0])
+    truth = (trace.name, trace.source, case.num_jobs, first_submit_us, fingerprint(trace))
+    claimed = _facts_of(spec.trace)
+    if claimed != truth:
+        problems += [
+            f"other jobs: {name} is {said!r}, of these jobs {value!r}"
+            for name, said, value in zip(_FACTS, claimed, truth, strict=True)
+            if said != value
+        ]
+    _check_version(case)
+
+
+def _check_version(case: Case) -> None:
+    """The version is one that these rules are of, or an earlier one, which is noted."""
+    claimed, known = case.spec.version, case.flags.version
+    if not known or claimed == known:
+        return
+    parts, own = _VERSION.fullmatch(claimed), _VERSION.fullmatch(known)
+    if parts is None or own is None:
+        case.problems.append(f"no such version: {claimed!r}, the rules are those of {known}")
+        return
+    if [*map(int, parts.groups()[:3])] > [*map(int, own.groups()[:3])]:
+        case.problems.append(f"no such version: {claimed} is to come, this is {known}")
+    else:
+        case.notes.append(f"version {claimed}: the rules are those of {known}")
+
+
+def check_figures(case: Case, digest: str, summary: Callable[[], Mapping[str, Any]]) -> None:
+    """Check what the digest and the summary claim against the log."""
+    _check_digest(case, digest)
+    try:
+        figures = summary()
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        case.problems.append(f"no metrics: they cannot be computed of this run: {error}")
+    else:
+        _check_metrics(case, figures)
+
+
+def _check_digest(case: Case, digest: str) -> None:
+    """The log is in its order, and has the digest that is named."""
+    if not case.is_in_order:
+        case.report(
+            "log out of order",
+            case.order != np.arange(len(case.order)),
+            lambda i: f"row {i} is not in its place",
+        )
+    truth = log_digest(case.log, case.claimed["status"], case.claimed["reason"])
+    if truth != digest:
+        case.problems.append(f"wrong digest: {digest}, the log has {truth}")
+
+
+def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
+    """The metrics follow from the log, and no lower bound is above them."""
+    trace = case.trace
+    without_estimates = trace.estimate_us is None
+    sees = {"always": True, "never": False, "without estimates": without_estimates}
+    is_clairvoyant = sees.get(case.flags.clairvoyant, summary["clairvoyant"])
+    if summary["clairvoyant"] != is_clairvoyant:
+        case.problems.append(
+            f"wrong claim: clairvoyant is {summary['clairvoyant']}, in truth {is_clairvoyant}"
+        )
+    num_finished = case.num_finished
+    resizes = int(np.count_nonzero(case.is_resize)) if len(case.resumed) else 0
+    preemptions = len(case.resumed) - resizes
+    if not case.all_finished:
+        # What an unfinished job was left with, an interval cut off or a preemption, the log does
+        # not say: there the schedule's own count stands.
+        breaks = np.where(case.finished, case.num_breaks, case.claimed["preemptions"])
+        preemptions = int(breaks.sum())
+    truth: dict[str, float] = {
+        "num_jobs": case.num_jobs,
+        "num_finished": num_finished,
+        "num_rejected": case.num_rejected,
+        "preemptions": preemptions,
+        "resizes": resizes,
+        **_deadline_metrics(case),
+    }
+    if num_finished:
+        columns = [trace.submit_us, case.first_start_us, case.last_end_us, case.held_us]
+        if not case.all_finished:
+            columns = [column[case.finished] for column in columns]
+        submit_us, start_us, end_us, held_us = columns
+        jct_us = end_us - submit_us
+        window_us = int(np.maximum.reduce(end_us)) - int(submit_us[0])
+        truth |= {
+            "mean_jct_s": _mean_s(jct_us),
+            "max_jct_s": int(np.maximum.reduce(jct_us)) / 1e6,
+            "mean_wait_s": _mean_s(jct_us - held_us),
+            "mean_queueing_delay_s": _mean_s(start_us - submit_us),
+            "makespan_s": window_us / 1e6,
+        }
+        if window_us <= 0:
+            case.problems.append(
+                f"wrong metric: the last job ends {-window_us / 1e6:g} s before the first submit"
+                if window_us < 0
+                else "wrong metric: the last job ends as the first one is submitted"
+            )
+        elif case.all_finished or case.finished[case.ran].all():
+            gpus: AnyArray = case.width
+            if trace.share_milli is not None:
+                gpus = gpus * (trace.share_milli / 1000.0)[case.job]
+            gpu_us = float(np.dot(gpus, case.lasts_us.astype(np.float64)))
+            truth["allocation"] = gpu_us / (case.cluster.num_gpus * window_us)
+    for name, value in truth.items():
+        if summary[name] != value and not _is_near(summary[name], value):
+            case.problems.append(f"wrong metric: {name} is {summary[name]}, in truth {value}")
+    for gap in ("gap", "makespan_gap"):
+        if summary[gap] < -1e-12:
+            case.problems.append(f"wrong metric: {gap} is {summary[gap]}, below the lower bound")
+    if summary.get("dsr_gap", 0.0) < -1e-12:
+        case.problems.append(f"wrong metric: dsr_gap is {summary['dsr_gap']}, above the bound")
+
+
+def _mean_s(values_us: Int64) -> float:
+    return float(np.add.reduce(values_us, dtype=np.float64)) / len(values_us) / 1e6
+
+
+def _is_near(claimed: float, truth: float) -> bool:
+    """Whether a figure is right but for rounding; NaN stands for NaN."""
+    if math.isnan(truth):
+        return math.isnan(claimed)
+    return abs(claimed - truth) <= 1e-9 + 1e-9 * abs(truth)
+
+
+def _deadline_metrics(case: Case) -> dict[str, float]:
+    """How many deadlines were met: a job that did not finish misses its own."""
+    deadline_us = case.trace.deadline_us
+    if deadline_us is None:
+        return {}
+    asked, finish_us = deadline_us >= 0, case.last_end_us
+    met = asked & case.finished & (finish_us <= deadline_us)
+    late_us = np.where(asked & case.finished, np.maximum(finish_us - deadline_us, 0), 0)
+    value = np.ones(len(asked)) if case.trace.value is None else case.trace.value
+    truth: dict[str, float] = {
+        "num_deadlines": int(asked.sum()),
+        "deadlines_met": int(met.sum()),
+        "dsr": met.sum() / asked.sum() if asked.any() else np.nan,
+        "value_met": value[met].sum() / value[asked].sum() if asked.any() else np.nan,
+        "tardiness_s": float(late_us.sum()) / 1e6,
+    }
+    decisions = case.schedule.decisions()
+    if len(decisions["job"]):
+        last = dict(zip(decisions["job"].tolist(), decisions["admitted"].tolist(), strict=True))
+        admitted = np.array([bool(last.get(job, 0)) for job in range(len(asked))])
+        truth["num_admitted"] = int(admitted.sum())
+        truth["broken_promises"] = int((admitted & asked & ~met).sum())
+    return truth
+
+
+def check_counters(case: Case, course: Course) -> None:
+    """Check the counters of a schedule that has any: none of them can be what it says alone."""
+    counters = dict(case.schedule.counters)
+    if not counters:
+        return
+    if counters.keys() != set(KNOWN):
+        case.problems.append(f"wrong counters: {sorted(counters)}, there are {list(KNOWN)}")
+        return
+    wrong = partial(_wrong, case, counters)
+    num_finished, num_arrived = case.num_finished, case.num_jobs - case.num_rejected
+    num_open = num_arrived - num_finished
+    if not course.is_handed_over:
+        events = num_arrived + num_finished + len(course.cut_off(case))
+        wrong("events", events, events)
+        running = case.moments.most_running
+        wrong("max_running", running, running)
+    least = case.moments.num_instants
+    order = None if course.changes else order_of(case)
+    is_exact = order is not None and not order.has_timers and num_open == 0
+    wrong("instants", least, least if is_exact else 2**63)
+    if case.flags.is_steady:
+        wrong("rates_computed", 0, 0)
+        wrong("rates_changed", 0, 0)
+        return
+    # Each start is a rate, and so is each change of one.
+    num_starts, changed = len(case.first), int(counters["rates_changed"])
+    wrong("rates_computed", num_starts + changed, 2**63)
+    if not case.interacts:
+        wrong("rates_changed", 0, 0)
+        wrong("rates_computed", num_starts, num_starts)
+
+
+def _wrong(case: Case, counters: dict[str, int], name: str, least: int, most: int) -> None:
+    claimed = counters[name]
+    if not least <= claimed <= most:
+        truth = f"{least}" if least == most else f"at least {least}"
+        case.problems.append(f"wrong counter: {name} is {claimed}, in truth {truth}")
