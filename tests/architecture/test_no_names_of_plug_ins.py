@@ -35,10 +35,9 @@ OTHER_WORDS = {
     "models.throughput_files": {"spread"},  # a column: throughput on several servers
     "results.metric_registry": {"count", "none"},  # kinds of figures, and of tables
     "results.shown_metrics": {"none"},  # the same
-    "testing.cases": {"random"},  # a claim
-    "testing.declaring": {"random"},  # the same
-    "testing.known.orders": {"fixed"},  # a lifetime
-    "testing.trace_code": {"count"},  # of servers, a field
+    "testing.cases": {"count", "random"},  # of servers, a field; a claim
+    "testing.known.answers": {"fixed"},  # a lifetime
+    "testing.law_registry": {"random"},  # a claim
     "traces.deadlines": {"elasticflow"},  # a recipe for deadlines, after its paper
     "traces.formats.sacct_json": {"count"},  # of a resource, in the JSON of Slurm
     "traces.swf_text": {"estimate"},  # a time of a job

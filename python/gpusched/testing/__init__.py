@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from gpusched.testing.checking import check_placement as check_placement
     from gpusched.testing.checking import check_policy as check_policy
     from gpusched.testing.checking import check_speed as check_speed
-    from gpusched.testing.declaring import claims as claims
     from gpusched.testing.law_registry import Law as Law
     from gpusched.testing.law_registry import LawBroken as LawBroken
+    from gpusched.testing.law_registry import claims as claims
     from gpusched.testing.law_registry import laws as laws
     from gpusched.testing.strategies import clusters as clusters
     from gpusched.testing.strategies import states as states
@@ -30,7 +30,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "check_placement": "testing.checking",
         "check_policy": "testing.checking",
         "check_speed": "testing.checking",
-        "claims": "testing.declaring",
+        "claims": "testing.law_registry",
         "clusters": "testing.strategies",
         "laws": "testing.law_registry",
         "states": "testing.strategies",

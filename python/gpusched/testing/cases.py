@@ -2,25 +2,230 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
+import msgspec
 import numpy as np
 
+from gpusched import _core
+from gpusched.audit.case import Case as Evidence
+from gpusched.audit.rates import kinds_by_figures
 from gpusched.base.run_warning import RunWarning
-from gpusched.clusters.cluster import Cluster
+from gpusched.base.ticks import US_PER_S
+from gpusched.clusters.cluster import Cluster, ServerGroup
 from gpusched.engine.open_run import Simulation
+from gpusched.engine.seams import Chosen, placement_seam, policy_seam
 from gpusched.engine.simulation import simulate
-from gpusched.plugins.policy import ContentionChoice, SpeedChoice, known_choice
+from gpusched.plugins.flags import has
+from gpusched.plugins.info import PluginInfo
+from gpusched.plugins.policy import Choice, ContentionChoice, SpeedChoice, known_choice
+from gpusched.results.audited_names import declared
 from gpusched.results.result import Result
 from gpusched.schedules.schedule import FINISHED
-from gpusched.testing.subjects import Subject
-from gpusched.testing.trace_code import Columns, columns_of
 from gpusched.traces.workload import Trace
+
+_SECONDS: Final = ("submit", "service")
+_TIMES: Final = ("estimate", "predicted", "deadline")
+_COSTS: Final = ("checkpoint", "restart")
+_PLAIN: Final = ("weight", "value", "min_gpus", "max_gpus")
+_SCALED: Final = {
+    "gpu_share": ("share_milli", 1000),
+    "cpu": ("cpu_milli", 1000),
+    "memory_gib": ("memory_mib", 1024),
+}
+
+Columns = dict[str, Any]
+
+
+def columns_of(trace: Trace) -> Columns:
+    """Return what :meth:`Trace.from_columns` makes the jobs of; ids and labels are left out."""
+    columns: Columns = {f"{name}_s": _seconds(getattr(trace, f"{name}_us")) for name in _SECONDS}
+    columns["gpus"] = trace.gpus.tolist()
+    for name in _TIMES:
+        if (values := getattr(trace, f"{name}_us")) is not None:
+            columns[f"{name}_s"] = [
+                float("nan") if us < 0 else second
+                for us, second in zip(values.tolist(), _seconds(values), strict=True)
+            ]
+    for name in _COSTS:
+        if (values := getattr(trace, f"{name}_us")) is not None:
+            columns[f"{name}_s"] = _seconds(values)
+    for name in _PLAIN:
+        if (values := getattr(trace, name)) is not None:
+            columns[name] = [_number(value) for value in values.tolist()]
+    for name, (column, unit) in _SCALED.items():
+        if (values := getattr(trace, column)) is not None:
+            columns[name] = [_number(value / unit) for value in values.tolist()]
+    if trace.type_set is not None:
+        columns["gpu_types"] = ["|".join(types) for types in trace.allowed_types or ()]
+    for index, models in (("profile", "profiles"), ("graph", "graphs")):
+        if (values := getattr(trace, index)) is not None:
+            columns |= {index: values.tolist(), models: list(getattr(trace, models))}
+    return columns
+
+
+def with_columns(columns: Columns, **changed: Any) -> Trace:
+    """Return a trace of the columns, some of which are others."""
+    return Trace.from_columns(**{**columns, **changed})
+
+
+def with_rows(columns: Columns, rows: Sequence[int]) -> Trace:
+    """Return a trace of some of the rows, in this order of input."""
+    chosen: Columns = {
+        name: values if name in ("profiles", "graphs") else [values[row] for row in rows]
+        for name, values in columns.items()
+    }
+    return Trace.from_columns(**chosen)
+
+
+def trace_code(trace: Trace) -> str:
+    """Return code that builds the jobs again; ids and labels are left out."""
+    columns = columns_of(trace)
+    given = [f"{name}={_code(values)}" for name, values in columns.items()]
+    one_line = f"trace = gs.Trace.from_columns({', '.join(given)})"
+    if len(one_line) <= 100:
+        return one_line
+    lines = "".join(f"    {text},\n" for text in given)
+    return f"trace = gs.Trace.from_columns(\n{lines})"
+
+
+def cluster_code(cluster: Cluster) -> str:
+    """Return code that builds the servers again."""
+    if len(cluster.servers) == 1 and not cluster.domains:
+        (group,) = cluster.servers
+        fields = _fields(group)
+        fields["servers"] = fields.pop("count")
+        ordered = {name: fields.pop(name) for name in ("servers", "gpus")} | fields
+        return f"cluster = gs.Cluster.uniform({_arguments(ordered)})"
+    groups = ", ".join(f"gs.ServerGroup({_arguments(_fields(group))})" for group in cluster.servers)
+    text = f"({groups},)"
+    if cluster.domains:
+        domains = ", ".join(f"gs.Domain({_arguments(_fields(d))})" for d in cluster.domains)
+        text += f", domains=({domains},)"
+    return f"cluster = gs.Cluster({text})"
+
+
+def one_more_server(cluster: Cluster) -> Cluster:
+    """Return the cluster with another server like its last one."""
+    last = cluster.servers[-1]
+    more = msgspec.structs.replace(last, count=last.count + 1)
+    return msgspec.structs.replace(cluster, servers=(*cluster.servers[:-1], more))
+
+
+def cluster_of(servers: Sequence[tuple[int, str]], **more: Any) -> Cluster:
+    """Return a cluster of servers of so many GPUs of a type, in this order."""
+    groups: list[ServerGroup] = []
+    for gpus, gpu_type in servers:
+        count = 1
+        if groups and (groups[-1].gpus, groups[-1].gpu_type) == (gpus, gpu_type):
+            count += groups.pop().count
+        groups.append(ServerGroup(count, gpus, gpu_type, **more))
+    return Cluster(tuple(groups))
+
+
+def _fields(struct: Any) -> Columns:
+    fields = msgspec.structs.fields(struct)
+    values = {field.name: getattr(struct, field.name) for field in fields}
+    return {
+        field.name: values[field.name]
+        for field in fields
+        if field.required
+        or field.name == "gpus"
+        or (values[field.name] != field.default and values[field.name] not in ({}, ()))
+    }
+
+
+def _arguments(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
+
+
+def _code(value: Any) -> str:
+    if isinstance(value, float) and np.isnan(value):
+        return 'float("nan")'
+    if isinstance(value, tuple):
+        return f"({''.join(_code(entry) + ', ' for entry in value)})".replace(", )", ",)")
+    if isinstance(value, list):
+        return f"[{', '.join(map(_code, value))}]"
+    if isinstance(value, msgspec.Struct):
+        given = ", ".join(f"{name}={_code(of)}" for name, of in _fields(value).items())
+        return f"gs.models.{type(value).__name__}({given})"
+    return repr(value)
+
+
+def _seconds(us: Any) -> list[float]:
+    return [_number(tick / US_PER_S) for tick in us.tolist()]
+
+
+def _number(value: float) -> float:
+    """Return a whole number as an int, which reads better."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    return int(value) if is_whole else value
+
+
+_SEAMS: Final[dict[str, Callable[[Any], Chosen]]] = {
+    "policy": policy_seam,
+    "placement": placement_seam,
+}
+_OBJECTS: Final = (_core.Order, _core.Scheduler, _core.Placement)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A policy or a placement as it was given: a name, an object, or what makes objects.
+
+    Attributes
+    ----------
+    given
+        A name or a choice; an object of Python, of which each run gets a copy; or a class or a
+        function without arguments, which is called for each run.
+    info, flags, label
+        What is known of it.
+    """
+
+    given: Any
+    info: PluginInfo
+    flags: tuple[str, ...]
+    label: str
+
+    @classmethod
+    def of(cls, role: str, given: Any) -> Subject:
+        """Look at what was given; errors as of :func:`gpusched.simulate`."""
+        makes = callable(given) and not isinstance(given, _OBJECTS)
+        chosen = _SEAMS[role](given() if makes else given)
+        kept = given if makes or not isinstance(given, _OBJECTS) else copy.deepcopy(given)
+        return cls(kept, chosen.info, chosen.flags, chosen.label)
+
+    def has(self, flag: str) -> bool:
+        """Whether it has the flag; a ValueError if there is no such flag."""
+        return has(self.flags, flag)
+
+    def make(self) -> Any:
+        """Return one that has done no run."""
+        if isinstance(self.given, str | Choice):
+            return self.given
+        return copy.deepcopy(self.given) if isinstance(self.given, _OBJECTS) else self.given()
+
+    def object(self) -> Any:
+        """Return an object of Python as :meth:`make` does; None of what is native."""
+        if isinstance(self.given, str | Choice):
+            role = "placement" if self.info.kind == "placement" else "policy"
+            native = _SEAMS[role](self.given).native
+            return None if isinstance(native, str) else native
+        return self.make()
+
+    def code(self, role: str) -> str:
+        """Return how to name it in a line of code."""
+        if isinstance(self.given, str | Choice):
+            return repr(self.given) if isinstance(self.given, str) else f"gs.{self.given!r}"
+        if isinstance(self.given, _OBJECTS):
+            return role if vars(self.given) else f"{type(self.given).__name__}()"
+        return getattr(self.given, "__name__", role)
 
 
 @contextmanager
@@ -96,12 +301,15 @@ class Case:
         """Whether jobs on one link slow each other down."""
         return not known_choice(ContentionChoice, self.contention).has("uncontended")
 
-    @cached_property
-    def can_run(self) -> np.ndarray:
-        """Whether each job is allowed on a GPU type there is, bool[jobs]."""
-        allowed = self.trace.allowed_types or [()] * len(self.trace)
-        known = set(self.cluster.gpu_types)
-        return np.array([not types or bool(known & set(types)) for types in allowed], dtype=bool)
+    def evidence(self, *, preempts: bool | None = None) -> Evidence:
+        """Return its run as an audit looks at it; ``preempts`` if that is known otherwise."""
+        run = self.result
+        flags = declared(run.spec)
+        if preempts is not None:
+            flags = replace(flags, preempts=preempts)
+        made = Evidence(self.trace, self.cluster, run.spec, run.schedule, run.intervals, flags)
+        made.measured = kinds_by_figures(made)
+        return made
 
     @cached_property
     def finished(self) -> np.ndarray:
@@ -164,3 +372,18 @@ def partial_result(run: Simulation) -> Result:
     """Return the result of a run as far as it is."""
     with _quiet():
         return run.result()
+
+
+Workload = tuple[Trace, Cluster]
+
+
+def corner_cases(gpu_types: Sequence[str]) -> Iterator[Workload]:
+    """Yield small workloads in which a policy has little, or everything, to choose from."""
+    one = cluster_of([(1, gpu_types[0])])
+    some = cluster_of([(2, name) for name in gpu_types] + [(2, gpu_types[0])])
+    yield Trace.from_columns([0], [1], [1]), one
+    yield Trace.from_columns([5], [2], [2]), some
+    yield Trace.from_columns([0], [1], [2]), one  # wider than the cluster
+    yield Trace.from_columns([0, 0, 0, 0], [3, 3, 3, 3], [1, 1, 1, 1]), one
+    yield Trace.from_columns([0, 0, 1, 1], [4, 1, 4, 1], [2, 1, 2, 1]), some
+    yield Trace.from_columns([0, 1, 2], [10, 1, 1], [1, 2, 1]), some

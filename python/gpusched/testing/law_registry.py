@@ -1,4 +1,4 @@
-"""The laws by name, and what is raised where one does not hold.
+"""The laws by name, what is raised where one does not hold, and what a policy may claim.
 
 A new law is a function in a file of ``known/``, under :func:`law`.
 """
@@ -10,12 +10,61 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gpusched.base.registry import Registry
-from gpusched.testing.trace_code import cluster_code, trace_code
+from gpusched.base.suggest import nearest
+from gpusched.testing.cases import cluster_code, trace_code
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
     from gpusched.testing.cases import Case
     from gpusched.traces.workload import Trace
+
+
+_CLAIMS: Final = {
+    "non-preemptive": "A job that runs keeps its GPUs until it finishes.",
+    "work-conserving": "No job waits that would fit on the free GPUs of one server.",
+    "scale-free": "Times that are longer by a factor give the schedule, longer by the factor.",
+    "shift-free": "Submissions that are later by an hour give the schedule, an hour later.",
+    "looks-ahead": "The whole trace decides, jobs that are still to come among it.",
+    "random": "The seed of the run decides.",
+}
+
+
+def claims() -> dict[str, str]:
+    """What ``declares`` of :func:`~gpusched.testing.check_policy` may say, by name.
+
+    The first four ask for more laws, the last two take one away.
+
+    Returns
+    -------
+    dict
+        A sentence for each name.
+
+    Examples
+    --------
+    >>> gs.testing.claims()["work-conserving"]
+    'No job waits that would fit on the free GPUs of one server.'
+    """
+    return dict(_CLAIMS)
+
+
+def checked_claims(declares: Iterable[str]) -> frozenset[str]:
+    """Return the claims as a set.
+
+    Raises
+    ------
+    ValueError
+        If there is no such claim. TypeError if ``declares`` is one text.
+    """
+    if isinstance(declares, str):
+        raise TypeError(f"declares: expected a collection of claims, not {declares!r}")
+    told = frozenset(declares)
+    for claim in sorted(told, key=str):
+        if claim not in _CLAIMS:
+            raise ValueError(
+                f"declares: unknown claim {claim!r}{nearest(str(claim), list(_CLAIMS))}"
+            )
+    return told
+
 
 Faults = Iterator[str]
 ROLES: Final = ("policy", "placement", "speed")
@@ -60,7 +109,7 @@ class Law:
         Examples
         --------
         >>> from gpusched.testing.cases import Case
-        >>> from gpusched.testing.subjects import Subject
+        >>> from gpusched.testing.cases import Subject
         >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
         >>> case = Case(
         ...     jobs, gs.Cluster.uniform(1, 4), Subject.of("policy", "fifo"),
@@ -87,7 +136,7 @@ class Law:
         Examples
         --------
         >>> from gpusched.testing.cases import Case
-        >>> from gpusched.testing.subjects import Subject
+        >>> from gpusched.testing.cases import Subject
         >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
         >>> case = Case(
         ...     jobs, gs.Cluster.uniform(1, 4), Subject.of("policy", "fifo"),

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import gpusched as gs
+from gpusched.testing.cases import Subject
 from gpusched.testing.law_registry import LAWS, law
-from gpusched.testing.subjects import Subject
 
 
 class Narrow(gs.Order):

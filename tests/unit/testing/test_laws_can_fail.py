@@ -14,8 +14,7 @@ import pytest
 import gpusched as gs
 from gpusched.plugins.policy import SpeedChoice
 from gpusched.schedules.schedule import FINISHED, REJECTED, UNFINISHED, StoredSchedule
-from gpusched.testing.cases import Case
-from gpusched.testing.subjects import Subject
+from gpusched.testing.cases import Case, Subject
 from tests.unit.testing import planted_bugs
 
 S = 1_000_000

@@ -11,8 +11,8 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.testing.cases import cluster_code, columns_of, trace_code, with_rows
 from gpusched.testing.strategies import COLUMNS
-from gpusched.testing.trace_code import cluster_code, columns_of, trace_code, with_rows
 from tests.golden import workload as golden
 
 few = settings(max_examples=30, deadline=None)

@@ -1,10 +1,16 @@
-"""A run in parts, and a fork, are the run."""
+"""A run in parts, a fork and a saved run are the run; and what is changed in its course."""
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 
-from gpusched.testing.cases import Case, finished_result
+from gpusched.engine.open_run import Simulation, resume
+from gpusched.schedules.schedule import UNFINISHED
+from gpusched.testing.cases import Case, finished_result, partial_result, with_rows
 from gpusched.testing.law_registry import Faults, law
 
 
@@ -102,3 +108,132 @@ def _work_conserving(case: Case) -> Faults:
                 may = not allowed[job] or types[server] in allowed[job]
                 if may and gpus >= case.trace.gpus[job]:
                     yield f"job {job} waits at {state.now_s:g} s; server {server} has {gpus} GPUs"
+
+
+def _middle(case: Case) -> float:
+    """A time by which some jobs have come, seconds."""
+    submits = case.trace.submit_s
+    return float(submits[len(submits) // 2])
+
+
+def _may_be_joined(case: Case) -> bool:
+    """Whether jobs can be submitted to an open run of the case."""
+    return case.trace.profile is None and case.trace.graph is None
+
+
+@law(
+    "no-foresight",
+    "A job that is submitted in the course of a run gets what it had got if it had been known.",
+    when=lambda case: _may_be_joined(case) and "looks-ahead" not in case.claims,
+    rank=60,
+)
+def _no_foresight(case: Case) -> Faults:
+    submits = case.trace.submit_s.tolist()
+    if not submits or submits[0] == submits[-1]:
+        return
+    time_s = _middle(case)
+    later = [job for job, at in enumerate(submits) if at > time_s]
+    if not later:
+        return
+    known = with_rows(case.columns, range(later[0]))
+    run = case.open(trace=known)
+    run.run_until(time_s)
+    run.step()
+    try:
+        run.submit(with_rows({**case.columns, "id": list(range(len(submits)))}, later))
+    except ValueError as error:
+        yield str(error)
+        return
+    if finished_result(run).digest != case.result.digest:
+        yield f"jobs {later} are submitted after {time_s:g} s, and the digest is another"
+
+
+@law("cancelled", "A job that is cancelled holds nothing from then on, and never starts.", rank=61)
+def _cancelled(case: Case) -> Faults:
+    if not len(case.trace):
+        return
+    run = case.open()
+    run.run_until(_middle(case))
+    run.step()
+    state = run.state
+    gone = set(state.running[:1].tolist())
+    for job in gone:
+        run.cancel(job)
+    for job in state.waiting[:1].tolist():
+        try:
+            run.cancel(job)
+        except ValueError:  # only some policies can do without a job that waits
+            continue
+        gone.add(job)
+    until = run.now
+    while run.step():
+        state = run.state
+        kept = gone & {*state.held_job.tolist(), *state.running.tolist(), *state.waiting.tolist()}
+        if kept:
+            yield f"job {min(kept)} was cancelled at {until:g} s and is there at {state.now_s:g} s"
+    intervals = finished_result(run).intervals
+    for job in gone:
+        ends = intervals["end_us"][intervals["job"] == job]
+        if len(ends) and int(ends.max()) > round(until * 1e6) + 1:
+            yield f"job {job} was cancelled at {until:g} s and holds GPUs until {ends.max()} us"
+
+
+@law(
+    "takes-over",
+    "A policy that takes over amid a run brings all jobs to their end.",
+    of=("policy",),
+    when=lambda case: not case.policy.has("estimate"),
+    rank=62,
+)
+def _takes_over(case: Case) -> Faults:
+    if not len(case.trace):
+        return
+    run = case.open(policy="fifo")
+    run.run_until(_middle(case))
+    run.step()
+    run.set(policy=case.policy.make())
+    result = finished_result(run)
+    for job in np.flatnonzero(result.schedule.status == UNFINISHED).tolist():
+        yield f"job {job} is unfinished"
+
+
+@law("partial-results", "The result of a run that is open is that of its past.", rank=63)
+def _partial_results(case: Case) -> Faults:
+    if not len(case.trace):
+        return
+    run = case.open()
+    run.run_until(_middle(case))
+    so_far, whole = partial_result(run).schedule, case.result.schedule
+    for job in (so_far.start_us >= 0).nonzero()[0].tolist():
+        if so_far.start_us[job] != whole.start_us[job]:
+            yield f"job {job} has started at {so_far.start_us[job]} us, and later at another time"
+    for job in (so_far.finish_us >= 0).nonzero()[0].tolist():
+        if so_far.finish_us[job] != whole.finish_us[job]:
+            yield f"job {job} has finished at {so_far.finish_us[job]} us, and later at another time"
+
+
+def _can_be_saved(case: Case) -> bool:
+    made = [part.object() for part in (case.policy, case.placement)]
+    is_importable = not any("<locals>" in type(of).__qualname__ for of in made if of is not None)
+    # Files cost a hundred times what the run does: one workload in eight is enough.
+    is_chosen = (int(case.trace.submit_s.sum()) + len(case.trace)) % 8 == 1
+    return is_chosen and is_importable and hasattr(Simulation, "save")
+
+
+@law(
+    "saved",
+    "A run that is saved and resumed ends as the run does, if its objects can be imported.",
+    when=_can_be_saved,
+    rank=64,
+)
+def _saved(case: Case) -> Faults:
+    run: Any = case.open()
+    run.run_until(float(case.trace.submit_s[len(case.trace) // 2]))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run"
+        run.save(path)
+        resumed = resume(path, trust_python=True)
+    if finished_result(resumed).digest != case.result.digest:
+        yield "the run that was resumed ends with another digest"
+    if finished_result(run).digest != case.result.digest:
+        yield "the run ends with another digest once it was saved"

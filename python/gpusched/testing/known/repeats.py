@@ -1,13 +1,21 @@
-"""The same again is the same."""
+"""The same again is the same; what must not matter, and what matters in a known way."""
 
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import msgspec
+import numpy as np
+
 from gpusched._core import Order
-from gpusched.testing.cases import Case
+from gpusched.results.result import Result
+from gpusched.schedules.schedule import FINISHED, REJECTED
+from gpusched.testing.cases import Case, Columns, one_more_server, with_columns, with_rows
 from gpusched.testing.law_registry import Faults, law
+from gpusched.traces.workload import Trace
 
 
 def _is_of_python(case: Case) -> bool:
@@ -100,3 +108,144 @@ def _pickled_object(case: Case) -> Faults:
         return
     if case.simulate(**{case.role: read}).digest != case.result.digest:
         yield "the object that was pickled gives another digest"
+
+
+_TIMES = (
+    "submit_s", "service_s", "estimate_s", "predicted_s", "deadline_s", "checkpoint_s", "restart_s",
+)  # fmt: skip
+_CLOCK = ("submit_s", "deadline_s")
+
+
+@law("row-order", "Rows of other submit times may come in any order.", rank=70)
+def _row_order(case: Case) -> Faults:
+    submits = case.trace.submit_us.tolist()
+    rows = sorted(range(len(submits)), key=lambda row: -submits[row])  # equals stay in order
+    if submits and _run(case, with_rows(case.columns, rows)).digest != case.result.digest:
+        yield "latest first, the rows give another digest"
+
+
+@law("ids", "Ids, users, queues and groups of jobs mean nothing.", rank=71)
+def _ids(case: Case) -> Faults:
+    names = [f"job {len(case.trace) - row}" for row in range(len(case.trace))]
+    labels = {name: [f"{name} {row % 3}" for row in range(len(names))] for name in
+              ("user", "queue", "group")}  # fmt: skip
+    named = with_columns(case.columns, id=names, **labels)
+    if _run(case, named).digest != case.result.digest:
+        yield "with other ids and users the digest is another"
+
+
+@law(
+    "type-names",
+    "The names of GPU types mean nothing.",
+    when=lambda case: case.trace.profile is None and case.trace.graph is None,
+    rank=72,
+)
+def _type_names(case: Case) -> Faults:
+    def renamed(name: str) -> str:
+        return f"other-{name}"
+
+    groups = tuple(
+        msgspec.structs.replace(group, gpu_type=renamed(group.gpu_type))
+        for group in case.cluster.servers
+    )
+    columns = case.columns
+    if "gpu_types" in columns:
+        types = [
+            "|".join(map(renamed, text.split("|"))) if text else "" for text in columns["gpu_types"]
+        ]
+        columns = {**columns, "gpu_types": types}
+    other = replace(case, cluster=msgspec.structs.replace(case.cluster, servers=groups))
+    if _run(other, with_columns(columns)).digest != case.result.digest:
+        yield "with other names of GPU types the digest is another"
+
+
+@law(
+    "another-server",
+    "A server more, like one that is there, has no job rejected that was not.",
+    rank=73,
+)
+def _another_server(case: Case) -> Faults:
+    wider = case.on(case.trace, one_more_server(case.cluster)).result
+    was_fine = case.result.schedule.status != REJECTED
+    for job in np.flatnonzero(was_fine & (wider.schedule.status == REJECTED)).tolist():
+        yield f"job {job} is rejected on the larger cluster alone"
+
+
+@law(
+    "rejected-unseen",
+    "A job that can never run, submitted last, changes nothing for the others.",
+    when=lambda case: not case.speed.has("elastic") and case.trace.graph is None,
+    rank=74,
+)
+def _rejected_unseen(case: Case) -> Faults:
+    if not len(case.trace):
+        return
+    rows = [*range(len(case.trace)), len(case.trace) - 1]
+    columns: Columns = {
+        name: values if name in ("profiles", "graphs") else [values[row] for row in rows]
+        for name, values in case.columns.items()
+    }
+    columns["gpus"][-1] = case.cluster.num_gpus + 1
+    for limit in ("min_gpus", "max_gpus"):
+        if limit in columns:
+            columns[limit][-1] = columns["gpus"][-1]
+    result = _run(case, with_columns(columns))
+    if result.schedule.status[-1] != REJECTED:
+        yield "the job that is too wide is not rejected"
+    for name, values in case.result.intervals.items():
+        if not np.array_equal(values, result.intervals[name]):
+            yield f"with a job that is rejected the intervals have another {name}"
+
+
+@law(
+    "lone-job",
+    "A job alone on the cluster finishes if it does among others.",
+    rank=75,
+)
+def _lone_job(case: Case) -> Faults:
+    for job in range(min(3, len(case.trace))):
+        alone = _run(case, with_rows(case.columns, [job])).schedule
+        if (alone.status[0] == FINISHED) != (case.result.schedule.status[job] == FINISHED):
+            yield f"job {job} ends otherwise without the others"
+
+
+@law(
+    "scale-free",
+    "Under a policy that claims it, longer times give a schedule longer by their factor.",
+    of=("policy",),
+    when=lambda case: "scale-free" in case.claims and case.is_fixed,
+    rank=76,
+)
+def _scale_free(case: Case) -> Faults:
+    longer = _run(case, _changed(case, _TIMES, lambda second: 3 * second))
+    yield from _differences(case, longer, lambda us: 3 * us, "three times as long")
+
+
+@law(
+    "shift-free",
+    "Under a policy that claims it, later submissions give the schedule later.",
+    of=("policy",),
+    when=lambda case: "shift-free" in case.claims,
+    rank=77,
+)
+def _shift_free(case: Case) -> Faults:
+    later = _run(case, _changed(case, _CLOCK, lambda second: second + 3600))
+    yield from _differences(case, later, lambda us: us + 3_600_000_000, "an hour later")
+
+
+def _run(case: Case, trace: Trace) -> Result:
+    return case.simulate(trace=trace, cluster=case.cluster)
+
+
+def _changed(case: Case, names: tuple[str, ...], change: Callable[[Any], Any]) -> Trace:
+    given = {name: values for name, values in case.columns.items() if name in names}
+    changed = {name: list(map(change, values)) for name, values in given.items()}
+    return with_columns(case.columns, **changed)
+
+
+def _differences(case: Case, other: Result, expected: Callable[[int], int], what: str) -> Faults:
+    for name in ("start_us", "finish_us"):
+        was, now = getattr(case.result.schedule, name), getattr(other.schedule, name)
+        for job, us in enumerate(was.tolist()):
+            if us >= 0 and now[job] != expected(us):
+                yield f"times are {what}, and {name} of job {job} is {now[job]} and was {us}"

@@ -1,140 +1,54 @@
-"""What holds of each schedule: GPUs, gangs, times and ends."""
+"""What holds of each run: it is possible, keeps the laws over its log, and lasts as it must."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from gpusched.base.ticks import US_PER_S
-from gpusched.schedules.schedule import REJECT_REASONS, REJECTED, UNFINISHED
-from gpusched.testing.cases import Case
+from gpusched._core import InvariantError
+from gpusched.audit.course import Course
+from gpusched.audit.laws import LAWS, rejects
+from gpusched.testing.cases import Case, with_columns, with_rows
 from gpusched.testing.law_registry import Faults, law
 
 
-def _rows(case: Case) -> Iterator[tuple[int, int, int, int, int]]:
-    """(job, start_us, end_us, server, mask) of each stretch of the schedule."""
-    intervals = case.result.intervals
-    names = ("job", "start_us", "end_us", "server", "mask")
-    return zip(*(intervals[name].tolist() for name in names), strict=True)
-
-
-def _runs(case: Case) -> dict[tuple[int, int, int], int]:
-    """GPUs of each stretch (job, start_us, end_us) on all servers; 0 in a pool."""
-    gpus: dict[tuple[int, int, int], int] = {}
-    for job, start, end, _, mask in _rows(case):
-        gpus[job, start, end] = gpus.get((job, start, end), 0) + mask.bit_count()
-    return gpus
-
-
-@law("capacity", "No GPU is held by two jobs at a time.", rank=10)
-def _capacity(case: Case) -> Faults:
-    if case.is_pooled:
-        yield from _pooled_capacity(case)
-        return
-    by_server: dict[int, list[tuple[int, int, int, int]]] = {}
-    for job, start, end, server, mask in _rows(case):
-        by_server.setdefault(server, []).append((start, end, job, mask))
-    for server, stretches in by_server.items():
-        stretches.sort()
-        for at, (_, end, job, mask) in enumerate(stretches):
-            for other_start, _, other, other_mask in stretches[at + 1 :]:
-                if other_start >= end:
-                    break
-                if mask & other_mask:
-                    gpu = (mask & other_mask).bit_length() - 1
-                    yield (
-                        f"jobs {job} and {other} hold GPU {gpu} of server {server} "
-                        f"at {other_start / US_PER_S:g} s"
-                    )
-
-
-def _pooled_capacity(case: Case) -> Faults:
-    changes = []
-    for job, start, end in _runs(case):
-        gpus = int(case.trace.gpus[job])
-        changes += [(start, gpus), (end, -gpus)]
-    held = 0
-    for at, more in sorted(changes):  # what ends at an instant goes before what starts
-        held += more
-        if held > case.cluster.num_gpus:
-            yield f"{held} GPUs are held at {at / US_PER_S:g} s"
-
-
-@law("real-gpus", "Each GPU that is held is one that its server has.", rank=11)
-def _real_gpus(case: Case) -> Faults:
-    sizes = case.cluster.server_gpus.tolist()
-    for job, _, _, server, mask in _rows(case):
-        if not case.is_pooled and (server not in range(len(sizes)) or mask >> sizes[server]):
-            yield f"job {job} holds GPUs {mask:#b} of server {server}"
-
-
-@law("whole-gangs", "A job holds all GPUs of its gang whenever it runs.", rank=12)
-def _whole_gangs(case: Case) -> Faults:
-    is_elastic = case.speed.has("elastic") and case.policy.has("elastic")
-    if case.is_pooled or is_elastic:
-        return
-    for (job, start, _), gpus in _runs(case).items():
-        if gpus != case.trace.gpus[job]:
-            wanted = int(case.trace.gpus[job])
-            yield f"job {job} asks for {wanted} GPUs and holds {gpus} at {start / US_PER_S:g} s"
-
-
-@law("allowed-types", "A job holds GPUs of the types that it allows, and no others.", rank=13)
-def _allowed_types(case: Case) -> Faults:
-    allowed = case.trace.allowed_types
-    if allowed is None or case.is_pooled:
-        return
-    types = [case.cluster.gpu_types[i] for i in case.cluster.server_type.tolist()]
-    for job, _, _, server, _ in _rows(case):
-        if allowed[job] and types[server] not in allowed[job]:
-            yield f"job {job} allows {allowed[job]} and runs on {types[server]}"
-
-
-@law("after-submit", "No job starts before it is submitted.", rank=14)
-def _after_submit(case: Case) -> Faults:
-    start, submit = case.result.schedule.start_us, case.trace.submit_us
-    for job in np.flatnonzero((start >= 0) & (start < submit)).tolist():
-        yield f"job {job} starts {(submit[job] - start[job]) / US_PER_S:g} s before its submission"
-
-
 @law(
-    "full-service",
-    "At a fixed speed a finished job held GPUs for its service and its restarts, no longer.",
-    rank=15,
+    "possible-actions",
+    "Whoever decides names free GPUs, whole gangs, and jobs that wait or run.",
+    rank=1,
 )
-def _full_service(case: Case) -> Faults:
-    schedule = case.result.schedule
-    if not case.is_fixed:
-        return
-    worked = schedule.held_us - schedule.paid_us
-    # A restart may be charged on the work that is done; then it is no part of what was held.
-    wrong = case.finished & (worked < case.trace.service_us)
-    if not case.is_preemptive:
-        wrong |= case.finished & (worked > case.trace.service_us)
-    for job in np.flatnonzero(wrong).tolist():
-        yield (
-            f"job {job} had GPUs for {worked[job] / US_PER_S:g} s of its "
-            f"{case.trace.service_us[job] / US_PER_S:g} s of service"
-        )
+def _possible_actions(case: Case) -> Faults:
+    try:
+        _ = case.result
+    except InvariantError as error:
+        yield str(error)
+    except Exception:
+        return  # the next law's
 
 
-@law("ends", "Every job finishes or is rejected: none is forgotten, none starves.", rank=20)
-def _ends(case: Case) -> Faults:
-    for job in np.flatnonzero(case.result.schedule.status == UNFINISHED).tolist():
-        began = case.result.schedule.start_us[job] >= 0
-        yield f"job {job} {'began and is unfinished' if began else 'never starts'}"
+@law("no-error", "A run of jobs that are in order ends without an error.", rank=2)
+def _no_error(case: Case) -> Faults:
+    try:
+        _ = case.result
+    except InvariantError:
+        return  # the law's before
+    except Exception as error:
+        yield f"{type(error).__name__}: {error}"
 
 
-@law("reasons", "A rejected job has a reason, and holds no GPU; no other job has one.", rank=21)
-def _reasons(case: Case) -> Faults:
-    schedule = case.result.schedule
-    is_rejected = schedule.status == REJECTED
-    for job in np.flatnonzero(is_rejected & (schedule.start_us >= 0)).tolist():
-        yield f"job {job} is rejected and has run"
-    for job in np.flatnonzero(is_rejected != (schedule.reason > 0)).tolist():
-        reason = REJECT_REASONS[int(schedule.reason[job])]
-        yield f"job {job} is {'' if is_rejected[job] else 'not '}rejected: {reason or 'no reason'}"
+def _of_log(name: str, case: Case, preempts: bool | None = None) -> Faults:
+    """What an audit finds by one of its laws."""
+    evidence = case.evidence(preempts=preempts)
+    LAWS[name].check(evidence, Course.of(evidence))
+    yield from evidence.problems
+
+
+for _rank, _name in (
+    (10, "capacity"), (11, "real-gpus"), (12, "whole-gangs"), (13, "allowed-types"),
+    (14, "after-submit"), (15, "full-service"), (20, "ends"), (21, "reasons"), (31, "accounts"),
+):  # fmt: skip
+    law(_name, LAWS[_name].sentence, rank=_rank)(partial(_of_log, _name))
 
 
 @law(
@@ -143,41 +57,27 @@ def _reasons(case: Case) -> Faults:
     rank=22,
 )
 def _fits_one_server(case: Case) -> Faults:
-    schedule, jobs = case.result.schedule, case.trace
-    if jobs.cpu_milli is not None or jobs.memory_mib is not None:
-        return
-    fits = case.can_run & (jobs.gpus <= case.cluster.server_gpus.min())
-    fits &= schedule.reason != REJECT_REASONS.index("the speed knows no configuration for it")
-    for job in np.flatnonzero(fits & (schedule.status == REJECTED)).tolist():
-        yield f"job {job} of {jobs.gpus[job]} GPUs is rejected"
+    evidence = case.evidence()
+    never, _ = rejects(evidence, Course.of(evidence))
+    for job in np.flatnonzero((never == 0) & evidence.rejected).tolist():
+        yield f"job {job} of {case.trace.gpus[job]} GPUs is rejected"
 
 
 @law("too-wide", "A job that is wider than the cluster, or may run nowhere, is rejected.", rank=23)
 def _too_wide(case: Case) -> Faults:
-    never = (case.trace.gpus > case.cluster.num_gpus) | ~case.can_run
-    if case.speed.has("elastic"):
-        never = ~case.can_run
-    for job in np.flatnonzero(never & (case.result.schedule.status != REJECTED)).tolist():
+    evidence = case.evidence()
+    never, _ = rejects(evidence, Course.of(evidence))
+    for job in np.flatnonzero((never > 0) & ~evidence.rejected).tolist():
         yield f"job {job} of {case.trace.gpus[job]} GPUs is not rejected"
 
 
-@law(
-    "keeps-gpus",
-    "Under a policy that does not preempt, a job that has begun runs to its end.",
-    of=("policy",),
-    when=lambda case: not case.is_preemptive,
-    rank=24,
-)
+@law("keeps-gpus", LAWS["keeps-gpus"].sentence, of=("policy",),
+     when=lambda case: not case.is_preemptive, rank=24)  # fmt: skip
 def _keeps_gpus(case: Case) -> Faults:
-    schedule = case.result.schedule
-    for job in np.flatnonzero(schedule.preemptions > 0).tolist():
-        yield f"job {job} is preempted, {schedule.preemptions[job]} times"
-    stretches: dict[int, set[tuple[int, int]]] = {}
-    for job, start, end in _runs(case):
-        stretches.setdefault(job, set()).add((start, end))
-    for job, parts in stretches.items():
-        if len(parts) > 1:
-            yield f"job {job} runs in {len(parts)} stretches"
+    preemptions = case.result.schedule.preemptions
+    for job in np.flatnonzero(preemptions > 0).tolist():
+        yield f"job {job} is preempted, {preemptions[job]} times"
+    yield from _of_log("keeps-gpus", case, preempts=False)
 
 
 @law("audit", "The audit of the schedule finds nothing.", rank=30)
@@ -188,14 +88,81 @@ def _audit(case: Case) -> Faults:
         yield str(error)
 
 
-@law("accounts", "Submission to finish is the time with GPUs and the time without.", rank=31)
-def _accounts(case: Case) -> Faults:
-    schedule = case.result.schedule
-    lengths: dict[int, int] = {}
-    for job, start, end in _runs(case):
-        lengths[job] = lengths.get(job, 0) + end - start
-    for job in np.flatnonzero(case.finished).tolist():
-        if lengths.get(job, 0) != schedule.held_us[job]:
-            yield f"job {job} held GPUs for {schedule.held_us[job]} us, and shows {lengths[job]}"
-        if schedule.finish_us[job] - case.trace.submit_us[job] < schedule.held_us[job]:
-            yield f"job {job} held GPUs for longer than it was there"
+_SPEED = ("speed",)
+
+
+def _lone_held(case: Case, job: int, **changed: object) -> int:
+    """Time with GPUs of a job that is alone, microseconds; -1 if it does not finish."""
+    columns = {name: values if name in ("profiles", "graphs") else [values[job]]
+               for name, values in case.columns.items()}  # fmt: skip
+    trace = with_columns({**columns, "submit_s": [0], **changed})
+    schedule = case.simulate(trace=trace, cluster=case.cluster).schedule
+    return int(schedule.held_us[0]) if schedule.finish_us[0] >= 0 else -1
+
+
+@law(
+    "verified-rates",
+    "All rates, computed anew after each instant, are the same.",
+    of=_SPEED,
+    rank=95,
+)
+def _verified_rates(case: Case) -> Faults:
+    try:
+        digest = case.simulate(verify=True).digest
+    except Exception as error:
+        yield f"{type(error).__name__}: {error}"
+        return
+    if digest != case.result.digest:
+        yield "the run that is verified has another digest"
+
+
+@law(
+    "steady-service",
+    "At a speed that is steady a job holds GPUs for its service, wherever they are.",
+    of=_SPEED,
+    when=lambda case: case.speed.has("steady") and not case.is_preemptive,
+    rank=96,
+)
+def _steady_service(case: Case) -> Faults:
+    schedule, service = case.result.schedule, case.trace.service_us
+    for job in np.flatnonzero(case.finished & (schedule.held_us != service)).tolist():
+        yield f"job {job} holds GPUs for {schedule.held_us[job]} us; its service is {service[job]}"
+
+
+@law("longer-service", "A lone job of twice the service takes twice the time.", of=_SPEED, rank=97)
+def _longer_service(case: Case) -> Faults:
+    for job in range(min(2, len(case.trace))):
+        service_s = case.columns["service_s"][job]
+        once = _lone_held(case, job, checkpoint_s=[0], restart_s=[0])
+        twice = _lone_held(case, job, service_s=[2 * service_s], checkpoint_s=[0], restart_s=[0])
+        # Each finish is rounded up to a microsecond.
+        if once >= 0 and not 2 * once - 2 <= twice <= 2 * once:
+            yield f"job {job} takes {once} us, and {twice} us for twice its service"
+
+
+@law(
+    "at-least-service",
+    "A lone job at its own width takes its service, or longer where its place is not the best.",
+    of=_SPEED,
+    rank=98,
+)
+def _at_least_service(case: Case) -> Faults:
+    for job in range(min(3, len(case.trace))):
+        held = _lone_held(case, job, checkpoint_s=[0], restart_s=[0])
+        if 0 <= held < case.trace.service_us[job]:
+            yield f"job {job} takes {held} us; its service is {case.trace.service_us[job]} us"
+
+
+@law("contention-costs", "Jobs that begin together are no faster for sharing links.", of=_SPEED,
+     when=lambda case: case.has_contention, rank=99)  # fmt: skip
+def _contention_costs(case: Case) -> Faults:
+    rows = range(min(6, len(case.trace)))
+    together = with_rows({**case.columns, "submit_s": [0] * len(case.trace)}, rows)
+    if int(together.gpus.sum()) > case.cluster.num_gpus:
+        return
+    shared = case.simulate(trace=together, cluster=case.cluster).schedule
+    alone = case.simulate(trace=together, cluster=case.cluster, contention="none").schedule
+    if (shared.start_us != alone.start_us).any():
+        return
+    for job in np.flatnonzero(shared.held_us < alone.held_us).tolist():
+        yield f"job {job} takes {shared.held_us[job]} us, and {alone.held_us[job]} us alone"
