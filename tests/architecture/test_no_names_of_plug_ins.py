@@ -20,7 +20,13 @@ NAMES = {name for registry in REGISTRIES for name in registry}
 # Rooms that are about certain plug-ins: a paper's figures have colours for its policies, a file
 # that registers one says its name, and so does a rule by which the audit judges one.
 # The readable engine is one twin of each, and chooses among them; who calls it speaks its words.
-ABOUT_NAMES = ("plugins.schedulers", "audit.rules", "audit.readable_run", "readable")
+ABOUT_NAMES = (
+    "plugins.schedulers",
+    "audit.declarations",
+    "audit.rules",
+    "audit.readable_run",
+    "readable",
+)
 
 # Names of plug-ins that are also the field's words for something else.
 OTHER_WORDS = {

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gpusched.audit import admissions, claims, course, laws, orders
-from gpusched.audit.case import Case, Flags
+from gpusched.audit.case import Case
+from gpusched.audit.declarations import Flags
 from gpusched.base.arrays import AnyArray
 
 if TYPE_CHECKING:

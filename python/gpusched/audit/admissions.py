@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gpusched.audit.case import Case, resolved
+from gpusched.audit.case import Case
 from gpusched.audit.course import Course
+from gpusched.audit.declarations import resolved
 from gpusched.audit.log import DECISION_COLUMNS
 from gpusched.audit.rules import ADMISSIONS, AdmissionRule
 from gpusched.base.arrays import AnyArray, Bool

@@ -6,149 +6,39 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from gpusched.audit.declarations import Flags, RestartRule
 from gpusched.audit.log import FINISHED, JOB_COLUMNS, REJECTED, LoggedRun, Occupancy
-from gpusched.audit.rules import PRESETS
 from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns, numbered
 from gpusched.base.memo import Memo, kept
 
 if TYPE_CHECKING:
-    from gpusched.audit.rates import Kinds
     from gpusched.clusters.cluster import Cluster
     from gpusched.schedules.schedule import Schedule
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
 
 
-@dataclass(frozen=True)
-class Flags:
-    """What the registry declares of the names of a run.
+class Measured(Protocol):
+    """Jobs told apart by a speed with figures per GPU type.
 
     Attributes
     ----------
-    preempts
-        Whether the policy may take GPUs back; None if it does not say, and nothing is assumed.
-    places
-        Whether the policy chooses GPUs itself, whatever the placement.
-    is_pooled
-        Whether the placement takes the cluster for one pool of GPUs without servers.
-    scatters
-        Whether the placement takes any gang on an empty cluster that has GPUs enough.
-    consolidates
-        Whether it takes there what fits on as few servers as the gang's width allows.
-    is_elastic
-        Whether jobs may run at other widths than their own under the speed.
-    alias_of
-        The policy that the name stands for, with the values that it sets, if it is an alias.
-    is_steady
-        Whether they run for their service under the speed, wherever they are.
-    interacts
-        Whether rates depend on who else is on a link.
-    clairvoyant
-        Whether the policy decides by the true services with this predictor: always, never, or
-        without estimates; empty if it is not known.
-    predicted
-        The column of the trace that policies take for the services; empty: predictions that the
-        trace does not hold.
-    faults
-        Why names or parameters of the run are none, one sentence each.
-    version
-        Of the rules that are declared here.
+    of_job
+        The kind of each job.
+    allowed
+        bool[kinds, GPU types].
+    can_run
+        Whether each kind can run at its own width.
     """
 
-    preempts: bool | None = None
-    places: bool = False
-    is_pooled: bool = False
-    scatters: bool = False
-    consolidates: bool = False
-    is_elastic: bool = False
-    is_steady: bool = False
-    interacts: bool = False
-    clairvoyant: str = ""
-    alias_of: str = ""
-    predicted: str = ""
-    faults: tuple[str, ...] = ()
-    version: str = ""
-
-
-@dataclass(frozen=True)
-class RestartRule:
-    """What a resume costs beyond the job's own checkpoint and restart, and a job its service.
-
-    Attributes
-    ----------
-    on_time
-        Whether the gang pays by holding GPUs without progress; otherwise each preemption adds to
-        the remaining service.
-    narrow_us, wide_us, narrow_gpus
-        Cost of gangs up to ``narrow_gpus``, and of wider ones.
-    overrun_us
-        What every job runs beyond its service.
-    """
-
-    on_time: bool
-    narrow_us: int
-    wide_us: int
-    narrow_gpus: int
-    overrun_us: int
-
-    @classmethod
-    @lru_cache(maxsize=64)
-    def of(cls, policy: str, alias_of: str = "") -> RestartRule:
-        """Read the rule from a policy's text, and from that of the policy for which it stands."""
-        _, given = resolved(policy, alias_of)
-        cost_s = float(given.get("cost_s", "0"))
-        wide_cost_s = float(given.get("wide_cost_s", "-1"))
-        return cls(
-            on_time=given.get("restart", "time") == "time",
-            narrow_us=round(cost_s * 1e6),
-            wide_us=round((cost_s if wide_cost_s < 0 else wide_cost_s) * 1e6),
-            narrow_gpus=int(given.get("narrow_gpus", "8")),
-            overrun_us=round(float(given.get("overrun_s", "0")) * 1e6),
-        )
-
-    def cost_us(self, trace: Trace, job: Int64, gpus: Int64) -> Int64:
-        """Return the cost of a restart of each ``job`` on so many ``gpus``, in microseconds."""
-        cost = np.where(gpus > self.narrow_gpus, self.wide_us, self.narrow_us)
-        for own in (trace.checkpoint_us, trace.restart_us):
-            if own is not None:
-                cost = cost + own[job]
-        return cost.astype(np.int64)
-
-
-def widths(trace: Trace) -> tuple[Int64, Int64]:
-    """Return the least and the greatest width of each job under an elastic speed."""
-    ones = np.ones(len(trace), dtype=np.int64)
-    least = ones if trace.min_gpus is None else trace.min_gpus.astype(np.int64)
-    most = ones * 2**31 if trace.max_gpus is None else trace.max_gpus.astype(np.int64)
-    return least, most
-
-
-@lru_cache(maxsize=256)
-def parameters(text: str) -> tuple[str, Mapping[str, str]]:
-    """Split ``name:key=value,key=value``."""
-    name, _, given = text.partition(":")
-    pairs = (entry.partition("=") for entry in given.split(",") if entry)
-    return name, {key.strip(): value.strip() for key, _, value in pairs}
-
-
-@lru_cache(maxsize=64)
-def resolved(policy: str, alias_of: str) -> tuple[str, Mapping[str, str]]:
-    """Split the text of a policy, with what its preset stands for.
-
-    Of an alias it is that of the policy for which it stands.
-    """
-    name, given = parameters(policy)
-    if alias_of:
-        name, defaults = parameters(alias_of)
-        given = {**defaults, **given}
-    preset = PRESETS.get(name, {}).get(given.get("preset", ""), {})
-    given = {**preset, **given}
-    return name, given
+    of_job: Int64
+    allowed: Bool
+    can_run: Bool
 
 
 # As arrays, which are several times as quick to add as numbers.
@@ -219,7 +109,7 @@ class JobsAlike:
     allowed: Bool
 
     @classmethod
-    def of(cls, trace: Trace, cluster: Cluster, measured: Kinds | None) -> JobsAlike:
+    def of(cls, trace: Trace, cluster: Cluster, measured: Measured | None) -> JobsAlike:
         """Tell the jobs apart, by figures per GPU type where the speed has any."""
         if measured is None:
             allowed = allowed_by_set(trace, cluster)
@@ -231,7 +121,7 @@ class JobsAlike:
         return cls(kinds, kind_of_job, allowed)
 
     @classmethod
-    def known(cls, trace: Trace, cluster: Cluster, measured: Kinds | None) -> JobsAlike:
+    def known(cls, trace: Trace, cluster: Cluster, measured: Measured | None) -> JobsAlike:
         """Return the same, computed once for the runs of a trace."""
         key = (cluster, measured)
         return _known.of(trace, key, lambda: cls.of(trace, cluster, measured))
@@ -297,7 +187,7 @@ class Case(LoggedRun):
     flags: Flags
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    measured: Kinds | None = None
+    measured: Measured | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,7 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.audit.case import Case, parameters
+from gpusched.audit.case import Case
+from gpusched.audit.declarations import parameters
 from gpusched.audit.rules import SAYINGS
 from gpusched.base.arrays import Bool, Int64
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.audit.case import Case, resolved
+from gpusched.audit.case import Case
 from gpusched.audit.course import Course
+from gpusched.audit.declarations import resolved
 from gpusched.audit.log import LOG_COLUMNS
 from gpusched.audit.readable_run import (
     jobs_of,

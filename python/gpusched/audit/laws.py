@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from gpusched.audit.case import Case, Flags, parameters, widths
+from gpusched.audit.case import Case
 from gpusched.audit.course import Course
+from gpusched.audit.declarations import Flags, parameters, widths
 from gpusched.audit.log import REJECT_REASONS
 from gpusched.audit.rules import FITS, WIDE_FITS, Holds, fits_on_fewest
 from gpusched.base.arrays import AnyArray, Bool, Int64

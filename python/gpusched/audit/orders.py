@@ -12,8 +12,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from gpusched.audit.case import Case, parameters, resolved
+from gpusched.audit.case import Case
 from gpusched.audit.course import Course
+from gpusched.audit.declarations import parameters, resolved
 from gpusched.audit.log import Steps
 from gpusched.audit.rules import ORDERS, TAKES_ANY, OrderRule
 from gpusched.base.arrays import Bool, Int64

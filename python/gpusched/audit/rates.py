@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from gpusched.audit.case import Case, allowed_by_set, kinds_of, parameters
+from gpusched.audit.case import Case, allowed_by_set, kinds_of
+from gpusched.audit.declarations import parameters
 from gpusched.audit.laws import redo_us
 from gpusched.audit.readable_run import Links, jobs_of, network_of, servers_of, values_of
 from gpusched.audit.rules import PACED, SHARES, Share

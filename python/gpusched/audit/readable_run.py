@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched.audit.case import parameters
+from gpusched.audit.declarations import parameters
 from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.readable import Graph, GraphStage, Job, Network, Profile, Samples, Throughputs
 

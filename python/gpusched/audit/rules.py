@@ -7,36 +7,20 @@ says. A row is a twin of what a plug-in's documentation says, to hold its schedu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from gpusched.audit.case import Case
+from gpusched.audit.declarations import Given
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
-
-if TYPE_CHECKING:
-    from gpusched.audit.case import Case
-
-Given = Mapping[str, str]
-"""The values of the parameters of a run's plug-in, as texts."""
-
-PRESETS: Final[dict[str, dict[str, Given]]] = {
-    "2d-las": {
-        "lucid": {
-            "epoch": "period", "period_s": "60", "quota": "hold", "restart": "work",
-            "cost_s": "40", "wide_cost_s": "60", "overrun_s": "1",
-        },
-        "tiresias-artefact": {"period_s": "0"},
-    },
-}  # fmt: skip
-"""What a preset of a policy says of decisions and restarts, where not the defaults."""
-
 
 # Queues of policies.
 
 Keys = tuple[AnyArray, ...] | None
-Key = Callable[["Case", Given], Keys]
+Key = Callable[[Case, Given], Keys]
 """Of each interval at its start, the first first; None where the log does not tell."""
 
 _LAST = 2**62
@@ -413,7 +397,7 @@ def _always(*texts: str) -> SayingRule:
     return lambda case, given: [Saying(text) for text in texts]
 
 
-SayingRule = Callable[["Case", Given], Sequence[Saying]]
+SayingRule = Callable[[Case, Given], Sequence[Saying]]
 """From the case and the policy's parameters."""
 
 _FELL_BEHIND = r"\d+ admitted jobs fell behind their plans and became best effort"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
-from gpusched.audit.case import Flags
+from gpusched.audit.declarations import Flags
 from gpusched.plugins.policy import (
     Choice,
     ContentionChoice,

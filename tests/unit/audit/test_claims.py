@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.audit.case import resolved
+from gpusched.audit.declarations import resolved
 from tests.campaigns.tamperings import rebuilt, stored, with_schedule, with_spec
 from tests.golden.workload import cluster, urgent
 

@@ -10,7 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.audit import audit, rules
-from gpusched.audit.case import RestartRule
+from gpusched.audit.declarations import PRESETS, RestartRule
 from gpusched.results.audited_names import declared
 from gpusched.schedules.schedule import StoredSchedule, digest_of
 
@@ -23,7 +23,7 @@ from gpusched.schedules.schedule import StoredSchedule, digest_of
         (rules.FITS, gs.placements()),
         (rules.WIDE_FITS, gs.placements()),
         (rules.TAKES_ANY, gs.placements()),
-        (rules.PRESETS, gs.policies()),
+        (PRESETS, gs.policies()),
         (rules.ORDERS, gs.policies()),
         (rules.ADMISSIONS, gs.policies()),
     ],
@@ -36,7 +36,7 @@ def test_a_rule_is_about_a_name_that_is_registered(table, known) -> None:
 def test_every_policy_whose_presets_may_set_what_a_restart_costs_has_a_rule() -> None:
     known = gs.policies().items()
     may = {name for name, info in known if info.parameter("preset") and info.parameter("restart")}
-    assert may == set(rules.PRESETS)
+    assert may == set(PRESETS)
 
 
 def test_restarts_follow_from_the_policy_that_an_alias_stands_for() -> None:
