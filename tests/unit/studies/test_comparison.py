@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import json
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -226,36 +227,31 @@ def test_progress_names_the_policy_and_ends_with_all_jobs(
     assert threads == {threading.current_thread()}
 
 
+class Slow(gs.Order):
+    """Takes its time, in Python."""
+
+    def rank(self, view: Any, jobs: Any) -> Any:
+        time.sleep(0.02)
+        return view.gpus[jobs]
+
+
 def test_an_interrupt_stops_the_others_and_keeps_what_had_finished(
-    trace: gs.Trace, cluster: gs.Cluster, monkeypatch: pytest.MonkeyPatch
+    trace: gs.Trace, cluster: gs.Cluster
 ) -> None:
-    fifo_is_done = threading.Event()
+    def interrupt(now: gs.Progress) -> None:
+        if now.part == "fifo" and now.done == now.total:
+            os.kill(os.getpid(), signal.SIGINT)
 
-    def run(*args: Any, policy: gs.Policy, stop: threading.Event, **options: Any) -> gs.Result:
-        if policy.name == "fifo":
-            result = gs.simulate(*args, policy=policy, stop=stop, **options)
-            fifo_is_done.set()
-            return result
-        assert stop.wait(timeout=30)
-        raise KeyboardInterrupt
-
-    waited = concurrent.futures.wait
-
-    def interrupted_wait(*args: Any, **options: Any) -> Any:
-        if "return_when" not in options:
-            return waited(*args, **options)  # the threads come home
-        assert fifo_is_done.wait(timeout=30)
-        time.sleep(0.1)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(study, "simulate", run)
-    monkeypatch.setattr(study, "wait", interrupted_wait)
-    with pytest.raises(KeyboardInterrupt) as caught:
-        compare(trace, cluster, ["fifo", "sjf", "srtf", "easy"], threads=2)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            compare(trace, cluster, ["fifo", Slow(), "srtf", "easy"], threads=1, progress=interrupt)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert isinstance(caught.value, Interrupted)
     kept = caught.value.comparison
     assert list(kept.results) == ["fifo"]
-    assert kept.unfinished == ("sjf", "srtf", "easy")
+    assert kept.unfinished == ("python:Slow", "srtf", "easy")
     assert kept.table().height == 1
 
 
