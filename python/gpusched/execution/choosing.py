@@ -170,7 +170,7 @@ class Threads(Backend):
     def interrupt(self) -> None:
         """Stop native runs within a fraction of a second; what is no run ends by itself."""
         self._scope.set()
-        running = list(self._running)
+        running, self._running = list(self._running), set()
         for future in running:
             future.cancel()
         wait(running, timeout=_GRACE_SECONDS)

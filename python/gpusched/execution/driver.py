@@ -11,14 +11,16 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from gpusched.base.failures import Failures
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.execution.calls import Outcome
 from gpusched.execution.choosing import Backend, BackendLost, WorkerDied
-from gpusched.execution.kept_runs import KeptRuns
+
+if TYPE_CHECKING:
+    from gpusched.execution.kept_runs import KeptRuns
 
 Task = TypeVar("Task")
 Made = TypeVar("Made")

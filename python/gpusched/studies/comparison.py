@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,11 +12,13 @@ from gpusched._core import Placement
 from gpusched.base.failures import raise_named
 from gpusched.base.progress import OnProgress, Progress, checked
 from gpusched.base.run_warning import warn
-from gpusched.base.supervision import Cancelled, is_asked
+from gpusched.base.supervision import Cancelled
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.prepare import check_memory, least_bytes
 from gpusched.engine.seams import check_shared, own, placement_seam
 from gpusched.engine.simulation import simulate_quietly as simulate
+from gpusched.execution.choosing import opened
+from gpusched.execution.driver import run_tasks
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, SpeedChoice
 from gpusched.plugins.policy_labels import AnyPolicy, runs_by_label
 from gpusched.results.run_remarks import of_results
@@ -30,11 +31,7 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 DEFAULT_POLICIES: Final = ("fifo", "fifo-skip", "sjf", "srtf", "2d-las", "easy")
-
-# How often the waiting main thread looks up, so that Ctrl-C is never far away.
-_POLL_SECONDS = 0.1
-# How long a run may take to hear that it is to stop; one that does not is left behind.
-_STOP_SECONDS = 0.5
+_MOST_THREADS: Final = 1_024
 
 
 def compare(
@@ -120,13 +117,12 @@ def compare(
     is_pooled = placement_seam(placement).has("pooled")
     needed = len(runs) * least_bytes(trace, cluster, is_pooled=is_pooled)  # as all are kept
     warn(check_memory(needed, len(trace), len(runs)), stacklevel=2)
-    ends = threading.Event()
 
-    def run(label: str, policy: AnyPolicy) -> Result:
+    def run(label: str) -> Result:
         return simulate(
             trace,
             cluster,
-            policy=policy,
+            policy=runs[label],
             placement=own(placement) if len(runs) > 1 else placement,
             predictor=predictor,
             speed=speed,
@@ -135,33 +131,41 @@ def compare(
             verify=verify,
             max_intervals=max_intervals,
             progress=None if watched is None else partial(watched.note, label),
-            stop=ends,
         )
 
+    cuts = {} if window is None else window.cuts
+    done: dict[str, Result] = {}
+    summaries: dict[str, dict[str, Any]] = {}
+    failed: dict[str, Exception] = {}
+
     def comparison_so_far() -> Comparison:
-        done = {label: f.result() for f, label in futures.items() if _succeeded(f)}
-        results = {label: result for label, result in done.items() if label not in failed}
+        results = {label: done[label] for label in runs if label in done}
         unfinished = tuple(label for label in runs if label not in {*results, *failed})
         return Comparison(trace, cluster, results, unfinished, failed, window, summaries)
 
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="gpusched")
-    summaries: dict[str, dict[str, Any]] = {}
-    failed: dict[str, Exception] = {}
-    begun = {} if is_asked(stop) else runs
-    futures = {pool.submit(run, label, policy): label for label, policy in begun.items()}
     try:
-        _collect(futures, summaries, failed, stop, watched, {} if window is None else window.cuts)
-    except (KeyboardInterrupt, _StopSeen) as error:
-        ends.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        wait(futures, timeout=_STOP_SECONDS)
+        with opened(f"threads:{threads}") as backend:
+            for label, result in run_tasks(
+                run,
+                list(runs),
+                backend=backend,
+                on_failure=failed.__setitem__,
+                progress=None if watched is None else watched.tell,
+                stop=stop,
+            ):
+                try:
+                    summaries[label] = result.summary(**cuts)  # others go on meanwhile
+                except Exception as error:
+                    failed[label] = error
+                    continue
+                done[label] = result
+                if watched is not None:
+                    watched.tell_end(label, len(trace))
+    except KeyboardInterrupt:
+        raise Interrupted(comparison_so_far()) from None
+    except Cancelled:
         found = comparison_so_far()
-        if isinstance(error, KeyboardInterrupt):
-            raise Interrupted(found) from None
         raise Cancelled(len(found.results), len(runs), "policies", found) from None
-    finally:
-        ends.set()
-        pool.shutdown(wait=False, cancel_futures=True)
     comparison = comparison_so_far()
     warn(of_results(comparison.results), stacklevel=2)
     if failed:
@@ -181,7 +185,7 @@ class _Watched:
     def note(self, label: str, now: Progress) -> None:
         self._noted[label] = Progress(now.done, now.total, label)
 
-    def tell(self) -> None:
+    def tell(self, _: Progress) -> None:
         for label, now in list(self._noted.items()):
             if now != self._told.get(label) and now.done < now.total:
                 self._told[label] = now
@@ -192,42 +196,6 @@ class _Watched:
         self._progress(Progress(total, total, label))
 
 
-class _StopSeen(Exception):
-    """The stop that the user gave to :func:`compare` is set."""
-
-
-def _collect(
-    futures: Mapping[Future[Result], str],
-    summaries: dict[str, dict[str, Any]],
-    failed: dict[str, Exception],
-    stop: threading.Event | None,
-    watched: _Watched | None,
-    cuts: Mapping[str, float | None],
-) -> None:
-    """Wait for all runs, and fill ``summaries`` and ``failed``.
-
-    The summary of a run is computed while others go on: this thread has nothing else to do.
-    """
-    pending = set(futures)
-    while True:
-        if is_asked(stop):
-            raise _StopSeen
-        if not pending:
-            return
-        done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-        if watched is not None:
-            watched.tell()
-        for future in done:
-            label = futures[future]
-            try:
-                summaries[label] = future.result().summary(**cuts)
-            except Exception as error:
-                failed[label] = error
-            else:
-                if watched is not None:
-                    watched.tell_end(label, len(future.result().trace))
-
-
 def _num_threads(threads: int | None, num_runs: int) -> int:
     if threads is None:
         threads = os.cpu_count() or 1
@@ -235,8 +203,4 @@ def _num_threads(threads: int | None, num_runs: int) -> int:
         raise TypeError(f"threads: expected an integer, not {threads!r}")
     if threads < 1:
         raise ValueError(f"threads: must be at least 1, not {threads}")
-    return min(threads, num_runs)
-
-
-def _succeeded(future: Future[Result]) -> bool:
-    return future.done() and not future.cancelled() and future.exception() is None
+    return min(threads, num_runs, _MOST_THREADS)

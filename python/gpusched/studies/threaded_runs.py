@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from gpusched.base.failures import raise_named
 from gpusched.base.field_checks import check_integer
 from gpusched.base.progress import OnProgress, Progress
-from gpusched.base.supervision import Cancelled, is_asked
+from gpusched.base.supervision import Cancelled
+from gpusched.execution.choosing import opened
+from gpusched.execution.driver import run_tasks
 
 _Outcome = TypeVar("_Outcome")
 
-# How often the waiting thread looks up.
-_POLL_SECONDS = 0.1
 _MOST_THREADS = 1_024
 
 
@@ -52,25 +51,25 @@ def in_threads(
     """
     if threads is not None:
         check_integer("threads", threads, 1, _MOST_THREADS)
-    if is_asked(stop):
-        raise Cancelled(0, len(parts), unit)
     ends = threading.Event()
-    size = min(threads or os.cpu_count() or 1, len(parts))
-    pool = ThreadPoolExecutor(size, thread_name_prefix="gpusched")
-    futures = {name: pool.submit(part, ends) for name, part in parts.items()}
-    pending = set(futures.values())
-    try:
-        while pending:
-            done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-            if is_asked(stop):
-                raise Cancelled(len(parts) - len(pending), len(parts), unit)
-            if done and progress is not None:
-                progress(Progress(len(parts) - len(pending), len(parts)))
-    finally:
-        ends.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-    failed = {name: future.exception() for name, future in futures.items()}
-    errors = {name: error for name, error in failed.items() if isinstance(error, Exception)}
-    if errors:
-        raise_named(errors)
-    return {name: future.result() for name, future in futures.items()}
+    made: dict[str, _Outcome] = {}
+    failed: dict[str, Exception] = {}
+    size = min(threads or os.cpu_count() or 1, len(parts), _MOST_THREADS)
+    with opened(f"threads:{size}") as backend:
+        tasks = run_tasks(
+            lambda name: parts[name](ends), list(parts),
+            backend=backend, on_failure=failed.__setitem__, stop=stop,
+        )  # fmt: skip
+        try:
+            for name, outcome in tasks:
+                made[name] = outcome
+                if progress is not None:
+                    progress(Progress(len(made) + len(failed), len(parts)))
+        except Cancelled as told:
+            raise Cancelled(told.num_finished, len(parts), unit) from None
+        finally:
+            ends.set()
+            tasks.close()
+    if failed:
+        raise_named({name: failed[name] for name in parts if name in failed})
+    return {name: made[name] for name in parts}
