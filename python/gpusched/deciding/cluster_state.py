@@ -317,7 +317,7 @@ def _begun(
 ) -> _core.Run:
     uses_estimates = policy.has("estimate")
     columns = job_table(state, uses_estimates=uses_estimates, rows=rows)
-    standing = standing_of(state) if rows is None else _standing_queue(state, rows)
+    standing = standing_of(state, rows=rows)
     description = description_of(policy, placement, seed)
     cluster = core_cluster(state.cluster)
     with refused(policy, placement):
@@ -344,28 +344,40 @@ def job_table(
     return columns
 
 
-def standing_of(state: ClusterState, first_us: int | None = None) -> _core.Standing:
+def standing_of(
+    state: ClusterState, first_us: int | None = None, rows: Int64 | None = None
+) -> _core.Standing:
     """Return what a run of the core begins with.
 
     Parameters
     ----------
     first_us
         When it first decides, unless something happens before; default: at the state's time.
+    rows
+        The jobs that the run has, all of which wait; what others hold stays held. Default: all.
     """
     start_us = np.full(len(state.jobs), -1, np.int64)
     running = state.is_running
     start_us[running] = seconds_to_us(state.start_s[running])
+    columns: dict[str, Any] = {
+        "attained_us": seconds_to_us(state.attained_s),
+        "start_us": start_us,
+        "cost_us": seconds_to_us(state.cost_s),
+        "preemptions": state.preemptions,
+        "added_us": added_us(state),
+    }
+    held_job = state.held_job
+    if rows is not None:
+        columns = {name: values[rows] for name, values in columns.items()}
+        columns["cost_us"] = np.zeros(len(rows), np.int64)
+        held_job = held_job - len(state.jobs)
     return _core.Standing(
         state.now_us,
         first_us=first_us,
-        attained_us=seconds_to_us(state.attained_s),
-        start_us=start_us,
-        cost_us=seconds_to_us(state.cost_s),
-        preemptions=state.preemptions,
-        added_us=added_us(state),
-        held_job=state.held_job,
+        held_job=held_job,
         held_server=state.held_server,
         held_mask=state.held_mask,
+        **columns,
     )
 
 
@@ -375,22 +387,6 @@ def added_us(state: ClusterState) -> Int64:
     added: Int64 = np.full(len(state.jobs), -1, np.int64)
     added[is_told] = seconds_to_us(state.added_s[is_told])
     return added
-
-
-def _standing_queue(state: ClusterState, rows: Int64) -> _core.Standing:
-    """Return the same of a run of these jobs alone, which wait; what others hold stays held."""
-    nothing = np.zeros(len(rows), np.int64)
-    return _core.Standing(
-        state.now_us,
-        attained_us=seconds_to_us(state.attained_s[rows]),
-        start_us=nothing - 1,
-        cost_us=nothing,
-        preemptions=state.preemptions[rows],
-        added_us=added_us(state)[rows],
-        held_job=state.held_job - len(state.jobs),
-        held_server=state.held_server,
-        held_mask=state.held_mask,
-    )
 
 
 def _is_of_the_queue(policy: Chosen, placement: Chosen, state: ClusterState) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +27,6 @@ from gpusched.schedules.schedule import REJECT_REASONS
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from gpusched.deciding.remembered import Recalled
 
 # In the order of the core.
 _WHAT: Final = np.array(["start", "preempt", "resize", "finish", "reject", "cancel"])
@@ -233,9 +231,8 @@ def decide(
             row_of = np.full(len(state.jobs), -1, np.int64)
             row_of[rows] = np.arange(len(rows))
     else:
-        known = _with_memory(state, policy_seam(policy), placement_seam(placement), seed, memory)
-        run, row_of, found = known.run, known.row_of, known.found
-        passed = known.memory.to_bytes()
+        chosen = policy_seam(policy), placement_seam(placement)
+        run, row_of, found, passed = _with_memory(state, *chosen, seed, memory)
     wake_us = found.pop("wake_us")
     what = _WHAT[found.pop("kind").astype(np.int64)]
     # A policy may start a job where another is, and then see that this one has to go.
@@ -266,7 +263,7 @@ def _nothing(state: ClusterState, begin: float, memory: bytes | None) -> Cluster
 
 def _with_memory(
     state: ClusterState, policy: Chosen, placement: Chosen, seed: int, memory: bytes
-) -> Recalled:
+) -> tuple[_core.Run, Int64, dict[str, Any], bytes]:
     from gpusched.deciding.remembered import recalled
 
     if not isinstance(memory, bytes):

@@ -33,9 +33,9 @@ from gpusched.traces.trace_store import (
 from gpusched.traces.workload import Trace
 
 _KIND: Final = Kind("gpusched-memory", 3)
-FIRST: Final = ("first_attained_us", "first_preemptions", "first_added_us")
-_COLUMNS: Final = ("ended_us", "attained_us", "start_us", "cost_us", "added_us", "least_us")
-_LISTS: Final = (*FIRST, "asked_us", "refused")
+_PER_JOB: Final = ("ended_us", "attained_us", "start_us", "cost_us", "added_us", "least_us")
+_FIRST: Final = ("first_attained_us", "first_preemptions", "first_added_us")
+_LISTS: Final = (*_FIRST, "asked_us", "refused")
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -51,49 +51,43 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Memory:
-    """The course of a policy's decisions so far.
+    """What a policy remembers from one decision to the next, as bytes that are passed along.
+
+    It is the course of the run so far, from which the engine comes to the same state of the policy
+    again.
 
     Attributes
     ----------
     policy, placement, seed, cluster
         Who decides, and on what: these must stay.
+    begin_us, last_us
+        When the first and the last decision were.
     jobs
         All jobs so far, in the order in which they were told of. ``submit_us`` is when, but for the
         jobs of the first decision.
-    ended_us
-        When it was known that a job was gone; -1: it waits or runs.
-    attained_us, start_us, cost_us, added_us
-        As of ``_core.Standing`` at the last decision; of a job that is gone, when it went.
-    least_us
-        The least service by which the job was not over at any decision; 0: any.
-    first_attained_us, first_preemptions, first_added_us
-        As of ``_core.Standing`` at the first decision: of the first jobs.
-    asked_us
-        Decisions that were asked for while nothing happened.
-    refused
-        The rows of jobs that can never run.
-    begin_us, last_us
-        When the first and the last decision were.
+    columns
+        int64, of each job: ``ended_us``, when it was known that it was gone (-1: it waits or runs),
+        and ``attained_us, start_us, cost_us, added_us`` as of ``_core.Standing`` at the last
+        decision, of one that is gone when it went; ``least_us``, the least service by which it was
+        not over at any decision (0: any). Of the first jobs ``first_attained_us,
+        first_preemptions, first_added_us``, as of ``_core.Standing`` at the first decision. And
+        ``asked_us``, decisions that were asked for while nothing happened, and ``refused``, the
+        rows of jobs that can never run.
     """
 
     policy: str
     placement: str
     seed: int
     cluster: Cluster
-    jobs: Trace
-    ended_us: Int64
-    attained_us: Int64
-    start_us: Int64
-    cost_us: Int64
-    added_us: Int64
-    least_us: Int64
-    first_attained_us: Int64
-    first_preemptions: Int64
-    first_added_us: Int64
-    asked_us: Int64
-    refused: Int64
     begin_us: int
     last_us: int
+    jobs: Trace
+    columns: dict[str, Int64]
+
+    @property
+    def asked_us(self) -> Int64:
+        """Decisions that were asked for while nothing happened."""
+        return self.columns["asked_us"]
 
     def to_bytes(self) -> bytes:
         """Return it as bytes that are refused if one of them is changed."""
@@ -102,7 +96,7 @@ class Memory:
             _core.__version__, self.policy, self.placement, self.seed, self.cluster,
             self.begin_us, self.last_us, trace_header,
         )  # fmt: skip
-        columns = {f"course.{name}": getattr(self, name) for name in (*_COLUMNS, *_LISTS)}
+        columns = {f"course.{name}": self.columns[name] for name in (*_PER_JOB, *_LISTS)}
         return container.encode(_KIND, msgspec.json.encode(header), {**arrays, **columns})
 
     @classmethod
@@ -125,18 +119,17 @@ class Memory:
                 )
             members = {name: array for name, array in arrays.items() if name in TRACE_MEMBERS}
             jobs = stored_trace(header.trace, members)
-            columns: dict[str, Any] = {
-                name: stored_column(arrays, f"course.{name}", "i8", len(jobs)) for name in _COLUMNS
-            }
-            for name in _LISTS:
-                length = np.size(arrays.get(f"course.{name}", ()))
+            columns: dict[str, Any] = {}
+            for name in (*_PER_JOB, *_LISTS):
+                is_list = name in _LISTS
+                length = np.size(arrays.get(f"course.{name}", ())) if is_list else len(jobs)
                 columns[name] = stored_column(arrays, f"course.{name}", "i8", length)
             if len(arrays) != len(members) + len(columns):
                 raise ValueError("it has members that are not expected")
             _check(jobs, columns, header)
         return cls(
-            header.policy, header.placement, header.seed, header.cluster, jobs,
-            begin_us=header.begin_us, last_us=header.last_us, **columns,
+            header.policy, header.placement, header.seed, header.cluster, header.begin_us,
+            header.last_us, jobs, columns,
         )  # fmt: skip
 
 
@@ -159,28 +152,6 @@ _ALL: Final = 2**63 - 1
 _RESIZE: Final = 2  # the last kind of event that is an action
 
 
-@dataclass(frozen=True)
-class Recalled:
-    """A decision on the rows of the run, and what is remembered after it.
-
-    Attributes
-    ----------
-    run
-        The core's run, halted after the decision.
-    row_of
-        The row in the run of each job of the state.
-    found
-        As of ``_core.decided``, of the jobs of the state and by their rows.
-    memory
-        What is to be passed to the next decision.
-    """
-
-    run: _core.Run
-    row_of: Int64
-    found: dict[str, Any]
-    memory: Memory
-
-
 def recalled(
     state: ClusterState,
     memory: bytes,
@@ -188,8 +159,16 @@ def recalled(
     placement: Chosen,
     description: _core.RunDescription,
     seed: int,
-) -> Recalled:
-    """Decide with what was remembered; ``b""`` begins anew. Errors as of :func:`decide`."""
+) -> tuple[_core.Run, Int64, dict[str, Any], bytes]:
+    """Decide with what was remembered; ``b""`` begins anew. Errors as of :func:`decide`.
+
+    Returns
+    -------
+    tuple
+        The core's run, halted after the decision; the row there of each job of the state; the
+        decision as of ``_core.decided``, of the jobs of the state and by their rows; and the memory
+        that is to be passed to the next one.
+    """
     for chosen in (policy, placement):
         if chosen.label.startswith("python:"):
             raise ValueError(
@@ -213,7 +192,7 @@ def recalled(
     course.replay(run)
     course.check(run, state)
     found = course.decide(run)
-    return Recalled(run, course.row_of, found, course.memory(run, here))
+    return run, course.row_of, found, course.memory(run, here).to_bytes()
 
 
 @dataclass
@@ -224,13 +203,7 @@ class _Course:
     begin_us: int
     now_us: int
     row_of: Int64  # in the run, of each job of the state
-    ended_us: Int64
-    attained_us: Int64  # now, or when it went
-    added_us: Int64
-    least_us: Int64  # the service by which it was not over at any decision
-    first: dict[str, Int64]  # the columns of the first decision
-    asked_us: Int64
-    refused: frozenset[int]
+    columns: dict[str, Int64]  # those of a memory
 
     @classmethod
     def joined(cls, known: Memory | None, state: ClusterState) -> _Course:
@@ -252,61 +225,53 @@ class _Course:
         jobs = parts[0] if len(parts) == 1 else _plain(merged(parts, ["memory", "jobs"]))
         old |= dict(zip(names[is_new].tolist(), range(len(old), len(jobs)), strict=True))
         row_of = np.array([old[name] for name in names.tolist()], np.int64)
-        grown = len(jobs) - (0 if known is None else len(known.jobs))
-
-        def column(name: str, value: int) -> Int64:
-            had = [] if known is None else [getattr(known, name)]
-            return np.concatenate([*had, np.full(grown, value, np.int64)])
-
-        ended_us, start_us = column("ended_us", -1), column("start_us", -1)
-        back = np.flatnonzero(ended_us[row_of] >= 0)
-        if back.size:
-            raise ValueError(f"jobs: {str(names[back[0]])!r} was gone, and is there again")
-        begun = (start_us >= 0) & (ended_us < 0)
-        last_us = now_us if known is None else known.last_us
-        paid_us = start_us + column("cost_us", 0)
-        since = np.maximum(now_us, paid_us) - np.maximum(last_us, paid_us)
-        attained_us = column("attained_us", 0) + np.where(begun, since, 0)
-        is_here = np.zeros(len(jobs), np.bool_)
-        is_here[row_of] = True
-        ended_us[~is_here & (ended_us < 0)] = now_us
         if known is None:
-            first = {
+            begin_us = last_us = now_us
+            columns = dict.fromkeys((*_PER_JOB, *_LISTS), np.empty(0, np.int64)) | {
                 "first_attained_us": seconds_to_us(state.attained_s),
                 "first_preemptions": state.preemptions.astype(np.int64),
                 "first_added_us": added_us(state),
             }
         else:
-            first = {name: getattr(known, name) for name in FIRST}
-        asked_us = np.empty(0, np.int64) if known is None else known.asked_us
-        refused = frozenset() if known is None else frozenset(known.refused.tolist())
-        begin_us = now_us if known is None else known.begin_us
-        added = column("added_us", 0)
+            begin_us, last_us, columns = known.begin_us, known.last_us, dict(known.columns)
+        for name in _PER_JOB:
+            value = -1 if name in ("ended_us", "start_us") else 0
+            more = np.full(len(jobs) - len(columns[name]), value, np.int64)
+            columns[name] = np.concatenate([columns[name], more])
+        ended_us, start_us = columns["ended_us"], columns["start_us"]
+        back = np.flatnonzero(ended_us[row_of] >= 0)
+        if back.size:
+            raise ValueError(f"jobs: {str(names[back[0]])!r} was gone, and is there again")
+        begun = (start_us >= 0) & (ended_us < 0)
+        paid_us = start_us + columns["cost_us"]
+        since = np.maximum(now_us, paid_us) - np.maximum(last_us, paid_us)
+        columns["attained_us"] = columns["attained_us"] + np.where(begun, since, 0)
         # What a preemption adds later does not lessen what a job had to do before.
-        least_us = np.maximum(column("least_us", 0), attained_us + 1 - added)
-        return cls(
-            jobs, begin_us, now_us, row_of, ended_us, attained_us, added, least_us, first,
-            asked_us, refused,
-        )  # fmt: skip
+        not_over_us = columns["attained_us"] + 1 - columns["added_us"]
+        columns["least_us"] = np.maximum(columns["least_us"], not_over_us)
+        is_here = np.zeros(len(jobs), np.bool_)
+        is_here[row_of] = True
+        ended_us[~is_here & (ended_us < 0)] = now_us
+        return cls(jobs, begin_us, now_us, row_of, columns)
 
     def services(self) -> Int64:
         """Return how long each job takes: no job is over before it is gone."""
-        services: Int64 = np.maximum(self.jobs.service_us, self.least_us)
+        services: Int64 = np.maximum(self.jobs.service_us, self.columns["least_us"])
         return services
 
     def beginning(self) -> _core.Standing:
         """Return the queue of the first decision, and nobody who runs."""
-        preemptions = self.first["first_preemptions"].astype(np.int32)
+        preemptions = self.columns["first_preemptions"].astype(np.int32)
         nothing = np.zeros(len(preemptions), np.int64)
         none = np.empty(0, np.int64)
         return _core.Standing(
             self.begin_us,
             is_anew=True,
-            attained_us=self.first["first_attained_us"],
+            attained_us=self.columns["first_attained_us"],
             start_us=nothing - 1,
             cost_us=nothing,
             preemptions=preemptions,
-            added_us=self.first["first_added_us"],
+            added_us=self.columns["first_added_us"],
             held_job=none,
             held_server=none,
             held_mask=none.astype(np.uint64),
@@ -317,26 +282,27 @@ class _Course:
 
         Policies are shown jobs that are gone as finished, whether they were done or taken back.
         """
-        gone = np.flatnonzero(self.ended_us >= 0)
-        done: list[tuple[int, int | None]] = [(int(self.ended_us[row]), int(row)) for row in gone]
-        done += [(at_us, None) for at_us in self.asked_us.tolist()]
+        ended_us, refused = self.columns["ended_us"], set(self.columns["refused"].tolist())
+        gone = np.flatnonzero(ended_us >= 0)
+        done: list[tuple[int, int | None]] = [(int(ended_us[row]), int(row)) for row in gone]
+        done += [(at_us, None) for at_us in self.columns["asked_us"].tolist()]
         for at_us, row in sorted(done, key=lambda each: each[0]):
             run.proceed(at_us, _ALL)
             if row is None:
                 run.ask(at_us)
-            elif row not in self.refused:
+            elif row not in refused:
                 run.cancel(row, at_us)
         run.proceed(self.now_us, _ALL)
         if run.next_us != self.now_us:
             run.ask(self.now_us)
-            self.asked_us = np.append(self.asked_us, self.now_us)
+            self.columns["asked_us"] = np.append(self.columns["asked_us"], self.now_us)
 
     def check(self, run: _core.Run, state: ClusterState) -> None:
         """Raise a ValueError unless the decisions so far have led to the state."""
         columns = _core.standing_of(run)
         at = columns["jobs"]
         rows = at[columns["held_job"]]
-        ends_now = (self.ended_us == self.now_us)[rows]
+        ends_now = (self.columns["ended_us"] == self.now_us)[rows]
         there = _held(rows[~ends_now], columns, ~ends_now)
         here = _held(self.row_of[state.held_job], vars(state), slice(None))
         for row in sorted(there.keys() | here.keys()):
@@ -349,7 +315,7 @@ class _Course:
     def decide(self, run: _core.Run) -> dict[str, Any]:
         """Take the decision, and return it by the rows of the state."""
         found: dict[str, Any] = _core.decided(run)
-        self.refused = frozenset(found["rejected"].tolist())
+        self.columns["refused"] = np.sort(found["rejected"])
         state_row = np.full(len(self.jobs), -1, np.int64)
         state_row[self.row_of] = np.arange(len(self.row_of))
         for name, others in (
@@ -366,38 +332,16 @@ class _Course:
                 found[other] = found[other][kept]
         return found
 
-    def memory(self, run: _core.Run, here: tuple[str, str, int, Any]) -> Memory:
+    def memory(self, run: _core.Run, here: tuple[str, str, int, Cluster]) -> Memory:
         """Return what the next decision is to be given."""
-        columns = _core.standing_of(run)
-        rows = columns["jobs"]
-
-        def column(name: str, of_others: Int64) -> Int64:
-            values = of_others.copy()
-            values[rows] = columns[name]
-            return values
-
+        standing = _core.standing_of(run)
+        columns = dict(self.columns)
         nothing = np.zeros(len(self.jobs), np.int64)
-        policy, placement, seed, cluster = here
-        return Memory(
-            policy,
-            placement,
-            seed,
-            cluster,
-            self.jobs,
-            self.ended_us,
-            attained_us=column("attained_us", self.attained_us),
-            start_us=column("start_us", nothing - 1),
-            cost_us=column("cost_us", nothing),
-            added_us=column("added_us", self.added_us),
-            least_us=self.least_us,
-            first_attained_us=self.first["first_attained_us"],
-            first_preemptions=self.first["first_preemptions"],
-            first_added_us=self.first["first_added_us"],
-            asked_us=self.asked_us,
-            refused=np.array(sorted(self.refused), np.int64),
-            begin_us=self.begin_us,
-            last_us=self.now_us,
-        )
+        columns |= {"start_us": nothing - 1, "cost_us": nothing}
+        for name in ("attained_us", "start_us", "cost_us", "added_us"):
+            columns[name] = columns[name].copy()
+            columns[name][standing["jobs"]] = standing[name]
+        return Memory(*here, self.begin_us, self.now_us, self.jobs, columns)
 
 
 def _check_same(known: Memory, policy: str, placement: str, seed: int, cluster: Any) -> None:

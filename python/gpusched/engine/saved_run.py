@@ -216,60 +216,6 @@ class RunHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError("changes: must be in the order of the instants")
 
 
-@dataclass(frozen=True)
-class StoredRun:
-    """A saved run: its header, its jobs, the arrays of its model, and pickles by their role."""
-
-    header: RunHeader
-    trace: Trace
-    model: Mapping[str, AnyArray]
-    pickles: Mapping[str, bytes]
-
-
-def write(run: StoredRun, path: str | os.PathLike[str]) -> None:
-    """Write ``run``; a file that is already there is replaced only by a complete one."""
-    _, arrays = trace_members(run.trace)
-    for name, array in run.model.items():
-        arrays[f"{_MODEL}{name}"] = array
-    for role, pickled in run.pickles.items():
-        arrays[f"{_PICKLE}{role}"] = np.frombuffer(pickled, dtype=np.uint8)
-    container.write(path, KIND, msgspec.json.encode(run.header), arrays)
-
-
-def read(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> StoredRun:
-    """Read what :func:`write` wrote; nothing is unpickled.
-
-    Raises
-    ------
-    ValueError, msgspec.MsgspecError
-        If it is anything else, or was changed.
-    """
-    encoded, arrays = container.read(path, KIND, max_bytes=max_bytes)
-    header = msgspec.json.decode(encoded, type=RunHeader, strict=True)
-    trace = stored_trace(header.trace, arrays)
-    if fingerprint(trace) != header.spec.trace.sha256:
-        raise ValueError("its trace does not have the stored fingerprint: it was changed")
-    model = _behind(_MODEL, arrays)
-    pickles = {}
-    for role, array in _behind(_PICKLE, arrays).items():
-        if array.dtype != np.uint8 or array.ndim != 1:
-            raise ValueError(f"{_PICKLE}{role} does not hold bytes")
-        pickles[role] = array.tobytes()
-    left = {name for name in arrays if not name.startswith((_MODEL, _PICKLE))} - TRACE_MEMBERS
-    if left:
-        raise ValueError(f"{min(left)} is not expected")
-    return StoredRun(header, trace, model, pickles)
-
-
-def _behind(prefix: str, arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
-    """Return the arrays with this prefix, without it."""
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }
-
-
 _OBJECT: Final = "python:"
 """How the label of an object begins that its text does not make again."""
 
@@ -282,7 +228,10 @@ def store(
     clock_us: int,
     wall_s: float,
 ) -> None:
-    """Write a run; errors as of :meth:`gpusched.Simulation.save`."""
+    """Write a run, over an older file once it is complete.
+
+    Errors are as of :meth:`gpusched.Simulation.save`.
+    """
     first = course.first
     reached = reached_by(run, online, clock_us)
     pickles: dict[str, bytes] = {}
@@ -290,13 +239,13 @@ def store(
         if chosen.label.startswith(_OBJECT):
             pickles[role] = _pickled(role, copied(chosen).native)
     model: ModelHeader | None = None
-    arrays: dict[str, AnyArray] = {}
+    learned: dict[str, AnyArray] = {}
     if first.learner is not None:
         if _is_pickled(first.learner, first.spec.python):
             pickles["predictor"] = _pickled("predictor", first.learner)
         else:
-            model, arrays = _model_of(first.learner)
-    trace_header, _ = trace_members(first.trace)
+            model, learned = _model_of(first.learner)
+    trace_header, arrays = trace_members(first.trace)
     header = RunHeader(
         version=_core.__version__,
         libraries=versions(),
@@ -311,7 +260,10 @@ def store(
         model=model,
         max_intervals=first.max_intervals,
     )
-    write(StoredRun(header, first.trace, arrays, pickles), path)
+    arrays |= {f"{_MODEL}{name}": array for name, array in learned.items()}
+    for role, pickled in pickles.items():
+        arrays[f"{_PICKLE}{role}"] = np.frombuffer(pickled, dtype=np.uint8)
+    container.write(path, KIND, msgspec.json.encode(header), arrays)
 
 
 def restored(
@@ -319,21 +271,42 @@ def restored(
 ) -> tuple[RunHeader, Course]:
     """Return how a saved run began, and what was done to it; errors as of :func:`resume`."""
     with naming(path, "not a readable gpusched run"):
-        stored = read(path, max_bytes=max_bytes)
-    header = stored.header
+        encoded, arrays = container.read(path, KIND, max_bytes=max_bytes)
+        header = msgspec.json.decode(encoded, type=RunHeader, strict=True)
+        trace = stored_trace(header.trace, arrays)
+        if fingerprint(trace) != header.spec.trace.sha256:
+            raise ValueError("its trace does not have the stored fingerprint: it was changed")
+        learned = _behind(_MODEL, arrays)
+        pickles = {}
+        for role, array in _behind(_PICKLE, arrays).items():
+            if array.dtype != np.uint8 or array.ndim != 1:
+                raise ValueError(f"{_PICKLE}{role} does not hold bytes")
+            pickles[role] = array.tobytes()
+        left = {name for name in arrays if not name.startswith((_MODEL, _PICKLE))} - TRACE_MEMBERS
+        if left:
+            raise ValueError(f"{min(left)} is not expected")
     if header.version != _core.__version__:
         raise ValueError(
             f"{os.fspath(path)}: was saved by gpusched {header.version}, and this is "
             f"{_core.__version__}, whose rules may differ; resume it with gpusched {header.version}"
         )
-    if stored.pickles and not trust_python:
-        held = ", ".join(sorted(stored.pickles))
+    if pickles and not trust_python:
+        held = ", ".join(sorted(pickles))
         raise ValueError(
             f"{os.fspath(path)}: holds objects of Python ({held}), and to load these can run any "
             "code; if you trust whoever wrote the file, pass trust_python=True"
         )
     with naming(path, "not a readable gpusched run"):
-        return header, _course(stored)
+        return header, _course(header, trace, learned, pickles)
+
+
+def _behind(prefix: str, arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Return the arrays with this prefix, without it."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
 
 
 def check_reached(header: RunHeader, run: _core.Run, online: OnlineRun | None) -> None:
@@ -368,19 +341,24 @@ def reached_by(run: _core.Run, online: OnlineRun | None, clock_us: int) -> str:
     return sha.hexdigest()
 
 
-def _course(stored: StoredRun) -> Course:
-    header, spec = stored.header, stored.header.spec
-    _check_pickles(stored)
+def _course(
+    header: RunHeader,
+    trace: Trace,
+    learned: dict[str, AnyArray],
+    pickles: Mapping[str, bytes],
+) -> Course:
+    spec = header.spec
+    _check_pickles(header, pickles)
     chosen = {
-        role: _unpickled(role, stored.pickles) if role in stored.pickles else text
+        role: _unpickled(role, pickles) if role in pickles else text
         for role, text in (("policy", spec.policy), ("placement", spec.placement))
     }
     ready = Ready(
-        stored.trace,
+        trace,
         spec.cluster,
         policy=chosen["policy"],
         placement=chosen["placement"],
-        predictor=_predictor(stored),
+        predictor=_predictor(header, learned, pickles),
         speed=spec.speed,
         contention=spec.contention,
         seed=spec.seed,
@@ -388,35 +366,35 @@ def _course(stored: StoredRun) -> Course:
         max_intervals=header.max_intervals,
     )
     check_same(spec, ready.spec, takes_unreadable=True)
-    changes = tuple(
-        _change(number, each, stored.pickles) for number, each in enumerate(header.changes)
-    )
+    changes = tuple(_change(number, each, pickles) for number, each in enumerate(header.changes))
     return Course(ready, changes)
 
 
-def _check_pickles(stored: StoredRun) -> None:
+def _check_pickles(header: RunHeader, pickles: Mapping[str, bytes]) -> None:
     """Raise a ValueError unless the objects of Python are those that the header tells of."""
-    header, spec = stored.header, stored.header.spec
+    spec = header.spec
     texts = {"policy": spec.policy, "placement": spec.placement, "predictor": spec.predictor}
     for number, change in enumerate(header.changes):
         texts[_role_of(number)] = change.policy or ""
     wanted = {role for role, text in texts.items() if text.startswith(_OBJECT)}
-    found = set(stored.pickles) - ({"predictor"} - wanted)  # one of a registered class is, too
+    found = set(pickles) - ({"predictor"} - wanted)  # one of a registered class is, too
     for role in sorted(found ^ wanted):
         is_there = "is not expected" if role in found else "is missing"
         raise ValueError(f"python.{role} {is_there}")
 
 
-def _predictor(stored: StoredRun) -> Any:
-    if stored.header.model is None and stored.model:
-        raise ValueError(f"model.{min(stored.model)} is not expected")
-    if "predictor" in stored.pickles:
-        return _unpickled("predictor", stored.pickles)
-    if stored.header.model is None:
-        return stored.header.spec.predictor
+def _predictor(
+    header: RunHeader, learned: dict[str, AnyArray], pickles: Mapping[str, bytes]
+) -> Any:
+    if header.model is None and learned:
+        raise ValueError(f"model.{min(learned)} is not expected")
+    if "predictor" in pickles:
+        return _unpickled("predictor", pickles)
+    if header.model is None:
+        return header.spec.predictor
     from gpusched.prediction.choose import trained
 
-    return trained(stored.header.model, dict(stored.model))
+    return trained(header.model, learned)
 
 
 def _role_of(number: int) -> str:

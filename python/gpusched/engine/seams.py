@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 
-_BASES: Final = {"order": _core.Order, "scheduler": _core.Scheduler}
+_BASES: Final[dict[Role, dict[str, Any]]] = {
+    "policy": {"order": _core.Order, "scheduler": _core.Scheduler},
+    "placement": {"placement": _core.Placement},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,40 +102,28 @@ def untouched(chosen: Chosen) -> Chosen:
 
 def policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
     """Return the policy that a user named or made."""
-    if isinstance(policy, _core.Order | _core.Scheduler):
-        kind = "order" if isinstance(policy, _core.Order) else "scheduler"
-        label = f"python:{type(policy).__qualname__}"
-        info = describe(type(policy), kind, label)
-        check_names(kind, label, type(policy), _BASES[kind], vars(policy))
-        return Chosen(label, policy, {}, info, info.flags, identify("policy", policy))
-    found = _native(Policy, policy, version()) if type(policy) is str else None
-    if found is not None:
-        return found
-    choice = known_choice(Policy, policy) if isinstance(policy, str) else policy
-    if not isinstance(choice, Policy):
-        raise TypeError(
-            f"policy: expected a name, a Policy, an Order or a Scheduler, not {policy!r}"
-            + _instance_hint(policy, (_core.Order, _core.Scheduler))
-        )
-    return _of_choice(choice)
+    return _seam("policy", Policy, policy, "a name, a Policy, an Order or a Scheduler")
 
 
 def placement_seam(placement: str | PlacementChoice | _core.Placement) -> Chosen:
     """Return the placement that a user named or made."""
-    if isinstance(placement, _core.Placement):
-        label = f"python:{type(placement).__qualname__}"
-        info = describe(type(placement), "placement", label)
-        check_names("placement", label, type(placement), _core.Placement, vars(placement))
-        return Chosen(label, placement, {}, info, info.flags, identify("placement", placement))
-    found = _native(PlacementChoice, placement, version()) if type(placement) is str else None
+    return _seam("placement", PlacementChoice, placement, "a name or a Placement")
+
+
+def _seam(role: Role, of: Any, given: Any, expected: str) -> Chosen:
+    found = _native(of, given, version()) if type(given) is str else None
     if found is not None:
         return found
-    choice = known_choice(PlacementChoice, placement) if isinstance(placement, str) else placement
-    if not isinstance(choice, PlacementChoice):
-        raise TypeError(
-            f"placement: expected a name or a Placement, not {placement!r}"
-            + _instance_hint(placement, (_core.Placement,))
-        )
+    for kind, base in _BASES[role].items():
+        if isinstance(given, base):
+            label = f"python:{type(given).__qualname__}"
+            info = describe(type(given), kind, label)
+            check_names(kind, label, type(given), base, vars(given))
+            return Chosen(label, given, {}, info, info.flags, identify(role, given))
+    choice = known_choice(of, given) if isinstance(given, str) else given
+    if not isinstance(choice, of):
+        hint = _instance_hint(given, tuple(_BASES[role].values()))
+        raise TypeError(f"{role}: expected {expected}, not {given!r}{hint}")
     return _of_choice(choice)
 
 

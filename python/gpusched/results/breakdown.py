@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int32
+from gpusched import _core
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, UInt32
 from gpusched.base.memo import Memo
+from gpusched.base.ticks import us_to_seconds
 from gpusched.base.units import WHOLE_GPU
 from gpusched.results.cost import US_PER_H, Holdings, held_gpu_us, sums
-from gpusched.schedules.jobs_table import RankedTimes
 from gpusched.schedules.schedule import FINISHED
 
 if TYPE_CHECKING:
@@ -150,36 +151,53 @@ _OF_RUNS: Final = {"type"}
 _known: Memo[Trace, JobGroups] = Memo(len(GROUPINGS))
 
 
-@dataclass(frozen=True, eq=False)
+PERCENTILES: Final = (50, 90, 95, 99)
+
+
 class JobTimes:
-    """What all breakdowns of a run are made of.
+    """What all breakdowns of a run are made of: times are put in order once.
 
     Attributes
     ----------
     finished
         Which jobs ran to their end.
-    wait, jct
-        Of all jobs, those that did not finish too, whose times say nothing.
     gpu_us
         GPU time that each job held, microseconds.
     """
 
-    finished: Bool
-    wait: RankedTimes
-    jct: RankedTimes
-    gpu_us: Float64
-
-    @classmethod
-    def of(cls, result: RunLog) -> Self:
-        """Read the columns of a run."""
+    def __init__(self, result: RunLog) -> None:
         trace, schedule = result.trace, result.schedule
         flow_us = schedule.finish_us - trace.submit_us
-        return cls(
-            finished=np.asarray(schedule.status) == FINISHED,
-            wait=RankedTimes.of(flow_us - schedule.held_us),
-            jct=RankedTimes.of(flow_us),
-            gpu_us=held_gpu_us(trace, schedule, is_fixed=result.is_fixed),
+        self.finished: Bool = np.asarray(schedule.status) == FINISHED
+        self.gpu_us = held_gpu_us(trace, schedule, is_fixed=result.is_fixed)
+        # Of all jobs, those that did not finish too, whose times say nothing.
+        self._ordered: dict[str, tuple[UInt32, Int64]] = {}
+        for name, time_us in (("wait", flow_us - schedule.held_us), ("jct", flow_us)):
+            order = _core.time_order(time_us)
+            self._ordered[name] = order, time_us[order]
+
+    def of_groups(self, name: str, group: Int32, size: int) -> tuple[Int64, dict[str, Float64]]:
+        """How many jobs each group has, and their mean and nearest-rank percentiles.
+
+        These are in seconds, NaN of none.
+
+        Parameters
+        ----------
+        name
+            ``wait`` or ``jct``.
+        group
+            The group of each job, -1 of those that do not count: int32.
+        """
+        order, time_us = self._ordered[name]
+        count, mean_us, percentiles_us = _core.group_times(
+            order=order, time_us=time_us, group=group, num_groups=size, percents=PERCENTILES
         )
+        columns = {f"mean_{name}_s": us_to_seconds(mean_us)}
+        for percent, values_us in zip(PERCENTILES, percentiles_us, strict=True):
+            values_s = us_to_seconds(values_us)
+            values_s[values_us < 0] = np.nan
+            columns[f"p{percent}_{name}_s"] = values_s
+        return count, columns
 
 
 def breakdown(
@@ -197,8 +215,8 @@ def breakdown(
         codes, gpu_us = codes[counted], gpu_us[counted]
     is_each = bool(finished.all())
     timed = groups.codes if is_each else np.where(finished, groups.codes, np.int32(-1))
-    num_finished, waits = times.wait.of_groups("wait", timed, size)
-    _, jcts = times.jct.of_groups("jct", timed, size)
+    num_finished, waits = times.of_groups("wait", timed, size)
+    _, jcts = times.of_groups("jct", timed, size)
     columns: dict[str, Any] = {
         by: list(groups.names),
         "num_jobs": num_finished if is_each else np.bincount(codes, minlength=size),

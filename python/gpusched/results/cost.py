@@ -55,11 +55,7 @@ class Holdings:
         if len(kinds) > 1 and (server < 0).any():
             kind[server < 0] = len(kinds)
             kinds = (*kinds, ANY_TYPE)
-        return cls(job, kind, row_gpus(trace, rows) * (rows["end_us"] - rows["start_us"]), kinds)
-
-    def by_job(self, num_jobs: int) -> Float64:
-        """Sum for each job, microseconds."""
-        return sums(self.job, self.gpu_us, num_jobs)
+        return cls(job, kind, _row_gpu_us(trace, rows), kinds)
 
     def by_kind(self) -> Float64:
         """Sum for each of ``kinds``, microseconds."""
@@ -78,6 +74,17 @@ def row_gpus(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
     return held
 
 
+def _row_gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
+    """GPUs held x time of each row, microseconds."""
+    gpu_us: Float64 = row_gpus(trace, rows) * (rows["end_us"] - rows["start_us"])
+    return gpu_us
+
+
+def logged_gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
+    """GPU time of each job in an interval log, microseconds."""
+    return sums(rows["job"], _row_gpu_us(trace, rows), len(trace))
+
+
 def held_gpu_us(trace: Trace, schedule: Schedule, *, is_fixed: bool) -> Float64:
     """GPU time that each job held, microseconds; of unfinished ones to the end of the run.
 
@@ -87,9 +94,7 @@ def held_gpu_us(trace: Trace, schedule: Schedule, *, is_fixed: bool) -> Float64:
         Whether every job ran at its own width: then the log is not needed.
     """
     if not is_fixed or (np.asarray(schedule.status) == UNFINISHED).any():
-        rows = schedule.intervals()
-        gpu_us = row_gpus(trace, rows) * (rows["end_us"] - rows["start_us"])
-        return sums(rows["job"], gpu_us, len(trace))
+        return logged_gpu_us(trace, schedule.intervals())
     gpus = trace.gpus.astype(np.float64)
     if trace.share_milli is not None:
         gpus *= trace.share_milli / WHOLE_GPU

@@ -305,7 +305,7 @@ class Result:
     def _job_times(self) -> JobTimes:
         from gpusched.results.breakdown import JobTimes
 
-        return JobTimes.of(self)
+        return JobTimes(self)
 
     @cached_property
     def _breakdowns(self) -> dict[tuple[str, RunWindow | None], polars.DataFrame]:

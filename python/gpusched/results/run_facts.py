@@ -16,7 +16,7 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.certificates import LowerBounds, certificate
 from gpusched.bounds.deadline_bounds import dsr_bound
-from gpusched.results.cost import held_gpu_us, row_gpus, sums
+from gpusched.results.cost import held_gpu_us, logged_gpu_us
 from gpusched.results.run_window import RunWindow, clipped
 from gpusched.schedules.schedule import (
     FINISHED,
@@ -187,7 +187,7 @@ class RunFacts:
     @kept
     def gpu_us_within(self) -> Float64:
         """GPU time that each job held between :attr:`ends_us`, microseconds."""
-        return _gpu_us(self.trace, clipped(self.intervals, *self.ends_us))
+        return logged_gpu_us(self.trace, clipped(self.intervals, *self.ends_us))
 
     def within(self, per_job: Float64) -> Float64:
         """Return the part of a quantity of each job that falls into the window.
@@ -196,7 +196,7 @@ class RunFacts:
         """
         if self.window is None:
             return per_job
-        held = _gpu_us(self.trace, self.intervals)
+        held = logged_gpu_us(self.trace, self.intervals)
         return per_job * (self.gpu_us_within / np.where(held > 0, held, 1.0))
 
     @property
@@ -389,12 +389,6 @@ class RunFacts:
 
 # Columns of a schedule that no figure is made of.
 _NO_FIGURES: Final = frozenset({"paid_us", "reason"})
-
-
-def _gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
-    """GPU time of each job in an interval log, microseconds."""
-    gpu_us = row_gpus(trace, rows) * (rows["end_us"] - rows["start_us"])
-    return sums(rows["job"], gpu_us, len(trace))
 
 
 # What is there of a run is known without its schedule, but for the last word on admission.
