@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import time
-from importlib.util import find_spec
 
 import gpusched as gs
 from bench.measure import interleave
@@ -21,15 +20,14 @@ PEER_S, TIMES = 13.0, 20.0
 BOUND = ("max-min", "ftf")
 METHOD = (
     "The 200 jobs of Gavel's trace on 12 V100, 12 P100 and 12 K80, objectives in turn, `isolated` "
-    "without a program; medians of the processor time of a run, SciPy imported before. `highspy` "
-    "is {highspy}. Gavel's own simulator took 13 s for `ftf` on an earlier day."
+    "without a program; medians of the processor time of a run, SciPy imported before. "
+    "Gavel's own simulator took 13 s for `ftf` on an earlier day."
 )
 
 
 def section(repeats: int) -> Section:
     """Measure each objective; an empty table with a note where the trace is not at hand."""
-    highspy = "installed" if find_spec("highspy") else "not installed"
-    out = Section("Gavel's own trace", METHOD.format(highspy=highspy), ("objective", "s", "digest"))
+    out = Section("Gavel's own trace", METHOD, ("objective", "s", "digest"))
     table, jobs = find_data(TABLE), find_data(TRACE)
     if table is None or jobs is None:
         out.notes.append("Not measured: the trace and its table are found by $GPUSCHED_DATA.")

@@ -13,7 +13,7 @@ from bench.measure import interleave
 from bench.table import Bar, Section
 from bench.workloads import Workload, philly
 from gpusched.base.run_warning import unwarned
-from gpusched.plugins.registry import policy_has
+from gpusched.plugins.registry import has_flag_of
 
 STEP_US = 5.0  # an instant, from Python, above a closed run
 HALT_US = 1.5  # the same, in a call that does many
@@ -85,7 +85,7 @@ def decisions() -> Section:
     out = Section("Decisions", DECISION_METHOD, ("policy", "actions", "median, ms", "p99, ms"))
     states = list(_freed(_full(DECIDED_SERVERS, "fifo"), 20, 20))
     for policy in _decided_by_the_state():
-        is_list = policy_has(policy, "strict") or policy_has(policy, "skip")
+        is_list = has_flag_of("policy", policy, "strict") or has_flag_of("policy", policy, "skip")
         limit_ms = LIST_MS if is_list else OTHER_MS
         seconds = []
         for number in range(DECISIONS):

@@ -18,8 +18,7 @@ import marked_tables
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.plugins.flags import FLAGS
-from gpusched.plugins.info import APPROXIMATE
+from gpusched.plugins.info import APPROXIMATE, FLAGS
 from gpusched_papers.registry import known_papers
 
 PAGE = Path(__file__).resolve().parent / "reference" / "policies.md"

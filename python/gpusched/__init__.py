@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from gpusched.base.run_warning import RunWarning as RunWarning
     from gpusched.base.supervision import Cancelled as Cancelled
     from gpusched.clusters.cluster import Cluster as Cluster
+    from gpusched.clusters.cluster import Domain as Domain
     from gpusched.clusters.cluster import ServerGroup as ServerGroup
-    from gpusched.clusters.network import Domain as Domain
     from gpusched.deciding.decision import decide as decide
     from gpusched.deciding.starting import when as when
     from gpusched.engine.open_run import Simulation as Simulation
@@ -56,12 +56,12 @@ if TYPE_CHECKING:
     from gpusched.engine.simulation import simulate as simulate
     from gpusched.generator.synthetic_traces import generate as generate
     from gpusched.plugins.policy import Policy as Policy
-    from gpusched.plugins.registering import register_order as register_order
-    from gpusched.plugins.registering import register_placement as register_placement
-    from gpusched.plugins.registering import register_scheduler as register_scheduler
     from gpusched.plugins.registry import contentions as contentions
     from gpusched.plugins.registry import placements as placements
     from gpusched.plugins.registry import policies as policies
+    from gpusched.plugins.registry import register_order as register_order
+    from gpusched.plugins.registry import register_placement as register_placement
+    from gpusched.plugins.registry import register_scheduler as register_scheduler
     from gpusched.plugins.registry import speeds as speeds
     from gpusched.prediction import Predictor as Predictor
     from gpusched.prediction import predictors as predictors
@@ -72,12 +72,12 @@ if TYPE_CHECKING:
     from gpusched.results.result import Result as Result
     from gpusched.results.result import load_result as load_result
     from gpusched.specs.run_spec import RunSpec as RunSpec
+    from gpusched.studies.base_cases import fidelity as fidelity
     from gpusched.studies.comparison import compare as compare
     from gpusched.studies.comparison_result import Comparison as Comparison
     from gpusched.studies.comparison_result import Interrupted as Interrupted
-    from gpusched.studies.fidelity.fidelity import fidelity as fidelity
-    from gpusched.studies.sizing.sizing import size as size
-    from gpusched.studies.whatif.whatif import whatif as whatif
+    from gpusched.studies.sizing import size as size
+    from gpusched.studies.what_if import whatif as whatif
     from gpusched.sweeping.study import Study as Study
     from gpusched.sweeping.sweep import sweep as sweep
     from gpusched.traces.inventories import read_cluster as read_cluster
@@ -89,7 +89,7 @@ _HOME = {
     "Cancelled": "base.supervision",
     "Cluster": "clusters.cluster",
     "Comparison": "studies.comparison_result",
-    "Domain": "clusters.network",
+    "Domain": "clusters.cluster",
     "Interrupted": "studies.comparison_result",
     "InvariantError": "_core",
     "LogLimitError": "_core",
@@ -110,7 +110,7 @@ _HOME = {
     "compare": "studies.comparison",
     "contentions": "plugins.registry",
     "decide": "deciding.decision",
-    "fidelity": "studies.fidelity.fidelity",
+    "fidelity": "studies.base_cases",
     "generate": "generator.synthetic_traces",
     "load_result": "results.result",
     "metrics": "results.metric_registry",
@@ -120,19 +120,19 @@ _HOME = {
     "read_cluster": "traces.inventories",
     "read_trace": "traces.reading",
     "register_metric": "results.metric_registry",
-    "register_order": "plugins.registering",
-    "register_placement": "plugins.registering",
+    "register_order": "plugins.registry",
+    "register_placement": "plugins.registry",
     "register_predictor": "prediction",
-    "register_scheduler": "plugins.registering",
+    "register_scheduler": "plugins.registry",
     "resume": "engine.open_run",
     "run": "engine.simulation",
     "simulate": "engine.simulation",
-    "size": "studies.sizing.sizing",
+    "size": "studies.sizing",
     "speeds": "plugins.registry",
     "sweep": "sweeping.sweep",
     "tune": "tuning.tune",
     "unregister": "engine.seams",
-    "whatif": "studies.whatif.whatif",
+    "whatif": "studies.what_if",
     "when": "deciding.starting",
     "write_report": "reporting.report",
 }

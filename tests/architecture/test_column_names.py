@@ -22,7 +22,7 @@ MOST_USED = 3
 USERS = {
     "cpp/bindings/bind_state.cpp": "what a policy of Python sees",
     "python/gpusched/audit/readable_run.py": "tells the readable engine what a trace has",
-    "python/gpusched/bounds/deadline_rates.py": "reads the columns of measured speeds",
+    "python/gpusched/bounds/deadline_bounds.py": "reads the columns of measured speeds",
     "python/gpusched/deciding/filling.py": "makes a table of requests, which have no times",
     "python/gpusched/models/profiles.py": "the fields of a profile",
     "python/gpusched/readable/model.py": "a job as the readable engine has it, apart from the core",

@@ -35,7 +35,7 @@ OTHER_FOLDERS = {"bench", "campaigns", "core", "reference"}
 
 # Where the native core is called. All else hands columns to these.
 NATIVE = {
-    "base.supervision", "bounds", "deciding", "engine", "generator.ordering", "gym", "plugins",
+    "base.supervision", "bounds", "deciding", "engine", "generator", "gym", "plugins",
     "results", "schedules", "specs", "studies", "sweeping", "testing",
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
-from gpusched.plugins.flags import FLAGS
+from gpusched.plugins.info import FLAGS
 from tests.architecture.sources import MODULES, PYTHON, ROOT, parsed, shown
 
 REGISTRIES = (
@@ -38,7 +38,7 @@ OTHER_WORDS = {
     "deciding.states.kueue_workloads": {"count"},  # the same
     "generator.graph_zoo": {"stages"},  # a column: how many a graph has
     "models.calibration": {"bias"},  # a figure of the fit
-    "models.throughput_files": {"spread"},  # a column: throughput on several servers
+    "models.throughputs": {"spread"},  # a column: throughput on several servers
     "results.metric_registry": {"count", "none"},  # kinds of figures, and of tables
     "results.shown_metrics": {"none"},  # the same
     "testing.cases": {"count", "random"},  # of servers, a field; a claim

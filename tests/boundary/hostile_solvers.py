@@ -14,8 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 import gpusched as gs
 from gpusched.deciding import exact
-from gpusched.deciding.assignment import AssignmentSolver, Matching, assign
-from gpusched.deciding.transportation import transport
+from gpusched.deciding.assignment import AssignmentSolver, Matching, assign, transport
 
 SHAPES = [(1, 1), (1, 6), (6, 1), (4, 4), (8, 8), (5, 9), (9, 5), (40, 40), (40, 60), (60, 40)]
 # What sums may be wrong by, in parts of the greatest figure and for each row.

@@ -108,7 +108,7 @@ def test_a_cluster_has_a_server(servers: int) -> None:
 
 
 def test_every_cluster_that_can_be_described_can_be_simulated() -> None:
-    from gpusched.clusters.server_group import MAX_SERVERS
+    from gpusched.clusters.cluster import MAX_SERVERS
 
     cluster = gs.Cluster.uniform(MAX_SERVERS, 1)
     for placement in ("count", "first-fit", "spread"):

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.deciding.assignment import AssignmentSolver, assign
-from gpusched.deciding.transportation import transport
+from gpusched.deciding.assignment import AssignmentSolver, assign, transport
 from tests.boundary.hostile_solvers import SOLVERS
 from tests.boundary.test_interrupts import SOON_S, interrupted, posix
 
@@ -151,7 +150,7 @@ LONG = {
 IMPORTS = (
     "import numpy as np\n"
     "from gpusched.deciding.assignment import AssignmentSolver, assign\n"
-    "from gpusched.deciding.transportation import transport\n"
+    "from gpusched.deciding.assignment import transport\n"
 )
 
 

@@ -9,7 +9,6 @@ import pytest
 import scipy.optimize
 
 import gpusched as gs
-from gpusched.plugins.schedulers import gavel, gavel_warm
 from tests.golden import workload as golden
 
 WATCHDOG_S = 60.0
@@ -20,13 +19,11 @@ WATCHDOG_S = 60.0
     [
         (scipy.optimize, "milp", "ftf"),
         (scipy.optimize, "linprog", "water-filling"),
-        (gavel_warm, "_solution", "max-min"),
     ],
 )
 def test_a_stop_does_not_wait_for_the_linear_program_of_gavel(
     library: ModuleType, solver: str, objective: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gavel, "warm_starts", gavel_warm.WarmStarts)
     stop, is_over = threading.Event(), threading.Event()
 
     def slow(*_args, **_options):

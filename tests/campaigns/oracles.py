@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gpusched as gs
-from gpusched.bounds.bounded_jobs import JobColumns
 from gpusched.bounds.certificates import makespan_bound
-from gpusched.deciding.assignment import assign
-from gpusched.deciding.transportation import transport
+from gpusched.bounds.registry import JobColumns
+from gpusched.deciding.assignment import assign, transport
 
 Random = np.random.Generator
 Check = Callable[[Random], bool]
@@ -192,7 +191,7 @@ def throughput_in_highs(random: Random) -> bool:
     import highspy
 
     from gpusched.plugins.schedulers import gavel_programs
-    from gpusched.plugins.schedulers.gavel_jobs import Jobs
+    from gpusched.plugins.schedulers.gavel_programs import Jobs
 
     size, types = int(random.integers(1, 12)), int(random.integers(1, 4))
     capacity = random.integers(1, 16, types).astype(float)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gpusched as gs
-from gpusched.plugins.flags import FLAGS
+from gpusched.plugins.info import FLAGS
 
 KINDS = (gs.policies, gs.placements, gs.speeds, gs.contentions, gs.predictors)
 NAMES = sorted(name for known in KINDS for name in known())

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.bounds.bounded_jobs import BoundedJobs
 from gpusched.bounds.certificates import lower_bounds
 from gpusched.bounds.deadline_bounds import deadline_bound, dsr_bound
 from gpusched.bounds.registry import (
@@ -19,6 +18,7 @@ from gpusched.bounds.registry import (
     MAKESPAN,
     QUANTITIES,
     TOTAL_JCT,
+    BoundedJobs,
     known_bounds,
     register_bound,
 )

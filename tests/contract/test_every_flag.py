@@ -10,8 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.plugins.flags import FLAGS, KINDS
-from gpusched.plugins.info import PluginInfo
+from gpusched.plugins.info import FLAGS, KINDS, PluginInfo
 from gpusched.readable.packing import NAMES as KNOW_DEMANDS
 from gpusched.specs.case import job_columns
 from tests.contract.runs import CLUSTER, TYPED, run, run_networked, run_urgent

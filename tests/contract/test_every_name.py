@@ -7,7 +7,7 @@ import re
 import pytest
 
 import gpusched as gs
-from gpusched.plugins.flags import KINDS as KINDS_OF_FLAG
+from gpusched.plugins.info import KINDS as KINDS_OF_FLAG
 from tests.contract.values import choice, choice_of, in_range
 
 REGISTRIES = (gs.policies(), gs.placements(), gs.speeds(), gs.contentions())

@@ -9,7 +9,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins.schedulers import gavel_programs
-from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
+from gpusched.plugins.schedulers.gavel_programs import Array, Jobs
 from tests.golden import workload as golden
 
 CLUSTER = golden.cluster()

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpusched.plugins.schedulers import gavel_solver
-from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
-from gpusched.plugins.schedulers.gavel_programs import solved
+from gpusched.plugins.schedulers import gavel_programs
+from gpusched.plugins.schedulers.gavel_programs import Array, Jobs, solved
 
 OBJECTIVES = ("max-min", "ftf", "makespan", "deadlines")
 
@@ -44,7 +43,7 @@ def test_no_answer_has_more_throughput(objective: str, monkeypatch: pytest.Monke
     rng = np.random.default_rng(11)
     cases = [drawn(rng) for _ in range(60)]
     ours = [solved(objective, jobs)[0] for jobs in cases]
-    monkeypatch.setattr(gavel_solver, "_least", exactly)
+    monkeypatch.setattr(gavel_programs, "_least", exactly)
     for jobs, fractions in zip(cases, ours, strict=True):
         best, _ = solved(objective, jobs)
         assert (jobs.rates * fractions).sum() == pytest.approx((jobs.rates * best).sum(), rel=1e-6)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.plugins.schedulers import gavel_keepers, gavel_programs
-from gpusched.plugins.schedulers.gavel_fifo import InOrder
-from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
+from gpusched.plugins.schedulers import gavel, gavel_programs
+from gpusched.plugins.schedulers.gavel import InOrder
+from gpusched.plugins.schedulers.gavel_programs import Array, Jobs
 from tests.unit.real_data import DATA, needs_real_data
 
 pytestmark = pytest.mark.long
@@ -165,7 +165,7 @@ def test_the_order_of_arrival_that_is_not_aware_differs_by_a_slip_of_the_program
 ) -> None:
     policy, theirs = f"gavel:objective=fifo,aware=false,{ROUNDS}", peer_jct_s("fifo")
     assert rank_correlation(our_jct_s(policy), theirs) < 0.9
-    monkeypatch.setattr(gavel_keepers, "InOrder", SlippingOrder)  # which the rule looks up
+    monkeypatch.setattr(gavel, "InOrder", SlippingOrder)  # which the rule looks up
     slipped = our_jct_s(policy)
     assert rank_correlation(slipped, theirs) >= 0.99
     assert np.sum(np.abs(slipped / theirs - 1) < 0.01) >= 170

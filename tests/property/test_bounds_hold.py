@@ -9,13 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.bounds.bounded_jobs import JobColumns
 from gpusched.bounds.certificates import makespan_bound
-from gpusched.bounds.known.mean_busy_time import mean_busy_time
-from gpusched.bounds.known.priced_time import priced_time
-from gpusched.bounds.known.shared_cost import excluding, shared_cost
-from gpusched.bounds.known.squashed_srpt import squashed_srpt
-from gpusched.bounds.known.trivial import trivial
+from gpusched.bounds.known import (
+    excluding,
+    mean_busy_time,
+    priced_time,
+    shared_cost,
+    squashed_srpt,
+    trivial,
+)
+from gpusched.bounds.registry import JobColumns
 from gpusched.readable import PLACEMENTS, POLICIES, Job, replay
 from tests.theorems.exact_schedules import Jobs, least_makespan, least_sum_of_jct
 

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.ticks import US_PER_S
-from gpusched.deciding.cap_search import Plan, plan
+from gpusched.deciding import Plan, plan
 from gpusched_papers.sjf_bco.published import BASELINES, SERVERS
 from gpusched_papers.sjf_bco.settings import ESTIMATE_ERROR, MAIN, SJF_BCO, Reading
 from gpusched_papers.sjf_bco.workload import Instance, instance

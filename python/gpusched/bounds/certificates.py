@@ -19,8 +19,15 @@ from typing import TYPE_CHECKING, Any
 from gpusched.base.arrays import Bool, Float64
 from gpusched.base.memo import Memo
 from gpusched.base.units import WHOLE_GPU
-from gpusched.bounds.bounded_jobs import BoundedJobs, JobColumns, Jobs
-from gpusched.bounds.registry import BOUNDS, MAKESPAN, TOTAL_JCT, known_bounds
+from gpusched.bounds.registry import (
+    BOUNDS,
+    MAKESPAN,
+    TOTAL_JCT,
+    BoundedJobs,
+    JobColumns,
+    Jobs,
+    known_bounds,
+)
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster

@@ -11,10 +11,9 @@ from gpusched.base.suggest import nearest
 from gpusched.base.tables import Cell, Table, table, text_column
 from gpusched.cli.console import show_json, show_lines, show_table
 from gpusched.cli.options import Json
-from gpusched.plugins.flags import FLAGS
-from gpusched.plugins.info import APPROXIMATE
-from gpusched.plugins.policy import PluginInfo, contentions, placements, speeds
-from gpusched.plugins.policy import policies as known_policies
+from gpusched.plugins.info import APPROXIMATE, FLAGS, PluginInfo
+from gpusched.plugins.registry import contentions, placements, speeds
+from gpusched.plugins.registry import policies as known_policies
 
 EPILOG: Final = """
 [bold]Examples[/]

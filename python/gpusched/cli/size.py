@@ -35,10 +35,8 @@ from gpusched.cli.options import (
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import load_workload, remark_rejects
 from gpusched.plugins.policy import Policy
-from gpusched.studies.sizing import sizing as study
-from gpusched.studies.sizing.goals import Goals
-from gpusched.studies.sizing.size_confidence import PART
-from gpusched.studies.sizing.sizing_result import Sizing
+from gpusched.studies import sizing as study
+from gpusched.studies.sizing import PART, Goals, Sizing
 
 _GOAL: Final = "Goal"
 _MOST_ROWS: Final = 24

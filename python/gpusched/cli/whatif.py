@@ -22,10 +22,9 @@ from gpusched.cli.options import (
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import load_workload, remark_rejects
-from gpusched.studies.fidelity.fidelity import GPUS_PER_SERVER, RESOLUTION_S
-from gpusched.studies.fidelity.own_starts import has_starts
-from gpusched.studies.whatif import whatif as study
-from gpusched.studies.whatif.scenario import parse_changes
+from gpusched.studies import what_if as study
+from gpusched.studies.base_cases import GPUS_PER_SERVER, RESOLUTION_S, has_starts
+from gpusched.studies.what_if import parse_changes
 
 EPILOG: Final = """
 [bold]Examples[/]

@@ -175,7 +175,7 @@ def _with_profiles(workload: Workload, models: tuple[JobProfile, ...], seed: int
 
 def _with_throughputs(workload: Workload, path: str, seed: int) -> Workload:
     """Take each job's model from its group where that names one; else draw it."""
-    from gpusched.models.throughput_files import read_throughputs
+    from gpusched.models.throughputs import read_throughputs
 
     read = read_throughputs(path)
     before = workload.trace
@@ -225,7 +225,8 @@ def _heavy_share(text: str) -> float | None:
 
 
 def _with_graphs(workload: Workload, heavy_share: float | None, speed: str, seed: int) -> Workload:
-    from gpusched.generator.graph_zoo import MODELS, assign_graphs
+    from gpusched.generator.graph_zoo import assign_graphs
+    from gpusched.models.model_zoo import MODELS
 
     trace = assign_graphs(
         workload.trace, workload.cluster, heavy_share=heavy_share, speed=speed, seed=seed

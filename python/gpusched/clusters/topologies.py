@@ -9,9 +9,7 @@ from typing import Final
 
 from gpusched.base.files import naming
 from gpusched.base.source import Source
-from gpusched.clusters.cluster import Cluster
-from gpusched.clusters.network import Domain
-from gpusched.clusters.server_group import ServerGroup
+from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
 
 HEADER: Final = ("ip", "DSW", "PSW", "ASW")
 
@@ -43,7 +41,7 @@ def read_topology(
         Of each server, see :class:`~gpusched.clusters.cluster.ServerGroup`.
     leaf_oversubscription, block_oversubscription, core_oversubscription
         Of the uplinks of leaves, of blocks, and of core switches where there are several, see
-        :class:`~gpusched.clusters.network.Domain`.
+        :class:`~gpusched.clusters.cluster.Domain`.
     max_bytes
         As in :func:`gpusched.read_trace`.
 

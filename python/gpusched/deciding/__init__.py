@@ -12,26 +12,26 @@ from gpusched.base.lazy_names import lazy_names
 if TYPE_CHECKING:
     from gpusched.deciding.assignment import AssignmentSolver as AssignmentSolver
     from gpusched.deciding.assignment import Matching as Matching
+    from gpusched.deciding.assignment import Transport as Transport
     from gpusched.deciding.assignment import assign as assign
+    from gpusched.deciding.assignment import transport as transport
     from gpusched.deciding.batch_plan import Plan as Plan
-    from gpusched.deciding.cap_search import plan as plan
+    from gpusched.deciding.batch_plan import plan as plan
     from gpusched.deciding.cluster_state import ClusterState as ClusterState
-    from gpusched.deciding.deadline_admission import plan_deadlines as plan_deadlines
-    from gpusched.deciding.deadline_jobs import DeadlineJob as DeadlineJob
+    from gpusched.deciding.deadline_plan import DeadlineJob as DeadlineJob
     from gpusched.deciding.deadline_plan import DeadlinePlan as DeadlinePlan
     from gpusched.deciding.deadline_plan import DeadlineStep as DeadlineStep
+    from gpusched.deciding.deadline_plan import plan_deadlines as plan_deadlines
     from gpusched.deciding.decision import ClusterDecision as ClusterDecision
+    from gpusched.deciding.filling import FillResult as FillResult
     from gpusched.deciding.filling import fill as fill
-    from gpusched.deciding.filling_result import FillResult as FillResult
+    from gpusched.deciding.market import JobPlacement as JobPlacement
     from gpusched.deciding.market import place_jobs as place_jobs
-    from gpusched.deciding.market_decision import JobPlacement as JobPlacement
     from gpusched.deciding.start_forecast import Sooner as Sooner
     from gpusched.deciding.start_forecast import StartForecast as StartForecast
     from gpusched.deciding.starting import when as when
     from gpusched.deciding.states.reading import read_state as read_state
     from gpusched.deciding.states.schemas import state_schema as state_schema
-    from gpusched.deciding.transportation import Transport as Transport
-    from gpusched.deciding.transportation import transport as transport
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -39,24 +39,24 @@ __getattr__, __dir__, __all__ = lazy_names(
         "AssignmentSolver": "deciding.assignment",
         "ClusterDecision": "deciding.decision",
         "ClusterState": "deciding.cluster_state",
-        "DeadlineJob": "deciding.deadline_jobs",
+        "DeadlineJob": "deciding.deadline_plan",
         "DeadlinePlan": "deciding.deadline_plan",
         "DeadlineStep": "deciding.deadline_plan",
-        "FillResult": "deciding.filling_result",
-        "JobPlacement": "deciding.market_decision",
+        "FillResult": "deciding.filling",
+        "JobPlacement": "deciding.market",
         "Matching": "deciding.assignment",
         "Plan": "deciding.batch_plan",
         "Sooner": "deciding.start_forecast",
         "StartForecast": "deciding.start_forecast",
-        "Transport": "deciding.transportation",
+        "Transport": "deciding.assignment",
         "assign": "deciding.assignment",
         "fill": "deciding.filling",
         "place_jobs": "deciding.market",
-        "plan": "deciding.cap_search",
-        "plan_deadlines": "deciding.deadline_admission",
+        "plan": "deciding.batch_plan",
+        "plan_deadlines": "deciding.deadline_plan",
         "read_state": "deciding.states.reading",
         "state_schema": "deciding.states.schemas",
-        "transport": "deciding.transportation",
+        "transport": "deciding.assignment",
         "when": "deciding.starting",
     },
 )

@@ -16,7 +16,45 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched.base.arrays import Float64, Int32, Int64, read_only
 from gpusched.base.field_checks import unmasked
-from gpusched.deciding.assignment_inputs import check_costs, matrix_of
+
+_MOST_UNITS: Final = 2**31 - 1
+_MOST: Final = 1e300  # sums of costs are numbers
+
+
+def matrix_of(values: npt.ArrayLike, name: str) -> Float64:
+    """The values as a C-contiguous matrix with an entry at least."""
+    try:
+        matrix = unmasked(name, values)
+    except OverflowError:
+        raise ValueError(f"{name}: an integer is beyond 1e300") from None
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise ValueError(f"{name}: must be a matrix with an entry, has shape {matrix.shape}")
+    return matrix
+
+
+def check_costs(costs: Float64, forbidden: float) -> None:
+    """Raise ValueError that names row, column and rule; ``-forbidden`` stands for no pair."""
+    is_bad = ~((np.abs(costs) <= _MOST) | (costs == -forbidden))
+    if is_bad.any():
+        row, column = np.unravel_index(int(np.argmax(is_bad)), costs.shape)
+        cost = costs[row, column]
+        rule = "beyond 1e300" if np.isfinite(cost) else f"neither a number nor {-forbidden}"
+        raise ValueError(f"cost of row {row}, column {column}: {cost} is {rule}")
+
+
+def counts_of(values: npt.ArrayLike, name: str, size: int) -> Int32:
+    """Return ``size`` whole numbers; raise ValueError that names the first that is none."""
+    counts = unmasked(name, values)
+    if counts.shape != (size,):
+        raise ValueError(f"{name}: must have shape ({size},), has {counts.shape}")
+    is_bad = ~((counts >= 0) & (counts <= _MOST_UNITS) & (counts == np.floor(counts)))
+    if is_bad.any():
+        first = int(np.argmax(is_bad))
+        raise ValueError(
+            f"{name}[{first}]: must be a whole number from 0 to {_MOST_UNITS}, is {counts[first]}"
+        )
+    return np.ascontiguousarray(counts, dtype=np.int32)
+
 
 Method = Literal["jonker-volgenant", "auction"]
 
@@ -260,4 +298,79 @@ def _matching(
     columns = column_of_row[rows].astype(np.int64)
     return Matching(
         read_only(rows), read_only(columns), cost, read_only(row_dual), read_only(column_dual)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Transport:
+    """Units sent from rows to columns.
+
+    Attributes
+    ----------
+    flow
+        Shape ``(num_rows, num_columns)``, whole units.
+    value
+        The sum of value times flow.
+    row_dual, price
+        Shapes ``(num_rows,)`` and ``(num_columns,)``: ``row_dual[i] + price[j]`` is at least
+        ``value[i, j]``, and equal where units flow. Prices are at least 0, and 0 where room is
+        left; so are the row duals, where rows may keep units.
+    """
+
+    flow: Int64
+    value: float
+    row_dual: Float64
+    price: Float64
+
+
+def transport(
+    value: npt.ArrayLike,
+    supply: npt.ArrayLike,
+    capacity: npt.ArrayLike,
+    *,
+    at_most: bool = False,
+) -> Transport:
+    """Send units from rows to columns at the greatest sum of values; few columns, any rows.
+
+    Parameters
+    ----------
+    value
+        Per unit, shape ``(num_rows, num_columns)``; minus infinity forbids a pair.
+    supply, capacity
+        Whole units of each row and room of each column, shapes ``(num_rows,)`` and
+        ``(num_columns,)``.
+    at_most
+        Whether rows may keep units that are worth nothing anywhere; else all are sent.
+
+    Returns
+    -------
+    Transport
+        The units of each pair, and the sum of their values.
+
+    Raises
+    ------
+    ValueError
+        If a shape is wrong, a value is NaN, infinite or beyond 1e300, a count is negative or no
+        whole number (the message names row, column and value), or the units cannot be sent.
+    KeyboardInterrupt
+        On Ctrl-C, within a second.
+
+    Examples
+    --------
+    >>> gs.deciding.transport([[3, 1], [2, 2]], supply=[2, 1], capacity=[2, 1]).value
+    8.0
+    """
+    values = matrix_of(value, "value")
+    num_rows, num_columns = values.shape
+    flow, row_dual, price, total = _core.Transportation().solve(
+        values.reshape(-1),
+        counts_of(supply, "supply", num_rows),
+        counts_of(capacity, "capacity", num_columns),
+        is_exact=not at_most,
+    )
+    return Transport(
+        read_only(flow.astype(np.int64).reshape(values.shape)),
+        total,
+        read_only(row_dual),
+        read_only(price),
     )

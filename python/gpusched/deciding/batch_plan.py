@@ -1,19 +1,33 @@
-"""What a plan is: :class:`Plan`, the batch bound to GPUs, and :class:`PlanCandidate`."""
+"""Plan a batch of gangs ahead: :func:`plan` searches the cap and the packers of SJF-BCO."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gpusched.base.arrays import Float64, Int32, Int64
+from gpusched import _core
+from gpusched.base.arrays import Bool, Float64, Int32, Int64
+from gpusched.base.draws import check_seed
+from gpusched.base.progress import OnProgress, Progress
+from gpusched.base.supervision import Cancelled, supervised
+from gpusched.bounds.certificates import makespan_bound
+from gpusched.clusters.cluster import Cluster
+from gpusched.engine.simulation import simulate_quietly as simulate
+from gpusched.plugins.policy import ContentionChoice, Policy, SpeedChoice
+from gpusched.results.result import Result
+from gpusched.specs.case import job_columns
+from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
     import polars as pl
 
     from gpusched.results.result import Result
+
 
 UInt64 = npt.NDArray[np.uint64]
 
@@ -160,3 +174,264 @@ class Plan:
         import polars as pl
 
         return pl.from_dicts([vars(known) for known in self.candidates], infer_schema_length=None)
+
+
+# Policies that bind gangs to GPUs say so by this flag.
+
+
+def plan(
+    trace: Trace,
+    cluster: Cluster,
+    *,
+    policy: str | Policy = "sjf-bco",
+    kappas: Sequence[int] | None = None,
+    theta_s: float | None = None,
+    speed: str | SpeedChoice | None = None,
+    contention: str | ContentionChoice = "shared",
+    mode: str = "queue",
+    start: str | None = None,
+    order: str | None = None,
+    lambda_: float | None = None,
+    u: float | None = None,
+    tie: str | None = None,
+    seed: int = 0,
+    tolerance: float = 1e-3,
+    progress: OnProgress | None = None,
+    stop: threading.Event | None = None,
+) -> Plan:
+    """Bind a batch of gangs to GPUs so that it ends soon under contention.
+
+    For each kappa, the tightest cap theta on the estimated busy time of a GPU is searched by
+    bisection, under which the policy's packers bind every job. What they bound is run under the
+    full model of speed and contention, and the plan with the least makespan is kept (the first
+    of equals). Yu, Ji, Rajan, Liu, MobiHoc 2022, algorithms 1 to 3.
+
+    Parameters
+    ----------
+    trace
+        A batch: all jobs are submitted at once.
+    policy
+        ``"sjf-bco"``, or a baseline: ``"ff"``, ``"ls"``, ``"rand"``; also a text or an object
+        with parameters.
+    kappas
+        By default 0 and each width of the batch: any value between two of them gives the same
+        plan as the lower one. Only for a policy that has the parameter.
+    theta_s
+        Use this cap, in seconds, and search none. Where a job fits nowhere under it, it is
+        raised to the least that admits the job.
+    speed, contention
+        As for :func:`gpusched.simulate`.
+    mode, start, order, lambda_, u, tie
+        Parameters of the policy; ``lambda_`` is its ``lambda``. None: the policy's own default.
+        In ``mode="queue"`` the run holds exactly the GPUs that were bound; in ``"idle"`` it takes
+        the cap alone from the plan.
+    seed
+        Of ``"rand"``, 0 to 2**64 - 1.
+    tolerance
+        The search ends when the interval around the tightest cap is shorter than this part of
+        it. Feasibility need not be monotone in the cap, so a tighter one may exist elsewhere.
+    progress
+        As for :func:`gpusched.simulate`; what is counted are the values of kappa.
+    stop
+        Ends it when it is set, as for :func:`gpusched.simulate`.
+
+    Returns
+    -------
+    Plan
+        The best that was found: its kappa, its cap and the result of its run.
+
+    Raises
+    ------
+    ValueError
+        If the trace is no batch, a job is wider than the GPUs it may run on, the policy
+        plans nothing, or as :func:`gpusched.simulate`.
+    Cancelled
+        If ``stop`` was set, within a second; it tells how many values of kappa were done.
+    KeyboardInterrupt
+        On Ctrl-C, within a second.
+
+    Examples
+    --------
+    >>> trace = gs.Trace.from_columns([0, 0, 0], [60, 30, 30], [4, 2, 2])
+    >>> gs.deciding.plan(trace, gs.Cluster.uniform(1, 4), contention="none").makespan_s
+    90.0
+    """
+    _check_batch(trace, cluster)
+    seed = check_seed(seed)
+    base = _base_policy(
+        policy,
+        {"mode": mode, "start": start, "order": order, "lambda": lambda_, "u": u, "tie": tie},
+        theta_s,
+    )
+    candidates = _Candidates(trace, cluster, seed, tolerance, speed, contention, stop)
+    widths = np.unique(trace.gpus)
+    ready: dict[int | None, _Evaluated] = {}
+    rows: list[PlanCandidate] = []
+    best: _Evaluated | None = None
+    wanted = _kappas(base, kappas, trace)
+    for kappa in wanted:
+        # Equal for all up to the next width.
+        known = None if kappa is None else int(widths[widths <= kappa].max(initial=0))
+        if known not in ready:
+            try:
+                ready[known] = candidates.evaluate(base, kappa)
+            except Cancelled:
+                raise Cancelled(len(rows), len(wanted), "values of kappa") from None
+        row = replace(ready[known].candidate, kappa=kappa)
+        rows.append(row)
+        if best is None or row.makespan_s < best.candidate.makespan_s:
+            best = replace(ready[known], candidate=row)
+        if progress is not None:
+            progress(Progress(len(rows), len(wanted)))
+    assert best is not None  # there is a kappa
+    return Plan(
+        policy=best.result.spec.policy,
+        result=best.result,
+        candidates=tuple(rows),
+        chosen=best.candidate,
+        first=best.bound.first,
+        server=best.bound.server,
+        mask=best.bound.mask,
+        planned_busy_s=best.bound.busy_us / 1e6,
+        lower_bound_s=float(makespan_bound(trace, cluster.num_gpus)) / 1e6,
+    )
+
+
+@dataclass(frozen=True)
+class _Evaluated:
+    bound: _core.GangPlan
+    result: Result
+    candidate: PlanCandidate
+
+
+class _Candidates:
+    """Binds and runs one batch in several ways."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        cluster: Cluster,
+        seed: int,
+        tolerance: float,
+        speed: str | SpeedChoice | None,
+        contention: str | ContentionChoice,
+        stop: threading.Event | None,
+    ) -> None:
+        self.trace = trace
+        self.cluster = cluster
+        self.seed = seed
+        self.tolerance = tolerance
+        self.speed = speed
+        self.contention = contention
+        self.stop = stop
+        self.jobs = _core.JobTable(**job_columns(trace, cluster, uses_estimates=False))
+        self.servers = _core.Cluster(cluster.server_gpus, cluster.server_type)
+
+    def evaluate(self, base: Policy, kappa: int | None) -> _Evaluated:
+        packing = base if kappa is None else _with(base, kappa=kappa)
+        bound = self.bind(packing)
+        chosen = _with(packing, theta_s=bound.cap_us / 1e6)
+        result = self.run(chosen, self.speed, self.contention)
+        planned = self.run(chosen, "fixed", "none")
+        return _Evaluated(bound, result, _candidate(kappa, bound, planned, result))
+
+    def bind(self, packing: Policy) -> _core.GangPlan:
+        control = _core.RunControl()
+
+        def search() -> _core.GangPlan:
+            return _core.plan_gangs(
+                self.jobs,
+                self.servers,
+                packing.name,
+                packing.core_values(),
+                self.seed,
+                self.tolerance,
+                control,
+            )
+
+        return supervised(search, control, stop=self.stop)
+
+    def run(
+        self, chosen: Policy, speed: str | SpeedChoice | None, contention: str | ContentionChoice
+    ) -> Result:
+        # The policy chooses GPUs itself, whatever the placement.
+        return simulate(
+            self.trace,
+            self.cluster,
+            policy=chosen,
+            speed=speed,
+            contention=contention,
+            seed=self.seed,
+            stop=self.stop,
+        )
+
+
+def _candidate(
+    kappa: int | None, bound: _core.GangPlan, planned: Result, result: Result
+) -> PlanCandidate:
+    submit_us = result.trace.submit_us
+    finish_us = result.schedule.finish_us
+    return PlanCandidate(
+        kappa=kappa,
+        theta_s=bound.cap_us / 1e6,
+        busy_s=float(bound.busy_us.max()) / 1e6,
+        planned_makespan_s=_last(planned),
+        makespan_s=_last(result),
+        mean_jct_s=float(np.mean(finish_us - submit_us)) / 1e6,
+        caps_tried=bound.num_tried,
+    )
+
+
+def _last(result: Result) -> float:
+    return float(result.schedule.finish_us.max() - result.trace.submit_us[0]) / 1e6
+
+
+def _check_batch(trace: Trace, cluster: Cluster) -> None:
+    if not isinstance(trace, Trace):
+        raise TypeError(f"trace: expected a Trace, not {trace!r}")
+    if not isinstance(cluster, Cluster):
+        raise TypeError(f"cluster: expected a Cluster, not {cluster!r}")
+    late: Bool = trace.submit_us != trace.submit_us[0]
+    if late.any():
+        row = int(np.argmax(late))
+        raise ValueError(
+            f"submit_s[{row}] is {trace.submit_us[row] / 1e6:g} and submit_s[0] is "
+            f"{trace.submit_us[0] / 1e6:g}: a plan is of a batch, submitted at one instant"
+        )
+
+
+def _base_policy(policy: str | Policy, settings: dict[str, Any], theta_s: float | None) -> Policy:
+    base = Policy.parse(policy) if isinstance(policy, str) else policy
+    if not isinstance(base, Policy):
+        raise TypeError(f"policy: expected a name or a Policy, not {policy!r}")
+    if not base.has("offline"):
+        raise ValueError(f"policy {base.name}: does not bind gangs to GPUs: nothing to plan")
+    given = {key: value for key, value in settings.items() if value is not None}
+    if theta_s is not None:
+        if not theta_s > 0:
+            raise ValueError(f"theta_s: {theta_s} must be positive")
+        given["theta_s"] = theta_s
+    for key in given.keys() & base.parameters.keys():
+        if key != "mode" and base.parameters[key] != given[key]:
+            raise ValueError(f"policy {base}: {key} is given as an argument as well")
+    return _with(base, **(given | base.parameters))
+
+
+def _with(policy: Policy, **values: Any) -> Policy:
+    return Policy(policy.name, **(policy.parameters | values))
+
+
+def _kappas(base: Policy, kappas: Sequence[int] | None, trace: Trace) -> list[int | None]:
+    if base.info.parameter("kappa") is None:
+        if kappas is not None:
+            raise ValueError(f"kappas: policy {base.name} has no parameter kappa")
+        return [None]
+    if "kappa" in base.parameters:
+        if kappas is not None:
+            raise ValueError(f"policy {base}: kappa is given by kappas as well")
+        kappas = [int(base.parameters["kappa"])]  # type: ignore[arg-type]
+    if kappas is None:
+        return [0, *np.unique(trace.gpus).tolist()]
+    if len(kappas) == 0:
+        raise ValueError("kappas: must not be empty")
+    return list(kappas)

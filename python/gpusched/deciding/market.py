@@ -4,19 +4,327 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched.base.arrays import Float64, Int32, read_only
+from gpusched.base.arrays import Bool, Float64, Int32, Int64, read_only
 from gpusched.base.draws import check_seed
+from gpusched.base.field_checks import unmasked
 from gpusched.base.supervision import supervised
-from gpusched.deciding.market_columns import Columns, by_job, check_usable, counts_by_job, matrix
-from gpusched.deciding.market_decision import JobPlacement
 
-__all__ = ["JobPlacement", "place_jobs"]
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Columns:
+    """The columns that a user gave, and the classes of equal workers among them."""
+
+    def __init__(
+        self,
+        speeds: Float64,
+        capacity: npt.ArrayLike | None,
+        max_samples: npt.ArrayLike | None,
+        labels: Sequence[str] | None,
+    ) -> None:
+        num_columns = speeds.shape[1]
+        self.max_samples: Float64 | None = None
+        if max_samples is not None:
+            self.max_samples = matrix("max_samples", max_samples)
+            if self.max_samples.shape != speeds.shape:
+                raise ValueError(
+                    f"max_samples: has shape {self.max_samples.shape}, not that of the rates, "
+                    f"{speeds.shape}"
+                )
+        self.first_worker: Int64 | None = None
+        self.capacity: Int32 = np.ones(num_columns, dtype=np.int32)
+        if capacity is not None:
+            given = counts_by_job("capacity", capacity, num_columns)
+            assert given is not None
+            for column in np.flatnonzero(given < 0)[:1].tolist():
+                raise ValueError(f"capacity[{column}]: {given[column]} must be at least 0")
+            self.capacity = given
+            self.first_worker = np.cumsum(given, dtype=np.int64) - given
+        name = "worker" if capacity is None else "class"
+        self.labels = tuple(labels or (f"{name} {column}" for column in range(num_columns)))
+        if len(self.labels) != num_columns:
+            raise ValueError(f"labels: has {len(self.labels)} names for {num_columns} columns")
+        # Columns with equal figures, in the order of their first.
+        parts = speeds if self.max_samples is None else np.vstack([speeds, self.max_samples])
+        known: dict[bytes, int] = {}
+        found = [known.setdefault(column.tobytes(), len(known)) for column in parts.T.copy()]
+        self.class_of_column: Int64 = np.array(found, dtype=np.int64)
+        self.first_column = np.array([found.index(c) for c in range(len(known))], dtype=np.int64)
+        self.class_capacity: Int32 = np.bincount(
+            self.class_of_column, weights=self.capacity, minlength=len(known)
+        ).astype(np.int32)
+
+    def merged(self, speeds: Float64) -> dict[str, Any]:
+        """The matrices by class, as the core takes them."""
+        merged: dict[str, Any] = {
+            "rate": np.ascontiguousarray(speeds[:, self.first_column]).ravel(),
+            "capacity": self.class_capacity,
+        }
+        if self.max_samples is not None:
+            limits = np.ascontiguousarray(self.max_samples[:, self.first_column])
+            merged["max_samples"] = limits.ravel()
+        return merged
+
+    def merged_previous(self, previous: npt.ArrayLike | None, num_jobs: int) -> Int32 | None:
+        """Workers held so far, by class."""
+        if previous is None:
+            return None
+        held = matrix("previous", previous)
+        if held.shape != (num_jobs, len(self.capacity)):
+            raise ValueError(
+                f"previous: has shape {held.shape}, not that of the rates, "
+                f"{(num_jobs, len(self.capacity))}"
+            )
+        if np.any(held < 0) or np.any(held != np.floor(held)):
+            raise ValueError("previous: must hold whole numbers, at least 0")
+        over = np.flatnonzero(held.sum(axis=0) > self.capacity)
+        if over.size:
+            column = int(over[0])
+            raise ValueError(
+                f"previous: {self.labels[column]} is held {held[:, column].sum():g} times and "
+                f"there are {self.capacity[column]}"
+            )
+        merged = np.zeros((num_jobs, len(self.class_capacity)))
+        np.add.at(merged.T, self.class_of_column, held.T)
+        return np.ascontiguousarray(merged.astype(np.int32)).ravel()
+
+    def deal(self, counts: Int32, previous: npt.ArrayLike | None) -> Int32:
+        """Workers by column: a job keeps those that it holds as far as it has so many.
+
+        The others are dealt in order: the first job gets them from the first columns.
+        """
+        dealt = np.zeros((len(counts), len(self.capacity)), dtype=np.int32)
+        held = None if previous is None else unmasked("previous", previous).astype(np.int32)
+        for kind in range(counts.shape[1]):
+            columns = np.flatnonzero(self.class_of_column == kind)
+            left, free = counts[:, kind], self.capacity[columns]
+            if held is not None:
+                most = np.minimum(np.cumsum(held[:, columns], axis=1), left[:, np.newaxis])
+                kept = np.diff(most, axis=1, prepend=0)
+                dealt[:, columns] = kept
+                left, free = left - kept.sum(axis=1), free - kept.sum(axis=0)
+            # Both are pieces of one line; a job gets of a column what their pieces share.
+            job_end, column_end = np.cumsum(left)[:, np.newaxis], np.cumsum(free)
+            begin = np.maximum(job_end - left[:, np.newaxis], column_end - free)
+            dealt[:, columns] += np.maximum(np.minimum(job_end, column_end) - begin, 0)
+        return dealt
+
+
+def matrix(name: str, values: npt.ArrayLike) -> Float64:
+    """Return figures by job and column, at least 0 and finite; ValueError otherwise."""
+    made = unmasked(name, values)
+    if made.ndim != 2 or made.size == 0:
+        raise ValueError(f"{name}: has shape {made.shape}, not (jobs, columns)")
+    bad = np.argwhere(~np.isfinite(made) | (made < 0))
+    if bad.size:
+        row, column = bad[0].tolist()
+        raise ValueError(
+            f"{name}[{row}, {column}]: {made[row, column]} must be at least 0 and finite"
+        )
+    return made
+
+
+def by_job(name: str, values: npt.ArrayLike | None, size: int) -> Float64 | None:
+    """Return one figure for each job, from these or from one for all."""
+    if values is None:
+        return None
+    made = unmasked(name, values)
+    if made.ndim == 0:
+        made = np.full(size, float(made))
+    if made.shape != (size,):
+        raise ValueError(f"{name}: has shape {made.shape}, not ({size},)")
+    return np.ascontiguousarray(made)
+
+
+def counts_by_job(name: str, values: npt.ArrayLike | None, size: int) -> Int32 | None:
+    """Return one whole number for each job."""
+    made = by_job(name, values, size)
+    if made is None:
+        return None
+    if not np.all(np.isfinite(made) & (made == np.floor(made)) & (np.abs(made) < 2**30)):
+        raise ValueError(f"{name}: must hold whole numbers")
+    return made.astype(np.int32)
+
+
+def check_usable(speeds: Float64, capacity: Int32, least: Any) -> None:
+    """Raise ValueError for a job that could not run even if all workers were its own."""
+    usable = (speeds > 0) @ capacity
+    for job, count in enumerate(usable.tolist()):
+        if count == 0:
+            raise ValueError(f"rates[{job}]: all 0: no worker can run job {job}")
+        if least is not None and least[job] > count:
+            raise ValueError(
+                f"min_workers[{job}]: {least[job]} and there are {count} that can run job {job}"
+            )
+
+
+_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class JobPlacement:
+    """Who holds which workers: what :func:`gpusched.deciding.place_jobs` returns.
+
+    Attributes
+    ----------
+    counts
+        Workers of each job in each column of the rates, shape ``(jobs, columns)``.
+    job_s
+        Completion of each job in seconds, waiting and restart included; NaN for one that waits.
+    equal_s
+        The same if every job had an equal share of the workers.
+    price
+        At which the market clears: seconds of the summed completion times that one more worker of
+        the column saves, shape ``(columns,)``.
+    mean_jct_s
+        Mean of ``job_s`` over the jobs that do not wait.
+    lower_bound_s
+        No decision for the same jobs has a lower mean.
+    fairness
+        Jain's index of ``job_s / equal_s``; 1 is fair.
+    score
+        What was minimised: ``mean_jct_s``, and fairness with ``beta`` below 1.
+    sampled_score
+        The best one before the descent.
+    num_categories
+        How many categories there are: numbers of workers of each job.
+    categories_tried, categories_pruned
+        How many of them had a market cleared, and how many a bound ruled out.
+    is_exhaustive
+        Whether every category was tried or ruled out.
+    is_optimal
+        Whether the decision is proven to be the best (``sampler="exact"``).
+    is_kept
+        Whether the previous placement stays because no other is better by the hysteresis.
+    decision_s, processor_s
+        What the decision took, in seconds: on the clock, and of a processor.
+    samples
+        Of a round, for each worker of each column, shape ``(jobs, columns)``.
+    labels
+        Names of the columns.
+    first_worker
+        Where the columns are single workers, None; otherwise the first worker of each column.
+    """
+
+    counts: Int32 = field(repr=False)
+    job_s: Float64 = field(repr=False)
+    equal_s: Float64 = field(repr=False)
+    price: Float64 = field(repr=False)
+    mean_jct_s: float
+    lower_bound_s: float
+    fairness: float
+    score: float
+    sampled_score: float
+    num_categories: float
+    categories_tried: int
+    categories_pruned: int
+    is_exhaustive: bool
+    is_optimal: bool
+    is_kept: bool
+    decision_s: float
+    processor_s: float
+    samples: Float64 = field(repr=False)
+    labels: tuple[str, ...] = field(repr=False)
+    first_worker: Int64 | None = field(repr=False, default=None)
+
+    @property
+    def num_workers(self) -> Int64:
+        """Workers of each job, shape ``(jobs,)``: the category."""
+        found: Int64 = self.counts.sum(axis=1, dtype=np.int64)
+        return found
+
+    @property
+    def waits(self) -> Bool:
+        """Which jobs have no workers: there are too few for all, or none that they could use."""
+        found: Bool = self.num_workers == 0
+        return found
+
+    @property
+    def gap(self) -> float:
+        """How far above the optimum the mean can be at most, as a part of the bound."""
+        return self.mean_jct_s / self.lower_bound_s - 1.0
+
+    @property
+    def workers(self) -> list[Int64]:
+        """The workers of each job.
+
+        Column by column where each is one worker. Workers of a class are numbered one after the
+        other, class after class, and dealt to the jobs in the same order.
+        """
+        if self.first_worker is None:
+            return [np.flatnonzero(row) for row in self.counts]
+        after = self.first_worker + np.cumsum(self.counts, axis=0)
+        return [
+            np.concatenate([np.arange(end - n, end) for end, n in zip(*rows, strict=True)])
+            for rows in zip(after.tolist(), self.counts.tolist(), strict=True)
+        ]
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a row for each job.
+
+        Returns
+        -------
+        polars.DataFrame
+            Its workers, how many and which, and its seconds so placed and with an equal part.
+
+        Examples
+        --------
+        >>> placed = gs.deciding.place_jobs(
+        ...     [[2.0, 1.0], [2.0, 1.0]], rounds=[10, 20], round_samples=8, capacity=[2, 2]
+        ... )
+        >>> placed.to_polars()["workers"].to_list()
+        [2, 2]
+        """
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "job": np.arange(len(self.job_s)),
+                "workers": self.num_workers,
+                "held": [self._held(row) for row in self.counts],
+                "job_s": self.job_s,
+                "equal_s": self.equal_s,
+            }
+        )
+
+    def _held(self, row: Int32) -> str:
+        columns = np.flatnonzero(row).tolist()
+        if self.first_worker is None:
+            return ", ".join(self.labels[column] for column in columns)
+        return ", ".join(f"{row[column]} {self.labels[column]}" for column in columns)
+
+    def __str__(self) -> str:
+        """Return a table of the jobs under a line on the whole."""
+        proof = "optimal" if self.is_optimal else f"at most {self.gap:.2%} above the optimum"
+        kept = "; the previous placement stays" if self.is_kept else ""
+        lines = [
+            f"{len(self.job_s)} jobs: mean completion {self.mean_jct_s:.6g} s, {proof}; fairness "
+            f"{self.fairness:.3f}; {self.categories_tried} of {self.num_categories:.6g} categories "
+            f"in {1e3 * self.decision_s:.3g} ms{kept}",
+            f"{'job':>5} {'workers':>8} {'completion, s':>14} {'equal share, s':>15}  held",
+        ]
+        for job, row in enumerate(self.counts[:_SHOWN]):
+            if self.waits[job]:
+                lines.append(f"{job:>5} {'waits':>8}")
+                continue
+            held = self._held(row)
+            held = held if len(held) <= 48 else f"{held[:45]}..."
+            lines.append(
+                f"{job:>5} {row.sum():>8} {self.job_s[job]:>14.6g} {self.equal_s[job]:>15.6g}"
+                f"  {held}"
+            )
+        if len(self.counts) > _SHOWN:
+            lines.append(f"  ... {len(self.counts) - _SHOWN} more")
+        return "\n".join(lines)
+
 
 # Columns of the rates beyond which equal workers no longer are the smaller problem.
 _FEW_CLASSES: Final = 16

@@ -8,10 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched import _core
-from gpusched.plugins.description import constructor_parameters, describe
-from gpusched.plugins.flags import has
 from gpusched.plugins.identity import PythonObject, Role, identify
-from gpusched.plugins.info import PluginInfo
+from gpusched.plugins.info import PluginInfo, has_flag
 from gpusched.plugins.policy import (
     ContentionChoice,
     PlacementChoice,
@@ -19,8 +17,14 @@ from gpusched.plugins.policy import (
     SpeedChoice,
     known_choice,
 )
-from gpusched.plugins.registry import OF_PYTHON, speeds, version
-from gpusched.plugins.spelling import check_names
+from gpusched.plugins.registry import (
+    OF_PYTHON,
+    check_names,
+    constructor_parameters,
+    describe,
+    speeds,
+    version,
+)
 from gpusched.prediction.registry import PREDICTORS
 from gpusched.results.metric_registry import METRICS, Metric
 from gpusched.specs.case import PredictedBy
@@ -52,7 +56,7 @@ class Chosen:
 
     def has(self, flag: str) -> bool:
         """Whether it has the flag; a ValueError if there is no such flag."""
-        return has(self.flags, flag)
+        return has_flag(self.flags, flag)
 
 
 class _Uncopied:

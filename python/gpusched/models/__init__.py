@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from gpusched.models.calibration import Calibration as Calibration
     from gpusched.models.calibration import calibrate_ring as calibrate_ring
     from gpusched.models.calibration import read_pollux as read_pollux
-    from gpusched.models.graph_models import graph_for as graph_for
     from gpusched.models.job_graphs import JobGraph as JobGraph
     from gpusched.models.job_graphs import Stage as Stage
+    from gpusched.models.model_zoo import graph_for as graph_for
     from gpusched.models.model_zoo import zoo as zoo
     from gpusched.models.profiles import JobProfile as JobProfile
     from gpusched.models.profiles import read_profiles as read_profiles
-    from gpusched.models.throughput_files import read_throughputs as read_throughputs
     from gpusched.models.throughputs import Throughputs as Throughputs
+    from gpusched.models.throughputs import read_throughputs as read_throughputs
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -31,10 +31,10 @@ __getattr__, __dir__, __all__ = lazy_names(
         "Stage": "models.job_graphs",
         "Throughputs": "models.throughputs",
         "calibrate_ring": "models.calibration",
-        "graph_for": "models.graph_models",
+        "graph_for": "models.model_zoo",
         "read_pollux": "models.calibration",
         "read_profiles": "models.profiles",
-        "read_throughputs": "models.throughput_files",
+        "read_throughputs": "models.throughputs",
         "zoo": "models.model_zoo",
     },
 )

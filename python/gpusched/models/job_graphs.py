@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from gpusched.base.field_checks import check_distinct, check_name, not_negative
-from gpusched.models.per_type import PerType, per_type
+from gpusched.models.profiles import PerType, per_type
 
 MAX_REPLICAS: Final = 1_000_000
 _MAX_BYTES: Final = 1e15

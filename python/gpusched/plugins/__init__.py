@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from gpusched._core import Request as Request
     from gpusched._core import State as State
     from gpusched.plugins.info import PluginInfo as PluginInfo
+    from gpusched.plugins.info import PreemptionBound as PreemptionBound
     from gpusched.plugins.policy import ContentionChoice as ContentionChoice
     from gpusched.plugins.policy import PlacementChoice as PlacementChoice
     from gpusched.plugins.policy import SpeedChoice as SpeedChoice
-    from gpusched.plugins.preemption import PreemptionBound as PreemptionBound
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -32,7 +32,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "Part": "_core",
         "PlacementChoice": "plugins.policy",
         "PluginInfo": "plugins.info",
-        "PreemptionBound": "plugins.preemption",
+        "PreemptionBound": "plugins.info",
         "Request": "_core",
         "SpeedChoice": "plugins.policy",
         "State": "_core",

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
+from gpusched._core import Order, Scheduler
 from gpusched.base.registry import load_entry_points
 from gpusched.base.suggest import nearest
-from gpusched.plugins import flags as known_flags
-from gpusched.plugins.info import POLICY_KINDS, PluginInfo
+from gpusched.plugins.identity import identify
+from gpusched.plugins.info import (
+    POLICY_KINDS,
+    PluginInfo,
+    Value,
+    converted,
+    has_flag,
+    read,
+    written,
+)
 from gpusched.plugins.registry import (
-    contentions,
-    placements,
-    policies,
     registered,
-    speeds,
     version,
 )
-from gpusched.plugins.value_texts import Value, converted, read, written
-
-__all__ = [
-    "Choice",
-    "ContentionChoice",
-    "PlacementChoice",
-    "PluginInfo",
-    "Policy",
-    "SpeedChoice",
-    "contentions",
-    "known_choice",
-    "placements",
-    "policies",
-    "speeds",
-]
 
 
 class Choice:
@@ -46,7 +36,9 @@ class Choice:
         out of its range. TypeError if a value is of another type than the parameter.
     """
 
-    kind = "policy"
+    kind: ClassVar[str] = "policy"
+    kinds: ClassVar[tuple[str, ...]] = POLICY_KINDS
+    """Of the registered names that it may be."""
 
     def __init__(self, name: str, /, **parameters: Any) -> None:
         if not isinstance(name, str):
@@ -64,7 +56,7 @@ class Choice:
 
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
-        return registered(*POLICY_KINDS)
+        return registered(*cls.kinds)
 
     @classmethod
     def _find(cls, name: str) -> PluginInfo:
@@ -158,7 +150,7 @@ class Choice:
         >>> gs.Policy("srtf").has("preemptive")
         True
         """
-        return known_flags.has(self.flags, flag)
+        return has_flag(self.flags, flag)
 
     def __str__(self) -> str:
         return written(self.name, self.parameters)
@@ -205,30 +197,21 @@ class PlacementChoice(Choice):
     """A placement: ``PlacementChoice("consolidated-relaxed", kappa=2)``."""
 
     kind = "placement"
-
-    @classmethod
-    def _registry(cls) -> Mapping[str, PluginInfo]:
-        return registered("placement")
+    kinds = ("placement",)
 
 
 class SpeedChoice(Choice):
     """A performance model: ``SpeedChoice("ring", overhead_s=0.001)``."""
 
     kind = "speed"
-
-    @classmethod
-    def _registry(cls) -> Mapping[str, PluginInfo]:
-        return registered("speed")
+    kinds = ("speed",)
 
 
 class ContentionChoice(Choice):
     """A contention model: ``ContentionChoice("shared", degradation=0.1)``."""
 
     kind = "contention"
-
-    @classmethod
-    def _registry(cls) -> Mapping[str, PluginInfo]:
-        return registered("contention")
+    kinds = ("contention",)
 
 
 def known_choice(kind: type[_Choice], text: str) -> _Choice:
@@ -266,3 +249,40 @@ def _range(low: float | None, high: float | None, least: float | None) -> str:
     if low is None or high is None:
         return f"at most {high:g}" if low is None else f"at least {low:g}"
     return f"{low:g} to {high:g}"
+
+
+AnyPolicy: TypeAlias = str | Policy | Order | Scheduler
+
+
+def runs_by_label(policies: Sequence[AnyPolicy]) -> dict[str, AnyPolicy]:
+    """Key the policies by their canonical texts; refuse an empty list, and one listed twice."""
+    if isinstance(policies, str | Policy):
+        raise TypeError(f"policies: expected a list of policies, not the single {policies!r}")
+    runs: dict[str, AnyPolicy] = {}
+    given = [Policy.parse(entry) if isinstance(entry, str) else entry for entry in policies]
+    plain = [_label(policy) for policy in given]
+    for label, policy in zip(plain, given, strict=True):
+        if plain.count(label) > 1 and not isinstance(policy, Policy):
+            label = _told_apart(label, policy, [same for same in given if _label(same) == label])
+        if label in runs:
+            raise ValueError(f"policies: {label!r} is listed twice")
+        runs[label] = policy
+    if not runs:
+        raise ValueError("policies: at least one is needed")
+    return runs
+
+
+def _label(policy: Any) -> str:
+    if isinstance(policy, Policy):
+        return str(policy)
+    if isinstance(policy, Order | Scheduler):
+        return f"python:{type(policy).__qualname__}"
+    raise TypeError(f"policies: expected a name or a policy, not {policy!r}")
+
+
+def _told_apart(label: str, policy: AnyPolicy, alike: Sequence[AnyPolicy]) -> str:
+    """Add what the object is known by to the label that it shares with others."""
+    if sum(policy is other for other in alike) > 1:
+        raise ValueError(f"policies: {label!r} is listed twice")
+    known = identify("policy", policy)
+    return label if known is None else f"{label}@{known.short}"

@@ -2,19 +2,231 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from gpusched import _core
 from gpusched.base.registry import Registry, load_entry_points
-from gpusched.plugins.built_in import BUILT_IN
-from gpusched.plugins.description import bounded, describe
-from gpusched.plugins.info import POLICY_KINDS, PluginInfo
-from gpusched.plugins.preemption import PreemptionBound
-from gpusched.plugins.value_texts import written
+from gpusched.base.suggest import nearest
+from gpusched.plugins.info import (
+    POLICY_KINDS,
+    PluginInfo,
+    PreemptionBound,
+    check_parameters_of,
+    checked_flags,
+    stated,
+    written,
+)
+
+_Seam = TypeVar("_Seam", bound=type)
+
+BUILT_IN: Final[Registry[type]] = Registry("policy", "gpusched.plugins.schedulers")
+
+
+def built_in(name: str) -> Callable[[_Seam], _Seam]:
+    """Make what is decorated, a subclass of :class:`gpusched.Scheduler`, the policy ``name``."""
+
+    def add(seam: _Seam) -> _Seam:
+        BUILT_IN.add(name, seam)
+        return seam
+
+    return add
+
+
+_SHARED: Final = frozenset({"source", "spec_key"})
+_POLICY: Final = _SHARED | {"differs", "flags"}
+# Without "preemption", of a scheduler: one with a "preempt" of its own is not misspelt.
+READ: Final[Mapping[str, frozenset[str]]] = {
+    "order": _POLICY | {"rank", "lifetime", "preemptive", "scan"},
+    "scheduler": _POLICY | {"begin", "decide", "warnings", "parameters"},
+    "placement": _SHARED | {"begin", "place", "flags", "parameters"},
+}
+"""What a run reads of a plug-in of each kind."""
+NEEDED: Final[Mapping[str, str]] = {"order": "rank", "scheduler": "decide", "placement": "place"}
+"""The method without which a plug-in of each kind does nothing."""
+ARGUMENTS: Final[Mapping[str, str]] = {
+    "order": "(view, jobs)",
+    "scheduler": "",
+    "placement": "(free, request)",
+}
+OF_PARAMETERS: Final = frozenset({"minimum", "maximum", "choices", "help", "flags"})
+_NEAR: Final = 0.75
+
+
+def check_names(
+    kind: str, name: str, plug_in: type, base: type, state: Iterable[str] | None = None
+) -> None:
+    """Check that a class has no name that was meant to be one of those that a run reads.
+
+    Parameters
+    ----------
+    state
+        Names of the attributes of an object of the class that is to run: then the class must have
+        the method by which it decides, too.
+
+    Raises
+    ------
+    ValueError
+        For a name that is nearly one that is read, where the class does not have that itself.
+    TypeError
+        If the method that it must have is missing.
+    """
+    own = {key for kind in _own_classes(plug_in, base) for key in vars(kind)} | set(state or ())
+    unread = check_spelling(f"{kind} {name}", own, READ[kind])
+    needed = NEEDED[kind]
+    is_native = any(
+        kind.__module__.startswith(base.__module__) for kind in _own_classes(plug_in, base)
+    )
+    if state is not None and needed not in own and not is_native:
+        told = f"; it has {', '.join(unread)}" if unread else ""
+        raise TypeError(f"{kind}: {needed}{ARGUMENTS[kind]} is missing in {name}{told}")
+
+
+def check_spelling(where: str, own: Iterable[str], read: Iterable[str]) -> list[str]:
+    """Return the names of ``own`` that are not in ``read``, sorted, without private ones.
+
+    Raises
+    ------
+    ValueError
+        If one of these is nearly one that is read and that is not in ``own``.
+    """
+    there, wanted = set(own), set(read)
+    unread = sorted(key for key in there - wanted if not key.startswith("_"))
+    for key in unread:
+        close = difflib.get_close_matches(key, sorted(wanted - there), n=1, cutoff=_NEAR)
+        if close:
+            raise ValueError(
+                f"{where}: nothing reads {key!r}; did you mean {close[0]!r}? (a name of one's "
+                "own begins with _, or is not so near)"
+            )
+    return unread
+
+
+def check_parameters(
+    kind: str, name: str, told: Mapping[str, Mapping[str, Any]], known: Iterable[str]
+) -> None:
+    """Check that ``parameters`` speaks of arguments of the constructor, in words that are known.
+
+    Raises
+    ------
+    ValueError
+        If not; the message has the nearest name.
+    """
+    arguments = list(known)
+    for key, words in told.items():
+        where = f"{kind} {name}: parameters"
+        if key not in arguments:
+            hint = nearest(key, arguments) if arguments else "; its constructor has none"
+            raise ValueError(
+                f"{where}: the constructor has no argument {key!r} with a default{hint}"
+            )
+        for word in words:
+            if word not in OF_PARAMETERS:
+                hint = nearest(word, sorted(OF_PARAMETERS))
+                raise ValueError(f"{where}: {key}: unknown {word!r}{hint}")
+
+
+def _own_classes(plug_in: type, base: type) -> list[type]:
+    """The classes that the author wrote: those above the core's, and what they mix in."""
+    return [kind for kind in plug_in.__mro__ if kind not in base.__mro__]
+
+
+_FLAGGED: Final = (*POLICY_KINDS, "placement")
+
+
+def describe(seam: type, kind: str, name: str) -> PluginInfo:
+    """Describe a Python plug-in by its attributes, its docstring and its constructor."""
+    flags = checked_flags(kind, name, getattr(seam, "flags", ())) if kind in _FLAGGED else ()
+    parameters = constructor_parameters(kind, name, seam)
+    if kind == "order":
+        is_preemptive = bool(getattr(seam, "preemptive", False))
+        scan = getattr(seam, "scan", "skip")
+        if scan not in ("strict", "skip"):
+            raise ValueError(f"order {name}: scan is {scan!r}; allowed: strict skip")
+        flags = tuple(dict.fromkeys(("preemptive" if is_preemptive else scan, *flags)))
+        own = {parameter["name"] for parameter in parameters}
+        added = _core.list_parameters(is_preemptive, scan == "strict")
+        parameters += [bounded(entry) for entry in added if entry["name"] not in own]
+    differs = str(getattr(seam, "differs", "")) if kind in POLICY_KINDS else ""
+    if differs:
+        flags = tuple(dict.fromkeys((*flags, "approximate")))
+    doc = inspect.getdoc(seam) or ""
+    return PluginInfo(
+        name,
+        kind,
+        doc.partition("\n")[0],
+        str(getattr(seam, "source", "")),
+        flags,
+        tuple(parameters),
+        seam,
+        differs=differs,
+        preemption=_preemption(seam, kind, name, flags, parameters),
+    )
+
+
+def _preemption(
+    seam: type,
+    kind: str,
+    name: str,
+    flags: tuple[str, ...],
+    parameters: Sequence[Mapping[str, Any]],
+) -> PreemptionBound | None:
+    """Return when it may take GPUs back, as far as that is said."""
+    if kind == "order":
+        return PreemptionBound(**_core.list_preemption("preemptive" in flags))
+    if "non-preemptive" in flags:
+        return PreemptionBound()
+    told = getattr(seam, "preemption", None) if kind == "scheduler" else None
+    if told is None:
+        return None
+    bound = stated(name, told)
+    if "preemption" in vars(seam):  # else of a class whose constructor is not described here
+        check_parameters_of(name, bound, [parameter["name"] for parameter in parameters])
+    return bound
+
+
+def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str, Any]]:
+    """Describe the keyword arguments of the constructor of a Python plug-in."""
+    if "__init__" not in vars(seam):
+        return []
+    told: Mapping[str, Mapping[str, Any]] = getattr(seam, "parameters", {})
+    arguments = inspect.signature(seam).parameters.values()
+    with_defaults = [entry for entry in arguments if entry.default is not inspect.Parameter.empty]
+    check_parameters(kind, name, told, [entry.name for entry in with_defaults])
+    for parameter in told.values():
+        for added in parameter.get("flags", {}).values():
+            checked_flags(kind, name, added)
+    return [
+        {
+            "name": entry.name,
+            "type": type(entry.default).__name__,
+            "default": entry.default,
+            "minimum": None,
+            "maximum": None,
+            "least_positive": None,
+            "choices": [],
+            "help": "",
+            **told.get(entry.name, {}),
+        }
+        for entry in with_defaults
+    ]
+
+
+def bounded(parameter: Mapping[str, Any]) -> dict[str, Any]:
+    """Say None for a bound that is infinite, and where any value above 0 will do."""
+    known = dict(parameter)
+    for side in ("minimum", "maximum"):
+        if math.isinf(known[side]):
+            known[side] = None
+    known["least_positive"] = known["least_positive"] or None
+    return known
+
 
 _POLICIES: Final[Registry[PluginInfo]] = Registry("policy")
 _PLACEMENTS: Final[Registry[PluginInfo]] = Registry("placement")
@@ -150,22 +362,11 @@ def _registered(kinds: tuple[str, ...], version: int) -> Mapping[str, PluginInfo
     return MappingProxyType(dict(sorted(found.items())))
 
 
-def speed_has(text: str, flag: str) -> bool:
-    """Whether the speed of a run's spec is registered and has the flag."""
-    known = registered("speed").get(text.partition(":")[0])
-    return known is not None and known.has(flag)
-
-
-def policy_has(text: str, flag: str) -> bool:
-    """Whether the policy of a run's spec is registered and has the flag."""
-    known = registered(*POLICY_KINDS).get(text.partition(":")[0])
-    return known is not None and known.has(flag)
-
-
-def contention_has(text: str, flag: str) -> bool:
-    """Whether the contention of a run's spec is registered and has the flag."""
-    known = registered("contention").get(text.partition(":")[0])
-    return known is not None and known.has(flag)
+def has_flag_of(kind: str, text: str, flag: str) -> bool:
+    """Whether the policy, speed or contention of a run's spec is registered and has the flag."""
+    known = registered(*(POLICY_KINDS if kind == "policy" else (kind,)))
+    info = known.get(text.partition(":")[0])
+    return info is not None and info.has(flag)
 
 
 @cache
@@ -198,3 +399,114 @@ def _built_in() -> dict[str, PluginInfo]:
 def _alias(entry: Mapping[str, Any]) -> str:
     """Write down for what policy a native name stands; empty if it is its own."""
     return written(entry["target"], entry["values"]) if "target" in entry else ""
+
+
+def register_order(name: str) -> Callable[[_Seam], _Seam]:
+    """Register a subclass of :class:`gpusched.Order` as the policy ``name``.
+
+    The class says by attributes how it is run: ``lifetime`` (``"fixed"``, ``"service"`` or
+    ``"clock"``), ``preemptive`` (False), ``scan`` (``"skip"``), ``flags`` (further ones, such as
+    ``("clairvoyant",)``), and by its docstring and ``source`` what it is. Keyword arguments of its
+    constructor with defaults become parameters of the policy, beside those of the list scheduler.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the class as it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken, or a flag is none, ``rank`` is missing, or another name is nearly one
+        that is read. TypeError if the class is not an Order.
+
+    Examples
+    --------
+    >>> @gs.register_order("widest-first")
+    ... class WidestFirst(gs.Order):
+    ...     def rank(self, view, jobs):
+    ...         return -view.gpus[jobs]
+    >>> gs.policies()["widest-first"].is_policy
+    True
+    """
+    return _register("order", name, _core.Order)
+
+
+def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
+    """Register a subclass of :class:`gpusched.Scheduler` as the policy ``name``.
+
+    The class may say by the attribute ``flags`` what it does (``"preemptive"``, or
+    ``"non-preemptive"``, to which the audit holds it; ``"clairvoyant"``, ``"elastic"``,
+    ``"deadlines"``; see :data:`gpusched.plugins.info.FLAGS`), and by ``parameters`` more of its
+    constructor's keyword arguments: a mapping from the name to any of ``minimum``, ``maximum``,
+    ``least_positive``, ``choices``, ``help`` and ``flags``, which maps a value to the flags that
+    it adds.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the class as it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken, a flag is none, or a name is nearly one that is read.
+    TypeError
+        If the class is not a Scheduler.
+
+    Examples
+    --------
+    >>> @gs.register_scheduler("idle")
+    ... class Idle(gs.Scheduler):
+    ...     def decide(self, state, finished, arrived, actions):
+    ...         pass
+    >>> gs.policies()["idle"].kind
+    'scheduler'
+    """
+    return _register("scheduler", name, _core.Scheduler)
+
+
+def register_placement(name: str) -> Callable[[_Seam], _Seam]:
+    """Register a subclass of :class:`gpusched.Placement` as the placement ``name``.
+
+    The class may say by the attribute ``flags`` whether it draws by the seed (``"random"``), and
+    which gangs it takes on an empty cluster (``"scatters"`` or ``"consolidates"``), to which the
+    audit then holds its refusals.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the class as it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken, a flag is none, or a name is nearly one that is read.
+    TypeError
+        If the class is not a Placement.
+
+    Examples
+    --------
+    >>> @gs.register_placement("refuses")
+    ... class Refuses(gs.Placement):
+    ...     def place(self, free, request):
+    ...         return None
+    >>> "refuses" in gs.placements()
+    True
+    """
+    return _register("placement", name, _core.Placement)
+
+
+def _register(kind: str, name: str, base: type) -> Callable[[_Seam], _Seam]:
+    registry = OF_PYTHON[kind]
+    kinds = (kind,) if kind == "placement" else POLICY_KINDS
+    registry.check_name(name, taken=registered(*kinds))
+
+    def register(seam: _Seam) -> _Seam:
+        if not (isinstance(seam, type) and issubclass(seam, base)):
+            raise TypeError(f"{kind} {name}: {seam!r} is not a subclass of {base.__name__}")
+        check_names(kind, name, seam, base)
+        registry.add(name, describe(seam, kind, name))
+        return seam
+
+    return register

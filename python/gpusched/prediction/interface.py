@@ -13,7 +13,7 @@ import numpy as np
 
 from gpusched.base.arrays import Bool, Float64, Int64
 from gpusched.base.ticks import US_PER_S
-from gpusched.plugins.spelling import check_spelling
+from gpusched.plugins.registry import check_spelling
 from gpusched.prediction.registry import PREDICTORS, PredictorChoice
 from gpusched.traces.workload import Trace
 

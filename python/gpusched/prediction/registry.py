@@ -8,9 +8,9 @@ from typing import Any, Final, TypeVar
 
 from gpusched.base.registry import Registry
 from gpusched.base.suggest import nearest
-from gpusched.plugins.description import describe
 from gpusched.plugins.info import PluginInfo
 from gpusched.plugins.policy import Choice
+from gpusched.plugins.registry import describe
 
 _Class = TypeVar("_Class", bound=type)
 

@@ -8,7 +8,7 @@ from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from gpusched.plugins.registry import contention_has
+from gpusched.plugins.registry import has_flag_of
 from gpusched.reporting.charts.bars import knows_servers
 from gpusched.reporting.charts.breakdowns import has_users
 from gpusched.reporting.charts.chart import (
@@ -141,7 +141,7 @@ def _mapped(comparison: Comparison) -> Comparison:
 
 def _has_contention(comparison: Comparison) -> bool:
     used = {result.spec.contention for result in comparison.results.values()}
-    return not all(contention_has(contention, "uncontended") for contention in used)
+    return not all(has_flag_of("contention", contention, "uncontended") for contention in used)
 
 
 def _section(title: str, lead: str, made: Iterator[str]) -> str:

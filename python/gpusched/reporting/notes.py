@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched.base.wording import duration, plural
 from gpusched.plugins.info import APPROXIMATE, POLICY_KINDS
-from gpusched.plugins.registry import policy_has, registered, speed_has
+from gpusched.plugins.registry import has_flag_of, registered
 from gpusched.results.run_remarks import of_results
 from gpusched.results.shown_metrics import MARK
 
@@ -32,7 +32,7 @@ def policy_name(label: str, result: Result) -> str:
 
 def is_approximate(result: Result) -> bool:
     """Whether the policy departs by default from what was published."""
-    return policy_has(result.spec.policy, "approximate")
+    return has_flag_of("policy", result.spec.policy, "approximate")
 
 
 def caption(comparison: Comparison) -> list[str]:
@@ -52,7 +52,7 @@ def caption(comparison: Comparison) -> list[str]:
         measured = [f"metrics: of the run {comparison.window}; {count} submitted in it"]
     spec = first.spec
     settings = f"placement {spec.placement}, predictor {spec.predictor}, seed {spec.seed}"
-    if not speed_has(spec.speed, "steady"):
+    if not has_flag_of("speed", spec.speed, "steady"):
         settings += f", speed {spec.speed}, contention {spec.contention}"
     return [workload, f"{cluster}, {settings}", *measured]
 
@@ -73,7 +73,7 @@ def footnotes(comparison: Comparison) -> list[str]:
     if any(result.clairvoyant for result in results.values()):
         notes.append(f"{CLAIRVOYANT} {SEES_TRUTH}")
     used = dict.fromkeys(result.spec.policy.partition(":")[0] for result in results.values())
-    approximate = [name for name in used if policy_has(name, "approximate")]
+    approximate = [name for name in used if has_flag_of("policy", name, "approximate")]
     if approximate:
         notes.append(f"{APPROXIMATE} {IS_APPROXIMATE}")
     known = registered(*POLICY_KINDS)

@@ -13,10 +13,7 @@ from gpusched.reporting.drawing import palette
 from gpusched.reporting.drawing.plotly_figures import empty_figure
 from gpusched.reporting.drawing.time_ticks import COARSE
 from gpusched.results.metric_registry import METRICS, Metric
-from gpusched.studies.sizing.goals import Goal
-from gpusched.studies.sizing.size_confidence import SizeConfidence
-from gpusched.studies.sizing.sizing_result import Sizing
-from gpusched.studies.sizing.sizing_runs import SizingRun
+from gpusched.studies.sizing import Goal, SizeConfidence, Sizing, SizingRun
 
 _MET: Final = palette.COLOURS[2]
 _MISSED: Final = palette.COLOURS[1]

@@ -16,7 +16,7 @@ from gpusched.reporting.tables import box, items, paragraphs
 from gpusched.results.metric_registry import METRICS
 
 if TYPE_CHECKING:
-    from gpusched.studies.sizing.sizing_result import Sizing
+    from gpusched.studies.sizing import Sizing
 
 _HEADINGS: Final = {
     "gpus": "GPUs", "jobs_without": "jobs not run", "is_met": "goal met", "wall_s": "wall time",

@@ -15,7 +15,7 @@ from gpusched.base.libraries import need
 from gpusched.base.memo import kept
 from gpusched.base.run_warning import warn
 from gpusched.base.ticks import US_PER_S
-from gpusched.plugins.registry import registered, speed_has
+from gpusched.plugins.registry import has_flag_of, registered
 from gpusched.results.run_window import RunWindow
 from gpusched.schedules.jobs_table import Jobs, write_jobs
 from gpusched.schedules.schedule import FINISHED, INTERVAL_COLUMNS, Schedule
@@ -129,7 +129,7 @@ class Result:
     @property
     def is_fixed(self) -> bool:
         """Whether every job ran for its service wherever it was, so that no link mattered."""
-        return speed_has(self.spec.speed, "steady")
+        return has_flag_of("speed", self.spec.speed, "steady")
 
     def _check_whole(self, what: str) -> None:
         if self.is_partial:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched.base.wording import plural
 from gpusched.plugins.info import POLICY_KINDS
-from gpusched.plugins.registry import registered, speed_has
+from gpusched.plugins.registry import has_flag_of, registered
 from gpusched.prediction.registry import predicts_by
 from gpusched.schedules.schedule import FINISHED, REJECT_REASONS, REJECTED, UNFINISHED
 from gpusched.traces.stated_services import misread_services
@@ -54,7 +54,7 @@ def lacking(result: Ran) -> list[str]:
 
 def misread(result: Ran) -> list[str]:
     """Say where the speed takes services for other run times than the trace states."""
-    if not speed_has(result.spec.speed, "throughputs"):
+    if not has_flag_of("speed", result.spec.speed, "throughputs"):
         return []
     return misread_services(result.trace, result.cluster)
 

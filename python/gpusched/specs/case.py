@@ -21,9 +21,8 @@ from gpusched.plugins.policy import (
     PlacementChoice,
     Policy,
     SpeedChoice,
-    speeds,
 )
-from gpusched.plugins.registry import speed_has
+from gpusched.plugins.registry import has_flag_of, speeds
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.demands import demand_columns
@@ -293,7 +292,7 @@ def job_table(
     It borrows the trace's columns, and runs share it.
     """
     # Models and sets of GPU types are read as the cluster has them.
-    is_plain = trace.type_set is None and speed_has(speed, "steady")
+    is_plain = trace.type_set is None and has_flag_of("speed", speed, "steady")
     uses_estimates = uses_estimates and trace.estimate_us is not None
     key = (predicted, uses_estimates, speed, None if is_plain else cluster)
     return _tables.of(

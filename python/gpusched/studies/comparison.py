@@ -19,8 +19,13 @@ from gpusched.engine.seams import check_shared, own, placement_seam
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.execution.choosing import opened
 from gpusched.execution.driver import run_tasks
-from gpusched.plugins.policy import ContentionChoice, PlacementChoice, SpeedChoice
-from gpusched.plugins.policy_labels import AnyPolicy, runs_by_label
+from gpusched.plugins.policy import (
+    AnyPolicy,
+    ContentionChoice,
+    PlacementChoice,
+    SpeedChoice,
+    runs_by_label,
+)
 from gpusched.results.run_remarks import of_results
 from gpusched.results.run_window import RunWindow
 from gpusched.studies.comparison_result import Comparison as Comparison

@@ -26,6 +26,7 @@ def in_threads(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
     unit: str = "runs",
+    part: str = "",
 ) -> dict[str, _Outcome]:
     """Call each of ``parts``, and return what they gave, in their order.
 
@@ -36,7 +37,7 @@ def in_threads(
     threads
         How many at a time; None takes one per CPU.
     progress
-        Called in this thread as parts end, with their number and that of all.
+        Called in this thread as parts end, with their number and that of all, and ``part``.
     stop, unit
         As for :func:`~gpusched.base.supervision.supervised`.
 
@@ -64,7 +65,7 @@ def in_threads(
             for name, outcome in tasks:
                 made[name] = outcome
                 if progress is not None:
-                    progress(Progress(len(made) + len(failed), len(parts)))
+                    progress(Progress(len(made) + len(failed), len(parts), part))
         except Cancelled as told:
             raise Cancelled(told.num_finished, len(parts), unit) from None
         finally:

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gpusched._core import Order, Placement, Scheduler
-from gpusched.plugins.policy import Choice, ContentionChoice, PlacementChoice, Policy, SpeedChoice
-from gpusched.plugins.policy_labels import runs_by_label
+from gpusched.plugins.policy import (
+    Choice,
+    ContentionChoice,
+    PlacementChoice,
+    Policy,
+    SpeedChoice,
+    runs_by_label,
+)
 from gpusched.prediction import Predictor
 from gpusched.prediction.registry import PredictorChoice
 from gpusched.sweeping.parameter_axis import ROLES, ParameterAxis

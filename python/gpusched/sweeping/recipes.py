@@ -211,7 +211,7 @@ def _with_models(trace: Trace, entry: StudyTrace, seed: int) -> Trace:
         else:
             trace = trace.with_profiles(models, seed=seed)
     if entry.throughputs is not None:
-        from gpusched.models.throughput_files import read_throughputs
+        from gpusched.models.throughputs import read_throughputs
 
         trace = trace.with_throughputs(read_throughputs(entry.throughputs), seed=seed)
     if entry.deadlines is not None:

@@ -12,9 +12,7 @@ import msgspec
 
 from gpusched.base.field_checks import check_integer, not_negative
 from gpusched.base.suggest import with_nearest_field
-from gpusched.clusters.cluster import Cluster
-from gpusched.clusters.network import Domain
-from gpusched.clusters.server_group import ServerGroup
+from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
 
 Part = TypeVar("Part")
 
@@ -132,7 +130,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     def _check_generated(self) -> None:
         from gpusched.base.suggest import nearest
-        from gpusched.generator.published_clusters import PROFILES
+        from gpusched.generator.synthetic_traces import PROFILES
 
         if self.generate not in PROFILES:
             known = nearest(str(self.generate), list(PROFILES))

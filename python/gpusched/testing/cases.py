@@ -22,8 +22,7 @@ from gpusched.clusters.cluster import Cluster, ServerGroup
 from gpusched.engine.open_run import Simulation
 from gpusched.engine.seams import Chosen, placement_seam, policy_seam
 from gpusched.engine.simulation import simulate
-from gpusched.plugins.flags import has
-from gpusched.plugins.info import PluginInfo
+from gpusched.plugins.info import PluginInfo, has_flag
 from gpusched.plugins.policy import Choice, ContentionChoice, SpeedChoice, known_choice
 from gpusched.results.audited_names import declared
 from gpusched.results.result import Result
@@ -203,7 +202,7 @@ class Subject:
 
     def has(self, flag: str) -> bool:
         """Whether it has the flag; a ValueError if there is no such flag."""
-        return has(self.flags, flag)
+        return has_flag(self.flags, flag)
 
     def make(self) -> Any:
         """Return one that has done no run."""

@@ -13,8 +13,7 @@ from gpusched.base.arrays import AnyArray
 from gpusched.base.suggest import nearest
 from gpusched.clusters.cluster import Cluster
 from gpusched.models.job_graphs import Stage
-from gpusched.models.profiles import COMPUTE, JobProfile
-from gpusched.models.throughput_tables import Table
+from gpusched.models.profiles import COMPUTE, JobProfile, Table
 from gpusched.traces.allowed_types import allowed_but_lacking
 from gpusched.traces.graph_columns import check_widths
 from gpusched.traces.throughput_columns import packed_and_spread

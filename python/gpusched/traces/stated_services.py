@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.wording import plural
-from gpusched.models.throughput_tables import filled_table
+from gpusched.models.profiles import filled_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

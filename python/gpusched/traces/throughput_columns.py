@@ -10,8 +10,14 @@ import numpy as np
 from gpusched.base import draws
 from gpusched.base.arrays import AnyArray, Int32, Int64
 from gpusched.clusters.cluster import Cluster
-from gpusched.models.profiles import JobProfile, known_profiles
-from gpusched.models.throughput_tables import Curve, Table, filled_table, greatest_count
+from gpusched.models.profiles import (
+    Curve,
+    JobProfile,
+    Table,
+    filled_table,
+    greatest_count,
+    known_profiles,
+)
 from gpusched.traces.trace_columns import TraceColumns
 
 BY_MODEL: Final = "by-model"

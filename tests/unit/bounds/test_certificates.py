@@ -11,18 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.bounds.bounded_jobs import JobColumns
 from gpusched.bounds.certificates import certificate, lower_bounds, makespan_bound
-from gpusched.bounds.known.makespans import longest_job, total_work, wide_gangs
-from gpusched.bounds.known.mean_busy_time import busy_times, mean_busy_half_ticks, mean_busy_time
-from gpusched.bounds.known.priced_time import priced_time, priced_times
-from gpusched.bounds.known.shared_cost import shared_cost
-from gpusched.bounds.known.squashed_srpt import squashed_srpt, squashed_srpt_ticks
-from gpusched.bounds.known.trivial import trivial
+from gpusched.bounds.known import (
+    busy_times,
+    longest_job,
+    mean_busy_half_ticks,
+    mean_busy_time,
+    priced_time,
+    shared_cost,
+    squashed_srpt,
+    total_work,
+    trivial,
+    wide_gangs,
+)
+from gpusched.bounds.registry import JobColumns
 from gpusched.clusters.cluster import Cluster
 from gpusched.readable import replay
 from gpusched.specs.case import least_costs
 from tests.reference import bound_twins
+from tests.reference.bound_twins import priced_times, squashed_srpt_ticks
 from tests.unit.small_runs import SECOND, job, trace_of
 
 

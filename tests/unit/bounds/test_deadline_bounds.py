@@ -11,19 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.bounds import deadline_program
-from gpusched.bounds.bounded_jobs import DeadlineJobs
-from gpusched.bounds.deadline_bounds import _possible, deadline_bound, dsr_bound
-from gpusched.bounds.deadline_program import (
+from gpusched.bounds import deadline_bounds, known
+from gpusched.bounds.deadline_bounds import (
+    DeadlineJobs,
+    Rates,
     TimeTree,
     Windows,
+    _possible,
+    concave_hull,
+    deadline_bound,
+    dsr_bound,
     find_prices,
     least_gpu_time,
     pooled_bound,
+    rates_of,
     value_at,
 )
-from gpusched.bounds.deadline_rates import Rates, concave_hull, rates_of
-from gpusched.bounds.known import pooled, typed
+from gpusched.bounds.known import _pooled
 from gpusched.plugins.policy import SpeedChoice
 from tests.golden import workload as golden
 
@@ -159,7 +163,7 @@ def test_a_summary_has_the_bounds_that_its_size_allows(monkeypatch: pytest.Monke
     pytest.importorskip("scipy")
     found = {}
     for most in ((3, 3), (2, 3), (2, 2)):
-        monkeypatch.setattr(typed, "_MOST", most[0])
+        monkeypatch.setattr(known, "_MOST", most[0])
         monkeypatch.setattr(MODULE, "_MOST_JOBS", most[1])
         bound, name = dsr_bound(*crowded(), speed="table")
         found[name] = round(3 * bound)
@@ -169,7 +173,7 @@ def test_a_summary_has_the_bounds_that_its_size_allows(monkeypatch: pytest.Monke
 def test_without_scipy_a_summary_has_the_bounds_that_need_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(typed, "find_spec", lambda name: None)
+    monkeypatch.setattr(known, "find_spec", lambda name: None)
     assert dsr_bound(*crowded(), speed="table") == (2 / 3, "pooled")
 
 
@@ -178,7 +182,7 @@ def test_a_bound_is_computed_once_and_only_where_it_may_be_lower(
 ) -> None:
     pytest.importorskip("scipy")
     calls = []
-    for module, name in ((pooled, "pooled_bound"), (typed, "upper_bound")):
+    for module, name in ((known, "pooled_bound"), (known, "upper_bound")):
         original = getattr(module, name)
 
         def counted(
@@ -287,13 +291,13 @@ def test_a_brief_bound_is_coarse_for_more_jobs_than_many_and_no_fewer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     jobs = [(i, 8, 2, 9 + 2 * (i % 7), 1 + i % 3, i % len(CURVES)) for i in range(60)]
-    monkeypatch.setattr(pooled, "_CELLS_OF_MANY", 1)
+    monkeypatch.setattr(known, "_CELLS_OF_MANY", 1)
 
     def bound(is_brief: bool, many: int) -> float:
-        monkeypatch.setattr(pooled, "_MANY", many)
+        monkeypatch.setattr(known, "_MANY", many)
         windows, _ = _possible(trace(jobs), cluster(), "table", True)
         assert len(windows) == 60
-        return pooled._of(DeadlineJobs(windows, has_values=True, is_brief=is_brief))
+        return _pooled(DeadlineJobs(windows, has_values=True, is_brief=is_brief))
 
     fine = bound(is_brief=False, many=1)
     assert bound(is_brief=True, many=60) == fine
@@ -325,7 +329,7 @@ def test_a_bound_is_the_same_whenever_it_is_computed(monkeypatch: pytest.MonkeyP
 
 def test_a_program_that_is_cut_off_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("scipy")
-    monkeypatch.setattr(deadline_program, "_MOST_ITERATIONS", 3)
+    monkeypatch.setattr(deadline_bounds, "_MOST_ITERATIONS", 3)
     jobs, servers = contended()
     found = [deadline_bound(jobs, servers) for _ in range(2)]
     assert found[0].bounds == found[1].bounds

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from gpusched import _core
-from gpusched.deciding.assignment import AssignmentSolver, Matching, assign
-from gpusched.deciding.transportation import transport
+from gpusched.deciding.assignment import AssignmentSolver, Matching, assign, transport
 
 INF = np.inf
 NAN = np.nan

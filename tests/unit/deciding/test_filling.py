@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.deciding.filling import FillResult, Requests, fill
+from gpusched.deciding.filling import FillResult, fill
+from gpusched.traces import Requests
 
 # Placements that know shares, CPU and memory.
 DEMANDING = (

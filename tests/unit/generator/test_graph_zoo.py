@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.generator.graph_zoo import assign_graphs, describe_graphs
-from gpusched.models.graph_models import MODELS, graph_for, stages_of
+from gpusched.models.model_zoo import MODELS, graph_for, stages_of
 
 CLUSTER = gs.Cluster.uniform(8, 8, nic_gbps=25, intra_gbps=2400)
 WIDTHS = [1, 2, 3, 4, 8, 16, 32]

@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 
 from gpusched.base.labels import Labels
 from gpusched.clusters.cluster import Cluster
-from gpusched.generator import laws
-from gpusched.generator.published_clusters import HOURS, PROFILES, WEEKDAYS
-from gpusched.generator.synthetic_traces import generate
+from gpusched.generator.synthetic_traces import (
+    HOURS,
+    PROFILES,
+    WEEKDAYS,
+    arrivals,
+    generate,
+    interpolate,
+)
 from gpusched.traces.reading import read_trace
 from gpusched.traces.trace_facts import nearest_rank
 from gpusched.traces.workload import Trace
@@ -170,7 +175,7 @@ def test_run_times_are_heavy_tailed() -> None:
 def test_arrivals_follow_the_day_and_the_week() -> None:
     week_us = 7 * 24 * 3_600_000_000
     uniform = np.random.Generator(np.random.PCG64(1)).random(200_000)
-    ticks = laws.arrivals(uniform, 10 * week_us)
+    ticks = arrivals(uniform, 10 * week_us)
 
     assert (ticks[0], ticks[-1]) == (0, 10 * week_us)
     assert (np.diff(ticks) >= 0).all()
@@ -185,7 +190,7 @@ def test_interpolation_agrees_with_that_of_numpy() -> None:
     y = np.array([2.0, 3, 5, 6])
     at = np.linspace(0, 4, 41)
 
-    assert laws.interpolate(x, y, at) == pytest.approx(np.interp(at, x, y))
+    assert interpolate(x, y, at) == pytest.approx(np.interp(at, x, y))
 
 
 def test_an_unknown_name_suggests_the_nearest() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.models.model_zoo import zoo
-from gpusched.models.throughput_files import _pollux_profile
+from gpusched.models.throughputs import _pollux_profile
 
 HEAD = "model,gpu_type,gpus,iterations_per_s\n"
 

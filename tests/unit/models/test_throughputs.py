@@ -18,10 +18,8 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.clusters.cluster import Cluster, ServerGroup
-from gpusched.models.profiles import JobProfile
-from gpusched.models.throughput_files import read_throughputs
-from gpusched.models.throughput_tables import filled_curve, filled_table, lowered, rises
-from gpusched.models.throughputs import Throughputs
+from gpusched.models.profiles import JobProfile, filled_curve, filled_table, lowered, rises
+from gpusched.models.throughputs import Throughputs, read_throughputs
 from gpusched.specs.case import job_columns
 from gpusched.traces.workload import Trace
 from tests.unit.real_data import DATA, counted

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
-from gpusched.plugins.built_in import BUILT_IN, built_in
+from gpusched.plugins.registry import BUILT_IN, built_in
 
 FILE = '''
 import gpusched as gs
-from gpusched.plugins.built_in import built_in
+from gpusched.plugins.registry import built_in
 
 
 @built_in("eager")

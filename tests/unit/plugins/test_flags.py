@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.plugins import flags
+from gpusched.plugins.info import FLAGS
 
 
 def order(**attributes: Any) -> type:
@@ -49,7 +49,7 @@ def test_a_class_says_by_attributes_what_it_does(make, attributes, expected) -> 
         REGISTER[make]("own")(make(**attributes))
         info = {**gs.policies(), **gs.placements()}["own"]
         assert info.flags == expected
-        assert all(info.has(flag) == (flag in expected) for flag in flags.FLAGS)
+        assert all(info.has(flag) == (flag in expected) for flag in FLAGS)
         assert info.alias_of == ""
     finally:
         gs.unregister("own")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.plugins.description import describe
-from gpusched.plugins.preemption import PreemptionBound
+from gpusched.plugins.info import PreemptionBound
+from gpusched.plugins.registry import describe
 
 
 class Silent(gs.Scheduler):

@@ -17,7 +17,7 @@ ENTRIES = {
     "gpusched.deciding.states.state_formats": ("STATE_FORMATS", "slurm"),
     "gpusched.exports.registry": ("SCHEDULE_FORMATS", "perfetto"),
     "gpusched_papers.registry": ("PAPERS", "dancer"),
-    "gpusched.plugins.built_in": ("BUILT_IN", "gavel"),
+    "gpusched.plugins.registry": ("BUILT_IN", "gavel"),
     "gpusched.prediction.registry": ("PREDICTORS", "forest"),
     "gpusched.results.metric_registry": ("METRICS", "makespan_s"),
     "gpusched.testing.law_registry": ("LAWS", "possible-actions"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import gpusched as gs
-from gpusched.plugins.description import describe
+from gpusched.plugins.registry import describe
 from gpusched.reporting.notes import footnotes, policy_name
 from gpusched.reporting.tables import policy_html
 

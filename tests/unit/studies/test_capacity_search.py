@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched.studies.fidelity.capacity_search import (
+from gpusched.studies.base_cases import (
     MOST_TIMES,
     PATIENCE,
     nearest_capacity,

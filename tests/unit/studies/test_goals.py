@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from gpusched.studies.sizing.goals import Goal, Goals
+from gpusched.studies.sizing import Goal, Goals
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpusched.studies.fidelity.grades import (
+from gpusched.studies.base_cases import (
     LETTERS,
     MEANINGS,
     MEASURES,

@@ -12,7 +12,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.reporting.report import render_report
-from gpusched.studies.whatif import whatif as whatif_module
+from gpusched.studies import what_if as whatif_module
 
 CLUSTER = gs.Cluster.uniform(2, 8)
 HOUR = 3_600.0
@@ -101,7 +101,7 @@ def test_a_part_without_jobs_is_refused_before_anything_runs(
         raise AssertionError("it ran")
 
     monkeypatch.setattr("gpusched.studies.comparison.simulate", never)
-    monkeypatch.setattr("gpusched.studies.sizing.sizing_runs.simulate", never)
+    monkeypatch.setattr("gpusched.studies.sizing.simulate", never)
     with pytest.raises(ValueError, match=r"none is left without the first .*\(warm_up_s\)"):
         gs.compare(trace, CLUSTER, ["fifo"], warm_up_s=1e8)
     with pytest.raises(ValueError, match=r"last 1e\+08 s \(tail_s\)"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.studies.whatif.scenario import Change, Scenario, can_join, parse_changes
+from gpusched.studies.what_if import Change, Scenario, can_join, parse_changes
 from tests.unit.studies.site_logs import SITE, jobs
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusched.studies.sizing.cheapest_mix import cheapest_mix
-from gpusched.studies.sizing.fewest import NEIGHBOURS, fewest
+from gpusched.studies.sizing import NEIGHBOURS, cheapest_mix, fewest
 
 
 @given(data=st.data())

@@ -11,7 +11,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.supervision import Cancelled
-from gpusched.studies.sizing.server_kinds import ServerKinds
+from gpusched.studies.sizing import ServerKinds
 
 H = 3600
 WEEKS = 4 * 7 * 24 * H
@@ -66,12 +66,12 @@ def test_no_job_may_be_left_out(trace: gs.Trace) -> None:
 
 
 def test_where_more_servers_miss_the_goal_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpusched.studies.sizing import sizing_runs
+    from gpusched.studies.sizing import SizingRuns
 
     def simulated(self: Any, counts: tuple[int, ...]) -> tuple[dict[str, float], int]:
         return {"p95_wait_s": 0.0 if counts[0] in (9, *range(11, 31)) else 900.0}, 0
 
-    monkeypatch.setattr(sizing_runs.SizingRuns, "_simulated", simulated)
+    monkeypatch.setattr(SizingRuns, "_simulated", simulated)
     jobs = gs.Trace.from_columns(np.zeros(30), np.ones(30), np.full(30, 8))
     found = gs.size(jobs, "p95_wait_s < 600", resamples=0)
     assert found.servers == 9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import takewhile
 
-from gpusched.clusters.server_group import MAX_GPUS_PER_SERVER, MAX_SERVERS
+from gpusched.clusters.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS
 from gpusched.deciding.states.kube_objects import KubeObject, at, count_of, items_of
 from gpusched.deciding.states.kueue_queues import Queues
 from gpusched.deciding.states.kueue_workloads import Pods, Workload

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gpusched.clusters.server_group import MAX_GPUS_PER_SERVER, MAX_SERVERS
+from gpusched.clusters.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS
 from gpusched.deciding.states.kube_objects import (
     HOSTNAME,
     KubeObject,

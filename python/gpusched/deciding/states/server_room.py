@@ -13,9 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gpusched.clusters.cluster import Cluster
-from gpusched.clusters.network import Domain
-from gpusched.clusters.server_group import ServerGroup
+from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
 from gpusched.deciding.cluster_state import NamedServer
 
 UNTOLD_GBPS: Final = 100.0

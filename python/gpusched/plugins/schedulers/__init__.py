@@ -2,6 +2,6 @@
 
 It defines a subclass of :class:`gpusched.Scheduler` with the attributes that
 :func:`gpusched.register_scheduler` explains, decorated with its name by
-:func:`gpusched.plugins.built_in.built_in`, and imports nothing heavier than NumPy before a run
+:func:`gpusched.plugins.registry.built_in`, and imports nothing heavier than NumPy before a run
 needs it. The registry lists them with the core's.
 """

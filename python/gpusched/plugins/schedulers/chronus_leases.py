@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched.plugins.built_in import built_in
+from gpusched.plugins.registry import built_in
 from gpusched.plugins.schedulers.chronus_jobs import LeaseJob
 from gpusched.plugins.schedulers.chronus_plans import Claim, LeasePlans
 from gpusched.plugins.schedulers.chronus_program import first_leases

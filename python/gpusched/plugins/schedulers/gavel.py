@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Any, ClassVar, Final, Protocol
 
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.supervision import listen
-from gpusched.plugins.built_in import built_in
-from gpusched.plugins.schedulers.gavel_fractions import Fractions
-from gpusched.plugins.schedulers.gavel_held import Held
-from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs, iterations
-from gpusched.plugins.schedulers.gavel_keepers import keeper
-from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS, PREEMPTION
-from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, unaware
-from gpusched.plugins.schedulers.gavel_rounds import SimulatorRounds
-from gpusched.plugins.schedulers.gavel_waiting import Waiting
-from gpusched.plugins.schedulers.gavel_warm import warm_starts
+from gpusched.base.libraries import need as need_library
+from gpusched.base.supervision import attended, listen
+from gpusched.plugins.registry import built_in
+from gpusched.plugins.schedulers.gavel_programs import (
+    PROGRAMS,
+    Array,
+    Jobs,
+    isolated_share,
+    iterations,
+    solved,
+    unaware,
+)
 from gpusched.plugins.schedulers.type_parts import (
     Parts,
     best_parts,
@@ -27,6 +30,525 @@ from gpusched.plugins.schedulers.type_parts import (
     start_first,
     want,
 )
+
+
+class Held:
+    """What jobs hold, since when, and what that leaves of each type; only changes cost time."""
+
+    def __init__(self, capacity: Iterable[int]) -> None:
+        self.parts: dict[int, Parts] = {}
+        self.since_us: dict[int, int] = {}
+        self.free = list(capacity)  # negative where several jobs share a GPU
+        self._restarting: dict[int, int] = {}  # until when a job pays for its restart
+        self._started: set[int] = set()
+
+    def hold(self, parts: Mapping[int, Parts], state: Any) -> None:
+        """Let jobs that hold nothing hold these from now on; who has run before pays for it."""
+        now_us = state.now_us
+        self.parts.update(parts)
+        self.since_us.update(dict.fromkeys(parts, now_us))
+        for held in parts.values():
+            for kind, gpus in held:
+                self.free[kind] -= gpus
+        again = [job for job in parts if job in self._started]
+        if again:
+            costs = state.restart_us(np.array(again, dtype=np.int64)).tolist()
+            self._restarting.update(
+                {job: now_us + cost for job, cost in zip(again, costs, strict=True) if cost}
+            )
+        self._started.update(parts)
+
+    def release(self, job: int) -> None:
+        """Let a job hold nothing, if it holds anything."""
+        for kind, gpus in self.parts.pop(job, ()):
+            self.free[kind] += gpus
+        self.since_us.pop(job, None)
+        self._restarting.pop(job, None)
+
+    def forget(self, job: int) -> None:
+        """Drop a job that has left."""
+        self.release(job)
+        self._started.discard(job)
+
+    def kind(self, job: int) -> int:
+        """Return the one type of a job, or -1 if it holds none or several."""
+        parts: Sequence[tuple[int, int]] = self.parts.get(job, ())
+        return parts[0][0] if len(parts) == 1 else -1
+
+    def restarting(self, now_us: int) -> list[tuple[int, Parts]]:
+        """Return who pays for a restart, and what it holds, by JobId."""
+        jobs = sorted(job for job, until_us in self._restarting.items() if now_us <= until_us)
+        return [(job, self.parts[job]) for job in jobs]
+
+    def changes_to(self, wanted: Mapping[int, Parts]) -> tuple[dict[int, Parts], list[int]]:
+        """Return who shall hold something else, and who nothing."""
+        changed = {job: parts for job, parts in wanted.items() if self.parts.get(job) != parts}
+        return changed, [job for job in self.parts if job not in wanted]
+
+
+Kind = tuple[int, tuple[float, ...], bool]
+"""A width, how fast a job is on each GPU type, and whether some type holds the whole gang."""
+
+
+class Waiting:
+    """Jobs in a line for each kind, by JobId; one that leaves is passed over where it stands."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[int, Kind] = {}  # of all active jobs
+        self.waiting: set[int] = set()
+        self.lines: dict[Kind, list[int]] = {}  # heaps
+
+    def meet(self, jobs: Iterable[int], kinds: Iterable[Kind]) -> None:
+        """Take up jobs that have just arrived."""
+        self.kinds.update(zip(jobs, kinds, strict=True))
+        self.put_back(jobs)
+
+    def forget(self, job: int) -> None:
+        """Forget a job that is no more."""
+        self.kinds.pop(job, None)
+        self.waiting.discard(job)
+
+    def put_back(self, jobs: Iterable[int]) -> None:
+        """Let those that are active and do not wait wait."""
+        for job in jobs:
+            if job in self.kinds and job not in self.waiting:
+                self.waiting.add(job)
+                heappush(self.lines.setdefault(self.kinds[job], []), job)
+
+    def start(self, job: int) -> None:
+        """Pass over a job that holds GPUs from now on."""
+        self.waiting.discard(job)
+
+    def fill(self, wanted: dict[int, Parts], free: list[int]) -> None:
+        """Give free GPUs to whom they serve best of those that want none, by JobId."""
+        self.waiting.difference_update(wanted)
+        if not any(free):
+            return
+        heads = [(line[0], kind) for kind in list(self.lines) if (line := self._line(kind))]
+        heapify(heads)
+        while heads and any(free):
+            job, kind = heappop(heads)
+            width, rates, is_whole = kind
+            if parts := best_parts(rates, width, free, is_whole=is_whole):
+                want(wanted, free, job, parts)
+                self.waiting.remove(job)
+                if line := self._line(kind):
+                    heappush(heads, (line[0], kind))
+
+    def _line(self, kind: Kind) -> list[int]:
+        """Return the line, without those at its head that are gone; drop it if nobody is left."""
+        line = self.lines[kind]
+        while line and line[0] not in self.waiting:
+            heappop(line)
+        if not line:
+            del self.lines[kind]
+        return line
+
+
+_NOWHERE: Final = -1  # beside the types: of a job without fractions
+_SEVERAL: Final = -2
+
+_BLOCK: Final = 1 << 16  # pairs that are gone through before a stop is listened for
+
+
+class Fractions:
+    """What the last program gave, on each type, and what jobs have had of it."""
+
+    def __init__(self, num_types: int, now_us: int) -> None:
+        self.given: dict[int, Array] = {}
+        self.solved_us = now_us
+        self._types = np.arange(num_types)
+        self._only: dict[int, int] = {}  # the type of those that have a fraction of no other
+        self._row: dict[int, int] = {}
+        self._received: Array  # microseconds on each type since then, but for what is held now
+
+    def clear(self, now_us: int) -> None:
+        """Forget the last program: another one is solved now."""
+        self.given, self._only, self._row = {}, {}, {}
+        self.solved_us = now_us
+
+    def take(self, ids: list[int], fractions: Array) -> None:
+        """Follow these from now on, a row for each job."""
+        self.given = dict(zip(ids, fractions, strict=True))
+        many = np.count_nonzero(fractions > 0, axis=1)
+        only = np.select([many == 0, many == 1], [_NOWHERE, fractions.argmax(axis=1)], _SEVERAL)
+        self._only = dict(zip(ids, only.tolist(), strict=True))
+        self._row = dict(zip(ids, range(len(ids)), strict=True))
+        self._received = np.zeros(fractions.shape)
+
+    def forget(self, job: int) -> None:
+        """Drop a job that has left."""
+        for known in (self.given, self._only, self._row):
+            known.pop(job, None)
+
+    def count(self, job: int, kind: int, since_us: int, now_us: int) -> None:
+        """Charge a job for its time on a type."""
+        if job in self._row:
+            self._received[self._row[job], kind] += now_us - max(since_us, self.solved_us)
+
+    def are_held(self, held: Mapping[int, Parts], widths: Mapping[int, int]) -> bool:
+        """Whether each of these jobs is on the one type that the program has for it, if any."""
+        for job, parts in held.items():
+            kind = self._only.get(job, _NOWHERE)
+            if kind != _NOWHERE and parts != [(kind, widths[job])]:
+                return False
+        return True
+
+    def by_priority(self, ids: list[int], held: Held, now_us: int) -> Iterator[tuple[int, int]]:
+        """Yield pairs of a job and a type by the fraction over what the job has had."""
+        fractions = np.array([self.given[job] for job in ids])
+        elapsed = max(1, now_us - self.solved_us)
+        on = np.array([held.kind(job) for job in ids])
+        since_us = np.array([held.since_us.get(job, now_us) for job in ids])
+        received = self._received[[self._row[job] for job in ids]]
+        runs = on >= 0
+        received[runs, on[runs]] += now_us - np.maximum(since_us[runs], self.solved_us)
+        had = received / elapsed
+        priority = np.where(had > 0, fractions / np.maximum(had, 1e-12), fractions * 1e9)
+        is_new = on[:, None] != self._types
+        rows, kinds = np.nonzero(fractions > 0)
+        order = np.lexsort((kinds, rows, is_new[rows, kinds], -priority[rows, kinds]))
+        for begin in range(0, len(order), _BLOCK):
+            listen()
+            block = order[begin : begin + _BLOCK]
+            for row, kind in zip(rows[block].tolist(), kinds[block].tolist(), strict=True):
+                yield ids[row], kind
+
+
+_SHUFFLER = 5  # of the seeds of that program
+
+
+class SimulatorRounds:
+    """Rounds as the simulator that Gavel's authors published has them.
+
+    A round begins as the last one ends, and ends with the last of the jobs that run in it; who
+    comes in between waits. Each GPU type in turn goes to jobs by their fraction over the part of
+    that type's time that they have had, and to those without a fraction in the end.
+
+    Parameters
+    ----------
+    round_us, reset_us
+        The longest round, and the least time between two solutions.
+    shuffles
+        Whether the types take turns at random, by ``seed``, and not in the order of the cluster.
+    idles
+        Whether GPUs stay free rather than go to jobs without a fraction.
+    """
+
+    def __init__(
+        self,
+        num_types: int,
+        round_us: int,
+        reset_us: int,
+        *,
+        shuffles: bool,
+        idles: bool,
+        seed: int,
+    ) -> None:
+        self.num_types, self.round_us, self.reset_us = num_types, round_us, reset_us
+        self.shuffler = random.Random(seed + _SHUFFLER) if shuffles else None
+        self.idles = idles
+        self.ends_us = -1
+        self.counted_us = 0
+        self.last_reset_us = 0
+        self.had: dict[int, Array] = {}  # by job: time on each type since the last solution
+        self.deficit: dict[int, Array] = {}
+        self.all_had = np.zeros(num_types)
+        self.isolated: dict[int, tuple[float, float, float]] = {}
+
+    def meet(self, job: int) -> None:
+        """A job has come: it counts as if it had had half a round on each type."""
+        self.had[job] = np.full(self.num_types, self.round_us / 2)
+        self.deficit[job] = np.zeros(self.num_types)
+
+    def forget(self, job: int) -> None:
+        """A job is gone; its time stays with the types."""
+        del self.had[job], self.deficit[job]
+        self.isolated.pop(job, None)
+
+    def count(self, job: int, kind: int, time_us: int) -> None:
+        """A job has had so much time on a type."""
+        if job in self.had:
+            self.had[job][kind] += time_us
+        self.all_had[kind] += time_us
+
+    def count_all(self, held: Mapping[int, Parts], now_us: int) -> None:
+        """These jobs have had the time since the last call."""
+        for job, parts in held.items():
+            if len(parts) == 1:
+                self.count(job, parts[0][0], now_us - self.counted_us)
+        self.counted_us = now_us
+
+    def is_due(self, now_us: int, *, is_idle: bool) -> bool:
+        """Whether a round begins: the last one is over, or nobody runs in it any more."""
+        return is_idle or now_us >= self.ends_us
+
+    def may_reset(self, now_us: int, *, is_idle: bool) -> bool:
+        """Whether a new solution may be followed from now on."""
+        return is_idle or self.last_reset_us == 0 or now_us - self.last_reset_us >= self.reset_us
+
+    def reset(self, now_us: int, fractions: Mapping[int, Array]) -> None:
+        """Note what each job lacks of the old fractions, and count from now on."""
+        elapsed = now_us - self.last_reset_us
+        self.all_had[:] = 0.0
+        for job, had in self.had.items():
+            due = fractions[job] * elapsed if job in fractions else 0.0
+            self.deficit[job] += due - (had - self.round_us / 2)
+            had[:] = self.round_us / 2
+            self.all_had += had
+        self.last_reset_us = now_us
+
+    def begin(self, now_us: int) -> None:
+        """A round begins."""
+        self.ends_us = now_us + self.round_us
+
+    def pairs(self, fractions: Mapping[int, Array]) -> Iterator[tuple[int, int]]:
+        """Jobs and types in the order in which they are tried."""
+        kinds = list(range(self.num_types))
+        if self.shuffler is not None:
+            self.shuffler.shuffle(kinds)
+        none = np.zeros(self.num_types)
+        for kind in kinds:
+            keyed = []
+            for job, had in self.had.items():
+                fraction = float(fractions.get(job, none)[kind])
+                priority = fraction * 1e9
+                if self.all_had[kind] > 0 and had[kind] > 0:
+                    priority = fraction / (had[kind] / self.all_had[kind])
+                keyed.append((priority, self.deficit[job][kind], fraction, job))
+            keyed.sort(key=lambda entry: entry[:3], reverse=True)  # stable: then as they came
+            for _, _, fraction, job in keyed:
+                if fraction > 0 or not self.idles:
+                    yield job, kind
+
+    def fill(
+        self,
+        wanted: dict[int, Parts],
+        free: list[int],
+        fractions: Mapping[int, Array],
+        rates: Mapping[int, tuple[float, ...]],
+        widths: Mapping[int, int],
+    ) -> None:
+        """Give the free GPUs of each type to jobs that are not wanted yet."""
+        taken = set(wanted)
+        for job, kind in self.pairs(fractions):
+            width = widths[job]
+            if job in taken or rates[job][kind] <= 0 or free[kind] < width:
+                continue
+            taken.add(job)
+            free[kind] -= width
+            # Who came since the solution takes a place and does not run.
+            if job in fractions:
+                wanted[job] = [(kind, width)]
+
+    def isolated_time(self, ids: list[int], alone: Array, left: Array) -> Array:
+        """Return how long the work so far would have taken with the equal shares there were.
+
+        Parameters
+        ----------
+        alone, left
+            The rate with the present equal share, and the work left, of each of ``ids``.
+        """
+        for job, rate, work in zip(ids, alone.tolist(), left.tolist(), strict=True):
+            time, before, rate_before = self.isolated.get(job, (0.0, work, rate))
+            self.isolated[job] = (time + (before - work) / rate_before, work, rate)
+        return np.array([self.isolated[job][0] for job in ids])
+
+
+class Matching:
+    """AlloX as the simulator of Gavel's authors has it: who once has a GPU keeps it.
+
+    Le, Sun, Chowdhury, Liu, "AlloX: Compute Allocation in Hybrid Clusters", EuroSys 2020. Jobs are
+    matched to GPUs and to places in their queues.
+
+    There jobs are of one GPU. A wider one is matched to one, and keeps as many as it needs.
+    """
+
+    def __init__(self) -> None:
+        self.kept: dict[int, tuple[int, int]] = {}  # type and GPUs, by job
+
+    def solve(
+        self, ids: list[int], rates: Array, gpus: Array, remaining: Array, capacity: Array
+    ) -> Array:
+        """Return 1 for the type that a job is to have all the time.
+
+        The jobs without a GPU, by arrival, at most as many as there are GPUs or such jobs, are
+        matched to free GPUs and places counted from the last, so that their completion times have
+        the least sum; the first of each GPU gets it.
+        """
+        need_library("scipy", "a policy with matchings", "scipy")
+        from scipy.optimize import linear_sum_assignment
+
+        known = set(ids)
+        self.kept = {job: held for job, held in self.kept.items() if job in known}
+        left = capacity.astype(int)
+        for kind, width in self.kept.values():
+            left[kind] -= width
+        rows = [row for row, job in enumerate(ids) if job not in self.kept]
+        kinds = np.repeat(np.arange(len(left)), np.maximum(left, 0))
+        if rows and len(kinds):
+            times = remaining[rows, None] / np.maximum(rates[rows][:, kinds], 1e-10)
+            cost = np.hstack([times * place for place in range(1, len(rows) + 1)])
+            found = attended(lambda: linear_sum_assignment(cost))
+            first: dict[int, tuple[int, int]] = {}  # by GPU: the greatest place, whose row
+            for row, column in zip(*(side.tolist() for side in found), strict=True):
+                place, gpu = divmod(column, len(kinds))
+                first[gpu] = max(first.get(gpu, (-1, -1)), (place, rows[row]))
+            self.kept.update(
+                {
+                    ids[row]: (int(kinds[gpu]), int(gpus[row]))
+                    for gpu, (_, row) in first.items()
+                    if rates[row, kinds[gpu]] > 0
+                }
+            )
+        fractions = np.zeros_like(rates)
+        for row, job in enumerate(ids):
+            if job in self.kept:
+                fractions[row, self.kept[job][0]] = 1.0
+        return fractions
+
+
+class InOrder:
+    """As that simulator has it: by arrival, each on one type all the time, until one finds no room.
+
+    Parameters
+    ----------
+    is_aware
+        Whether each job has the type on which it is fastest, chosen anew each time. Else it keeps
+        one: that of a job that is gone, or a random one.
+    seed
+        Of the random types.
+    """
+
+    def __init__(self, *, is_aware: bool, seed: int) -> None:
+        self.is_aware = is_aware
+        self.random = random.Random(seed)
+        self.kept: dict[int, int] = {}  # type, by job
+
+    def solve(
+        self, ids: list[int], rates: Array, gpus: Array, remaining: Array, capacity: Array
+    ) -> Array:
+        """Return 1 for the type that a job is to have all the time."""
+        del remaining  # how long jobs are is no matter
+        row_of = {job: row for row, job in enumerate(ids)}
+        width = dict(zip(ids, gpus.astype(int).tolist(), strict=True))
+        left = capacity.astype(int).tolist()
+        before = {} if self.is_aware else self.kept
+        self.kept = {job: kind for job, kind in before.items() if job in row_of}
+        for job, kind in self.kept.items():
+            left[kind] -= width[job]
+        vacant = [kind for job, kind in sorted(before.items()) if job not in row_of]
+        for job in sorted(row_of.keys() - self.kept.keys()):
+            speed = rates[row_of[job]]
+            room = [kind for kind, free in enumerate(left) if free >= width[job]]
+            if not room:
+                break
+            kind = self._chosen(room, vacant, speed)
+            if speed[kind] > 0:
+                self.kept[job] = kind
+                left[kind] -= width[job]
+        fractions = np.zeros_like(rates)
+        for job, kind in self.kept.items():
+            fractions[row_of[job], kind] = 1.0
+        return fractions
+
+    def _chosen(self, room: list[int], vacant: list[int], speed: Array) -> int:
+        if self.is_aware:
+            return max(room, key=lambda kind: (speed[kind], -kind))
+        while vacant:
+            kind = vacant.pop(0)
+            if kind in room and speed[kind] > 0:
+                return kind
+        return room[self.random.randrange(len(room))]
+
+
+class Keeper(Protocol):
+    """Says which type each job is to have all the time."""
+
+    def solve(
+        self, ids: list[int], rates: Array, gpus: Array, remaining: Array, capacity: Array
+    ) -> Array:
+        """Return 1 for it, float64[n, types].
+
+        Parameters
+        ----------
+        ids
+            The n active jobs.
+        rates
+            Service per second on each type, float64[n, types].
+        gpus, remaining
+            Width, and seconds of service left.
+        capacity
+            GPUs of each type.
+        """
+        ...
+
+
+KEEPERS: Final[Mapping[str, Callable[[bool, int], Keeper]]] = {
+    "allox": lambda is_aware, seed: Matching(),
+    "fifo": lambda is_aware, seed: InOrder(is_aware=is_aware, seed=seed),
+}
+"""By objective: from whether it is aware of types, and the seed of the run, to a new rule."""
+
+
+def keeper(objective: str, *, is_aware: bool, seed: int) -> Keeper | None:
+    """Make the rule of an objective; None if that is a program."""
+    return KEEPERS[objective](is_aware, seed) if objective in KEEPERS else None
+
+
+PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "objective": {
+        "choices": [*PROGRAMS, *KEEPERS],
+        "help": "max-min: the least share of throughput; water-filling: then the next least, and "
+        "so on; ftf: the worst finish-time fairness; makespan; throughput; cost: throughput over "
+        "the price of its GPUs; deadlines: the same once deadlines have what they need; isolated: "
+        "an equal share of each type; allox: jobs of one GPU, by matching, each keeps its GPU; "
+        "fifo: each job one type, by arrival, as long as there is room",
+        "flags": {
+            "ftf": ("clairvoyant",),
+            "makespan": ("clairvoyant",),
+            "deadlines": ("clairvoyant", "deadlines"),
+            "allox": ("clairvoyant",),
+        },
+    },
+    "round_s": {"minimum": 1.0, "maximum": 1e9, "help": "seconds of a round"},
+    "rounds": {
+        "choices": ["clock", "artefact"],
+        "help": "clock: at multiples of round_s, and idle GPUs are filled in between; artefact: "
+        "as in the authors' simulator, one after the other, types in turn, nobody starts within",
+    },
+    "reset_s": {
+        "minimum": 0.0,
+        "maximum": 1e9,
+        "help": "seconds for which a solution is followed at least, though jobs come and leave "
+        "(the authors' simulator: 1920)",
+    },
+    "counts": {
+        "choices": ["service", "iterations"],
+        "help": "what throughput and cost sum up: service, 1 per second for each job on its "
+        "best type, or iterations, as the authors' simulator does",
+    },
+    "aware": {
+        "help": "false: the program takes all types for equally fast, as the first of the cluster",
+    },
+    "ties": {
+        "choices": ["throughput", "any"],
+        "help": "of equally good answers of a program the one with the most throughput, or any "
+        "(as in the authors' simulator)",
+    },
+    "prices": {
+        "minimum": 1e-6,
+        "maximum": 1e9,
+        "help": "of cost and deadlines: the price of a GPU of each type of the cluster, in its "
+        "order; the last holds for all further types",
+    },
+}
+
+PREEMPTION: Final[Mapping[str, str]] = {
+    "period": "round_s",
+    "reason": "Rounds begin at multiples of their length, as long as rounds=clock; within one what "
+    "is idle is given out.",
+}
 
 
 @built_in("gavel")
@@ -43,7 +565,7 @@ class Gavel(_core.Scheduler):
     row of the program, so it stays small however many wait; the other objectives have one per job.
 
     With ``rounds="artefact"`` rounds are those of the authors' simulator: see
-    :class:`~gpusched.plugins.schedulers.gavel_rounds.SimulatorRounds`.
+    :class:`~gpusched.plugins.schedulers.gavel.SimulatorRounds`.
     """
 
     source: ClassVar[str] = "Narayanan et al., Gavel, OSDI 2020."
@@ -96,7 +618,7 @@ class Gavel(_core.Scheduler):
                 idles=self.objective == "fifo", seed=state.seed,
             )  # fmt: skip
         self.keeper = keeper(self.objective, is_aware=self.aware, seed=state.seed)
-        self.num_solved, self.is_stale, self.starts = 0, True, warm_starts()
+        self.num_solved, self.is_stale = 0, True
         self.is_told = len(self.capacity) == 1 or state.is_elastic  # how fast jobs are on a type
         self.unsolved: Counter[str] = Counter()  # by what was taken instead
 
@@ -256,7 +778,6 @@ class Gavel(_core.Scheduler):
                 breaks_ties=self.breaks_ties,
                 price=self.price,
                 isolated=self._isolated(ids, rates, gpus, remaining),
-                starts=self.starts,
             ),
         )
         self.num_solved += 1

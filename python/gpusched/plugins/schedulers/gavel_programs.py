@@ -7,20 +7,264 @@ Policies for Deep Learning Workloads", OSDI 2020.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 
-from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
-from gpusched.plugins.schedulers.gavel_solver import (
-    HEAVY,
-    TIE,
-    Level,
-    UnsolvedError,
-    level,
-    solve,
-    tangent,
-)
+from gpusched.base.libraries import need as need_library
+from gpusched.base.supervision import attended
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The active jobs of a round, one entry or row per job; times in seconds.
+
+    Attributes
+    ----------
+    rates
+        Service per second on each GPU type at the job's own width, float64[n, types]; each row
+        has a positive entry.
+    gpus, weight
+        Width and weight of each job.
+    remaining, elapsed, served
+        Service left, time since the submit, service received.
+    time_left
+        Until the deadline; infinite without one.
+    value
+        What it is worth to meet the deadline.
+    capacity
+        GPUs of each type.
+    iterations
+        Iterations for a second of service, or 1 where services are what counts.
+    price
+        Of a GPU of each type.
+    breaks_ties
+        Whether of equally good answers the one with more throughput is wanted.
+    isolated
+        Time that what was done would have taken with an equal share of all GPUs; None: as much as
+        it would with the present share.
+    """
+
+    rates: Array
+    gpus: Array
+    weight: Array
+    remaining: Array
+    elapsed: Array
+    served: Array
+    time_left: Array
+    value: Array
+    capacity: Array
+    iterations: Array | None = None
+    price: Array | None = None
+    breaks_ties: bool = True
+    isolated: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.gpus)
+
+
+def iterations(state: Any, jobs: Array) -> Array:
+    """Return how many iterations of each job a second of service is; 1 if it knows none."""
+    ideal_s: Array = state.ideal_s(jobs)
+    return np.where(ideal_s > 0, 1.0 / np.where(ideal_s > 0, ideal_s, 1.0), 1.0)
+
+
+# Among equally good answers the one with more throughput, whatever the units of the objective.
+TIE: Final = 1e-4
+# What objectives that break ties are multiplied by. HiGHS does not scale costs, and takes reduced
+# costs below 1e-7 for none: little more throughput would count for nothing.
+HEAVY: Final = 1e4
+_SMALL: Final = 1e-3
+_BINDING: Final = 1e-7
+
+
+class UnsolvedError(Exception):
+    """A program has no solution that the solver could find."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """How far all jobs were raised together.
+
+    Attributes
+    ----------
+    height
+        The level, in units of each job's need.
+    fractions
+        Of the time on each type, float64[n, types].
+    binds
+        Which jobs hold it there: they have no more in any solution, bool[n]; empty: nobody asked.
+    """
+
+    height: float
+    fractions: Array
+    binds: Array = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+
+
+def level(
+    gain: Array,
+    need: Array,
+    gpus: Array,
+    count: Array,
+    capacity: Array,
+    *,
+    floor: Array | None = None,
+    tie: float = TIE,
+    asks_who_binds: bool = False,
+) -> Level:
+    """Maximise the height such that each job's gain is at least that times its need.
+
+    Parameters
+    ----------
+    gain
+        On each type, float64[n, types].
+    need, floor
+        A job without a need is not raised; it gains what its floor says, or more.
+    gpus, count
+        Width of each job, and how many are like it.
+    capacity
+        GPUs of each type.
+    tie
+        What the whole throughput is worth, in heights.
+    """
+    least = np.zeros(len(need)) if floor is None else floor
+    num, types = gain.shape
+    scale = max(float((gain * count[:, None]).max()), 1e-12) * num
+    heavy = HEAVY if tie > 0 else 1.0
+    cost = -heavy * np.append(tie * (gain * count[:, None]).ravel() / scale, 1.0)
+    bound = np.concatenate([np.ones(num), capacity, -least])
+
+    def raised(need: Array) -> Level:
+        matrix = _matrix(gpus, count, types, gain, np.zeros(num, dtype=np.int64), need)
+        if not asks_who_binds:
+            found = _least(cost, matrix, bound)
+            return Level(float(found[-1]), _clean(found[:-1].reshape(num, types)))
+        found, prices = _least_and_prices(cost, matrix, bound)
+        price = prices[-num:] * need / heavy  # of all jobs 1, unless ties were broken
+        binds = price > min(_BINDING, float(price.max()) / 2)
+        return Level(float(found[-1]), _clean(found[:-1].reshape(num, types)), binds)
+
+    try:
+        return raised(need)
+    except UnsolvedError:
+        # The solver takes factors below 1e-9 for none, and the program for one without a bound.
+        most = float(need.max())
+        if not 0 < most < _SMALL:
+            raise
+        found = raised(need / most)
+        return Level(found.height / most, found.fractions, found.binds)
+
+
+def tangent(gain: Array, slope: Array, gpus: Array, capacity: Array, least: float) -> float:
+    """Minimise t, at least ``least``, such that gain + slope (t - 1) is 1 for each job."""
+    num, types = gain.shape
+    found = _least(
+        np.append(np.zeros(num * types), 1.0),
+        _matrix(gpus, np.ones(num), types, gain, np.zeros(num, dtype=np.int64), -slope),
+        np.concatenate([np.ones(num), capacity, -1.0 - slope]),
+        lowest=np.append(np.zeros(num * types), least),
+    )
+    return float(found[-1])
+
+
+def solve(
+    cost: Array,
+    gpus: Array,
+    count: Array,
+    capacity: Array,
+    *,
+    need: Array | None = None,
+    penalty: Array | None = None,
+    gain: Array | None = None,
+) -> Array:
+    """Minimise the cost of fractions; what ``gain`` lacks of ``need`` is charged ``penalty``."""
+    num, types = cost.shape
+    bound = np.concatenate([np.ones(num), capacity])
+    costs, highest = cost.ravel(), np.full(num * types, np.inf)
+    matrix = _matrix(gpus, count, types)
+    if need is not None and penalty is not None and gain is not None:
+        matrix = _matrix(gpus, count, types, gain, np.arange(num), -np.ones(num))
+        bound = np.concatenate([bound, -need])
+        costs, highest = np.concatenate([costs, penalty]), np.concatenate([highest, need])
+    found = _least(costs, matrix, bound, highest=highest)
+    return _clean(found[: num * types].reshape(num, types))
+
+
+def _least(
+    cost: Array, matrix: Any, bound: Array, *, lowest: Any = 0.0, highest: Any = np.inf
+) -> Array:
+    """Minimise the cost of what the rows of the matrix allow.
+
+    SciPy's ``milp`` gives the same program to the same solver as its ``linprog``, and takes half
+    the time to look at it before and after.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    rows = LinearConstraint(matrix, -np.inf, bound)
+    found = attended(lambda: milp(cost, bounds=Bounds(lowest, highest), constraints=rows))
+    if found.x is None:
+        raise UnsolvedError
+    solution: Array = found.x
+    return solution
+
+
+def _least_and_prices(cost: Array, matrix: Any, bound: Array) -> tuple[Array, Array]:
+    """Do the same, with nothing below 0, and return the price of each row too."""
+    from scipy.optimize import linprog
+
+    found = attended(
+        lambda: linprog(cost, A_ub=matrix, b_ub=bound, bounds=(0, None), method="highs")
+    )
+    if found.x is None:
+        raise UnsolvedError
+    return found.x, -found.ineqlin.marginals
+
+
+def _matrix(
+    gpus: Array,
+    count: Array,
+    types: int,
+    gain: Array | None = None,
+    column: Array | None = None,
+    value: Array | None = None,
+) -> Any:
+    """Rows: no job more than all the time; no type more than its GPUs; what each job gains.
+
+    Columns: the time of each job on each type, and behind them those that have a ``value`` in the
+    row of each job's gain. Put together at once: SciPy takes as long to join blocks as to solve.
+    """
+    need_library("scipy", "a policy with linear programs", "scipy")
+    from scipy import sparse
+
+    num = len(gpus)
+    job, kind = np.divmod(np.arange(num * types), types)
+    rows, values = [job, num + kind], [np.ones(num * types), np.repeat(gpus * count, types)]
+    if gain is None or column is None or value is None:
+        row, entry = np.stack(rows, axis=1), np.stack(values, axis=1)
+        begin = np.arange(0, row.size + 1, 2)
+        return sparse.csc_array((entry.ravel(), row.ravel(), begin), (num + types, num * types))
+    row, entry = np.stack([*rows, num + types + job], 1), np.stack([*values, -gain.ravel()], 1)
+    held = np.flatnonzero(value)
+    more = np.bincount(column[held], minlength=int(column.max()) + 1)
+    begin = np.concatenate([np.arange(0, row.size, 3), row.size + np.append(0, np.cumsum(more))])
+    return sparse.csc_array(
+        (
+            np.concatenate([entry.ravel(), value[held]]),
+            np.concatenate([row.ravel(), num + types + held]),
+            begin,
+        ),
+        (2 * num + types, num * types + len(more)),
+    )
+
+
+def _clean(fractions: Array) -> Array:
+    """Drop what is rounding: it must not decide who comes first."""
+    cleaned: Array = np.round(np.clip(fractions, 0.0, 1.0), 6)
+    return cleaned
+
 
 _STEPS: Final = 100
 _CLOSE: Final = 1e-6
@@ -47,9 +291,7 @@ def max_min(jobs: Jobs) -> Array:
     """Maximise the least weighted throughput, in units of that of an equal share of all types."""
     alike, group, count = _groups(jobs)
     gain, gpus = _weighted(jobs)[alike], jobs.gpus[alike]
-    found = level(
-        gain, np.ones(len(alike)), gpus, count, jobs.capacity, tie=_tie(jobs), starts=jobs.starts
-    )
+    found = level(gain, np.ones(len(alike)), gpus, count, jobs.capacity, tie=_tie(jobs))
     return found.fractions[group]
 
 
@@ -75,16 +317,18 @@ def water_filling(jobs: Jobs) -> Array:
 
 def throughput(jobs: Jobs) -> Array:
     """Maximise the sum of the jobs' rates."""
-    alike, group, count = _groups(jobs)
-    gain = _gain(jobs)[alike]
-    return solve(-(gain * count[:, None]), jobs.gpus[alike], count, jobs.capacity)[group]
+    return _most(jobs, _gain(jobs))
 
 
 def cost(jobs: Jobs) -> Array:
     """Maximise the sum of the jobs' rates, each over the price of a GPU of its type."""
+    return _most(jobs, _gain(jobs) / _price(jobs))
+
+
+def _most(jobs: Jobs, gain: Array) -> Array:
+    """Maximise the sum of what the jobs gain."""
     alike, group, count = _groups(jobs)
-    gain = _gain(jobs)[alike] / _price(jobs)
-    return solve(-(gain * count[:, None]), jobs.gpus[alike], count, jobs.capacity)[group]
+    return solve(-(gain[alike] * count[:, None]), jobs.gpus[alike], count, jobs.capacity)[group]
 
 
 def isolated(jobs: Jobs) -> Array:

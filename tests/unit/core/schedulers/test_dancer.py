@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.deciding.deadline_admission import plan_deadlines
-from gpusched.deciding.deadline_jobs import DeadlineJob
+from gpusched.deciding.deadline_plan import DeadlineJob, plan_deadlines
 from tests.random_elastic import instance
 
 LINEAR = gs.models.JobProfile("linear", throughput={"A": {1: 1.0, 2: 2.0, 4: 4.0}})

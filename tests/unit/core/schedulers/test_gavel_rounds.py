@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.plugins.schedulers.gavel_jobs import Jobs
-from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, unaware
-from gpusched.plugins.schedulers.gavel_rounds import SimulatorRounds
+from gpusched.plugins.schedulers.gavel import SimulatorRounds
+from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, Jobs, unaware
 from tests.unit.core.schedulers.test_heterogeneous_policies import TWO_TYPES, servers_of, simulate
 from tests.unit.core.schedulers.two_types import runs
 

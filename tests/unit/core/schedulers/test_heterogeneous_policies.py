@@ -12,9 +12,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins.schedulers import gavel_programs
-from gpusched.plugins.schedulers.gavel_jobs import Jobs
-from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, solved
-from gpusched.plugins.schedulers.gavel_solver import UnsolvedError, level
+from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, Jobs, UnsolvedError, level, solved
 from tests.unit.core.schedulers.two_types import random_workload, runs
 
 FOUR = gs.Cluster((gs.ServerGroup(1, 4, "A"),))

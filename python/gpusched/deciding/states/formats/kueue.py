@@ -18,7 +18,7 @@ from gpusched.base.field_checks import check_integer
 from gpusched.base.rejects import NUM_KEPT_LINES, Rejects
 from gpusched.base.source import Source
 from gpusched.base.wording import plural
-from gpusched.clusters.server_group import MAX_GPUS_PER_SERVER
+from gpusched.clusters.cluster import MAX_GPUS_PER_SERVER
 from gpusched.deciding.cluster_state import ClusterState, no_jobs
 from gpusched.deciding.states.kube_objects import KubeObject, objects_of
 from gpusched.deciding.states.kueue_queues import Queues, queues_of

@@ -1,6 +1,6 @@
 """How far off the answers on a base case are, by its grade, at made-up sites.
 
-``python -m gpusched.studies.fidelity.grade_study`` prints the table of docs/studies/fidelity.md.
+``python -m bench.grade_study`` prints the table of docs/studies/fidelity.md.
 At a made-up site all is known, so what a what-if says can be held against what the change does
 there.
 """
@@ -20,10 +20,7 @@ import numpy as np
 from gpusched.base.arrays import Bool, Float64
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.simulation import simulate_quietly as simulate
-from gpusched.studies.fidelity.base_cases import PLACEMENTS, POLICIES
-from gpusched.studies.fidelity.grades import LETTERS
-from gpusched.studies.fidelity.likeness import likeness
-from gpusched.studies.fidelity.own_starts import own_starts
+from gpusched.studies.base_cases import LETTERS, PLACEMENTS, POLICIES, likeness, own_starts
 from gpusched.studies.text_columns import aligned
 from gpusched.traces.trace_facts import nearest_rank
 from gpusched.traces.workload import Trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched.studies.fidelity.grade_study import Answer, answers, main, table
+from bench.grade_study import Answer, answers, main, table
 
 
 @pytest.mark.long

@@ -1,1 +1,0 @@
-"""A file per bound; each ends in its registration."""

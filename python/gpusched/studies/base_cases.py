@@ -1,0 +1,1402 @@
+"""How near a simulated base case comes to what happened: :func:`fidelity`."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from gpusched._core import Placement
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns
+from gpusched.base.field_checks import check_integer, not_negative
+from gpusched.base.progress import OnProgress
+from gpusched.base.ticks import US_PER_S, us_to_seconds
+from gpusched.base.units import WHOLE_GPU
+from gpusched.base.wording import duration, plural
+from gpusched.clusters.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster
+from gpusched.engine.seams import own
+from gpusched.engine.simulation import simulate_quietly as simulate
+from gpusched.plugins.policy import AnyPolicy, PlacementChoice, Policy, runs_by_label
+from gpusched.schedules.schedule import whole_intervals, widths_of
+from gpusched.studies.text_columns import aligned, wrapped
+from gpusched.studies.threaded_runs import in_threads
+from gpusched.traces.checked_columns import NOT_GIVEN
+from gpusched.traces.trace_facts import nearest_rank
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gpusched.results.result import Result
+    from gpusched.traces.workload import Trace
+
+
+def ks_distance(one: Float64, other: Float64) -> float:
+    """Return the Kolmogorov-Smirnov distance of two samples, 0 to 1.
+
+    It is the largest difference, over all bounds, of the shares of each sample that are at most
+    that bound.
+
+    Parameters
+    ----------
+    one, other
+        At least one value each; infinity is a value.
+    """
+    from scipy import stats
+
+    # Of its methods that which computes no more than the distance takes.
+    return float(stats.ks_2samp(one, other, method="asymp").statistic)
+
+
+def rank_correlation(one: Float64, other: Float64) -> float:
+    """Return Spearman's rank correlation of two columns of the same jobs, -1 to 1.
+
+    Equal values share the mean of their ranks. It is 1 if the columns are equal, and 0 if all
+    values of one are the same and those of the other are not: then it tells nothing.
+    """
+    return _correlation("spearmanr", one, other)
+
+
+def kendall_tau(one: Float64, other: Float64) -> float:
+    """Return Kendall's tau-b of two columns of the same jobs, -1 to 1.
+
+    Of two jobs that both columns tell apart, it is the share that they put in the same order less
+    the share that they put in the other one, with ties taken into account. Where it is not
+    defined, it is what :func:`rank_correlation` is.
+    """
+    return _correlation("kendalltau", one, other)
+
+
+def _correlation(name: str, one: Float64, other: Float64) -> float:
+    from scipy import stats
+
+    if np.array_equal(one, other):
+        return 1.0
+    if (one == one[0]).all() or (other == other[0]).all():
+        return 0.0
+    return float(getattr(stats, name)(one, other).statistic)
+
+
+def factor_between(one: float, other: float) -> float:
+    """Return the larger of two numbers over the smaller, at least 1; 1 if both are 0."""
+    low, high = sorted((one, other))
+    if high == low:
+        return 1.0
+    return high / low if low > 0 else np.inf
+
+
+def overlap(one: Float64, other: Float64, weight: AnyArray) -> float:
+    """Return what two columns have in common, 0 to 1: the sum of minima over that of maxima.
+
+    1 if both are 0 throughout; what is infinite is left out.
+    """
+    known = np.isfinite(one) & np.isfinite(other)
+    one, other, weight = one[known], other[known], weight[known]
+    most = float(np.dot(weight, np.maximum(one, other)))
+    return float(np.dot(weight, np.minimum(one, other))) / most if most > 0 else 1.0
+
+
+def mean_difference(
+    time_us: Int64, change: Float64, begin_us: int, end_us: int
+) -> tuple[float, float]:
+    """Return the means of a step function's absolute value and of itself over a window.
+
+    Parameters
+    ----------
+    time_us, change
+        When it changes, in any order, and by how much; it is 0 before.
+    begin_us, end_us
+        The window; if it is empty both means are 0.
+    """
+    if end_us <= begin_us or not len(time_us):
+        return 0.0, 0.0
+    order = np.argsort(time_us, kind="stable")
+    level = np.cumsum(change[order])
+    edges = np.clip(np.append(time_us[order], end_us), begin_us, end_us)
+    length = np.diff(edges).astype(np.float64) / (end_us - begin_us)
+    return float(np.dot(np.abs(level), length)), float(np.dot(level, length))
+
+
+MOST_TIMES: Final = 4
+"""No more servers are tried than this times the least."""
+
+PATIENCE: Final = 3
+"""How many steps down in a row may bring it no nearer before the search ends."""
+
+
+def nearest_capacity(mean_wait: Callable[[int], float], least: int, target: float) -> int:
+    """Return the number of servers whose mean wait is the nearest to ``target``.
+
+    More servers make for shorter waits, but for exceptions. So their number is raised in steps
+    that grow until waits are as short as the target, the step that passed it is bisected, and the
+    neighbours of what that finds are tried, too. If waits are short enough on ``least`` servers,
+    those are taken.
+
+    Parameters
+    ----------
+    mean_wait
+        The mean wait on so many servers; it is asked once for each number.
+    least
+        The fewest servers that may be taken.
+    target
+        The mean wait to come near to.
+
+    Returns
+    -------
+    int
+        Among those tried the nearest, and of equally near ones the fewest.
+    """
+    seen: dict[int, float] = {}
+
+    def at(servers: int) -> float:
+        if servers not in seen:
+            seen[servers] = mean_wait(servers)
+        return seen[servers]
+
+    if at(least) <= target:
+        return least
+    low, most = least, MOST_TIMES * least
+    step = max(1, least // 16)
+    high = min(low + step, most)
+    while at(high) > target and high < most:
+        low, step = high, 2 * step
+        high = min(high + step, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if at(middle) > target:
+            low = middle
+        else:
+            high = middle
+    for beside in (low - 1, high + 1):
+        if least <= beside <= most:
+            at(beside)
+    return min(seen, key=lambda servers: (abs(seen[servers] - target), servers))
+
+
+def smaller_capacity(distance: Callable[[int], float], most: int, least: int) -> int:
+    """Return a number of servers, at most ``most``, that is nearer to what happened.
+
+    The number is lowered in steps of a twentieth, until three in a row bring it no nearer.
+
+    Parameters
+    ----------
+    distance
+        How far from what happened it is on so many servers.
+    most, least
+        Where to begin, and the fewest to try.
+    """
+    step = max(1, most // 20)
+    best, nearest, in_vain = most, distance(most), 0
+    for servers in range(most - step, least - 1, -step):
+        far = distance(servers)
+        in_vain = 0 if far < nearest else in_vain + 1
+        if in_vain == PATIENCE:
+            break
+        if far < nearest:
+            best, nearest = servers, far
+    return best
+
+
+MOST_CUT: Final = 0.1
+"""The part of the submissions' span that is left out at each end at most, unless one says more."""
+
+MIN_COMPARED: Final = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OwnStarts:
+    """The starts that a trace has of its own.
+
+    Attributes
+    ----------
+    trace
+        Whose they are.
+    is_known
+        bool: which jobs have one.
+    start_us
+        int64 microseconds: the start of each of those, on the clock of ``submit_us``; -1 for the
+        others.
+    """
+
+    trace: Trace
+    is_known: Bool
+    start_us: Int64
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
+
+    @cached_property
+    def wait_us(self) -> Int64:
+        """The waits, int64 microseconds; where there is none the value means nothing."""
+        return self.start_us - self.trace.submit_us
+
+    @cached_property
+    def gpus(self) -> Float64:
+        """GPUs of each job; of a job with a share, that share."""
+        share = self.trace.share_milli
+        gpus = self.trace.gpus.astype(np.float64)
+        return gpus if share is None else gpus * (share / WHOLE_GPU)
+
+    @cached_property
+    def changes(self) -> tuple[Int64, Float64]:
+        """When GPUs were taken and given back, and how many; ends first, then starts."""
+        start_us = self.start_us[self.is_known]
+        end_us = start_us + self.trace.service_us[self.is_known]
+        gpus = self.gpus[self.is_known]
+        return np.concatenate((end_us, start_us)), np.concatenate((-gpus, gpus))
+
+    @cached_property
+    def usage(self) -> tuple[Int64, Float64]:
+        """The instants at which GPUs in use changed, and how many were in use from then on."""
+        time_us, change = self.changes
+        order = np.argsort(time_us, kind="stable")
+        time_us, level = time_us[order], np.cumsum(change[order])
+        last = np.append(time_us[1:] != time_us[:-1], True)
+        return time_us[last], level[last]
+
+    @cached_property
+    def peak_gpus(self) -> int:
+        """The most GPUs in use at once: no smaller cluster can have run these jobs.
+
+        Jobs without a start of their own are not in it.
+        """
+        return math.ceil(round(float(self.usage[1].max()), 6))
+
+    def window(self, warm_up_s: float | None = None, tail_s: float | None = None) -> Window:
+        """Return the part of the trace in which jobs are compared.
+
+        Parameters
+        ----------
+        warm_up_s
+            How long after the first submission the first jobs to compare were submitted. None:
+            until as many GPUs are in use in the trace as in its mean, as a log that begins on a
+            busy cluster does not show what ran then.
+        tail_s
+            How long before the last submission the last ones were. None: as long as 95 % of the
+            jobs waited, as jobs that the log does not have any more could have been in their way.
+
+        Raises
+        ------
+        ValueError
+            If a length is negative, or fewer than ten jobs are left.
+        TypeError
+            If it is no number.
+        """
+        submit_us = self.trace.submit_us
+        first, last = int(submit_us[0]), int(submit_us[-1])
+        most = int(MOST_CUT * (last - first))
+        if warm_up_s is None:
+            warm_up = min(self._filled_us() - first, most)
+        else:
+            warm_up = round(not_negative("warm_up_s", warm_up_s, 2.0**43) * US_PER_S)
+        if tail_s is None:
+            tail = min(int(nearest_rank(np.sort(self.wait_us[self.is_known]), 95)), most)
+        else:
+            tail = round(not_negative("tail_s", tail_s, 2.0**43) * US_PER_S)
+        begin, end = first + warm_up, last - tail
+        compared = self.is_known & (submit_us >= begin) & (submit_us <= end)
+        if (count := int(np.count_nonzero(compared))) < MIN_COMPARED:
+            raise ValueError(
+                f"{self.trace.name}: {plural(count, 'job')} with starts of their own submitted "
+                f"between the warm-up ({warm_up / US_PER_S:,.0f} s) and the tail "
+                f"({tail / US_PER_S:,.0f} s); at least {MIN_COMPARED} are needed"
+            )
+        return Window(begin, end, warm_up / US_PER_S, tail / US_PER_S, compared)
+
+    def _filled_us(self) -> int:
+        """The first instant at which as many GPUs are in use as on average over the arrivals."""
+        submit_us, (time_us, level) = self.trace.submit_us, self.usage
+        first, last = int(submit_us[0]), int(submit_us[-1])
+        if first == last:
+            return first
+        length = np.diff(np.clip(np.append(time_us, last), first, last)).astype(np.float64)
+        mean = float(np.dot(level, length)) / (last - first)
+        return max(first, int(time_us[np.argmax(level >= min(mean, float(level.max())))]))
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """The part of a trace in which jobs are compared.
+
+    Attributes
+    ----------
+    begin_us, end_us
+        The submissions that it holds, both included; GPUs in use are compared between them, too.
+    warm_up_s, tail_s
+        What is left out before and after, seconds.
+    compared
+        bool: the jobs in it that have a start of their own.
+    """
+
+    begin_us: int
+    end_us: int
+    warm_up_s: float
+    tail_s: float
+    compared: Bool
+
+
+def has_starts(trace: Trace) -> bool:
+    """Whether any job of the trace has a start of its own."""
+    wait_us = trace.source_wait_us
+    return wait_us is not None and bool((wait_us != NOT_GIVEN).any())
+
+
+def own_starts(trace: Trace) -> OwnStarts:
+    """Return the starts that a trace has of its own.
+
+    Raises
+    ------
+    ValueError
+        If it has none.
+    """
+    wait_us = trace.source_wait_us
+    if wait_us is None or not has_starts(trace):
+        raise ValueError(
+            f"{trace.name}: the jobs have no starts of their own (source_wait_s), so nothing says "
+            "what happened"
+        )
+    is_known = wait_us != NOT_GIVEN
+    return OwnStarts(trace, is_known, np.where(is_known, trace.submit_us + wait_us, NOT_GIVEN))
+
+
+PERCENTS: Final = (50, 75, 90, 95, 99, 100)
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """Simulated waits and GPUs in use beside the trace's own, for the jobs that are compared.
+
+    A wait is the time from submit to the first start. Waits below the resolution count as none.
+
+    Attributes
+    ----------
+    num_compared, num_waited, num_never_started
+        Jobs that were compared; those of them that waited in the trace; those that the simulation
+        never started: they count as waiting for ever, but not in means.
+    ks
+        Kolmogorov-Smirnov distance of the waits, 0 to 1.
+    rank_correlation, kendall_tau
+        Spearman's, and Kendall's tau-b, of the waits job by job. The second is not graded.
+    mean_wait_s, own_mean_wait_s
+        Simulated and of the trace.
+    mean_wait_factor
+        The larger of the two over the smaller, at least 1.
+    wait_quantiles_s, own_wait_quantiles_s
+        The percentiles 50, 75, 90, 95, 99 and 100, nearest rank.
+    allocation_error
+        Mean absolute difference of the GPUs in use over time, over their mean in the trace.
+    mean_gpus_in_use, own_mean_gpus_in_use
+        Over time.
+    unexplained
+        The share of the GPU time spent waiting that the two do not have in common: 1 - the sum of
+        gpus x the lesser wait over that of gpus x the greater one.
+    """
+
+    num_compared: int
+    num_waited: int
+    num_never_started: int
+    ks: float
+    rank_correlation: float
+    kendall_tau: float
+    mean_wait_s: float
+    own_mean_wait_s: float
+    mean_wait_factor: float
+    wait_quantiles_s: tuple[float, ...]
+    own_wait_quantiles_s: tuple[float, ...]
+    allocation_error: float
+    mean_gpus_in_use: float
+    own_mean_gpus_in_use: float
+    unexplained: float
+
+    @property
+    def graded(self) -> Mapping[str, float]:
+        """The measures that the grade looks at, by key."""
+        return {measure.key: float(getattr(self, measure.key)) for measure in MEASURES}
+
+    @property
+    def grade(self) -> Grade:
+        """The grade, see :func:`~gpusched.studies.base_cases.grade_of`."""
+        return grade_of(self.graded, self.num_compared, self.num_waited)
+
+    @property
+    def distance(self) -> float:
+        """What candidates are ordered by: :func:`~gpusched.studies.base_cases.distance_of`."""
+        return distance_of(self.graded)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; what is infinite or undefined is None."""
+        plain: dict[str, Any] = {}
+        for column in fields(self):
+            value = getattr(self, column.name)
+            is_row = isinstance(value, tuple)
+            known = [_plain(entry) for entry in (value if is_row else (value,))]
+            plain[column.name] = known if is_row else known[0]
+        return plain | {"distance": self.distance}
+
+
+def likeness(result: Result, own: OwnStarts, window: Window, resolution_s: float) -> Likeness:
+    """Compare a simulated schedule with the trace's own.
+
+    Parameters
+    ----------
+    own, window
+        The trace's starts, and the jobs to compare.
+    resolution_s
+        Waits below this count as none.
+    """
+    compared = window.compared
+    started = np.asarray(result.schedule.start_us)[compared] >= 0
+    mine = settled(own.wait_us[compared], resolution_s)
+    simulated = simulated_waits(result, compared, resolution_s)
+    mean_s = float(np.mean(simulated[started])) if started.any() else np.inf
+    own_mean_s = float(np.mean(mine))
+    error, in_use, own_in_use = _allocation(result, own, window)
+    return Likeness(
+        num_compared=len(mine),
+        num_waited=int(np.count_nonzero(mine)),
+        num_never_started=int(np.count_nonzero(~started)),
+        ks=ks_distance(simulated, mine),
+        rank_correlation=rank_correlation(simulated, mine),
+        kendall_tau=kendall_tau(simulated, mine),
+        mean_wait_s=mean_s,
+        own_mean_wait_s=own_mean_s,
+        mean_wait_factor=factor_between(mean_s, own_mean_s),
+        wait_quantiles_s=_quantiles(simulated),
+        own_wait_quantiles_s=_quantiles(mine),
+        allocation_error=error,
+        mean_gpus_in_use=in_use,
+        own_mean_gpus_in_use=own_in_use,
+        unexplained=1 - overlap(simulated, mine, own.gpus[compared]),
+    )
+
+
+def settled(wait_us: Int64, resolution_s: float) -> Float64:
+    """Return waits in seconds, with 0 for those below the resolution."""
+    wait_s = wait_us / US_PER_S
+    return np.where(wait_s < resolution_s, 0.0, wait_s)
+
+
+def simulated_waits(result: Result, compared: Bool, resolution_s: float) -> Float64:
+    """Return the waits until the first start of some jobs; infinity for those without a start."""
+    start_us = np.asarray(result.schedule.start_us)[compared]
+    wait_s = settled(start_us - result.trace.submit_us[compared], resolution_s)
+    return np.where(start_us >= 0, wait_s, np.inf)
+
+
+def simulated_changes(result: Result, own: OwnStarts) -> tuple[Int64, Float64]:
+    """Return when the jobs that have starts of their own took and gave back GPUs, and how many."""
+    rows = result.intervals
+    first, _ = whole_intervals(rows)
+    job = rows["job"][first]
+    share = (own.gpus / result.trace.gpus)[job]
+    held = widths_of(rows, first, result.trace.gpus) * share
+    known = own.is_known[job]
+    time_us = np.concatenate((rows["end_us"][first][known], rows["start_us"][first][known]))
+    return time_us, np.concatenate((-held[known], held[known]))
+
+
+def _allocation(result: Result, own: OwnStarts, window: Window) -> tuple[float, float, float]:
+    """Return the error, and the mean GPUs in use of the simulation and of the trace."""
+    begin_us, end_us = window.begin_us, window.end_us
+    (time_us, change), (own_time_us, own_change) = simulated_changes(result, own), own.changes
+    both = np.concatenate((time_us, own_time_us)), np.concatenate((change, -own_change))
+    difference, surplus = mean_difference(*both, begin_us, end_us)
+    _, in_use = mean_difference(own_time_us, own_change, begin_us, end_us)
+    if difference < 1e-9 * max(1.0, in_use):  # what sums of shares of GPUs round to
+        difference = 0.0
+    error = difference / in_use if in_use > 0 else (0.0 if difference == 0 else np.inf)
+    return error, in_use + surplus, in_use
+
+
+def _quantiles(waits: Float64) -> tuple[float, ...]:
+    ordered = np.sort(waits)
+    return tuple(nearest_rank(ordered, percent) for percent in PERCENTS)
+
+
+def _plain(value: float) -> float | int | None:
+    return value if np.isfinite(value) else None
+
+
+LETTERS: Final = "ABCDE"
+
+MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "A": "the base case is what happened: even differences of single jobs can be read",
+        "B": "means and distributions can be read, single jobs cannot",
+        "C": "large differences of means can be read, small ones and tails cannot",
+        "D": "at most the direction of large changes can be read",
+        "E": "what happened is not what was simulated: this tells of the simulated cluster alone",
+    }
+)
+"""What each grade lets one read from a what-if."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure that is graded, and its limits.
+
+    Attributes
+    ----------
+    key, label
+        Its attribute of :class:`~gpusched.studies.base_cases.Likeness`, and how texts call
+        it.
+    limits
+        The worst values that are still A, B, C and D.
+    grows
+        Whether a larger value is a better one.
+    """
+
+    key: str
+    label: str
+    limits: tuple[float, float, float, float]
+    grows: bool = False
+
+    def letter(self, value: float) -> str:
+        """Return the grade of a value; E if it is not a number."""
+        for letter, limit in zip(LETTERS, self.limits, strict=False):
+            if (value >= limit) if self.grows else (value <= limit):
+                return letter
+        return LETTERS[-1]
+
+    def text(self, value: float) -> str:
+        """Return the value as texts show it."""
+        return f"{self.label} {value:.2f}"
+
+
+MEASURES: Final = (
+    Measure("ks", "KS distance", (0.05, 0.10, 0.20, 0.35)),
+    Measure("rank_correlation", "rank correlation", (0.95, 0.80, 0.60, 0.40), grows=True),
+    Measure("mean_wait_factor", "mean wait off by a factor of", (1.05, 1.2, 1.5, 2.0)),
+    Measure("unexplained", "waiting time unexplained", (0.10, 0.25, 0.40, 0.60)),
+    Measure("allocation_error", "allocation error", (0.02, 0.05, 0.10, 0.20)),
+)
+"""What is graded; docs/studies/fidelity.md argues for the limits."""
+
+MIN_JOBS: Final = 100
+MIN_WAITED: Final = 30
+"""With fewer jobs compared, or fewer of them that waited, no grade is better than C."""
+
+
+@dataclass(frozen=True)
+class Grade:
+    """How near a simulated base case comes to what happened.
+
+    Attributes
+    ----------
+    letter
+        ``"A"`` to ``"E"``: the worst of ``letters``.
+    letters
+        The grade of each measure, by its key; ``"sample"`` is there if the jobs were few.
+    why
+        What it is due to, in words.
+    """
+
+    letter: str
+    letters: Mapping[str, str]
+    why: str
+
+    @property
+    def meaning(self) -> str:
+        """What the grade lets one read from a what-if."""
+        return MEANINGS[self.letter]
+
+    def __str__(self) -> str:
+        return f"{self.letter} ({self.why}): {self.meaning}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "letter": self.letter,
+            "letters": dict(self.letters),
+            "why": self.why,
+            "meaning": self.meaning,
+        }
+
+
+def grade_of(values: Mapping[str, float], num_jobs: int, num_waited: int) -> Grade:
+    """Return the grade of a base case: the worst of the grades of its measures.
+
+    Parameters
+    ----------
+    values
+        The value of each of :data:`MEASURES`, by its key.
+    num_jobs, num_waited
+        How many jobs were compared, and how many of them waited in the trace.
+    """
+    letters = {measure.key: measure.letter(values[measure.key]) for measure in MEASURES}
+    texts = {measure.key: measure.text(values[measure.key]) for measure in MEASURES}
+    if num_jobs < MIN_JOBS or num_waited < MIN_WAITED:
+        letters["sample"] = "C"
+        texts["sample"] = f"only {num_waited:,} of {num_jobs:,} jobs compared waited"
+    worst = max(letters.values())
+    blamed = [texts[key] for key, letter in letters.items() if letter == worst]
+    return Grade(worst, letters, "all measures" if worst == "A" else ", ".join(blamed))
+
+
+def distance_of(values: Mapping[str, float]) -> float:
+    """Return how far a base case is from what happened, 0 to 1: what candidates are ordered by.
+
+    The mean of four parts, each 0 to 1: the KS distance, 1 - rank correlation (1 if that is
+    negative), the share of the waiting time that is unexplained, and the allocation error (at
+    most 1).
+    """
+    parts = (
+        values["ks"],
+        1 - max(0.0, values["rank_correlation"]),
+        values["unexplained"],
+        min(1.0, values["allocation_error"]),
+    )
+    return math.fsum(parts) / len(parts)
+
+
+class Candidate(NamedTuple):
+    """A policy that is tried by default, in traces of at most so many jobs (None: any)."""
+
+    policy: str
+    most_jobs: int | None = None
+
+
+POLICIES: Final = (
+    Candidate("fifo"),
+    Candidate("fifo-skip"),
+    Candidate("sgf"),
+    Candidate("easy"),
+    Candidate("conservative", 20_000),  # its time grows with the queue at every event
+    Candidate("sjf"),
+    Candidate("swf"),
+)
+"""Tried by default; those that rank jobs by run time only if the trace has an estimate of each."""
+
+PLACEMENTS: Final = ("consolidated", "first-fit")
+"""Tried by default: gangs that want whole servers, and gangs that take any GPUs."""
+
+
+@dataclass(frozen=True)
+class BaseCase:
+    """A simulation that stands for what happened.
+
+    Attributes
+    ----------
+    policy, placement, predictor
+        As texts, see :func:`gpusched.simulate`.
+    clairvoyant
+        Whether the policy decided by the true service times, which no site knows.
+    cluster
+        On which cluster.
+    likeness
+        How near it comes.
+    num_runs
+        How many were simulated to find its capacity.
+    same_as
+        Another base case, earlier in the list, with the very same waits; empty if there is none.
+    """
+
+    policy: str
+    placement: str
+    predictor: str
+    clairvoyant: bool
+    cluster: Cluster
+    likeness: Likeness
+    num_runs: int
+    same_as: str = ""
+
+    @property
+    def grade(self) -> Grade:
+        """Its grade, see :class:`Grade`."""
+        return self.likeness.grade
+
+    @property
+    def name(self) -> str:
+        """Policy, placement and servers in a few words."""
+        return f"{self.policy}, {self.placement}, {self.cluster.num_servers:,} servers"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "policy": self.policy,
+            "placement": self.placement,
+            "predictor": self.predictor,
+            "clairvoyant": self.clairvoyant,
+            "cluster": str(self.cluster),
+            "num_servers": self.cluster.num_servers,
+            "num_gpus": self.cluster.num_gpus,
+            "grade": self.grade.to_dict(),
+            **self.likeness.to_dict(),
+            "num_runs": self.num_runs,
+            "same_as": self.same_as,
+        }
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A policy and a placement, and the clusters that are open to them.
+
+    Attributes
+    ----------
+    clusters
+        Those to try; if empty the number of servers is searched for, from ``least_servers`` on.
+    """
+
+    trace: Trace
+    own: OwnStarts
+    window: Window
+    resolution_s: float
+    policy: AnyPolicy
+    placement: str | PlacementChoice | Placement
+    predictor: str
+    clusters: tuple[Cluster, ...]
+    least_servers: int
+    gpus_per_server: int
+    seed: int
+
+    def runs_on(self, cluster: Cluster, stop: threading.Event | None = None) -> Result:
+        """Simulate it."""
+        return simulate(
+            self.trace, cluster, policy=own(self.policy), placement=own(self.placement),
+            predictor=self.predictor, seed=self.seed, stop=stop,
+        )  # fmt: skip
+
+    def found(self, stop: threading.Event) -> list[tuple[BaseCase, str]]:
+        """Return a base case for each cluster, with a digest of its starts.
+
+        Without clusters there is one, on the number of servers found.
+        """
+        if self.clusters:
+            return [self._judged(self.runs_on(cluster, stop), 1) for cluster in self.clusters]
+        return [self._sized(stop)]
+
+    def _sized(self, stop: threading.Event) -> tuple[BaseCase, str]:
+        """Return the base case on the number of servers that is nearest to what happened.
+
+        It is the one with the nearest mean wait. Where jobs waited longer than even on the fewest
+        servers that can have run all that ran at once, there may have been fewer for most of the
+        time: then fewer are tried, too.
+        """
+        compared = self.window.compared
+        target = float(np.mean(settled(self.own.wait_us[compared], self.resolution_s)))
+        latest: dict[int, Result] = {}
+        runs = 0
+
+        def on(servers: int) -> Result:
+            nonlocal runs
+            if servers not in latest:
+                runs += 1
+                cluster = Cluster.uniform(servers, self.gpus_per_server)
+                latest.clear()  # results are large
+                latest[servers] = self.runs_on(cluster, stop)
+            return latest[servers]
+
+        def mean_wait(servers: int) -> float:
+            return float(np.mean(simulated_waits(on(servers), compared, self.resolution_s)))
+
+        def distance(servers: int) -> float:
+            return likeness(on(servers), self.own, self.window, self.resolution_s).distance
+
+        servers = nearest_capacity(mean_wait, self.least_servers, target)
+        if servers == self.least_servers and mean_wait(servers) < target:
+            servers = smaller_capacity(distance, servers, self._fewest())
+        return self._judged(on(servers), runs)
+
+    def _fewest(self) -> int:
+        """The servers that hold the widest job, and what was in use on average."""
+        time_us, change = self.own.changes
+        begin_us, end_us = self.window.begin_us, self.window.end_us
+        in_use = mean_difference(time_us, change, begin_us, end_us)[1]
+        gpus = max(int(self.trace.gpus.max()), math.ceil(in_use), 1)
+        return -(-gpus // self.gpus_per_server)
+
+    def _judged(self, result: Result, num_runs: int) -> tuple[BaseCase, str]:
+        spec = result.spec
+        like = likeness(result, self.own, self.window, self.resolution_s)
+        case = BaseCase(
+            spec.policy, spec.placement, spec.predictor, result.clairvoyant, result.cluster,
+            like, num_runs,
+        )  # fmt: skip
+        starts = np.ascontiguousarray(result.schedule.start_us).tobytes()
+        return case, hashlib.sha256(starts).hexdigest()
+
+
+def default_policies(trace: Trace) -> tuple[list[str], list[str]]:
+    """Return the policies to try where none are named, and what is to be said of it."""
+    estimated = has_all_estimates(trace)
+    chosen, said = [], []
+    by_truth, left_out = [], []
+    for name, most_jobs in POLICIES:
+        policy = Policy.parse(name)
+        if policy.has("clairvoyant") and not estimated:
+            left_out.append(name)
+            continue
+        if most_jobs is None or len(trace) <= most_jobs:
+            chosen.append(name)
+            if policy.has("estimate"):
+                by_truth.append(name)
+        else:
+            said.append(
+                f"{name} was not tried: it is slow for more than {most_jobs:,} jobs; name it to "
+                "have it"
+            )
+    if not estimated:
+        why = "some jobs have" if trace.estimate_us is not None else "the trace has"
+        # A site that backfills knows limits that its log need not tell.
+        said.append(
+            f"{why} no estimates: in {' and '.join(by_truth)} true run times stand for them; "
+            f"{' and '.join(left_out)}, which rank jobs by them, were not tried"
+        )
+    return chosen, said
+
+
+def default_predictor(trace: Trace) -> str:
+    """Return what policies know of run times: the estimates if all jobs have one."""
+    return "estimate" if has_all_estimates(trace) else "oracle"
+
+
+def has_all_estimates(trace: Trace) -> bool:
+    """Whether each job has an estimate of its run time."""
+    return trace.estimate_us is not None and bool((trace.estimate_us != NOT_GIVEN).all())
+
+
+def ordered(cases: Sequence[tuple[BaseCase, str]]) -> tuple[BaseCase, ...]:
+    """Return base cases from the nearest to the farthest; of equals the first, and the fewest GPUs.
+
+    Those with the very starts of an earlier one say so.
+    """
+    places = range(len(cases))
+    order = sorted(
+        places, key=lambda i: (cases[i][0].likeness.distance, cases[i][0].cluster.num_gpus, i)
+    )
+    first: dict[str, str] = {}
+    sorted_cases = []
+    for place in order:
+        case, digest = cases[place]
+        if digest in first:
+            case = replace(case, same_as=first[digest])
+        first.setdefault(digest, case.name)
+        sorted_cases.append(case)
+    return tuple(sorted_cases)
+
+
+MOST_CASES: Final = 12
+MOST_JOBS: Final = 5
+
+
+def lines(
+    trace: Trace,
+    cases: tuple[BaseCase, ...],
+    peak_gpus: int,
+    jobs: pl.DataFrame,
+    remarks: Sequence[str],
+) -> list[str]:
+    """Return the text of a fidelity.
+
+    Parameters
+    ----------
+    trace, cases, peak_gpus, remarks
+        As of :class:`~gpusched.studies.base_cases.Fidelity`.
+    jobs
+        Those compared, the farthest first.
+    """
+    best, like = cases[0], cases[0].likeness
+    said = [
+        f"{trace.name}: {plural(len(trace), 'job')}; at most {peak_gpus:,} GPUs in use at once by "
+        "its own starts",
+        f"nearest: {best.name} ({best.cluster.num_gpus:,} GPUs)",
+        *_as_near(cases),
+        *wrapped(f"grade {best.grade}"),
+        "",
+        *aligned(_cases(cases[:MOST_CASES]), texts=3),
+    ]
+    hidden = len(cases) - MOST_CASES
+    said += [f"and {plural(hidden, 'base case')} farther off"] if hidden > 0 else []
+    said += ["", *aligned(_quantile_rows(like)), "", *_in_use(like), *_unexplained(like)]
+    said += ["", *aligned(_jobs(jobs)), ""]
+    return [*said, *(line for remark in remarks for line in wrapped(remark))]
+
+
+def _as_near(cases: tuple[BaseCase, ...]) -> list[str]:
+    others = [case.name for case in cases[1:] if case.likeness == cases[0].likeness]
+    return wrapped(f"just as near: {'; '.join(others)}") if others else []
+
+
+def _cases(cases: tuple[BaseCase, ...]) -> list[list[str]]:
+    rows = [
+        [
+            "grade",
+            "policy",
+            "placement",
+            "servers",
+            "KS",
+            "rank",
+            "tau",
+            "mean wait",
+            "alloc.",
+            "far",
+        ]
+    ]
+    for case in cases:
+        like = case.likeness
+        mark = " †" if case.clairvoyant else ""
+        rows.append(
+            [
+                case.grade.letter,
+                f"{case.policy}{mark}",
+                f"{case.placement}{' =' if case.same_as else ''}",
+                f"{case.cluster.num_servers:,}",
+                f"{like.ks:.3f}",
+                f"{like.rank_correlation:.2f}",
+                f"{like.kendall_tau:.2f}",
+                duration(like.mean_wait_s),
+                f"{100 * like.allocation_error:.1f} %",
+                f"{like.distance:.3f}",
+            ]
+        )
+    return rows
+
+
+def _quantile_rows(like: Likeness) -> list[list[str]]:
+    names = [f"p{percent}" if percent < 100 else "max" for percent in PERCENTS]
+    own = map(duration, like.own_wait_quantiles_s)
+    simulated = map(duration, like.wait_quantiles_s)
+    return [
+        ["wait", "mean", *names],
+        ["trace", duration(like.own_mean_wait_s), *own],
+        ["nearest", duration(like.mean_wait_s), *simulated],
+    ]
+
+
+def _in_use(like: Likeness) -> list[str]:
+    return wrapped(
+        f"GPUs in use: {like.own_mean_gpus_in_use:,.1f} on average in the trace, "
+        f"{like.mean_gpus_in_use:,.1f} simulated; off by {100 * like.allocation_error:.1f} % of "
+        "that at any time, on average"
+    )
+
+
+def _unexplained(like: Likeness) -> list[str]:
+    return wrapped(
+        f"left unexplained: {100 * like.unexplained:.0f} % of the GPU time spent waiting, in the "
+        "trace or simulated, is not in both"
+    )
+
+
+def _jobs(jobs: pl.DataFrame) -> list[list[str]]:
+    rows = [["waits that differ most: job", "row", "submitted", "GPUs", "trace", "nearest"]]
+    for job in jobs.head(MOST_JOBS).iter_rows(named=True):
+        wait_s = job["wait_s"]
+        rows.append(
+            [
+                str(job["id"]),
+                str(job["row"]),
+                duration(job["submit_s"]),
+                f"{job['gpus']:,}",
+                duration(job["own_wait_s"]),
+                "never" if wait_s is None else duration(wait_s),
+            ]
+        )
+    return rows
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fidelity:
+    """How near simulated base cases come to what happened.
+
+    Attributes
+    ----------
+    trace
+        Whose own starts were compared with.
+    cases
+        The base cases, the nearest first.
+    result
+        The run of the nearest.
+    peak_gpus
+        The most GPUs in use at once by the trace's own starts: the capacity was no smaller.
+    resolution_s
+        Waits below this counted as none.
+    remarks
+        What a reader must know: what was left out, and what limits the comparison.
+    """
+
+    trace: Trace
+    cases: tuple[BaseCase, ...]
+    result: Result
+    peak_gpus: int
+    resolution_s: float
+    remarks: tuple[str, ...]
+    _own: OwnStarts
+    _window: Window
+
+    @property
+    def best(self) -> BaseCase:
+        """The nearest base case."""
+        return self.cases[0]
+
+    @property
+    def grade(self) -> Grade:
+        """Its grade, which every what-if on it carries."""
+        return self.best.grade
+
+    @property
+    def warm_up_s(self) -> float:
+        """How much of the submissions was left out at the front, seconds."""
+        return self._window.warm_up_s
+
+    @property
+    def tail_s(self) -> float:
+        """How much was left out at the end, seconds."""
+        return self._window.tail_s
+
+    def __repr__(self) -> str:
+        return f"Fidelity({self.trace.name!r}: {self.best.name}, grade {self.grade.letter})"
+
+    def __str__(self) -> str:
+        return "\n".join(lines(self.trace, self.cases, self.peak_gpus, self.jobs(), self.remarks))
+
+    def table(self) -> pl.DataFrame:
+        """Return one row per base case, the nearest first.
+
+        Returns
+        -------
+        polars.DataFrame
+            Policy, placement and capacity, the distances and the letter of the grade.
+
+        Examples
+        --------
+        >>> waits = [59 * job for job in range(20)]
+        >>> log = gs.Trace.from_columns(range(20), [60] * 20, [4] * 20, source_wait_s=waits)
+        >>> found = gs.fidelity(log, gs.Cluster.uniform(1, 4), policies=["fifo"])
+        >>> found.table().height == len(found.cases)
+        True
+        """
+        import polars as pl
+
+        rows = [case.to_dict() for case in self.cases]
+        for row in rows:
+            row["grade"] = row["grade"]["letter"]
+            del row["wait_quantiles_s"], row["own_wait_quantiles_s"]
+        return pl.from_dicts(rows, infer_schema_length=None)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return :meth:`table`.
+
+        Returns
+        -------
+        polars.DataFrame
+            The same.
+
+        Examples
+        --------
+        >>> waits = [59 * job for job in range(20)]
+        >>> log = gs.Trace.from_columns(range(20), [60] * 20, [4] * 20, source_wait_s=waits)
+        >>> found = gs.fidelity(log, gs.Cluster.uniform(1, 4), policies=["fifo"])
+        >>> found.to_polars().equals(found.table())
+        True
+        """
+        return self.table()
+
+    def jobs(self) -> pl.DataFrame:
+        """Return the jobs compared, with their own waits and those of the nearest base case.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns id, row, user (if the trace has users), submit_s, gpus, own_wait_s, wait_s and
+            difference_s (simulated - own, null if the simulation never started the job), those
+            whose waits differ most first.
+
+        Examples
+        --------
+        >>> waits = [59 * job for job in range(20)]
+        >>> log = gs.Trace.from_columns(range(20), [60] * 20, [4] * 20, source_wait_s=waits)
+        >>> found = gs.fidelity(log, gs.Cluster.uniform(1, 4), policies=["fifo"])
+        >>> found.jobs()["difference_s"].abs().max()
+        0.0
+        """
+        import polars as pl
+
+        trace, compared = self.trace, self._window.compared
+        own_s = settled(self._own.wait_us[compared], self.resolution_s)
+        wait_s = simulated_waits(self.result, compared, self.resolution_s)
+        columns: dict[str, Any] = {
+            "id": trace.id[compared].tolist(),
+            "row": trace.row[compared],
+            "submit_s": trace.submit_s[compared],
+            "gpus": trace.gpus[compared],
+            "own_wait_s": own_s,
+            "wait_s": wait_s,
+            "difference_s": wait_s - own_s,
+        }
+        if trace.user is not None:
+            columns["user"] = trace.user.take(compared).values().tolist()
+        order = np.argsort(-np.abs(wait_s - own_s), kind="stable")
+        infinite = pl.col("wait_s", "difference_s")
+        frame = pl.DataFrame(columns)[order]
+        return frame.with_columns(pl.when(infinite.is_finite()).then(infinite).name.keep())
+
+    def allocation(self) -> pl.DataFrame:
+        """Return the GPUs in use over time, of the trace and of the nearest base case.
+
+        Jobs without a start of their own are in neither.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns time_s, own_gpus and gpus: each row holds until the next.
+
+        Examples
+        --------
+        >>> waits = [59 * job for job in range(20)]
+        >>> log = gs.Trace.from_columns(range(20), [60] * 20, [4] * 20, source_wait_s=waits)
+        >>> found = gs.fidelity(log, gs.Cluster.uniform(1, 4), policies=["fifo"])
+        >>> found.allocation().rows()[-1]
+        (1200.0, 0.0, 0.0)
+        """
+        import polars as pl
+
+        own_us, own_change = self._own.changes
+        time_us, change = simulated_changes(self.result, self._own)
+        instants = np.unique(np.concatenate((own_us, time_us)))
+
+        def level(times: Any, changes: Any) -> Any:
+            at = np.searchsorted(instants, times)
+            return np.cumsum(np.bincount(at, changes, len(instants))).round(6)
+
+        return pl.DataFrame(
+            {
+                "time_s": us_to_seconds(instants),
+                "own_gpus": level(own_us, own_change),
+                "gpus": level(time_us, change),
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that any JSON writer takes.
+
+        Returns
+        -------
+        dict
+            The grade, every base case, and what was left out.
+
+        Examples
+        --------
+        >>> waits = [59 * job for job in range(20)]
+        >>> log = gs.Trace.from_columns(range(20), [60] * 20, [4] * 20, source_wait_s=waits)
+        >>> found = gs.fidelity(log, gs.Cluster.uniform(1, 4), policies=["fifo"])
+        >>> found.to_dict()["trace"]["num_with_starts"]
+        20
+        """
+        return {
+            "trace": {
+                "name": self.trace.name,
+                "source": str(self.trace.source),
+                "num_jobs": len(self.trace),
+                "num_with_starts": int(np.count_nonzero(self._own.is_known)),
+                "peak_gpus": self.peak_gpus,
+            },
+            "warm_up_s": self.warm_up_s,
+            "tail_s": self.tail_s,
+            "resolution_s": self.resolution_s,
+            "grade": self.grade.to_dict(),
+            "cases": [case.to_dict() for case in self.cases],
+            "remarks": list(self.remarks),
+        }
+
+
+GPUS_PER_SERVER: Final = 8
+RESOLUTION_S: Final = 60.0
+
+
+def fidelity(
+    trace: Trace,
+    cluster: Cluster | Sequence[Cluster] | None = None,
+    policies: Sequence[AnyPolicy] | None = None,
+    placements: Sequence[str | PlacementChoice | Placement] | None = None,
+    *,
+    servers: Sequence[int] | None = None,
+    gpus_per_server: int = GPUS_PER_SERVER,
+    predictor: str | None = None,
+    warm_up_s: float | None = None,
+    tail_s: float | None = None,
+    resolution_s: float = RESOLUTION_S,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: OnProgress | None = None,
+    stop: threading.Event | None = None,
+) -> Fidelity:
+    """Find the simulated base case that is nearest to what happened, and grade it.
+
+    The trace must have starts of its own (``source_wait_s``). Every policy is tried with every
+    placement, on the clusters that are named or on the number of equal servers under which the
+    mean wait is nearest to the trace's, from the fewest that can have run what ran at once. Where
+    jobs wait too little even on those, there may have been fewer for most of the time: then fewer
+    are tried for as long as that comes nearer.
+
+    Parameters
+    ----------
+    cluster
+        The cluster of the site, or several to try. None: equal servers.
+    policies, placements
+        What to try, see :func:`gpusched.policies` and :func:`gpusched.placements`. None:
+        non-preemptive policies that a site can have, those that rank jobs by run time only where
+        the trace has estimates of all; and the placements ``consolidated`` and ``first-fit``.
+        Policies that backfill take true run times for estimates that are missing, and a base case
+        that sees the truth so is marked.
+    servers
+        Without a cluster: the numbers of servers to try. None: one is searched for.
+    gpus_per_server
+        Without a cluster: GPUs of each server.
+    predictor
+        What policies know of run times. None: the estimates where every job has one, else the
+        truth.
+    warm_up_s, tail_s
+        Jobs submitted so long after the first submission, or so long before the last, are
+        simulated but not compared, seconds. None: until as many GPUs are in use as on average,
+        and as long as 95 % of the jobs waited, each at most a tenth of the span.
+    resolution_s
+        Waits below this count as none, seconds: sites look at their queues in rounds.
+    seed, threads, progress, stop
+        As for :func:`gpusched.compare`; ``progress`` counts pairs of a policy and a placement.
+
+    Returns
+    -------
+    Fidelity
+        The base cases, the nearest first, with their grades.
+
+    Raises
+    ------
+    ValueError
+        If the trace has no starts of its own, or fewer than ten in the window; jobs are restricted
+        to GPU types and no cluster is named; or an argument is out of range. An error in a run
+        names its policy and placement.
+    TypeError
+        If an argument has another type.
+    Cancelled
+        If ``stop`` was set.
+
+    Examples
+    --------
+    >>> import gpusched as gs
+    >>> cluster = gs.Cluster.uniform(4, 8)
+    >>> jobs = gs.generate("philly", 400, load=1.1, cluster=cluster, seed=3)
+    >>> log = gs.simulate(jobs, cluster, policy="fifo-skip").to_polars().drop("status")
+    >>> names = {"source_wait_s": "queueing_delay_s"}
+    >>> gs.fidelity(gs.Trace.from_polars(log, names)).best.name
+    'fifo-skip, consolidated, 4 servers'
+    """
+    own = own_starts(trace)
+    window = own.window(warm_up_s, tail_s)
+    resolution_s = not_negative("resolution_s", resolution_s, 2.0**43)
+    clusters = _clusters(trace, cluster, servers, gpus_per_server)
+    said: list[str] = []
+    if policies is None:
+        policies, said = default_policies(trace)
+    known = default_predictor(trace) if predictor is None else predictor
+    labels = runs_by_label(policies)
+    placements = PLACEMENTS if placements is None else placements
+    if isinstance(placements, str | PlacementChoice | Placement) or not placements:
+        raise TypeError(f"placements: expected a list of placements, not {placements!r}")
+    placements = [PlacementChoice.parse(p) if isinstance(p, str) else p for p in placements]
+    least = fewest_servers(own, gpus_per_server)
+    settings = {
+        f"policy {label}, placement {placement}": Setting(
+            trace, own, window, resolution_s, policy, placement, known, clusters, least,
+            gpus_per_server, seed,
+        )
+        for label, policy in labels.items()
+        for placement in placements
+    }  # fmt: skip
+    found = in_threads(
+        {name: setting.found for name, setting in settings.items()},
+        threads=threads, progress=progress, stop=stop, unit="base cases",
+    )  # fmt: skip
+    cases = ordered([case for several in found.values() for case in several])
+    best = next(
+        settings[name]
+        for name, several in found.items()
+        if any(_same(case, cases[0]) for case, _ in several)
+    )
+    nearest = {"the nearest": partial(best.runs_on, cases[0].cluster)}
+    result = in_threads(nearest, stop=stop)["the nearest"]
+    remarks = (*_remarks(own, window, cases[0], least, bool(clusters)), *said)
+    return Fidelity(trace, cases, result, own.peak_gpus, resolution_s, remarks, own, window)
+
+
+def fewest_servers(own: OwnStarts, gpus_per_server: int) -> int:
+    """Return the fewest servers that can have run what ran at once, and every job."""
+    return -(-max(own.peak_gpus, int(own.trace.gpus.max())) // gpus_per_server)
+
+
+def no_types(trace: Trace) -> None:
+    """Raise ValueError if jobs are restricted to GPU types: then no cluster can be assumed."""
+    if trace.type_set is not None:
+        types = sorted({name for names in trace.type_sets for name in names})
+        raise ValueError(
+            f"{trace.name}: jobs are restricted to GPU types ({', '.join(types)}); name the cluster"
+        )
+
+
+def _clusters(
+    trace: Trace,
+    cluster: Cluster | Sequence[Cluster] | None,
+    servers: Sequence[int] | None,
+    gpus_per_server: int,
+) -> tuple[Cluster, ...]:
+    """Return the clusters that are named; none if their size is to be found."""
+    check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
+    if cluster is not None:
+        if servers is not None:
+            raise ValueError("servers: cannot be combined with a cluster")
+        named = tuple(cluster) if isinstance(cluster, list | tuple) else (cluster,)
+        if not named or not all(isinstance(entry, Cluster) for entry in named):
+            raise TypeError(f"cluster: expected a Cluster or several, not {cluster!r}")
+        return named
+    no_types(trace)
+    if servers is None:
+        return ()
+    if isinstance(servers, int | str) or not servers:
+        raise TypeError(f"servers: expected a list of numbers, not {servers!r}")
+    for number in servers:
+        check_integer("servers", number, 1, MAX_SERVERS)
+    return tuple(Cluster.uniform(number, gpus_per_server) for number in servers)
+
+
+def _same(case: BaseCase, other: BaseCase) -> bool:
+    return (case.policy, case.placement, case.cluster) == (
+        other.policy, other.placement, other.cluster,
+    )  # fmt: skip
+
+
+def _remarks(
+    own: OwnStarts, window: Window, best: BaseCase, least: int, has_clusters: bool
+) -> list[str]:
+    """Say what limits the comparison."""
+    trace = own.trace
+    said = [
+        f"compared: {plural(best.likeness.num_compared, 'job')} of {len(trace):,}; left out: "
+        f"those submitted in the first {duration(window.warm_up_s)} (the cluster may not have "
+        f"been empty before) and the last {duration(window.tail_s)} (what came later is missing)"
+    ]
+    unknown = len(trace) - int(np.count_nonzero(own.is_known))
+    if unknown:
+        said.append(f"{plural(unknown, 'job')} without a start were simulated, but not compared")
+    like = best.likeness
+    if like.num_never_started:
+        said.append(f"{plural(like.num_never_started, 'job')} compared never started in the best")
+    if best.cluster.num_gpus < own.peak_gpus:
+        said.append(
+            f"the best has {best.cluster.num_gpus:,} GPUs, but {own.peak_gpus:,} were in use at "
+            "once: the capacity was not always the same, or the trace's times are not exact"
+        )
+    is_small = not has_clusters and best.cluster.num_servers <= least
+    if is_small and like.mean_wait_s < like.own_mean_wait_s:
+        said.append(
+            "jobs waited longer than on the fewest servers that can have run them: something "
+            "else than capacity held them, such as limits of users, reservations or failures"
+        )
+    if not math.isfinite(like.mean_wait_factor):
+        said.append("nobody waits on one of the two sides: the mean waits have no factor")
+    return said

@@ -1,1 +1,0 @@
-"""How many servers a workload needs."""

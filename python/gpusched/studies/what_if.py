@@ -1,0 +1,905 @@
+"""What a change would do to the jobs of a trace: :func:`whatif`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import numpy as np
+
+from gpusched._core import Placement
+from gpusched.base.arrays import Int64
+from gpusched.base.field_checks import not_negative
+from gpusched.base.progress import OnProgress
+from gpusched.base.suggest import nearest
+from gpusched.base.ticks import MAX_SERVICE_US
+from gpusched.base.wording import Kind, decimals_of, plural, scale_of, text_of
+from gpusched.clusters.cluster import Cluster, ServerGroup
+from gpusched.engine.seams import check_shared, own
+from gpusched.engine.simulation import simulate_quietly as simulate
+from gpusched.plugins.policy import (
+    AnyPolicy,
+    ContentionChoice,
+    PlacementChoice,
+    Policy,
+    SpeedChoice,
+)
+from gpusched.results.metric_registry import METRICS
+from gpusched.results.run_window import RunWindow
+from gpusched.studies.base_cases import (
+    GPUS_PER_SERVER,
+    RESOLUTION_S,
+    Grade,
+    Likeness,
+    Setting,
+    default_predictor,
+    factor_between,
+    fewest_servers,
+    has_starts,
+    likeness,
+    no_types,
+    own_starts,
+)
+from gpusched.studies.text_columns import aligned, wrapped
+from gpusched.studies.threaded_runs import in_threads
+from gpusched.traces.checked_columns import NOT_GIVEN
+from gpusched.traces.cluster_sizing import smallest_cluster, why_so_many
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gpusched.results.result import Result
+    from gpusched.studies.base_cases import Likeness
+    from gpusched.traces.workload import Trace
+
+
+MEASURES: Final = (
+    "mean_wait_s", "p95_wait_s", "mean_jct_s", "p95_jct_s", "utilisation", "makespan_s",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of the base case or of a change.
+
+    Attributes
+    ----------
+    label
+        ``"base"``, the change, or ``"all together"``.
+    policy, placement, predictor, speed, contention
+        As texts.
+    clairvoyant
+        Whether the policy decided by the true service times.
+    cluster
+        On which cluster.
+    measures
+        ``mean_wait_s``, ``p95_wait_s``, ``mean_jct_s``, ``p95_jct_s``, ``utilisation`` and
+        ``makespan_s``: metrics of the run, or of its window; NaN where that has none.
+    num_finished
+        Jobs that finished, of those in the window.
+    num_gain, num_lose
+        Jobs that are done sooner and later after their submission than in the base case, by more
+        than the resolution; those that only one of the two finishes are among them.
+    gain_s, loss_s
+        By how much on average, of those that both finish, seconds.
+    """
+
+    label: str
+    policy: str
+    placement: str
+    predictor: str
+    speed: str
+    contention: str
+    clairvoyant: bool
+    cluster: Cluster
+    measures: Mapping[str, float]
+    num_finished: int
+    num_gain: int = 0
+    num_lose: int = 0
+    gain_s: float = 0.0
+    loss_s: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; undefined measures are None."""
+        measures = {key: value if math.isfinite(value) else None for key, value in
+                   self.measures.items()}  # fmt: skip
+        return {
+            "label": self.label,
+            "policy": self.policy,
+            "placement": self.placement,
+            "predictor": self.predictor,
+            "speed": self.speed,
+            "contention": self.contention,
+            "clairvoyant": self.clairvoyant,
+            "cluster": str(self.cluster),
+            "num_gpus": self.cluster.num_gpus,
+            **measures,
+            "num_finished": self.num_finished,
+            "num_gain": self.num_gain,
+            "num_lose": self.num_lose,
+            "gain_s": self.gain_s,
+            "loss_s": self.loss_s,
+        }
+
+
+def outcome_of(
+    label: str,
+    result: Result,
+    reference: Result,
+    resolution_s: float,
+    window: RunWindow | None = None,
+) -> Outcome:
+    """Return what came of a run, beside that of the base case.
+
+    Parameters
+    ----------
+    reference
+        The run of the base case.
+    resolution_s
+        Jobs whose completion time changes by no more than this neither gain nor lose.
+    window
+        The part of each run that the measures are of, on its own clock. Which jobs gain and lose
+        is counted among those that it holds in the base case.
+    """
+    jobs, spec = result.jobs, result.spec
+    counted = np.ones(len(jobs), np.bool_) if window is None else window.counted(reference.trace)
+    finished = jobs.is_finished & counted
+    before = reference.jobs.is_finished & counted
+    change_s = (jobs.jct_s - reference.jobs.jct_s)[finished & before]
+    gained, lost = change_s < -resolution_s, change_s > resolution_s
+    return Outcome(
+        label,
+        spec.policy,
+        spec.placement,
+        spec.predictor,
+        spec.speed,
+        spec.contention,
+        result.clairvoyant,
+        result.cluster,
+        {key: _measure(result, key, window) for key in MEASURES},
+        int(np.count_nonzero(finished)),
+        int(np.count_nonzero(gained) + np.count_nonzero(finished & ~before)),
+        int(np.count_nonzero(lost) + np.count_nonzero(before & ~finished)),
+        float(-change_s[gained].mean()) if gained.any() else 0.0,
+        float(change_s[lost].mean()) if lost.any() else 0.0,
+    )
+
+
+def _measure(result: Result, key: str, window: RunWindow | None) -> float:
+    if window is None:
+        return float(result.metric(key))
+    if not METRICS.find(key).is_of_parts:
+        return math.nan
+    return float(result.metric(key, **window.cuts))
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What is simulated.
+
+    Attributes
+    ----------
+    trace, cluster, policy, placement, predictor, speed, contention, seed
+        As for :func:`gpusched.simulate`.
+    """
+
+    trace: Trace
+    cluster: Cluster
+    policy: AnyPolicy
+    placement: str | PlacementChoice | Placement
+    predictor: str
+    speed: str | SpeedChoice | None
+    contention: str | ContentionChoice
+    seed: int
+
+    def run(self, stop: threading.Event | None = None) -> Result:
+        """Simulate it."""
+        return simulate(
+            self.trace, self.cluster, policy=own(self.policy), placement=own(self.placement),
+            predictor=self.predictor, speed=self.speed, contention=self.contention,
+            seed=self.seed, stop=stop,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change to the base case: ``servers=+4``.
+
+    Attributes
+    ----------
+    key, value
+        What is changed, and to what.
+    group
+        Of ``servers`` and ``gpus_per_server``: the GPU type of the servers, empty for all.
+    """
+
+    key: str
+    value: Any
+    group: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.key}{f'[{self.group}]' if self.group else ''}={self.value}"
+
+    def check(self, trace: Trace) -> None:
+        """Raise ValueError if the value is malformed, as far as that shows without a cluster."""
+        try:
+            if self.key in _CHOICES and isinstance(self.value, str):
+                _CHOICES[self.key].parse(self.value)
+            elif self.key in _NUMBERS:
+                _moved(0, self.value)
+            elif self.key == "load":
+                _factor(self.value)
+            elif self.key == "estimates":
+                _estimates(trace, self.value)
+        except ValueError as error:
+            raise ValueError(f"change {self}: {error}") from None
+
+    def applied(self, scenario: Scenario, base: Scenario) -> Scenario:
+        """Return the scenario with the change.
+
+        Parameters
+        ----------
+        base
+            The base case: a load is that of its cluster.
+
+        Raises
+        ------
+        ValueError
+            If the value is malformed, or cannot be had; the message names the change.
+        """
+        try:
+            return _HOW[self.key](scenario, base, self)
+        except ValueError as error:
+            raise ValueError(f"change {self}: {error}") from None
+
+
+def parse_changes(changes: Mapping[str, Any] | Sequence[str]) -> tuple[Change, ...]:
+    """Read changes: texts such as ``"policy=srtf"``, or a mapping from what is changed.
+
+    Raises
+    ------
+    ValueError
+        If there is none, one is listed twice, or what is to be changed is unknown.
+    TypeError
+        If they are neither.
+    """
+    if isinstance(changes, Mapping):
+        pairs = [(key, value) for key, value in changes.items()]
+    elif isinstance(changes, str) or not isinstance(changes, Sequence):
+        raise TypeError(f"changes: expected a list of texts or a mapping, not {changes!r}")
+    else:
+        pairs = [_pair(text) for text in changes]
+    read = tuple(_change(key, value) for key, value in pairs)
+    if not read:
+        raise ValueError("changes: at least one is needed")
+    texts = [str(change) for change in read]
+    for text in texts:
+        if texts.count(text) > 1:
+            raise ValueError(f"changes: {text} is listed twice")
+    return read
+
+
+def can_join(changes: Sequence[Change]) -> bool:
+    """Whether all of the changes can be made at once: no two of one thing."""
+    return len({(change.key, change.group) for change in changes}) == len(changes)
+
+
+def _pair(text: Any) -> tuple[str, str]:
+    if not isinstance(text, str):
+        raise TypeError(f"changes: expected texts such as 'servers=+4', not {text!r}")
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not (key and equals and value):
+        raise ValueError(f"change {text!r}: must be of the form KEY=VALUE, such as servers=+4")
+    return key, value
+
+
+def _change(key: Any, value: Any) -> Change:
+    match = re.fullmatch(r"([\w-]+)(?:\[(.+)\])?", key) if isinstance(key, str) else None
+    name = "" if match is None else match[1].replace("-", "_")
+    if match is None or name not in _HOW:
+        raise ValueError(f"change {key!r}: unknown{nearest(str(key), list(_HOW))}")
+    if match[2] is not None and _HOW[name] is not _resized:
+        raise ValueError(f"change {key!r}: only servers and gpus_per_server have types")
+    return Change(name, value, match[2] or "")
+
+
+_How = Callable[[Scenario, Scenario, Change], Scenario]
+
+
+def _replaced(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
+    value: Any = change.value
+    if change.key in _CHOICES and isinstance(value, str):
+        value = _CHOICES[change.key].parse(value)
+    return dataclasses.replace(scenario, **{change.key: value})
+
+
+def _resized(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
+    """Give the servers of a type another number, or other numbers of GPUs."""
+    cluster = scenario.cluster
+    if cluster.domains:
+        raise ValueError("the cluster has domains; describe the other one by itself")
+    fits = [
+        place
+        for place, group in enumerate(cluster.servers)
+        if not change.group or group.gpu_type == change.group
+    ]
+    types = ", ".join(dict.fromkeys(group.gpu_type for group in cluster.servers))
+    if not fits:
+        raise ValueError(f"no servers have this type; known: {types}")
+    if len(fits) > 1:
+        raise ValueError(f"the cluster has {len(fits)} groups of such servers (types: {types})")
+    groups = list(cluster.servers)
+    field = _NUMBERS[change.key]
+    number = _moved(getattr(groups[fits[0]], field), change.value)
+    groups[fits[0]] = _with(groups[fits[0]], field, number)
+    return dataclasses.replace(
+        scenario, cluster=msgspec.structs.replace(cluster, servers=tuple(groups))
+    )
+
+
+def _with(group: ServerGroup, field: str, number: int) -> ServerGroup:
+    changes: dict[str, Any] = {field: number}
+    return msgspec.structs.replace(group, **changes)
+
+
+def _moved(present: int, value: Any) -> int:
+    """Return ``12`` for 12, and ``present`` + 4 for ``+4``."""
+    match = re.fullmatch(r"([+-]?)(\d{1,9})", str(value).strip())
+    if match is None or isinstance(value, bool):
+        raise ValueError("must be a number, or one to add or take away: 12, +4 or -4")
+    number = int(match[2])
+    return {"": number, "+": present + number, "-": present - number}[match[1]]
+
+
+def _number(value: Any) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError("must be a positive number, or a factor such as *1.2")
+    return number
+
+
+def _loaded(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
+    """Rescale the gaps between arrivals to a load of the base cluster, or by a factor."""
+    is_factor, number = _factor(change.value)
+    if is_factor:
+        trace = scenario.trace.scale_load(number)
+    else:
+        trace = scenario.trace.with_load(number, base.cluster.num_gpus)
+    return dataclasses.replace(scenario, trace=trace)
+
+
+def _factor(value: Any) -> tuple[bool, float]:
+    """Read ``*1.2``, or ``0.9``: whether it is a factor, and the number."""
+    is_factor = isinstance(value, str) and value.startswith("*")
+    return is_factor, _number(value[1:] if is_factor else value)
+
+
+def _estimated(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
+    """Make estimates exact, or longer or shorter by a factor."""
+    trace = scenario.trace
+    estimate_us = _estimates(trace, change.value)
+    return dataclasses.replace(scenario, trace=dataclasses.replace(trace, estimate_us=estimate_us))
+
+
+def _estimates(trace: Trace, value: Any) -> Int64:
+    if value == "exact":
+        return trace.service_us
+    if isinstance(value, str) and value.startswith("*"):
+        known = trace.estimate_us
+        if known is None:
+            raise ValueError("the trace has no estimates")
+        scaled = np.clip(np.rint(known * _number(value[1:])), 1, MAX_SERVICE_US)
+        return np.where(known == NOT_GIVEN, NOT_GIVEN, scaled.astype(np.int64))
+    raise ValueError("must be exact, or a factor such as *2")
+
+
+_CHOICES: Final[dict[str, Any]] = {
+    "policy": Policy,
+    "placement": PlacementChoice,
+    "speed": SpeedChoice,
+    "contention": ContentionChoice,
+}
+_NUMBERS: Final = {"servers": "count", "gpus_per_server": "gpus"}
+"""Changes that give the servers of a group another number, and its field."""
+
+
+_HOW: Final[dict[str, _How]] = {
+    "policy": _replaced,
+    "placement": _replaced,
+    "predictor": _replaced,
+    "speed": _replaced,
+    "contention": _replaced,
+    "servers": _resized,
+    "gpus_per_server": _resized,
+    "load": _loaded,
+    "estimates": _estimated,
+}
+
+
+_SHOWN: Final[tuple[tuple[str, str, Kind], ...]] = (
+    ("mean_wait_s", "mean wait", "time"),
+    ("p95_wait_s", "p95 wait", "time"),
+    ("mean_jct_s", "mean JCT", "time"),
+    ("utilisation", "util.", "percent"),
+    ("makespan_s", "makespan", "time"),
+)
+_LONGEST: Final = 24
+
+
+def lines(
+    trace: Trace,
+    base: Outcome,
+    outcomes: tuple[Outcome, ...],
+    likeness: Likeness | None,
+    no_grade: str,
+    resolution_s: float,
+    remarks: Sequence[str],
+) -> list[str]:
+    """Return the text of a what-if.
+
+    Parameters
+    ----------
+    trace, base, outcomes, likeness, no_grade, resolution_s, remarks
+        As of :class:`~gpusched.studies.what_if.WhatIf`.
+    """
+    grade = f"no grade: {no_grade}" if likeness is None else f"grade {likeness.grade}"
+    missed = [] if likeness is None else _within_error(base, outcomes, likeness.mean_wait_factor)
+    return [
+        f"{trace.name}: {plural(len(trace), 'job')}",
+        *wrapped(
+            f"base: {_policy(base)}, placement {base.placement}, predictor {base.predictor}, "
+            f"{base.cluster}"
+        ),
+        *wrapped(grade),
+        "",
+        *aligned(_rows(base, outcomes)),
+        "",
+        f"gain, lose: jobs done sooner and later than in the base case, by over "
+        f"{resolution_s:,.0f} s",
+        *missed,
+        *(line for remark in remarks for line in wrapped(remark)),
+    ]
+
+
+def _policy(outcome: Outcome) -> str:
+    return f"{outcome.policy} †" if outcome.clairvoyant else outcome.policy
+
+
+def _rows(base: Outcome, outcomes: tuple[Outcome, ...]) -> list[list[str]]:
+    every = (base, *outcomes)
+    shown = [entry for entry in _SHOWN if any(math.isfinite(o.measures[entry[0]]) for o in every)]
+    columns = [_column(every, key, label, kind) for key, label, kind in shown]
+    headings = ["", *(heading for heading, _ in columns), "gain", "lose"]
+    rows = [headings]
+    for place, outcome in enumerate(every):
+        counts = ["", ""] if place == 0 else [f"{outcome.num_gain:,}", f"{outcome.num_lose:,}"]
+        name = outcome.label if len(outcome.label) <= _LONGEST else f"{outcome.label[:22]}.."
+        rows.append([name, *(cells[place] for _, cells in columns), *counts])
+        if place:
+            rows.append(["", *(_change_text(base, outcome, key) for key, _, _ in shown), "", ""])
+    return rows
+
+
+def _column(every: Sequence[Outcome], key: str, label: str, kind: Kind) -> tuple[str, list[str]]:
+    """Return the heading with the unit, and a text per outcome."""
+    values = [outcome.measures[key] for outcome in every]
+    known = [value for value in values if math.isfinite(value)]
+    scale, unit = scale_of(kind, known)
+    decimals = decimals_of(kind, [value / scale for value in known])
+    texts = [
+        text_of(value / scale, decimals, kind) if math.isfinite(value) else "-" for value in values
+    ]
+    return f"{label}, {unit}", texts
+
+
+def _change_text(base: Outcome, outcome: Outcome, key: str) -> str:
+    """Return the change in percent of the base case's measure."""
+    before, after = base.measures[key], outcome.measures[key]
+    if not (math.isfinite(before) and math.isfinite(after)):
+        return ""
+    if before == after:
+        return "same"
+    if before <= 0:
+        return "more"
+    percent = 100 * (after / before - 1)
+    return f"{percent:+,.0f} %" if abs(percent) >= 0.5 else f"{percent:+.1g} %"
+
+
+def _within_error(base: Outcome, outcomes: tuple[Outcome, ...], factor: float) -> list[str]:
+    """Name the changes of the mean wait that are no larger than what the base case misses."""
+    before = base.measures["mean_wait_s"]
+    small = [
+        outcome.label
+        for outcome in outcomes
+        if factor > 1 and factor_between(before, outcome.measures["mean_wait_s"]) <= factor
+    ]
+    if not small:
+        return []
+    return wrapped(
+        f"the base case misses the trace's own mean wait by a factor of {factor:.2f}; no larger "
+        f"is the change of: {', '.join(small)}"
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WhatIf:
+    """What changes would do, and how far that can be trusted.
+
+    Attributes
+    ----------
+    trace
+        Of the base case.
+    base
+        What came of it.
+    outcomes
+        What came of each change alone, and of all of them together where that can be.
+    likeness, grade
+        How near the base case comes to what happened, see :func:`gpusched.fidelity`; None if
+        nothing says what happened.
+    no_grade
+        Why there is no grade; empty if there is one.
+    resolution_s
+        Jobs whose completion time changes by no more than this neither gain nor lose.
+    remarks
+        What a reader must know.
+    """
+
+    trace: Trace
+    base: Outcome
+    outcomes: tuple[Outcome, ...]
+    likeness: Likeness | None
+    grade: Grade | None
+    no_grade: str
+    resolution_s: float
+    remarks: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        letter = "no grade" if self.grade is None else f"grade {self.grade.letter}"
+        changes = ", ".join(outcome.label for outcome in self.outcomes)
+        return f"WhatIf({self.trace.name!r}, {self.base.policy}: {changes}; {letter})"
+
+    def __str__(self) -> str:
+        return "\n".join(
+            lines(
+                self.trace,
+                self.base,
+                self.outcomes,
+                self.likeness,
+                self.no_grade,
+                self.resolution_s,
+                self.remarks,
+            )
+        )
+
+    def difference(self, label: str, measure: str) -> float:
+        """Return a measure of a change minus that of the base case.
+
+        Returns
+        -------
+        float
+            In the unit of the measure; below 0 where the change lowers it.
+
+        Raises
+        ------
+        KeyError
+            If there is no such change or measure.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> answer = gs.whatif(jobs, gs.Cluster.uniform(1, 4), "fifo", ["servers=+1"])
+        >>> answer.difference("servers=+1", "mean_wait_s") < 0
+        True
+        """
+        by_label = {outcome.label: outcome for outcome in self.outcomes}
+        return by_label[label].measures[measure] - self.base.measures[measure]
+
+    def table(self) -> pl.DataFrame:
+        """Return one row for the base case and each change, with differences.
+
+        Returns
+        -------
+        polars.DataFrame
+            ``d_mean_wait_s`` is ``mean_wait_s`` minus that of the base case, and so on; every row
+            carries the ``grade``.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> answer = gs.whatif(jobs, gs.Cluster.uniform(1, 4), "fifo", ["servers=+1"])
+        >>> answer.table()["d_mean_wait_s"][0]
+        0.0
+        """
+        import polars as pl
+
+        letter = None if self.grade is None else self.grade.letter
+        rows = []
+        for outcome in (self.base, *self.outcomes):
+            changed = {
+                f"d_{key}": outcome.measures[key] - self.base.measures[key] for key in MEASURES
+            }
+            rows.append(outcome.to_dict() | changed | {"grade": letter})
+        return pl.from_dicts(rows, infer_schema_length=None)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return :meth:`table`.
+
+        Returns
+        -------
+        polars.DataFrame
+            The same.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> answer = gs.whatif(jobs, gs.Cluster.uniform(1, 4), "fifo", ["servers=+1"])
+        >>> answer.to_polars().equals(answer.table())
+        True
+        """
+        return self.table()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that any JSON writer takes.
+
+        Returns
+        -------
+        dict
+            The grade, the base case, every change, and what a reader must know.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> answer = gs.whatif(jobs, gs.Cluster.uniform(1, 4), "fifo", ["servers=+1"])
+        >>> answer.to_dict()["changes"][0]["label"]
+        'servers=+1'
+        """
+        return {
+            "trace": {
+                "name": self.trace.name,
+                "source": str(self.trace.source),
+                "num_jobs": len(self.trace),
+            },
+            "grade": None if self.grade is None else self.grade.to_dict(),
+            "no_grade": self.no_grade,
+            "likeness": None if self.likeness is None else self.likeness.to_dict(),
+            "base": self.base.to_dict(),
+            "changes": [outcome.to_dict() for outcome in self.outcomes],
+            "resolution_s": self.resolution_s,
+            "remarks": list(self.remarks),
+        }
+
+
+BASE: Final = "base"
+TOGETHER: Final = "all together"
+
+
+def whatif(
+    trace: Trace,
+    cluster: Cluster | None = None,
+    base: AnyPolicy = "fifo",
+    changes: Mapping[str, Any] | Sequence[str] = (),
+    *,
+    placement: str | PlacementChoice | Placement = "consolidated",
+    predictor: str | None = None,
+    speed: str | SpeedChoice | None = None,
+    contention: str | ContentionChoice = "none",
+    gpus_per_server: int = GPUS_PER_SERVER,
+    resolution_s: float = RESOLUTION_S,
+    warm_up_s: float | None = None,
+    tail_s: float | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: OnProgress | None = None,
+    stop: threading.Event | None = None,
+) -> WhatIf:
+    """Tell what changes to a base case would do: each alone, and all together.
+
+    Where the trace has starts of its own, the base case is graded by how near it comes to them,
+    as :func:`gpusched.fidelity` does; the answer carries that grade.
+
+    Parameters
+    ----------
+    cluster
+        Of the base case. None: equal servers; if the trace has starts of its own, as many as make
+        jobs wait for as long on average as they did, else the fewest with load at most 0.9.
+    base
+        The policy of the base case.
+    changes
+        Texts ``"KEY=VALUE"``, or a mapping. Keys: ``policy``, ``placement``, ``predictor``,
+        ``speed``, ``contention``; ``servers`` and ``gpus_per_server`` (``12``, ``+4``, ``-4``;
+        ``servers[V100]`` where the cluster has several types); ``load`` (of the base cluster, or
+        a factor ``*1.2``); ``estimates`` (``exact``, or a factor ``*2``).
+    placement, predictor, speed, contention, seed
+        Of the base case, as for :func:`gpusched.simulate`; ``predictor`` None: the estimates
+        where every job has one, else the truth.
+    gpus_per_server
+        Without a cluster: GPUs of each server.
+    resolution_s
+        Jobs whose completion time changes by no more than this neither gain nor lose, and waits
+        below it count as none for the grade, seconds.
+    warm_up_s, tail_s
+        Measure the part of each run that begins so many seconds after its first submission and
+        ends so many before its last one, as :meth:`gpusched.Result.summary` does; who gains and
+        who loses is counted among the jobs submitted then. The same part is graded. None: the
+        measures are of the whole runs, and for the grade as much is left out as
+        :func:`gpusched.fidelity` does.
+    threads, progress, stop
+        As for :func:`gpusched.compare`; ``progress`` counts runs.
+
+    Returns
+    -------
+    WhatIf
+        The measures of the base case and of the changes, with the grade.
+
+    Raises
+    ------
+    ValueError
+        If a change is malformed or cannot be made, a name is unknown, or jobs are restricted to
+        GPU types and no cluster is named. An error in a run names its change.
+    TypeError
+        If an argument has another type.
+    Cancelled
+        If ``stop`` was set.
+
+    Examples
+    --------
+    >>> import gpusched as gs
+    >>> cluster = gs.Cluster.uniform(4, 8)
+    >>> jobs = gs.generate("philly", 400, load=1.1, cluster=cluster, seed=3)
+    >>> answer = gs.whatif(jobs, cluster, "fifo", ["policy=fifo-skip", "servers=+1"])
+    >>> answer.difference("servers=+1", "mean_wait_s") < 0
+    True
+    >>> answer.no_grade
+    'the trace has no starts of its own'
+    """
+    asked = parse_changes(changes)
+    for change in asked:
+        change.check(trace)
+    resolution_s = not_negative("resolution_s", resolution_s, 2.0**43)
+    window = RunWindow.checked(trace, warm_up_s, tail_s)
+    policy = Policy.parse(base) if isinstance(base, str) else base
+    known = default_predictor(trace) if predictor is None else predictor
+    _check_names(trace, asked, placement, known, speed, contention)
+    said: list[str] = []
+    if cluster is None:
+        cluster, how = _assumed(
+            trace, policy, placement, known, speed, gpus_per_server, resolution_s,
+            (warm_up_s, tail_s), seed, threads, stop,
+        )  # fmt: skip
+        said.append(f"cluster assumed: {cluster}, {how}")
+    start = Scenario(trace, cluster, policy, placement, known, speed, contention, seed)
+    scenarios = {BASE: start, **_changed(start, asked)}
+    if len(asked) > 1 and TOGETHER not in scenarios:
+        said.append("no row for all together: one thing is changed in several ways")
+    runs = in_threads(
+        {label: partial(_run, scenario) for label, scenario in scenarios.items()},
+        threads=threads, progress=progress, stop=stop,
+    )  # fmt: skip
+    results = dict(runs)
+    reference = results[BASE]
+    outcomes = tuple(
+        outcome_of(label, result, reference, resolution_s, window)
+        for label, result in results.items()
+    )
+    if window is not None:
+        said.append(f"measures: of the runs {window}, on the clock of each")
+    like, why_not = _judged(reference, resolution_s, warm_up_s, tail_s)
+    return WhatIf(
+        trace,
+        outcomes[0],
+        outcomes[1:],
+        like,
+        None if like is None else like.grade,
+        why_not,
+        resolution_s,
+        (*said, *_remarks(results)),
+    )
+
+
+def _check_names(
+    trace: Trace,
+    asked: Sequence[Change],
+    placement: str | PlacementChoice | Placement,
+    predictor: str,
+    speed: str | SpeedChoice | None,
+    contention: str | ContentionChoice,
+) -> None:
+    """Raise unless the base case and each change can be run, as far as names tell."""
+    base: dict[str, Any] = {
+        "placement": placement, "predictor": predictor, "speed": speed, "contention": contention,
+    }  # fmt: skip
+    check_shared(trace, **base)
+    for change in asked:
+        if change.key in base:
+            try:
+                check_shared(trace, **(base | {change.key: change.value}))
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"change {change}: {error}") from None
+
+
+def _run(scenario: Scenario, stop: threading.Event) -> Result:
+    return scenario.run(stop)
+
+
+def _changed(start: Scenario, asked: tuple[Change, ...]) -> dict[str, Scenario]:
+    """Return the scenario of each change by its text, and that of all of them."""
+    scenarios = {str(change): change.applied(start, start) for change in asked}
+    if len(asked) > 1 and can_join(asked):
+        joined = start
+        for change in asked:
+            joined = change.applied(joined, start)
+        scenarios[TOGETHER] = joined
+    return scenarios
+
+
+def _assumed(
+    trace: Trace,
+    policy: AnyPolicy,
+    placement: str | PlacementChoice | Placement,
+    predictor: str,
+    speed: str | SpeedChoice | None,
+    gpus_per_server: int,
+    resolution_s: float,
+    cuts: tuple[float | None, float | None],
+    seed: int,
+    threads: int | None,
+    stop: threading.Event | None,
+) -> tuple[Cluster, str]:
+    """Choose the cluster of the base case, and say why that one."""
+    no_types(trace)
+    if speed is None and has_starts(trace):
+        own = own_starts(trace)
+        try:
+            window = own.window(*cuts)
+        except ValueError:
+            window = None
+        if window is not None:
+            setting = Setting(
+                trace, own, window, resolution_s, policy, placement, predictor, (),
+                fewest_servers(own, gpus_per_server), gpus_per_server, seed,
+            )  # fmt: skip
+            found = in_threads({BASE: setting.found}, threads=threads, stop=stop)[BASE]
+            return found[0][0].cluster, "on which jobs wait most nearly as long as they did"
+    chosen = smallest_cluster(trace, gpus_per_server)
+    return chosen, why_so_many(trace, chosen, gpus_per_server)
+
+
+def _judged(
+    result: Result, resolution_s: float, warm_up_s: float | None, tail_s: float | None
+) -> tuple[Likeness | None, str]:
+    """Return how near the base case comes to what happened, or why nobody knows."""
+    if not has_starts(result.trace):
+        return None, "the trace has no starts of its own"
+    own = own_starts(result.trace)
+    try:
+        window = own.window(warm_up_s, tail_s)
+    except ValueError as error:
+        if warm_up_s is not None or tail_s is not None:
+            raise
+        return None, str(error)
+    return likeness(result, own, window, resolution_s), ""
+
+
+def _remarks(results: Mapping[str, Result]) -> list[str]:
+    """Say which jobs are not in the measures, and what the runs had to say."""
+    said: dict[str, list[str]] = {}
+    for label, result in results.items():
+        left = len(result.trace) - int(np.count_nonzero(result.jobs.is_finished))
+        texts = list(result.warnings)
+        if left:
+            texts.append(f"{left:,} jobs did not finish and are not in the measures")
+        if result.clairvoyant:
+            texts.append("clairvoyant (†): decides by the true service times")
+        for text in texts:
+            said.setdefault(text, []).append(label)
+    return [f"{', '.join(labels)}: {text}" for text, labels in said.items()]

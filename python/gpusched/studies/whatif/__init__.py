@@ -1,1 +1,0 @@
-"""What changes to a base case would do."""
