@@ -2,7 +2,8 @@
 
 The readable engine, which is written from the documentation and shares nothing with the core,
 decides the run again. What has been decided by a moment depends only on what came by then, so that
-of long runs the first jobs can be decided by themselves.
+of long runs the first jobs can be decided by themselves; and where the log has all that a decision
+goes by, a window begins from what it has.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import resolved
-from gpusched.audit.log import LOG_COLUMNS
+from gpusched.audit.log import JOB_COLUMNS, LOG_COLUMNS
 from gpusched.audit.readable_run import (
     jobs_of,
     network_of,
@@ -24,9 +25,9 @@ from gpusched.audit.readable_run import (
     typed,
     values_of,
 )
-from gpusched.base.arrays import AnyArray
-from gpusched.readable import BY_DEADLINE, PLACEMENTS, POLICIES, replay
-from gpusched.readable.engine import Change
+from gpusched.base.arrays import AnyArray, Float64, Int64
+from gpusched.readable import BY_DEADLINE, PLACEMENTS, POLICIES, make_engine, make_scheduler
+from gpusched.readable.engine import Change, Engine, Standing
 from gpusched.readable.packing import OWN as PACKINGS
 
 if TYPE_CHECKING:
@@ -35,39 +36,107 @@ if TYPE_CHECKING:
 MOST_LOOKS: Final = 3_500_000
 """Jobs looked at over all instants, some 600,000 a second: as much of a run is decided again."""
 
-_COLUMNS: Final = (
-    "start_us", "finish_us", "held_us", "paid_us", "preemptions", "resizes", "num_servers",
-    "status", "reason",
-)  # fmt: skip
+_WINDOWS: Final = 2
+"""Windows of a long run that are decided again beside its beginning, each by an eighth as much."""
 
 
 def check(case: Case, course: Course, most_looks: int = MOST_LOOKS) -> None:
-    """Decide the run again, or its first jobs, and compare what was held when.
+    """Decide the run again, or parts of it, and compare what was held when.
 
-    What cannot be shown is said in the notes, so that it is never taken for shown.
+    Of long runs these are the first jobs, and windows that begin from what the log has at an
+    instant. What cannot be shown is said in the notes, so that it is never taken for shown.
     """
     why = _unshown(case, course)
     if why:
         case.notes.append(f"decisions not shown: {why}")
         return
-    num_jobs = len(case.trace)
     count = _affordable(case, course, most_looks)
     try:
-        outcome = _decided(case, course, count)
+        if count == case.num_jobs:
+            outcome = _decided(case, course, np.arange(case.num_jobs)).run()
+            _compare_counters(case, outcome)
+            _compare_columns(case, outcome)
+            _compare_log(case, outcome, -1, None)
+            return
+        engine = _decided(case, course, np.arange(count))
+        packing = engine.placer.packing
+        if packing is not None and packing.rule.sees_workload:
+            case.notes.append(
+                f"decisions not shown: placement {case.spec.placement} goes by what all jobs ask "
+                f"for, and {case.num_jobs:,} are too many to decide about again"
+            )
+            return
+        until_us = int(case.trace.submit_us[count])
+        _compare_log(case, engine.run(until_us), -1, until_us)
+        _check_windows(case, course, most_looks)
+        case.notes.append(
+            f"decisions shown: those before {until_us / 1e6:g} s, when the first {count:,} of "
+            f"{case.num_jobs:,} jobs had come"
+        )
     except (ValueError, RuntimeError) as error:
         case.problems.append(f"decided otherwise: as documented the run fails: {error}")
+
+
+def _check_windows(case: Case, course: Course, most_looks: int) -> None:
+    """Decide again what was decided in windows of the rest, where the log has all that decides.
+
+    That is who waits, who runs since when, and what each had before: not where jobs slow each
+    other down, nor under a policy that remembers more.
+    """
+    policy, given = resolved(case.spec.policy, case.flags.alias_of)
+    has_memory = getattr(make_scheduler(policy, typed(given)), "has_memory", True)
+    if has_memory or not case.flags.is_steady:
         return
-    _compare_counters(case, outcome)
-    if count == num_jobs:
-        _compare_columns(case, outcome)
-        _compare_log(case, outcome, None)
-        return
-    until_us = int(case.trace.submit_us[count])
-    _compare_log(case, outcome, until_us)
-    case.notes.append(
-        f"decisions shown: those before {until_us / 1e6:g} s, when the first {count:,} of "
-        f"{num_jobs:,} jobs had come"
+    us, looks = case.moments.us, _looks(case, course)
+    part = most_looks / (4 * _WINDOWS)
+    spans = []
+    for window in range(_WINDOWS):
+        middle = most_looks + (looks[-1] - most_looks) * (window + 1) / (_WINDOWS + 1)
+        begin, end = np.searchsorted(looks, (middle, middle + part))
+        at_us, until_us = int(us[begin]), int(us[min(end + 1, len(us) - 1)])
+        spans.append(f"{at_us / 1e6:g} to {until_us / 1e6:g} s")
+        standing = _standing(case, course, at_us)
+        submit_us = case.trace.submit_us
+        coming = np.flatnonzero((submit_us > at_us) & (submit_us < until_us))
+        engine = _decided(case, course, np.array([*sorted(standing), *coming.tolist()]), at_us)
+        engine.begin(at_us, standing)
+        _compare_log(case, engine.run(until_us), at_us, until_us)
+    case.notes.append(f"decisions shown: those from {', '.join(spans)}, begun from the log")
+
+
+def _standing(case: Case, course: Course, at_us: int) -> dict[int, Standing]:
+    """Return who is there behind the decision of an instant, and what each has had."""
+    is_there = (case.trace.submit_us <= at_us) & ~case.rejected
+    is_there &= ~(case.finished & (case.last_end_us <= at_us))
+    gone, gone_us = course.taken_back(case)
+    is_there[gone[gone_us <= at_us]] = False
+    past = np.flatnonzero((case.end_us <= at_us) & is_there[case.job])
+    held, paid, added, times = (
+        np.bincount(case.job[past], values, case.num_jobs).astype(np.int64).tolist()
+        for values in (case.lasts_us[past], case.paid_us[past], case.added_us[past], None)
     )
+    released = np.full(case.num_jobs, -1, np.int64)
+    np.maximum.at(released, case.job[past], case.end_us[past])
+    now = np.flatnonzero((case.start_us <= at_us) & (at_us < case.end_us))
+    interval = dict(zip(case.job[now].tolist(), now.tolist(), strict=True))
+    ends = np.append(case.first[1:], len(case.rows["job"]))
+    standing, in_pool = {}, 0
+    for job in np.flatnonzero(is_there).tolist():
+        start = int(case.first_start_us[job])
+        since, allocation = -1, None
+        if (i := interval.get(job)) is not None:
+            since, own = int(case.start_us[i]), slice(case.first[i], ends[i])
+            servers, masks = case.rows["server"][own].tolist(), case.rows["mask"][own].tolist()
+            allocation = dict(zip(servers, masks, strict=True))
+            if case.pooled:  # whose GPUs are all alike
+                width = int(case.trace.gpus[job])
+                allocation = {-1: ((1 << width) - 1) << in_pool}
+                in_pool += width
+        standing[job] = Standing(
+            start if 0 <= start <= at_us else -1, held[job], paid[job], added[job], times[job],
+            int(released[job]), since, allocation,
+        )  # fmt: skip
+    return standing
 
 
 def _unshown(case: Case, course: Course) -> str:
@@ -86,8 +155,8 @@ def _unshown(case: Case, course: Course) -> str:
     return ""
 
 
-def _affordable(case: Case, course: Course, most_looks: int) -> int:
-    """Return how many of the first jobs can be decided on again within the bound, one at least."""
+def _looks(case: Case, course: Course) -> Float64:
+    """Return how many jobs are looked at by the end of each instant, one at the instant itself."""
     moments, came = case.moments, ~case.rejected
     size = len(moments.us)
     change = np.bincount(moments.submits[came], minlength=size)
@@ -96,25 +165,34 @@ def _affordable(case: Case, course: Course, most_looks: int) -> int:
     change -= np.bincount(moments.before(at_us[~case.has_run[jobs]]), minlength=size)
     # Timers are further instants, and the log does not say when they were.
     many = max(1.0, case.schedule.counters.get("instants", size) / size)
-    looks = np.cumsum(np.maximum(np.cumsum(change), 0) + 1.0) * many
-    last = int(np.searchsorted(looks, most_looks))
-    if last >= size:
+    looks: Float64 = np.cumsum(np.maximum(np.cumsum(change), 0) + 1.0) * many
+    return looks
+
+
+def _affordable(case: Case, course: Course, most_looks: int) -> int:
+    """Return how many of the first jobs can be decided on again within the bound, one at least."""
+    moments = case.moments
+    last = int(np.searchsorted(_looks(case, course), most_looks))
+    if last >= len(moments.us):
         return len(case.trace)
     return max(1, int(np.count_nonzero(case.trace.submit_us < moments.us[last])))
 
 
-def _decided(case: Case, course: Course, count: int) -> Outcome:
+def _decided(case: Case, course: Course, jobs: Int64, after_us: int = -1) -> Engine:
+    """Return an engine of the run's own rules for some of its jobs, and what changes for them."""
     spec = case.spec
     policy, given = resolved(spec.policy, case.flags.alias_of)
     placement, placing = values_of(spec.placement)
     speed, pace = values_of(spec.speed)
     contention, sharing = values_of(spec.contention)
-    return replay(
-        jobs_of(case.trace, slice(count), case.flags.predicted, speed),
+    numbers = jobs.tolist()
+    there = set(numbers)
+    cancelled = [(us, job) for job, us in course.cancelled.items() if us > after_us]
+    return make_engine(
+        jobs_of(case.trace, jobs, case.flags.predicted, speed),
         servers_of(case.cluster),
-        policy,
+        make_scheduler(policy, typed(given)),
         placement,
-        policy_params=typed(given),
         placement_params=placing,
         seed=spec.seed,
         speed=speed,
@@ -123,13 +201,15 @@ def _decided(case: Case, course: Course, count: int) -> Outcome:
         contention_params=sharing,
         network=network_of(case.cluster),
         room=room_of(case.cluster),
-        changes=[Change(us, job) for job, us in course.cancelled.items() if job < count],
-        max_instants=int(case.schedule.counters.get("instants", 0)) + 1_000 * count,
+        changes=[Change(us, job) for us, job in cancelled if job in there],
+        max_instants=int(case.schedule.counters.get("instants", 0)) + 1_000 * len(numbers),
+        numbers=numbers,
+        has_demands=case.alike.has_demands,
     )
 
 
 def _compare_columns(case: Case, outcome: Outcome) -> None:
-    for name in _COLUMNS:
+    for name in JOB_COLUMNS:
         claimed = np.asarray(getattr(case.schedule, name)).astype(np.int64)
         truth = np.array(getattr(outcome, name), np.int64)
         case.report(
@@ -142,13 +222,13 @@ def _compare_columns(case: Case, outcome: Outcome) -> None:
         )
 
 
-def _compare_log(case: Case, outcome: Outcome, until_us: int | None) -> None:
-    """Compare the rows; of a part those that begin before its end, cut off there."""
+def _compare_log(case: Case, outcome: Outcome, after_us: int, until_us: int | None) -> None:
+    """Compare the rows; of a part those that overlap it, cut off at its end."""
     rows = np.array(outcome.rows, dtype=object).reshape(-1, len(LOG_COLUMNS))
     truth = {name: rows[:, i] for i, name in enumerate(LOG_COLUMNS)}
     claimed = {name: case.rows[name].astype(object) for name in LOG_COLUMNS}
     if until_us is not None:
-        truth, claimed = _cut(truth, until_us), _cut(claimed, until_us)
+        truth, claimed = (_cut(rows, after_us, until_us) for rows in (truth, claimed))
     size = min(len(truth["job"]), len(claimed["job"]))
     wrong = np.zeros(size + (len(truth["job"]) != len(claimed["job"])), np.bool_)
     for name in LOG_COLUMNS:
@@ -164,9 +244,9 @@ def _compare_log(case: Case, outcome: Outcome, until_us: int | None) -> None:
     )
 
 
-def _cut(rows: Mapping[str, AnyArray], until_us: int) -> dict[str, AnyArray]:
-    begun = rows["start_us"] < until_us
-    cut = {name: column[begun] for name, column in rows.items()}
+def _cut(rows: Mapping[str, AnyArray], after_us: int, until_us: int) -> dict[str, AnyArray]:
+    inside = (rows["start_us"] < until_us) & (rows["end_us"] > after_us)
+    cut = {name: column[inside] for name, column in rows.items()}
     cut["end_us"] = np.minimum(cut["end_us"], until_us)
     return cut
 

@@ -116,8 +116,14 @@ def make_engine(
     room: Sequence[tuple[int | None, int | None]] = (),
     max_instants: int = 200_000,
     changes: Sequence[Change] = (),
+    numbers: Sequence[int] | None = None,
+    has_demands: bool = False,
 ) -> Engine:
-    """Return an engine whose jobs a scheduler decides about; arguments as of :func:`replay`."""
+    """Return an engine whose jobs a scheduler decides about; arguments as of :func:`replay`.
+
+    ``numbers`` are the ids of the jobs, which are in the order of their submits then. Placements
+    are those for jobs that ask for more than GPUs if any of these does, or it ``has_demands``.
+    """
     check_horizon(jobs)
     return Engine(
         jobs,
@@ -133,6 +139,8 @@ def make_engine(
         room=room,
         network=network,
         changes=changes,
+        numbers=numbers,
+        has_demands=has_demands,
     )
 
 

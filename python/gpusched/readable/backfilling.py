@@ -100,6 +100,8 @@ class Reservations:
 class Easy(NonPreemptive):
     """Later jobs start now if they do not delay those that were promised, by the estimates."""
 
+    has_memory = False
+
     def __init__(self, params: Mapping[str, Any]) -> None:
         self.params: dict[str, Any] = {"extra": True, "depth": 1, "backfill": "submit"}
         self.params |= params

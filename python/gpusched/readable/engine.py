@@ -82,6 +82,23 @@ class Change:
     scheduler: Scheduler | None = None
 
 
+@dataclass(frozen=True)
+class Standing:
+    """What a job has had when a replay begins amid a run, and what it holds.
+
+    ``added`` is work beyond its service, ``since`` the begin of its present interval.
+    """
+
+    start: int = -1
+    held: int = 0
+    paid: int = 0
+    added: int = 0
+    preemptions: int = 0
+    released: int = -1
+    since: int = -1
+    allocation: Allocation | None = None
+
+
 class Engine:
     """The state of one replay."""
 
@@ -98,10 +115,14 @@ class Engine:
         room: Sequence[tuple[int | None, int | None]] = (),
         network: Network | None = None,
         changes: Sequence[Change] = (),
+        numbers: Sequence[int] | None = None,
+        has_demands: bool = False,
     ) -> None:
         jobs = sorted(jobs, key=lambda job: job.submit_us)
-        self.jobs = [Active(i, job) for i, job in enumerate(jobs)]
-        self.has_demands = any(job.asks_for_more for job in self.jobs)
+        ids = range(len(jobs)) if numbers is None else numbers
+        self.jobs = {i: Active(i, job) for i, job in zip(ids, jobs, strict=True)}  # by JobId
+        asks = (job.asks_for_more for job in self.jobs.values())
+        self.has_demands = has_demands or any(asks)
         self.cluster = Cluster(servers, placement == "count", room)
         self.scheduler = scheduler
         self.speed = make_speed(self.cluster)
@@ -120,7 +141,7 @@ class Engine:
         self.active: list[Active] = []
         self.holding: dict[int, Active] = {}  # those that run, by JobId
         self.suspended: list[Active] = []  # running, but others may take what they hold
-        for job in self.jobs:
+        for job in self.jobs.values():
             job.reason = self.reject_reason(job)  # while all is free
             if not job.reason:
                 job.stretch = stretch(self.speed, job)
@@ -269,10 +290,25 @@ class Engine:
             arrived += self.waiting
         return bool(now)
 
-    def run(self) -> Outcome:
-        """Replay all jobs."""
-        future = deque(self.jobs)
-        wake: int | None = None
+    def begin(self, now: int, standing: Mapping[int, Standing]) -> None:
+        """Begin amid a run, behind the decision of an instant: these jobs are there, by JobId."""
+        for number in sorted(standing):
+            job, was = self.jobs[number], standing[number]
+            job.start, job.released, job.preemptions = was.start, was.released, was.preemptions
+            job.held, job.paid, job.done = was.held, was.paid, was.held - was.paid
+            job.work += getattr(self.scheduler, "overrun", 0) + was.added
+            self.active.append(job)
+            if was.allocation is not None:
+                self.now = was.since
+                self.hold(job, was.allocation, None, pays=was.start < was.since)
+                ((_, rate),) = self.speed.rates([job])
+                job.set_rate(rate, self.now)
+        self.now = now
+
+    def run(self, until: int | None = None) -> Outcome:
+        """Replay all jobs, or what is decided before an instant: then rows end there."""
+        future = deque(job for job in self.jobs.values() if job not in self.active)
+        wake = self.scheduler.wake(self) if self.active else None
         for _ in range(self.max_instants):
             running = self.running
             instants = [job.finish_tick for job in running]
@@ -284,6 +320,11 @@ class Engine:
             if not instants:
                 return self.outcome()
             self.now = min(instants)
+            if until is not None and self.now >= until:
+                self.now = until
+                for job in running:
+                    self.release(job, job.done)
+                return self.outcome()
             check_instant(self.now)
 
             finished = [job for job in running if job.finish_tick == self.now]
@@ -319,7 +360,7 @@ class Engine:
 
     def outcome(self) -> Outcome:
         """Collect the columns."""
-        jobs = self.jobs
+        jobs = list(self.jobs.values())
         rows = in_order(row for job in jobs for row in job.rows)
         rejects = [(job.id, job.reason) for job in jobs if job.status == REJECTED]
         return Outcome(

@@ -15,6 +15,9 @@ from gpusched.readable.orders import Key, las, srsf
 class NonPreemptive:
     """Decides at every arrival and finish; restarts what another policy has preempted, no more."""
 
+    has_memory = True
+    """Whether it decides by more than who waits and who runs: then it cannot begin amid a run."""
+
     def cost(self, job: Job, gpus: int) -> int:
         """Return what the job itself costs: there is no rule of the policy."""
         return job.checkpoint_us + job.restart_us
@@ -30,6 +33,8 @@ class NonPreemptive:
 
 class ListScheduler(NonPreemptive):
     """Walk the queue in key order; strict stops at the first job that does not fit."""
+
+    has_memory = False
 
     def __init__(self, key: Key, strict: bool) -> None:
         self.key = key
@@ -68,6 +73,8 @@ def ticks(seconds: float) -> int:
 
 class Preemptive:
     """Steps 1 to 5 of the preemptive decision."""
+
+    has_memory = False
 
     def __init__(self, key: Key, params: Mapping[str, Any]) -> None:
         self.params = DEFAULTS | dict(params)
@@ -209,6 +216,8 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 class DiscretisedLas(Preemptive):
     """Key: (queue, submit, entry or place). The queue is the number of limits reached."""
+
+    has_memory = True
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         preset = PRESETS[params.get("preset", "tiresias")]

@@ -88,6 +88,8 @@ class Rule:
     """Any server; a share goes on the GPU that it fits best."""
 
     full_first = True
+    sees_workload = False
+    """Whether it goes by what all jobs of the trace ask for."""
 
     def __init__(
         self, cluster: Cluster, jobs: Sequence[Job], seed: int, params: Mapping[str, Any]
@@ -248,6 +250,8 @@ class Fgd(Rule):
     """Fragments grow least, in steps; then the least free. A share tries every GPU."""
 
     STEP = 40  # thousandths of a GPU
+
+    sees_workload = True
 
     def __init__(
         self, cluster: Cluster, jobs: Sequence[Job], seed: int, params: Mapping[str, Any]
@@ -615,7 +619,9 @@ def make_packing(
         return None
     if name not in NAMES:
         raise ValueError(f"placement {name}: it knows nothing but whole GPUs")
-    return Packing(name, params, cluster, jobs, network, seed)
+    made = Packing(name, params, cluster, jobs, network, seed)
+    made.rule.has_demands = has_demands
+    return made
 
 
 def whole(ask: Ask, size: int) -> Ask:

@@ -79,3 +79,52 @@ def test_what_the_log_allows_and_the_policy_does_not_is_named() -> None:
     runs = {name: result for name, result in honest().items() if name in names}
     _, passed = campaign(2, lambda result: result.audit(level="decisions"), runs)
     assert not SHOWN_BY_DECISIONS & set(passed)
+
+
+LONG = ("easy", "fifo", "las", "random", "serverfilling-srpt", "srsf:restart=work,cost_s=2", "srtf")
+
+
+def long_run(policy: str, placement: str) -> gs.Result:
+    rng = np.random.default_rng(1)
+    submit_s = np.sort(rng.uniform(0, 12_000, 400)).round(1)
+    service_s = rng.exponential(900, 400).round(1) + 1
+    jobs = gs.Trace.from_columns(
+        submit_s, service_s, rng.choice([1, 1, 2, 4, 8, 16], 400),
+        estimate_s=service_s * rng.choice([1, 1.5, 3], 400), checkpoint_s=[2] * 400,
+    )  # fmt: skip
+    return stored(gs.simulate(jobs, gs.Cluster.uniform(8, 8), policy=policy, placement=placement))
+
+
+@pytest.mark.parametrize("placement", ["consolidated", "count", "random"])
+@pytest.mark.parametrize("policy", LONG)
+def test_of_a_long_run_windows_are_decided_again_from_what_the_log_has(
+    policy: str, placement: str
+) -> None:
+    result = long_run(policy, placement)
+    decisions.check(case := case_of(result), Course.of(case), most_looks=4_000)
+    assert case.problems == []
+    assert case.notes[-2].endswith("begun from the log")
+
+
+def test_a_late_decision_that_is_not_the_policys_is_named_by_a_window() -> None:
+    result = long_run("sgf", "best-fit")
+    decisions.check(case := case_of(result), Course.of(case), most_looks=4_000)
+    begin_s = float(case.notes[-2].split("from ")[1].split()[0])
+    rows = {name: values.copy() for name, values in result.schedule.intervals().items()}
+    inside = (rows["start_us"] > begin_s * 1e6) & (rows["mask"] != 255)
+    first = np.flatnonzero(inside)[np.argmin(rows["start_us"][inside])]
+    rows["mask"][first] ^= np.uint64(255)
+    schedule = dataclasses.replace(result.schedule, rows=rows)
+    forged = gs.Result(result.trace, result.cluster, result.spec, schedule, 0.0)
+    decisions.check(case := case_of(forged), Course.of(case), most_looks=4_000)
+    assert case.problems[0].startswith("decided otherwise: the log has job ")
+
+
+def test_a_placement_that_goes_by_all_jobs_is_not_shown_by_the_first() -> None:
+    shares = np.random.default_rng(1).choice([0.25, 0.5, 1.0], 60)
+    jobs = gs.Trace.from_columns(range(60), [50] * 60, [1] * 60, gpu_share=shares)
+    result = stored(gs.simulate(jobs, gs.Cluster.uniform(2, 4), policy="sjf", placement="fgd"))
+    decisions.check(case := case_of(result), Course.of(case), most_looks=100)
+    assert case.problems == []
+    assert case.notes[-1].startswith("decisions not shown: placement fgd goes by what all jobs ask")
+    assert str(result.audit(level="decisions")) == "no problems"
