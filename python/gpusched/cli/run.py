@@ -34,7 +34,6 @@ from gpusched.cli.workload import load_workload
 from gpusched.exports.registry import schedule_format
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, remarks
-from gpusched.results.explain import has_id, place_of
 from gpusched.studies import comparison as study
 
 if TYPE_CHECKING:
@@ -202,6 +201,8 @@ def run(
 
 def _place_of(trace: Trace, asked: str) -> int:
     """Return the job at a place, or with an id, which stands behind ``id=`` or is no number."""
+    from gpusched.results.explain import has_id, place_of
+
     name = asked.removeprefix("id=")
     if name == asked and asked.isdecimal():
         if int(asked) < len(trace):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars
 
     from gpusched.clusters.cluster import Cluster
+    from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
 
 
@@ -108,23 +109,22 @@ def sums(group: AnyArray, values: AnyArray, num_groups: int) -> Float64:
 
 
 class RunLog(Protocol):
-    """A schedule with its jobs and its cluster, as a :class:`~gpusched.results.result.Result`."""
+    """What is read of a :class:`~gpusched.results.result.Result` by who tells of its run."""
 
     @property
     def trace(self) -> Trace: ...
     @property
     def cluster(self) -> Cluster: ...
     @property
+    def spec(self) -> RunSpec: ...
+    @property
     def schedule(self) -> Schedule: ...
     @property
-    def intervals(self) -> Mapping[str, AnyArray]:
-        """Who held which GPUs when."""
-        ...
-
+    def intervals(self) -> Mapping[str, AnyArray]: ...
     @property
-    def is_fixed(self) -> bool:
-        """Whether every job ran at its own width for its service, wherever it was."""
-        ...
+    def is_fixed(self) -> bool: ...
+    @property
+    def warnings(self) -> Sequence[str]: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,27 +16,10 @@ from gpusched.traces.stated_services import misread_services
 
 if TYPE_CHECKING:
     from gpusched.base.arrays import Int64
-    from gpusched.clusters.cluster import Cluster
-    from gpusched.schedules.schedule import Schedule
-    from gpusched.specs.run_spec import RunSpec
-    from gpusched.traces.workload import Trace
+    from gpusched.results.cost import RunLog
 
 
-class Ran(Protocol):
-    """What is looked at of a :class:`gpusched.Result`."""
-
-    trace: Trace
-    cluster: Cluster
-    spec: RunSpec
-    schedule: Schedule
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What the run has to say."""
-        ...
-
-
-def lacking(result: Ran) -> list[str]:
+def lacking(result: RunLog) -> list[str]:
     """Name what the policy decides by and the trace does not have."""
     known = registered(*POLICY_KINDS).get(result.spec.policy.partition(":")[0])
     if known is None:
@@ -52,14 +35,14 @@ def lacking(result: Ran) -> list[str]:
     return lines
 
 
-def misread(result: Ran) -> list[str]:
+def misread(result: RunLog) -> list[str]:
     """Say where the speed takes services for other run times than the trace states."""
     if not has_flag_of("speed", result.spec.speed, "throughputs"):
         return []
     return misread_services(result.trace, result.cluster)
 
 
-def unserved(result: Ran) -> list[str]:
+def unserved(result: RunLog) -> list[str]:
     """``12 jobs rejected: needs more GPUs than the cluster has`` for each reason."""
     status = np.asarray(result.schedule.status)
     if not np.count_nonzero(status != FINISHED):
@@ -90,7 +73,7 @@ def shared(lines: Mapping[str, Sequence[str]]) -> list[str]:
     ]
 
 
-def of_results(results: Mapping[str, Ran]) -> list[str]:
+def of_results(results: Mapping[str, RunLog]) -> list[str]:
     """All that results have to say: whom they did not serve, and their warnings."""
     lines = shared({label: unserved(result) for label, result in results.items()})
     return lines + shared({label: list(result.warnings) for label, result in results.items()})
