@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
-from gpusched.exports.lanes import PER_GPU, lanes_of
+from gpusched.exports.formats.perfetto import PER_GPU, lanes_of
 from gpusched.exports.registry import SCHEDULE_FORMATS, ScheduleFormat, register_schedule_format
 
 CLUSTER = gs.Cluster.from_toml(
