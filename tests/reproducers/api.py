@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
-from gpusched.prediction.simple import Oracle
+from gpusched.prediction.known import Oracle
 from tests.learners import learner
 
 CLUSTER = gs.Cluster.uniform(1, 4)

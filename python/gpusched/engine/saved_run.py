@@ -392,7 +392,7 @@ def _predictor(
         return _unpickled("predictor", pickles)
     if header.model is None:
         return header.spec.predictor
-    from gpusched.prediction.choose import trained
+    from gpusched.prediction.learner import trained
 
     return trained(header.model, learned)
 

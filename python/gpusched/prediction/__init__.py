@@ -1,24 +1,37 @@
 """Prediction of run times: recurring jobs take about as long as they did before.
 
 A predictor sees what a live scheduler would see: jobs when they are submitted, and what they took
-when they have finished. See docs/howto/prediction.md.
+when they have finished. See docs/howto/prediction.md. Names are loaded on first use.
 """
 
 from __future__ import annotations
 
-from gpusched.prediction.accuracy import Accuracy, PredictionReport
-from gpusched.prediction.choose import load_predictor, predict, predictor
-from gpusched.prediction.interface import Predictor
-from gpusched.prediction.registry import PredictorChoice, predictors, register_predictor
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Accuracy",
-    "PredictionReport",
-    "Predictor",
-    "PredictorChoice",
-    "load_predictor",
-    "predict",
-    "predictor",
-    "predictors",
-    "register_predictor",
-]
+from gpusched.base.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from gpusched.prediction.accuracy import Accuracy as Accuracy
+    from gpusched.prediction.accuracy import PredictionReport as PredictionReport
+    from gpusched.prediction.choose import predictor as predictor
+    from gpusched.prediction.interface import Predictor as Predictor
+    from gpusched.prediction.learner import load_predictor as load_predictor
+    from gpusched.prediction.online import predict as predict
+    from gpusched.prediction.registry import PredictorChoice as PredictorChoice
+    from gpusched.prediction.registry import predictors as predictors
+    from gpusched.prediction.registry import register_predictor as register_predictor
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "Accuracy": "prediction.accuracy",
+        "PredictionReport": "prediction.accuracy",
+        "Predictor": "prediction.interface",
+        "PredictorChoice": "prediction.registry",
+        "load_predictor": "prediction.learner",
+        "predict": "prediction.online",
+        "predictor": "prediction.choose",
+        "predictors": "prediction.registry",
+        "register_predictor": "prediction.registry",
+    },
+)

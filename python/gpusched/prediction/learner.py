@@ -15,10 +15,13 @@ from numpy.typing import ArrayLike
 
 from gpusched.base import container
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.base.files import naming
 from gpusched.base.ticks import MAX_SERVICE_US, us_to_seconds
+from gpusched.prediction.choose import predictor
 from gpusched.prediction.history import LABELS, CompletionLog, JobKeys, Records
 from gpusched.prediction.interface import UNKNOWN_US, Costs, Predictor
 from gpusched.prediction.online import finish_ticks, replay_history
+from gpusched.prediction.registry import PredictorChoice
 from gpusched.traces.workload import Trace
 
 KIND: Final = container.Kind("gpusched-predictor", 2)
@@ -247,3 +250,53 @@ def require(holds: bool, field: str, problem: str) -> None:
     """Raise a ValueError that names the field of a file unless ``holds``."""
     if not holds:
         raise ValueError(f"{field} {problem}")
+
+
+def load_predictor(
+    path: str | os.PathLike[str], *, max_bytes: int | None = None, **parameters: Any
+) -> Learner:
+    """Read a trained predictor that its method ``save`` wrote.
+
+    Nothing in the file is run, and all of it is checked: types, shapes, ranges, checksum.
+
+    Parameters
+    ----------
+    max_bytes
+        A longer file is refused before it is read; default: 4 GiB.
+    parameters
+        Replace those that it was saved with, such as ``mode="frozen"``.
+
+    Returns
+    -------
+    Predictor
+        As it was saved, ready for :func:`gpusched.simulate`.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a saved predictor, or was changed; the message names file and field.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> gs.prediction.predictor("last-value").train(trace).save("model.npz")
+    >>> str(gs.prediction.load_predictor("model.npz"))
+    'last-value'
+    """
+    with naming(path, "not a readable gpusched predictor"):
+        return trained(*read_model(path, max_bytes=max_bytes), **parameters)
+
+
+def trained(header: Header, arrays: dict[str, AnyArray], **parameters: Any) -> Learner:
+    """Return the predictor that a file tells of; a ValueError names what is wrong with it."""
+    if set(header.names) != set(LABELS):
+        raise ValueError(f"header.names: must hold {', '.join(LABELS)}")
+    saved = PredictorChoice.parse(header.predictor)
+    loaded = predictor(PredictorChoice(saved.name, **{**saved.parameters, **parameters}))
+    if not isinstance(loaded, Learner):
+        raise ValueError(f"header.predictor: {header.predictor!r} learns nothing")
+    loaded.restore(header, arrays)
+    if arrays:
+        raise ValueError(f"{min(arrays)} is not expected")
+    return loaded

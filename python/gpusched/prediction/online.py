@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpusched.base.arrays import Int64
+from gpusched.base.arrays import Float64, Int64
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.base.ticks import (
@@ -22,7 +22,9 @@ from gpusched.base.ticks import (
     us_to_seconds,
 )
 from gpusched.prediction.accuracy import Accuracy, PredictionReport
+from gpusched.prediction.choose import predictor as predictor_of
 from gpusched.prediction.interface import UNKNOWN_US, Predictor
+from gpusched.prediction.registry import PredictorChoice
 from gpusched.schedules.schedule import FINISHED, Schedule
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.workload import Trace
@@ -310,3 +312,63 @@ class RecordedRun:
         if is_asked(self._stop):
             raise Cancelled(len(self._submit_us), len(self._submit_us))
         self._reached = len(self._jobs)
+
+
+def predict(
+    trace: Trace,
+    predictor: str | PredictorChoice | Predictor = "forest",
+    *,
+    finish_s: ArrayLike | None = None,
+    seed: int = 0,
+    progress: OnProgress | None = None,
+    stop: threading.Event | None = None,
+) -> tuple[Float64, Accuracy]:
+    """Predict the jobs of ``trace`` one after the other, without a cluster.
+
+    Each job is predicted by what had finished before it arrived, as in a simulation.
+
+    Parameters
+    ----------
+    predictor
+        As for :func:`gpusched.simulate`; an object is copied and stays as it is.
+    finish_s
+        float64[num_jobs]: when the jobs finished, NaN for never, as in ``Result.jobs``. None: each
+        job ended its service after its submission.
+    seed
+        Of what the predictor draws.
+    progress
+        As for :func:`gpusched.simulate`.
+    stop
+        Ends it when it is set, as for :func:`gpusched.simulate`.
+
+    Returns
+    -------
+    tuple
+        Predicted services, float64[num_jobs] seconds, and how good they were for the jobs that
+        finished (after the first part, if that was for training).
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`gpusched.prediction.predictor`; or if ``finish_s`` is not one time per job, or
+        the trace lacks what the predictor needs.
+    Cancelled
+        If ``stop`` was set; it tells how many jobs had been predicted.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> predicted_s, accuracy = gs.prediction.predict(trace, "last-value")
+    >>> predicted_s.shape
+    (100,)
+    """
+    made = predictor.clone() if isinstance(predictor, Predictor) else predictor_of(predictor)
+    finish_us = None if finish_s is None else finish_ticks(finish_s, len(trace))
+    predicted_us = replay_history(trace, made, finish_us, seed, stop, progress)
+    counts = np.ones(len(trace), dtype=np.bool_) if finish_us is None else finish_us >= 0
+    if made.cut_us is not None:
+        counts &= trace.submit_us >= made.cut_us
+    covered = None if made.covered is None else made.covered[counts]
+    accuracy = Accuracy.of(predicted_us[counts], trace.service_us[counts], covered)
+    return us_to_seconds(predicted_us), accuracy
