@@ -13,8 +13,6 @@ from typing import Any, Literal
 
 import msgspec
 
-from gpusched.base.object_digests import ObjectReader, UnreadableError
-
 Role = Literal["policy", "placement", "predictor"]
 
 
@@ -59,6 +57,8 @@ def identify(role: Role, thing: Any) -> PythonObject | None:
     kind = type(thing)
     if kind.__module__.partition(".")[0] == "gpusched":
         return None
+    from gpusched.base.object_digests import ObjectReader, UnreadableError
+
     reader = ObjectReader()
     unreadable: list[str] = []
 
