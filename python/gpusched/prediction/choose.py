@@ -55,8 +55,9 @@ def _column(text: str, version: int) -> PredictedBy | None:
     from gpusched.prediction import known  # noqa: F401 - columns need no other predictor
 
     info = PREDICTORS.loaded().get(text)
-    if info is not None and getattr(info.python_class, "column", ""):
-        return _column_of(info.python_class())
+    made = None if info is None else info.python_class
+    if made is not None and getattr(made, "column", ""):
+        return _column_of(cast(Predictor, made()))
     return _column_of(predictor(text))
 
 
