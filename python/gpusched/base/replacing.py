@@ -35,15 +35,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         If it cannot be written; ``filename`` is ``path``, and nothing was changed.
     """
     with _naming(path):
-        mode = _mode_of(path)
-        if mode is not None and stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not _is_replaced(path, mode):
+        target, mode = _target_of(path)
+        if target is None:
             yield Path(path)
             return
-        target = Path(os.path.realpath(path))
-        if mode is not None and not os.access(target, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if mode is not None:
+            _check_writable(target)
         partial = target.with_name(_partial_name(target.name))
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         try:
@@ -121,18 +118,14 @@ def check_target(path: str | os.PathLike[str]) -> None:
         If it cannot; ``filename`` is ``path``.
     """
     with _naming(path):
-        mode = _mode_of(path)
-        if mode is not None and stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not _is_replaced(path, mode):
+        target, mode = _target_of(path)
+        if target is None:
             return
-        target = Path(os.path.realpath(path))
         if not target.parent.exists():
             named = os.path.dirname(os.fspath(path)) if not os.path.islink(path) else target.parent
             raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(named)!r}")
         for needed in (target.parent, *((target,) if mode is not None else ())):
-            if not os.access(needed, os.W_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            _check_writable(needed)
 
 
 @contextmanager
@@ -171,18 +164,24 @@ def _is_of(path: str | os.PathLike[str], name: object) -> bool:
     return found in (known, os.path.dirname(known)) or found.endswith(PARTIAL)
 
 
-def _mode_of(path: str | os.PathLike[str]) -> int | None:
+def _target_of(path: str | os.PathLike[str]) -> tuple[Path | None, int | None]:
+    """Return the file that a new one takes the place of, and the mode of one that is there.
+
+    None in its stead for one of the system's own, which is written to.
+    """
     try:
-        return os.stat(path).st_mode
+        mode = os.stat(path).st_mode
     except FileNotFoundError:
-        return None
+        return Path(os.path.realpath(path)), None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    is_own = os.path.abspath(path).startswith(("/dev/", "/proc/")) or not stat.S_ISREG(mode)
+    return (None if is_own else Path(os.path.realpath(path))), mode
 
 
-def _is_replaced(path: str | os.PathLike[str], mode: int | None) -> bool:
-    """Whether a new file takes the place of this one; the system's own are written to."""
-    if os.path.abspath(path).startswith(("/dev/", "/proc/")) and mode is not None:
-        return False
-    return mode is None or stat.S_ISREG(mode)
+def _check_writable(path: Path) -> None:
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def _partial_name(name: str) -> str:
