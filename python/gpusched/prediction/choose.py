@@ -55,10 +55,8 @@ def _column(text: str, version: int) -> PredictedBy | None:
     from gpusched.prediction import known  # noqa: F401 - columns need no other predictor
 
     info = PREDICTORS.loaded().get(text)
-    made = None if info is None else info.python_class
-    if made is not None and getattr(made, "column", ""):
-        return _column_of(cast(Predictor, made()))
-    return _column_of(predictor(text))
+    column: str = getattr(getattr(info, "python_class", None), "column", "")
+    return PredictedBy(column, text) if column else _column_of(predictor(text))
 
 
 def _column_of(made: Predictor) -> PredictedBy | None:
