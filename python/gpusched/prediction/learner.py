@@ -22,6 +22,7 @@ from gpusched.prediction.history import LABELS, CompletionLog, JobKeys, Records
 from gpusched.prediction.interface import UNKNOWN_US, Costs, Predictor
 from gpusched.prediction.online import finish_ticks, replay_history
 from gpusched.prediction.registry import PredictorChoice
+from gpusched.traces.trace_store import stored_column
 from gpusched.traces.workload import Trace
 
 KIND: Final = container.Kind("gpusched-predictor", 2)
@@ -236,13 +237,8 @@ def _checked_records(names: Mapping[str, tuple[str, ...]], arrays: dict[str, Any
 
 def take(arrays: dict[str, Any], field: str, dtype: Any, shape: tuple[int | None, ...]) -> AnyArray:
     """Remove and return an array of this type and shape (None: any length); else ValueError."""
-    require(field in arrays, field, "is missing")
-    array: AnyArray = arrays.pop(field)
-    require(array.dtype == np.dtype(dtype), field, f"holds {array.dtype}, not {np.dtype(dtype)}")
-    fits = array.ndim == len(shape) and all(
-        wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
-    )
-    require(fits, field, f"has shape {array.shape}, not {shape}")
+    array = stored_column(arrays, field, dtype, *shape)
+    del arrays[field]
     return array
 
 

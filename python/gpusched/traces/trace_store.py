@@ -98,14 +98,21 @@ def stored_trace(header: TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
     )
 
 
-def stored_column(arrays: Mapping[str, AnyArray], name: str, dtype: Any, length: int) -> AnyArray:
-    """Return a member of this type (``""``: integers or text) and length, or say what it is."""
+def stored_column(
+    arrays: Mapping[str, AnyArray], name: str, dtype: Any, *shape: int | None
+) -> AnyArray:
+    """Return a member of this type (``""``: integers or text) and shape, or say what it is.
+
+    ``shape`` has None where any length will do.
+    """
     if name not in arrays:
         raise ValueError(f"{name} is missing")
     values = arrays[name]
-    fits = values.dtype == np.dtype(dtype) if dtype else values.dtype.kind in "iU"
-    if not fits:
-        raise ValueError(f"{name} holds {values.dtype}, not {dtype or 'integers or text'}")
-    if values.shape != (length,):
-        raise ValueError(f"{name} has shape {values.shape}, not ({length},)")
+    wanted = np.dtype(dtype) if dtype else "integers or text"
+    if values.dtype != wanted if dtype else values.dtype.kind not in "iU":
+        raise ValueError(f"{name} holds {values.dtype}, not {wanted}")
+    if values.ndim != len(shape) or any(
+        length not in (None, found) for length, found in zip(shape, values.shape, strict=True)
+    ):
+        raise ValueError(f"{name} has shape {values.shape}, not {shape}")
     return values
