@@ -15,7 +15,7 @@ import numpy as np
 import gpusched as gs
 from bench.table import Section
 from gpusched.bounds.registry import TOTAL_JCT, known_bounds
-from gpusched.field.workloads import GENERATED_LOAD, GPUS, NUM_GENERATED, generated, windows
+from gpusched.field import GENERATED_LOAD, GPUS, NUM_GENERATED, generated, windows
 
 POLICIES = ("srtf", "srsf", "sjf", "swf", "serverfilling-srpt", "2d-las")
 NEW = ("shared-cost", "priced-time")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpusched.field import state
-from gpusched.field.workloads import Workload
+from gpusched import field
+from gpusched.field import Workload
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +22,8 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         for profile in ("helios", "philly")
     ]
-    monkeypatch.setattr(state, "generated", lambda: few)
-    monkeypatch.setattr(state, "windows", lambda: ([], ["ITP 01"]))
+    monkeypatch.setattr(field, "generated", lambda: few)
+    monkeypatch.setattr(field, "windows", lambda: ([], ["ITP 01"]))
 
 
 def test_policies_are_ranked_and_the_page_says_what_is_missing(gpusched, tmp_path: Path) -> None:

@@ -13,9 +13,7 @@ from gpusched.cli.console import remark, show_text_table, worker_pipes
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.options import RUN, Data, PlaceOptions, folder, in_panel, with_groups, without
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.field.field_study import NUM_SEEDS
-from gpusched.field.page import page, ranks_table
-from gpusched.field.state import state_of_the_field
+from gpusched.field import NUM_SEEDS, page, ranks_table, state_of_the_field
 
 EPILOG: Final = """
 [bold]Examples[/]

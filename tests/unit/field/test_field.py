@@ -5,12 +5,18 @@ from __future__ import annotations
 import pytest
 
 import gpusched as gs
-from gpusched.field import state, workloads
-from gpusched.field.entrants import entrants
-from gpusched.field.field_study import FIRST_SEED, METRICS, ORACLE, field_study
-from gpusched.field.page import page
-from gpusched.field.standings import Standings
-from gpusched.field.workloads import Workload, generated
+from gpusched import field
+from gpusched.field import (
+    FIRST_SEED,
+    METRICS,
+    ORACLE,
+    Standings,
+    Workload,
+    entrants,
+    field_study,
+    generated,
+    page,
+)
 from gpusched.plugins.registry import policies
 from gpusched.sweeping.sweep import sweep
 from tests.unit.real_data import needs_real_data
@@ -127,12 +133,12 @@ def test_a_policy_whose_runs_are_not_there_is_not_ranked(standings: Standings) -
 def test_what_was_run_is_not_run_again(
     few: list[Workload], monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:
-    monkeypatch.setattr(state, "generated", lambda: few)
-    monkeypatch.setattr(state, "windows", lambda: ([], ["ITP 01"]))
-    first, missing, _ = state.state_of_the_field(
+    monkeypatch.setattr(field, "generated", lambda: few)
+    monkeypatch.setattr(field, "windows", lambda: ([], ["ITP 01"]))
+    first, missing, _ = field.state_of_the_field(
         only=["fifo"], num_seeds=2, folder=str(tmp_path), executor="threads:1"
     )
-    second, _, _ = state.state_of_the_field(
+    second, _, _ = field.state_of_the_field(
         ["sjf"], only=["fifo"], num_seeds=2, folder=str(tmp_path), executor="threads:1"
     )
     assert missing == ["ITP 01"]
@@ -142,8 +148,8 @@ def test_what_was_run_is_not_run_again(
 
 
 def test_windows_are_those_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workloads, "find_data", lambda name: None)
-    there, missing = workloads.windows()
+    monkeypatch.setattr(field, "find_data", lambda name: None)
+    there, missing = field.windows()
     assert there == []
     assert len(missing) == 8
     assert len(generated()) == 4
@@ -152,13 +158,13 @@ def test_windows_are_those_that_are_there(monkeypatch: pytest.MonkeyPatch) -> No
 @needs_real_data
 @pytest.mark.parametrize("place", range(8))
 def test_a_window_has_the_fewest_servers_at_which_jobs_wait_an_hour_at_most(place: int) -> None:
-    work = workloads.windows()[0][place]
+    work = field.windows()[0][place]
     trace = gs.read_trace(work.jobs["file"])
     for window in work.jobs.get("windows", ()):
         trace = trace.between(window["from"], window["to"]).rebased()
     waits = []
     for servers in (work.servers - 1, work.servers):
-        cluster = gs.Cluster.uniform(servers=servers, gpus=workloads.GPUS)
+        cluster = gs.Cluster.uniform(servers=servers, gpus=field.GPUS)
         result = gs.simulate(trace, cluster, policy="fifo-skip")
         waits.append(result.summary()["mean_wait_s"])
     assert waits[0] > 3600 >= waits[1]
