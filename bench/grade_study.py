@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.arrays import Bool, Float64
+from gpusched.base.tables import aligned
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.studies.base_cases import LETTERS, PLACEMENTS, POLICIES, likeness, own_starts
-from gpusched.studies.text_columns import aligned
 from gpusched.traces.trace_facts import nearest_rank
 from gpusched.traces.workload import Trace
 

@@ -149,18 +149,6 @@ class Table:
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
-    def lines(self) -> list[str]:
-        """Return headings and rows as lines with columns under each other."""
-        rows = [self.headings, *(tuple(map(_plain, row)) for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return [
-            "  ".join(
-                cell.ljust(width) if column.is_text else cell.rjust(width)
-                for cell, width, column in zip(row, widths, self.columns, strict=True)
-            ).rstrip()
-            for row in rows
-        ]
-
 
 def table(
     title: str,
@@ -186,6 +174,31 @@ def table(
         if row and len(row) != len(made):
             raise ValueError(f"{title}: row {row} does not have {len(made)} cells")
     return Table(title, made, body, tuple(notes), tuple(best))
+
+
+def html_page(title: str, *parts: str) -> str:
+    """Return a line of text with tables of HTML below it, for notebooks."""
+    return f"<div><p>{escape(title)}</p>{''.join(parts)}</div>"
+
+
+def aligned(rows: Sequence[Sequence[str]], *, texts: int = 1) -> list[str]:
+    """Return the rows as lines with columns under each other, for ``print``.
+
+    Parameters
+    ----------
+    rows
+        Equally many cells each, the headings first.
+    texts
+        How many columns, from the first on, are texts; the others are figures, set to the right.
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < texts else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 Kind = Literal["time", "percent", "ratio", "count", "rate", "text"]
 """What a number is, which decides how it is written."""
 
+_WIDTH: Final = 100
 _TIME_UNITS: Final = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
 
 
@@ -77,3 +79,8 @@ def changes(row: Mapping[str, Any]) -> list[str]:
     p = row["p_adjusted"]
     told = "-" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
     return [change_text(row["ratio"]), range_text(change_text, row, "ratio_"), told]
+
+
+def wrapped(text: str) -> list[str]:
+    """Return a sentence as lines that a terminal has room for, all but the first indented."""
+    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ")

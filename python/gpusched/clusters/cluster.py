@@ -607,7 +607,7 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
 
     def _repr_html_(self) -> str:
         """Return the groups of servers as a table, for notebooks."""
-        from gpusched.base.html import page, table
+        from gpusched.base.tables import html_page, table
 
         groups = _merged(self.servers)
         rows = [
@@ -616,7 +616,8 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         ]
         if len(groups) > len(rows):
             rows.append(["...", f"{len(groups) - len(rows):,} more kinds", "", ""])
-        return page(str(self), table(["servers", "GPUs each", "type", "GPUs"], rows))
+        made = table("", ["servers", "GPUs each", "type", "GPUs"], rows)
+        return html_page(str(self), made.to_html())
 
     def __str__(self) -> str:
         groups = " + ".join(map(str, _merged(self.servers)))

@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from gpusched.base.html import page, table
+from gpusched.base.tables import html_page, table
 from gpusched.base.wording import decimals_of, scale_of, text_of
 from gpusched.results.metric_registry import GROUPS, Metric, metrics
-
-if TYPE_CHECKING:
-    from gpusched.results.metric_registry import Summary
-
 
 MARK: Final = "*"
 
@@ -84,7 +80,7 @@ def _column(metric: Metric, values: Sequence[float | None]) -> Column:
     return Column(metric, unit, tuple(Cell(text, differ and text == best) for text in texts))
 
 
-def table_of_summaries(summaries: Sequence[tuple[str, Summary]], title: str) -> str:
+def table_of_summaries(summaries: Sequence[tuple[str, Mapping[str, Any]]], title: str) -> str:
     """Return a table of the metrics that tables show: a row for each of several policies."""
     shown = columns([summary for _, summary in summaries]) if summaries else ()
     headings = [f"{column.metric.label} ({column.unit})".removesuffix(" ()") for column in shown]
@@ -94,5 +90,5 @@ def table_of_summaries(summaries: Sequence[tuple[str, Summary]], title: str) -> 
     ]
     if len(summaries) == 1:
         pairs = zip(headings, cells[0][1:], strict=True)
-        return page(title, table(["metric", summaries[0][0]], [list(pair) for pair in pairs]))
-    return page(title, table(["policy", *headings], cells))
+        return html_page(title, table("", ["metric", summaries[0][0]], pairs).to_html())
+    return html_page(title, table("", ["policy", *headings], cells).to_html())

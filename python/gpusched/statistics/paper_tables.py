@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from gpusched.base.field_checks import check_integer
+from gpusched.base.tables import Column, table
 from gpusched.base.wording import plural, scale_of
 from gpusched.results.metric_registry import metrics
 
@@ -99,8 +100,13 @@ def written(compared: Compared, format: str, caption: str | None, digits: int) -
     )
     if compared.baseline is not None:
         columns += _comparison(compared, rows, scale, unit, digits, style)
-    lay_out = _latex if style.is_latex else _markdown
-    return lay_out(columns, len(keys), _notes(compared, style), caption, style)
+    headings = [Column(name, is_text=at < len(keys)) for at, (name, _) in enumerate(columns)]
+    title = "" if caption is None else style.text(caption)
+    body = zip(*(cells for _, cells in columns), strict=True)
+    if style.is_latex:
+        return table(title, headings, body, _notes(compared, style)).to_latex()
+    text = table("", headings, body, _notes(compared, style)).to_markdown((":--", "--:"))
+    return f"{title}\n\n{text}" if title else text
 
 
 def _comparison(
@@ -226,46 +232,3 @@ def _notes(compared: Compared, style: _Style) -> list[str]:
         shown = limit.replace("<", "$<$") if style.is_latex else limit
         texts.append(f"{style.text(by_seed)}; {style.star}{shown}")
     return texts + [style.text(f"Note: {line}.") for line in compared.warnings]
-
-
-def _markdown(
-    columns: list[tuple[str, list[str]]],
-    num_keys: int,
-    notes: list[str],
-    caption: str | None,
-    style: _Style,
-) -> str:
-    lines = [] if caption is None else [style.text(caption), ""]
-    lines.append(f"| {' | '.join(title for title, _ in columns)} |")
-    marks = [":--" if place < num_keys else "--:" for place in range(len(columns))]
-    lines.append(f"| {' | '.join(marks)} |")
-    for cells in zip(*(cells for _, cells in columns), strict=True):
-        lines.append(f"| {' | '.join(cells)} |")
-    for note in notes:
-        lines += ["", note]
-    return "\n".join(lines) + "\n"
-
-
-def _latex(
-    columns: list[tuple[str, list[str]]],
-    num_keys: int,
-    notes: list[str],
-    caption: str | None,
-    style: _Style,
-) -> str:
-    shape = "l" * num_keys + "r" * (len(columns) - num_keys)
-    lines = [f"\\begin{{tabular}}{{{shape}}}", "\\toprule"]
-    lines.append(" & ".join(title for title, _ in columns) + " \\\\")
-    lines.append("\\midrule")
-    before: str | None = None
-    for cells in zip(*(cells for _, cells in columns), strict=True):
-        if num_keys > 1 and before is not None and cells[0] != before:
-            lines.append("\\addlinespace")
-        before = cells[0]
-        lines.append(" & ".join(cells) + " \\\\")
-    lines += ["\\bottomrule", "\\end{tabular}"]
-    if caption is None:
-        return "\n".join(lines + [f"% {note}" for note in notes]) + "\n"
-    below = ["\\par\\smallskip", "{\\footnotesize", *(f"{note}\\par" for note in notes), "}"]
-    head = ["\\begin{table}", "\\centering", f"\\caption{{{style.text(caption)}}}"]
-    return "\n".join([*head, *lines, *below, "\\end{table}"]) + "\n"

@@ -17,15 +17,15 @@ from gpusched._core import Placement
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns
 from gpusched.base.field_checks import check_integer, not_negative
 from gpusched.base.progress import OnProgress
+from gpusched.base.tables import aligned
 from gpusched.base.ticks import US_PER_S, us_to_seconds
 from gpusched.base.units import WHOLE_GPU
-from gpusched.base.wording import duration, plural
+from gpusched.base.wording import duration, plural, wrapped
 from gpusched.clusters.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster
 from gpusched.engine.seams import own
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.plugins.policy import AnyPolicy, PlacementChoice, Policy, runs_by_label
 from gpusched.schedules.schedule import whole_intervals, widths_of
-from gpusched.studies.text_columns import aligned, wrapped
 from gpusched.studies.threaded_runs import in_threads
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.trace_facts import nearest_rank

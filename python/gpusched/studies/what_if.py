@@ -19,8 +19,9 @@ from gpusched.base.arrays import Int64
 from gpusched.base.field_checks import not_negative
 from gpusched.base.progress import OnProgress
 from gpusched.base.suggest import nearest
+from gpusched.base.tables import aligned
 from gpusched.base.ticks import MAX_SERVICE_US
-from gpusched.base.wording import Kind, decimals_of, plural, scale_of, text_of
+from gpusched.base.wording import Kind, decimals_of, plural, scale_of, text_of, wrapped
 from gpusched.clusters.cluster import Cluster, ServerGroup
 from gpusched.engine.seams import check_shared, own
 from gpusched.engine.simulation import simulate_quietly as simulate
@@ -47,7 +48,6 @@ from gpusched.studies.base_cases import (
     no_types,
     own_starts,
 )
-from gpusched.studies.text_columns import aligned, wrapped
 from gpusched.studies.threaded_runs import in_threads
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.cluster_sizing import smallest_cluster, why_so_many

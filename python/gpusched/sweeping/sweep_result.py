@@ -251,7 +251,7 @@ class SweepResult:
 
     def _repr_html_(self) -> str:
         """Return the means of the shown metrics as a table, for notebooks."""
-        from gpusched.base.html import page, table
+        from gpusched.base.tables import html_page, table
         from gpusched.sweeping.overview import overview
 
         shown = overview(self.study, self.runs)
@@ -259,4 +259,4 @@ class SweepResult:
         if len(shown.rows) > len(rows):
             more = f"{len(shown.rows) - len(rows):,} more"
             rows.append(["...", more, *[""] * (len(shown.headings) - 2)])
-        return page(repr(self), table(shown.headings, rows))
+        return html_page(repr(self), table("", shown.headings, rows).to_html())

@@ -28,7 +28,7 @@ class TraceViews(TraceColumns):
 
     def _repr_html_(self) -> str:
         """Return the facts of the trace and its first jobs as tables, for notebooks."""
-        from gpusched.base.html import page, table
+        from gpusched.base.tables import html_page, table
 
         first = self.head(_SHOWN_JOBS)
         shown = ("submit_s", "service_s", "gpus")
@@ -38,7 +38,7 @@ class TraceViews(TraceColumns):
         ]
         if len(self) > len(first):
             rows.append(["...", f"{len(self) - len(first):,} more", "", ""])
-        return page(repr(self), table(["id", *shown], rows))
+        return html_page(repr(self), table("", ["id", *shown], rows).to_html())
 
     def describe(self) -> dict[str, Any]:
         """Return the facts that a reader of the trace wants first.

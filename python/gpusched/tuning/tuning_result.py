@@ -114,17 +114,16 @@ class Tuning:
         >>> found.table().startswith("| policy")
         True
         """
-        headings, rows = self.rows
-        rule = ["---", *["---:"] * (len(headings) - 1)]
-        lines = [f"| {' | '.join(row)} |" for row in (headings, rule, *rows)]
-        notes = [f"{self.counts}; {self.windows[0]}", *self.windows[1:]]
-        return "\n".join([*lines, "", *notes, *self.warnings]) + "\n"
+        from gpusched.base.tables import table
+
+        notes = [f"{self.counts}; {self.windows[0]}", *self.windows[1:], *self.warnings]
+        return table("", *self.rows).to_markdown() + "\n" + "\n".join(notes) + "\n"
 
     def _repr_html_(self) -> str:
         """Return the same as a table, for notebooks."""
         from html import escape
 
-        from gpusched.base.html import page, table
+        from gpusched.base.tables import html_page, table
 
         told = "".join(f"<p>{escape(line)}</p>" for line in (*self.windows, *self.warnings))
-        return page(repr(self), table(*self.rows), told)
+        return html_page(repr(self), table("", *self.rows).to_html(), told)
