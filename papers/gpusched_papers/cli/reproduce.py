@@ -60,61 +60,35 @@ _KEPT: Final = "unfinished"  # in the folder of the files
 _LEFT_OUT: Final = 1
 
 
-@options.with_groups
 def reproduce(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="PAPER",
-            help="Which one, or [bold]all[/]: one page of what all papers publish and what ours "
-            "is. Default: list them.",
-            show_default=False,
-        ),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            "--seeds",
-            metavar="N",
-            min=2,
-            help=f"Random instances. Default: the paper's, at most {QUICK_SEEDS} with --quick.",
-            show_default=False,
-            rich_help_panel=options.RUN,
-        ),
-    ] = None,
-    quick: Annotated[
-        bool,
-        typer.Option("--quick", help="The main comparison alone.", rich_help_panel=options.RUN),
-    ] = False,
-    exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact",
-            help="Add the gap to the optimum of small instances: minutes (extra: [bold]exact[/]).",
-            rich_help_panel=options.RUN,
-        ),
-    ] = False,
-    data: options.Data = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Show the stages and how many parts each has; run nothing.",
-            rich_help_panel=options.RUN,
-        ),
-    ] = False,
-    out: Annotated[
-        Path | None,
-        options.folder(
-            "figures, tables.md, runs.csv and results.json (extra: [bold]plot[/]). Until all are "
-            "done, finished runs are kept there: the same command goes on after an interruption. "
-            "With [bold]all[/]: reproductions.md."
-        ),
-    ] = None,
+    name: str | None = options.argument(
+        "PAPER", None,
+        "Which one, or [bold]all[/]: one page of what all papers publish and what ours "
+        "is. Default: list them.",
+    ),
+    seeds: int | None = options.in_panel(
+        options.RUN, "N", None,
+        f"Random instances. Default: the paper's, at most {QUICK_SEEDS} with --quick.", min=2,
+    ),
+    quick: bool = options.flag(options.RUN, "The main comparison alone."),
+    exact: bool = options.flag(
+        options.RUN,
+        "Add the gap to the optimum of small instances: minutes (extra: [bold]exact[/]).",
+    ),
+    data: Path | None = options.DATA,
+    dry_run: bool = options.flag(
+        options.RUN, "Show the stages and how many parts each has; run nothing."
+    ),
+    out: Path | None = options.folder(
+        None,
+        "figures, tables.md, runs.csv and results.json (extra: [bold]plot[/]). Until all are "
+        "done, finished runs are kept there: the same command goes on after an interruption. "
+        "With [bold]all[/]: reproductions.md.",
+    ),
     *,
     place: Annotated[options.PlaceOptions, options.without("threads")],
-    json: options.Json = False,
-) -> None:
+    json: bool = options.JSON,
+) -> None:  # fmt: skip
     """Run a paper's experiments again, with the published figures beside ours."""
     if name is None:
         _list(json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import typer
 
@@ -16,21 +16,21 @@ from gpusched.cli.answers import Answers, comparison_table
 from gpusched.cli.console import remark, show_json, show_lines, show_table, stdout
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.options import (
+    JSON,
     OUTPUT,
     RUN,
+    TRACES,
     AnswerOptions,
     ClusterOptions,
-    Json,
-    OptionalTrace,
     PageOptions,
     RunOptions,
     WorkloadOptions,
+    flag,
     folder,
     in_panel,
     prepare_folder,
     read_files,
     split_names,
-    with_groups,
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import load_workload
@@ -38,6 +38,7 @@ from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, footnotes, remarks
 from gpusched.studies import comparison as study
 
+_DEFAULT: Final = ", ".join(study.DEFAULT_POLICIES)
 EPILOG: Final = """
 [bold]Examples[/]
 
@@ -53,52 +54,32 @@ gpusched compare jobs.csv --load 0.8 --json | jq .results[0].mean_jct_s
 """
 
 
-@with_groups
 def compare(
-    trace: OptionalTrace = None,
+    trace: list[Path] | None = TRACES,
     *,
     workload: WorkloadOptions,
     servers: ClusterOptions,
-    policies: Annotated[
-        list[str] | None,
-        in_panel(
-            RUN, "--policies", "-p", metavar="A,B:KEY=VALUE,...",
-            help="Policies with their parameters, see [bold]gpusched policies[/]. May be repeated. "
-            f"Default: {', '.join(study.DEFAULT_POLICIES)}.",
-        ),
-    ] = None,
-    how: RunOptions,
-    threads: Annotated[
-        int | None,
-        in_panel(
-            RUN, "--threads", metavar="N", min=1,
-            help="Policies that run at a time. Default: one per CPU.",
-        ),
-    ] = None,
-    asked: AnswerOptions,
-    losers: Annotated[
-        bool,
-        in_panel(
-            OUTPUT, "--losers",
-            help="Tell which jobs and widths lost, and which won, against the baseline.",
-        ),
-    ] = False,
-    baseline: Annotated[
-        str | None,
-        in_panel(
-            OUTPUT, "--baseline", metavar="NAME",
-            help="The policy that [bold]--losers[/] compares with. Default: the first.",
-        ),
-    ] = None,
-    out: Annotated[Path, folder("report.html and jobs.parquet.", show_default=True)] = Path(
-        "gpusched-report"
+    policies: list[str] | None = in_panel(
+        RUN, "A,B:KEY=VALUE,...", None,
+        "Policies with their parameters, see [bold]gpusched policies[/]. May be repeated. "
+        f"Default: {_DEFAULT}.", names=("--policies", "-p"),
     ),
+    how: RunOptions,
+    threads: int | None = in_panel(
+        RUN, "N", None, "Policies that run at a time. Default: one per CPU.", min=1,
+    ),
+    asked: AnswerOptions,
+    losers: bool = flag(
+        OUTPUT, "Tell which jobs and widths lost, and which won, against the baseline.",
+    ),
+    baseline: str | None = in_panel(
+        OUTPUT, "NAME", None,
+        "The policy that [bold]--losers[/] compares with. Default: the first.",
+    ),
+    out: Path = folder(Path("gpusched-report"), "report.html and jobs.parquet."),
     page: PageOptions,
-    json: Json = False,
-    wide: Annotated[
-        bool,
-        in_panel(OUTPUT, "--wide", help="Show every metric, however wide the table gets."),
-    ] = False,
+    json: bool = JSON,
+    wide: bool = flag(OUTPUT, "Show every metric, however wide the table gets."),
 ) -> None:  # fmt: skip
     """Compare policies on one workload: a table, a report and all jobs.
 

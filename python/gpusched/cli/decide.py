@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 import numpy as np
-import typer
 
 from gpusched.base.tables import table, text_column
 from gpusched.cli.console import remark, show_json, show_lines, show_table
-from gpusched.cli.options import Json, RunOptions, format_options, in_panel, only, with_groups
+from gpusched.cli.options import JSON, RunOptions, argument, flag, format_options, in_panel, only
 from gpusched.deciding.decision import decide as decided
 from gpusched.deciding.decision_lines import Action, answer, answer_of
 from gpusched.deciding.states.reading import read_state
@@ -42,62 +41,41 @@ gpusched when job-17 --state cluster.json --history last-month.csv
 gpusched when job-17 --state cluster.json --history jobs.csv --policy easy --json
 """
 
-StateFiles = Annotated[
-    list[Path] | None,
-    in_panel(
-        None, "--state", metavar="FILE|DIR",
-        help="The cluster now: its servers, who runs where, who waits. A file, a folder "
-        "of them, or several by naming the option again; for our own format see "
-        "[bold]gpusched decide --schema[/].",
-    ),
-]  # fmt: skip
-StateFormat = Annotated[
-    str | None,
-    in_panel(
-        None, "--format", metavar="NAME",
-        help="[bold]gpusched[/], [bold]slurm[/] or [bold]kueue[/]. Default: detected.",
-    ),
-]  # fmt: skip
-StateOptions = Annotated[
-    list[str] | None,
-    in_panel(
-        None, "--option", metavar="KEY=VALUE",
-        help="Option of the format, such as [bold]partition=gpu[/]. May be repeated.",
-    ),
-]  # fmt: skip
-PolicyName = Annotated[
-    str,
-    in_panel(
-        None, "--policy", "-p", metavar="NAME[:KEY=VALUE,...]", help="The policy that decides.",
-        show_default=True,
-    ),
-]  # fmt: skip
+_STATE: Final = in_panel(
+    None, "FILE|DIR", None,
+    "The cluster now: its servers, who runs where, who waits. A file, a folder "
+    "of them, or several by naming the option again; for our own format see "
+    "[bold]gpusched decide --schema[/].",
+)  # fmt: skip
+_FORMAT: Final = in_panel(
+    None, "NAME", None, "[bold]gpusched[/], [bold]slurm[/] or [bold]kueue[/]. Default: detected."
+)
+_OPTION: Final = in_panel(
+    None, "KEY=VALUE", None,
+    "Option of the format, such as [bold]partition=gpu[/]. May be repeated.",
+)  # fmt: skip
+_POLICY: Final = in_panel(
+    None, "NAME[:KEY=VALUE,...]", "fifo", "The policy that decides.", names=("--policy", "-p")
+)
 Asked = Annotated[RunOptions, only("placement", "seed")]
 
 
-@with_groups
 def decide(
-    state: StateFiles = None,
-    format: StateFormat = None,
-    option: StateOptions = None,
-    policy: PolicyName = "fifo",
+    state: list[Path] | None = _STATE,
+    format: str | None = _FORMAT,
+    option: list[str] | None = _OPTION,
+    policy: str = _POLICY,
     *,
     how: Asked,
-    stream: Annotated[
-        bool,
-        typer.Option(
-            "--stream",
-            help="Answer each line of stdin, a request in JSON, with a line; a mistake too.",
-        ),
-    ] = False,
-    schema: Annotated[
-        bool,
-        typer.Option(
-            "--schema",
-            help="Print the JSON schema of the file, or those of the lines of --stream, and end.",
-        ),
-    ] = False,
-    json: Json = False,
+    stream: bool = flag(
+        None,
+        "Answer each line of stdin, a request in JSON, with a line; a mistake too.",
+    ),
+    schema: bool = flag(
+        None,
+        "Print the JSON schema of the file, or those of the lines of --stream, and end.",
+    ),
+    json: bool = JSON,
 ) -> None:
     """Tell what a policy would do now on a cluster as it is.
 
@@ -133,29 +111,23 @@ def decide(
         show_lines([f"ask again at {found.wake_s:g} s, whatever happens by then"])
 
 
-@with_groups
 def when(
-    job: Annotated[str, typer.Argument(metavar="ID", help="A job of the file that waits.")],
-    state: StateFiles = None,
-    format: StateFormat = None,
-    option: StateOptions = None,
-    history: Annotated[
-        Path | None,
-        typer.Option(
-            "--history",
-            metavar="TRACE",
-            help="Finished jobs, from which run times are drawn. Default: every job takes as long "
-            "as the state says.",
-            show_default=False,
-        ),
-    ] = None,
-    policy: PolicyName = "fifo",
-    samples: Annotated[
-        int, typer.Option("--samples", metavar="N", min=1, max=100_000, help="How many are drawn.")
-    ] = 1000,
+    job: str = argument("ID", ..., "A job of the file that waits."),
+    state: list[Path] | None = _STATE,
+    format: str | None = _FORMAT,
+    option: list[str] | None = _OPTION,
+    history: Path | None = in_panel(
+        None,
+        "TRACE",
+        None,
+        "Finished jobs, from which run times are drawn. Default: every job takes as long "
+        "as the state says.",
+    ),
+    policy: str = _POLICY,
+    samples: int = in_panel(None, "N", 1000, "How many are drawn.", min=1, max=100_000),
     *,
     how: Asked,
-    json: Json = False,
+    json: bool = JSON,
 ) -> None:
     """Tell when a job that waits would start, and on what.
 

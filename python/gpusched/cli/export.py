@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from gpusched.base.wording import plural
 from gpusched.cli.console import remark
-from gpusched.cli.options import in_panel, pairs, prepare_target
+from gpusched.cli.options import argument, in_panel, pairs, prepare_target
 from gpusched.exports.registry import checked_options, schedule_format
 
 EPILOG: Final = """
@@ -24,35 +22,16 @@ gpusched export srtf/result.npz schedule.csv [dim]# Batsim's jobs.csv[/]
 
 
 def export(
-    result: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RESULT", help="A result.npz of [bold]gpusched run --out[/].",
-            show_default=False,
-        ),
-    ],
-    target: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TARGET", help="Ends in .json (Perfetto), .csv (Batsim) or .swf.",
-            show_default=False,
-        ),
-    ],
-    format: Annotated[
-        str | None,
-        in_panel(
-            None, "--format", metavar="NAME",
-            help="perfetto, batsim or swf. Default: by the ending.",
-        ),
-    ] = None,
-    option: Annotated[
-        list[str] | None,
-        in_panel(
-            None, "--option", metavar="KEY=VALUE",
-            help="Option of the format: [bold]tracks=server[/] or [bold]tracks=gpu[/]. "
-            "May be repeated.",
-        ),
-    ] = None,
+    result: Path = argument("RESULT", ..., "A result.npz of [bold]gpusched run --out[/]."),
+    target: Path = argument("TARGET", ..., "Ends in .json (Perfetto), .csv (Batsim) or .swf."),
+    format: str | None = in_panel(
+        None, "NAME", None, "perfetto, batsim or swf. Default: by the ending.",
+    ),
+    option: list[str] | None = in_panel(
+        None, "KEY=VALUE", None,
+        "Option of the format: [bold]tracks=server[/] or [bold]tracks=gpu[/]. "
+        "May be repeated.",
+    ),
 ) -> None:  # fmt: skip
     """Write a saved result as a timeline, as Batsim's jobs or as a log."""
     from gpusched.results.result import load_result

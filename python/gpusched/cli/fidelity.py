@@ -5,20 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
-
 from gpusched.cli.console import show_json
 from gpusched.cli.options import (
     CLUSTER,
+    JSON,
     RUN,
+    SEED,
     ClusterOptions,
-    Json,
-    Seed,
     WorkloadOptions,
+    argument,
     in_panel,
     only,
     split_names,
-    with_groups,
     without,
 )
 from gpusched.cli.progress import ProgressDisplay
@@ -37,87 +35,54 @@ gpusched fidelity log.csv --servers 60,64,68 --json | jq .grade.letter
 
 _PARTS: Final = "base cases"
 
-Resolution = Annotated[
-    float,
-    in_panel(
-        RUN, "--resolution", metavar="S", help="Waits below S seconds count as none.",
-        show_default=True,
-    ),
-]  # fmt: skip
-Known = Annotated[
-    str | None,
-    in_panel(
-        RUN, "--predictor", metavar="NAME",
-        help="What policies know of service times. Default: the trace's estimates if every job "
-        "has one, else the truth.",
-    ),
-]  # fmt: skip
-Threads = Annotated[
-    int | None,
-    in_panel(
-        RUN, "--threads", metavar="N", min=1, help="Runs at a time. Default: one per CPU."
-    ),
-]  # fmt: skip
+RESOLUTION: Final = in_panel(RUN, "S", study.RESOLUTION_S, "Waits below S seconds count as none.")
+KNOWN: Final = in_panel(
+    RUN, "NAME", None,
+    "What policies know of service times. Default: the trace's estimates if every job "
+    "has one, else the truth.",
+)  # fmt: skip
+THREADS: Final = in_panel(RUN, "N", None, "Runs at a time. Default: one per CPU.", min=1)
 
 
-@with_groups
 def fidelity(
-    trace: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TRACE", show_default=False,
-            help="A trace file whose jobs have starts of their own: the wait of an SWF log, or a "
-            "column [bold]source_wait_s[/].",
-        ),
-    ],
+    trace: Path = argument(
+        "TRACE", ...,
+        "A trace file whose jobs have starts of their own: the wait of an SWF log, or a "
+        "column [bold]source_wait_s[/].",
+    ),
     *,
     workload: Annotated[
         WorkloadOptions, without("load", "profiles", "graphs", "throughputs", "deadlines")
     ],
-    servers: Annotated[
-        str | None,
-        in_panel(
-            CLUSTER, "--servers", metavar="N,N,...",
-            help="Numbers of equal servers to try. Default: the one under which the mean wait is "
-            "nearest to the trace's, from the fewest that can have run what ran at once.",
-        ),
-    ] = None,
+    servers: str | None = in_panel(
+        CLUSTER, "N,N,...", None,
+        "Numbers of equal servers to try. Default: the one under which the mean wait is "
+        "nearest to the trace's, from the fewest that can have run what ran at once.",
+    ),
     one: Annotated[ClusterOptions, only("gpus_per_server", "cluster")],
-    policies: Annotated[
-        list[str] | None,
-        in_panel(
-            RUN, "--policies", "-p", metavar="A,B:KEY=VALUE,...",
-            help="Policies to try. Default: non-preemptive ones that a site can have.",
-        ),
-    ] = None,
-    placements: Annotated[
-        list[str] | None,
-        in_panel(
-            RUN, "--placements", metavar="A,B:KEY=VALUE,...",
-            help="Placements to try. Default: consolidated, first-fit.",
-        ),
-    ] = None,
-    predictor: Known = None,
-    warm_up: Annotated[
-        float | None,
-        in_panel(
-            RUN, "--warm-up", metavar="S",
-            help="Do not compare jobs submitted in the first S seconds. Default: until as many "
-            "GPUs are in use as on average, at most a tenth of the trace.",
-        ),
-    ] = None,
-    tail: Annotated[
-        float | None,
-        in_panel(
-            RUN, "--tail", metavar="S",
-            help="Do not compare jobs submitted in the last S seconds. Default: as long as 95 % of "
-            "the jobs waited, at most a tenth of the trace.",
-        ),
-    ] = None,
-    resolution: Resolution = study.RESOLUTION_S,
-    seed: Seed = 0,
-    threads: Threads = None,
-    json: Json = False,
+    policies: list[str] | None = in_panel(
+        RUN, "A,B:KEY=VALUE,...", None,
+        "Policies to try. Default: non-preemptive ones that a site can have.",
+        names=("--policies", "-p"),
+    ),
+    placements: list[str] | None = in_panel(
+        RUN, "A,B:KEY=VALUE,...", None, "Placements to try. Default: consolidated, first-fit.",
+    ),
+    predictor: str | None = KNOWN,
+    warm_up: float | None = in_panel(
+        RUN, "S", None,
+        "Do not compare jobs submitted in the first S seconds. Default: until as many "
+        "GPUs are in use as on average, at most a tenth of the trace.",
+    ),
+    tail: float | None = in_panel(
+        RUN, "S", None,
+        "Do not compare jobs submitted in the last S seconds. Default: as long as 95 % of "
+        "the jobs waited, at most a tenth of the trace.",
+    ),
+    resolution: float = RESOLUTION,
+    seed: int = SEED,
+    threads: int | None = THREADS,
+    json: bool = JSON,
 ) -> None:  # fmt: skip
     """Find the policy and the capacity that explain a trace's own waits, and grade them.
 

@@ -11,7 +11,7 @@ from gpusched.base.replacing import write_text
 from gpusched.base.run_warning import unwarned
 from gpusched.cli.console import remark, show_text_table, worker_pipes
 from gpusched.cli.errors import INTERRUPTED
-from gpusched.cli.options import RUN, Data, PlaceOptions, folder, in_panel, with_groups, without
+from gpusched.cli.options import DATA, RUN, PlaceOptions, folder, in_panel, without
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.field import NUM_SEEDS, page, ranks_table, state_of_the_field
 
@@ -28,34 +28,23 @@ _PAGE: Final = "field.md"
 _RUNS: Final = "runs"
 
 
-@with_groups
 def field(
-    policy: Annotated[
-        list[str] | None,
-        in_panel(
-            RUN, "--policy", "-p", metavar="NAME",
-            help="A policy that shall have a row beside those that are registered, with options. "
-            "May be repeated.",
-        ),
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        in_panel(
-            RUN, "--only", metavar="NAME",
-            help="Rank these in place of all that are registered. May be repeated.",
-        ),
-    ] = None,
-    seeds: Annotated[
-        int,
-        in_panel(
-            RUN, "--seeds", metavar="N", min=2, show_default=True,
-            help="Of the generated jobs and of random policies.",
-        ),
-    ] = NUM_SEEDS,
-    data: Data = None,
-    out: Annotated[
-        Path, folder("the page, field.md, and all runs, which are kept as they come.")
-    ] = Path("field"),
+    policy: list[str] | None = in_panel(
+        RUN, "NAME", None,
+        "A policy that shall have a row beside those that are registered, with options. "
+        "May be repeated.", names=("--policy", "-p"),
+    ),
+    only: list[str] | None = in_panel(
+        RUN, "NAME", None, "Rank these in place of all that are registered. May be repeated.",
+    ),
+    seeds: int = in_panel(
+        RUN, "N", NUM_SEEDS, "Of the generated jobs and of random policies.", min=2
+    ),
+    data: Path | None = DATA,
+    out: Path = folder(
+        Path("field"), "the page, field.md, and all runs, which are kept as they come.",
+        show_default=False,
+    ),
     *,
     place: Annotated[PlaceOptions, without("threads")],
 ) -> None:  # fmt: skip

@@ -47,6 +47,8 @@ class Command:
         ImportError
             If it is part of a distribution that is not installed.
         """
+        from gpusched.cli.options import expanded
+
         app = typer.Typer(rich_markup_mode="rich", add_completion=False)
         if self.group is not None:
             app.callback(
@@ -63,7 +65,7 @@ class Command:
             function = getattr(module, attribute)
         own = f"{function.__name__.upper()}_EPILOG"
         epilog = getattr(module, own) if hasattr(module, own) else module.EPILOG
-        app.command(name, epilog=epilog)(function)
+        app.command(name, epilog=epilog)(expanded(function))
         return get_command(app)
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Final
-
-import typer
+from typing import Any, Final
 
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import Cell, Table, table, text_column
 from gpusched.bounds.registry import Bound, known_bounds
 from gpusched.cli.console import show_json, show_lines, show_table
-from gpusched.cli.options import Json
+from gpusched.cli.options import JSON, argument
 from gpusched.results.metric_registry import NEEDS, Metric
 from gpusched.results.metric_registry import metrics as known_metrics
 
@@ -25,11 +23,8 @@ gpusched metrics gap [dim]# one[/]
 
 
 def metrics(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="Show this metric or bound alone.", show_default=False),
-    ] = None,
-    json: Json = False,
+    name: str | None = argument("NAME", None, "Show this metric or bound alone."),
+    json: bool = JSON,
 ) -> None:
     """List the metrics of a result and the bounds behind its gaps, with their definitions."""
     metrics, bounds = list(known_metrics().values()), list(known_bounds().values())

@@ -1,10 +1,9 @@
 """Options that several commands share, in groups that a command takes as one parameter each.
 
-A group is a frozen dataclass whose fields are annotated with their options. A command names it as
-the type of a parameter, and :func:`with_groups` puts the options in its place::
+A group is a frozen dataclass whose fields are options. A command names it as the type of a
+parameter, and :func:`expanded` puts the options in its place::
 
-    @with_groups
-    def run(trace: OptionalTrace = None, *, cluster: ClusterOptions, seed: Seed = 0) -> None: ...
+    def run(trace: list[Path] | None = TRACES, *, cluster: ClusterOptions) -> None: ...
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_type_hints
 
@@ -35,11 +34,47 @@ RUN: Final = "Run"
 WHERE: Final = "Where"
 OUTPUT: Final = "Output"
 _LOCAL: Final = "local"
+_OFFERED: Final = "option"
 
 
-def in_panel(panel: str | None, *names: str, **how: Any) -> Any:
-    """Return an option of a panel of the help; a default is shown only where it says so."""
-    return typer.Option(*names, rich_help_panel=panel, **{"show_default": False} | how)
+def in_panel(panel: str | None, metavar: str | None, default: Any, help: str, **how: Any) -> Any:
+    """Offer an option in a panel of the help: a parameter of a command, or a field of a group.
+
+    Parameters
+    ----------
+    default
+        ``...`` for what must be given; else it is shown, unless it is None or False.
+    how
+        Arguments of :func:`typer.Option`, and ``names`` where it is not called as the parameter is.
+    """
+    shown = all(default is not value for value in (None, False, ...))
+    how = {"metavar": metavar, "help": help, "rich_help_panel": panel, "show_default": shown} | how
+    return field(default=MISSING if default is ... else default, metadata={_OFFERED: how})
+
+
+def flag(panel: str | None, help: str, **how: Any) -> Any:
+    """Offer an option without a value."""
+    return in_panel(panel, None, False, help, **how)
+
+
+def argument(metavar: str, default: Any, help: str) -> Any:
+    """Offer an argument; ``default`` is ``...`` for what must be given."""
+    return in_panel(None, metavar, default, help, names=())
+
+
+def folder(default: Path | None, contents: str, **how: Any) -> Any:
+    """Offer ``--out DIR``: where a command writes its files."""
+    return in_panel(OUTPUT, "DIR", default, f"Folder for {contents}", **how)
+
+
+def _parameter(name: str, kind: Any, offered: Any) -> inspect.Parameter:
+    """Return the parameter that is offered; one that is none of ours stays as it is."""
+    if isinstance(offered, Field):
+        how = dict(offered.metadata[_OFFERED])
+        names = how.pop("names", (f"--{name.replace('_', '-')}",))
+        kind = Annotated[kind, typer.Option(*names, **how) if names else typer.Argument(**how)]
+        offered = inspect.Parameter.empty if offered.default is MISSING else offered.default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=offered, annotation=kind)
 
 
 @dataclass(frozen=True)
@@ -64,7 +99,7 @@ def without(*names: str) -> Any:
     return _Part(names, is_all_but=True)
 
 
-def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """Put the options of its groups into the signature of a command, and hand it the groups."""
     hints = get_type_hints(command, include_extras=True)
     shown: list[inspect.Parameter] = []
@@ -72,17 +107,12 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     for name, parameter in inspect.signature(command).parameters.items():
         group, *marks = get_args(hints[name]) or [hints[name]]
         if not is_dataclass(group):
-            shown.append(parameter.replace(kind=parameter.KEYWORD_ONLY, annotation=hints[name]))
+            shown.append(_parameter(name, hints[name], parameter.default))
             continue
         part = next((mark for mark in marks if isinstance(mark, _Part)), without())
-        groups[name] = group, part.of(group)
-        own = get_type_hints(group, include_extras=True)
-        shown += [
-            inspect.Parameter(
-                field, parameter.KEYWORD_ONLY, default=getattr(group, field), annotation=own[field]
-            )
-            for field in part.of(group)
-        ]
+        own, names = get_type_hints(group), part.of(group)
+        groups[name] = group, names
+        shown += [_parameter(f.name, own[f.name], f) for f in fields(group) if f.name in names]
 
     @functools.wraps(command)
     def wrapper(**given: Any) -> None:
@@ -95,144 +125,95 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
-OptionalTrace = Annotated[
-    list[Path] | None,
-    typer.Argument(
-        metavar="TRACE...",
-        help="Trace files of any format that [bold]gpusched trace info[/] recognises, packed or "
-        "not; several become one trace; [bold]-[/] is stdin. "
-        f"Default: {NUM_JOBS:,} generated {GENERATOR}-like jobs.",
-        show_default=False,
-    ),
-]
-RequiredTrace = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILE...",
-        help="A trace file, or several that become one trace; [bold]-[/] is stdin.",
-        show_default=False,
-    ),
-]
+TRACES: Final = argument(
+    "TRACE...", None,
+    "Trace files of any format that [bold]gpusched trace info[/] recognises, packed or "
+    "not; several become one trace; [bold]-[/] is stdin. "
+    f"Default: {NUM_JOBS:,} generated {GENERATOR}-like jobs.",
+)  # fmt: skip
+FILES: Final = argument(
+    "FILE...", ..., "A trace file, or several that become one trace; [bold]-[/] is stdin."
+)
+SEED: Final = in_panel(RUN, "S", 0, "Of all that is random.", min=0)
+JSON: Final = flag(OUTPUT, "Print JSON instead of a table.")
+DATA: Final = in_panel(
+    RUN, "FOLDER", None,
+    "Where the published traces are, a folder each; what is missing is named. Default: "
+    "[bold]$GPUSCHED_DATA[/].",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class WorkloadOptions:
     """How a trace is read, which part of it is taken, and what its jobs get beside."""
 
-    format: Annotated[
-        str | None,
-        in_panel(WORKLOAD, "--format", metavar="NAME", help="Format of TRACE. Default: detected."),
-    ] = None
-    column: Annotated[
-        list[str] | None,
-        in_panel(
-            WORKLOAD, "--column", metavar="OURS=THEIRS",
-            help="Name of a column in a CSV or Parquet file, such as "
-            "[bold]service_s=duration[/]. May be repeated.",
-        ),
-    ] = None  # fmt: skip
-    option: Annotated[
-        list[str] | None,
-        in_panel(
-            WORKLOAD, "--option", metavar="KEY=VALUE",
-            help="Option of the format, such as [bold]processors_per_gpu=8[/] for SWF. "
-            "May be repeated.",
-        ),
-    ] = None  # fmt: skip
-    jobs: Annotated[
-        int | None,
-        in_panel(
-            WORKLOAD, "--jobs", metavar="N", min=1,
-            help="Take the first N jobs; without TRACE, generate N.",
-        ),
-    ] = None  # fmt: skip
-    load: Annotated[
-        float | None,
-        in_panel(
-            WORKLOAD, "--load", metavar="X",
-            help="Rescale the gaps between arrivals to this load: the jobs' GPU time over the "
-            "cluster's. Default: as in TRACE; 0.9 without TRACE.",
-        ),
-    ] = None  # fmt: skip
-    profiles: Annotated[
-        str | None,
-        in_panel(
-            WORKLOAD, "--profiles", metavar=f"FILE|{ZOO}",
-            help="What an iteration of a job costs: profiles in TOML or JSON, or the built-in "
-            "ones. A job has the one its group names, if all groups name one, or one drawn with "
-            "--seed.",
-        ),
-    ] = None  # fmt: skip
-    graphs: Annotated[
-        str | None,
-        in_panel(
-            WORKLOAD, "--graphs", metavar=f"{ZOO}[:heavy_share=X]",
-            help="Stages and replicas of each job: those of a model drawn with --seed, for speed "
-            "[bold]stages[/]. X: share of the wide jobs that communicate heavily.",
-        ),
-    ] = None  # fmt: skip
-    throughputs: Annotated[
-        str | None,
-        in_panel(
-            WORKLOAD, "--throughputs", metavar="FILE",
-            help="Iterations per second by model, GPU type and number of GPUs: a table of Gavel "
-            "(.json), the folder of Pollux, or CSV. A job has the model its group names, or one "
-            "drawn with --seed. Implies speed [bold]table[/].",
-        ),
-    ] = None  # fmt: skip
-    deadlines: Annotated[
-        str | None,
-        in_panel(
-            WORKLOAD, "--deadlines", metavar="KEY=VALUE,...",
-            help="Draw deadlines: submit + U(0.5, 1.5) x tightness x service. Keys: "
-            "[bold]tightness[/] (1), [bold]seed[/] (0), [bold]share[/] of the jobs (1), "
-            "[bold]value[/] (1), [bold]recipe[/] (elasticflow, or constant for no spread).",
-        ),
-    ] = None  # fmt: skip
-    member: Annotated[
-        str | None,
-        in_panel(
-            WORKLOAD, "--member", metavar="NAME",
-            help="Which file of an archive of several is the trace.",
-        ),
-    ] = None  # fmt: skip
-    max_bytes: Annotated[
-        int | None,
-        in_panel(
-            WORKLOAD, "--max-bytes", metavar="N", min=1,
-            help="Refuse files that have, or unpack to, more bytes. Default: 4 GiB, and 250 times "
-            "the size of a packed file.",
-        ),
-    ] = None  # fmt: skip
-    since: Annotated[
-        str | None,
-        in_panel(
-            WORKLOAD, "--from", metavar="TIME",
-            help="Leave out jobs submitted before: seconds after the first one, or a time such as "
-            "[bold]2024-05-01T09:00[/] where TRACE has dates.",
-        ),
-    ] = None  # fmt: skip
-    until: Annotated[
-        str | None,
-        in_panel(
-            WORKLOAD, "--to", metavar="TIME", help="Leave out jobs submitted then or later."
-        ),
-    ] = None  # fmt: skip
-    filter: Annotated[
-        str | None,
-        in_panel(
-            WORKLOAD, "--filter", metavar="CONDITION",
-            help="Take the jobs for which this holds, in SQL: "
-            "[bold]\"gpus >= 8 and user != 'x'\"[/].",
-        ),
-    ] = None  # fmt: skip
-    sample: Annotated[
-        float | None,
-        in_panel(
-            WORKLOAD, "--sample", metavar="X",
-            help="Take this part of the jobs, drawn with --seed; the load falls with it.",
-        ),
-    ] = None  # fmt: skip
+    format: str | None = in_panel(WORKLOAD, "NAME", None, "Format of TRACE. Default: detected.")
+    column: list[str] | None = in_panel(
+        WORKLOAD, "OURS=THEIRS", None,
+        "Name of a column in a CSV or Parquet file, such as "
+        "[bold]service_s=duration[/]. May be repeated.",
+    )  # fmt: skip
+    option: list[str] | None = in_panel(
+        WORKLOAD, "KEY=VALUE", None,
+        "Option of the format, such as [bold]processors_per_gpu=8[/] for SWF. "
+        "May be repeated.",
+    )  # fmt: skip
+    jobs: int | None = in_panel(
+        WORKLOAD, "N", None, "Take the first N jobs; without TRACE, generate N.", min=1,
+    )  # fmt: skip
+    load: float | None = in_panel(
+        WORKLOAD, "X", None,
+        "Rescale the gaps between arrivals to this load: the jobs' GPU time over the "
+        "cluster's. Default: as in TRACE; 0.9 without TRACE.",
+    )  # fmt: skip
+    profiles: str | None = in_panel(
+        WORKLOAD, f"FILE|{ZOO}", None,
+        "What an iteration of a job costs: profiles in TOML or JSON, or the built-in "
+        "ones. A job has the one its group names, if all groups name one, or one drawn with "
+        "--seed.",
+    )  # fmt: skip
+    graphs: str | None = in_panel(
+        WORKLOAD, f"{ZOO}[:heavy_share=X]", None,
+        "Stages and replicas of each job: those of a model drawn with --seed, for speed "
+        "[bold]stages[/]. X: share of the wide jobs that communicate heavily.",
+    )  # fmt: skip
+    throughputs: str | None = in_panel(
+        WORKLOAD, "FILE", None,
+        "Iterations per second by model, GPU type and number of GPUs: a table of Gavel "
+        "(.json), the folder of Pollux, or CSV. A job has the model its group names, or one "
+        "drawn with --seed. Implies speed [bold]table[/].",
+    )  # fmt: skip
+    deadlines: str | None = in_panel(
+        WORKLOAD, "KEY=VALUE,...", None,
+        "Draw deadlines: submit + U(0.5, 1.5) x tightness x service. Keys: "
+        "[bold]tightness[/] (1), [bold]seed[/] (0), [bold]share[/] of the jobs (1), "
+        "[bold]value[/] (1), [bold]recipe[/] (elasticflow, or constant for no spread).",
+    )  # fmt: skip
+    member: str | None = in_panel(
+        WORKLOAD, "NAME", None, "Which file of an archive of several is the trace.",
+    )  # fmt: skip
+    max_bytes: int | None = in_panel(
+        WORKLOAD, "N", None,
+        "Refuse files that have, or unpack to, more bytes. Default: 4 GiB, and 250 times "
+        "the size of a packed file.", min=1,
+    )  # fmt: skip
+    since: str | None = in_panel(
+        WORKLOAD, "TIME", None,
+        "Leave out jobs submitted before: seconds after the first one, or a time such as "
+        "[bold]2024-05-01T09:00[/] where TRACE has dates.", names=("--from",),
+    )  # fmt: skip
+    until: str | None = in_panel(
+        WORKLOAD, "TIME", None, "Leave out jobs submitted then or later.", names=("--to",),
+    )  # fmt: skip
+    filter: str | None = in_panel(
+        WORKLOAD, "CONDITION", None,
+        "Take the jobs for which this holds, in SQL: "
+        "[bold]\"gpus >= 8 and user != 'x'\"[/].",
+    )  # fmt: skip
+    sample: float | None = in_panel(
+        WORKLOAD, "X", None,
+        "Take this part of the jobs, drawn with --seed; the load falls with it.",
+    )  # fmt: skip
 
     @property
     def columns(self) -> dict[str, str]:
@@ -267,56 +248,29 @@ TraceOptions = Annotated[
 class ClusterOptions:
     """The cluster, and how its servers are connected."""
 
-    servers: Annotated[
-        int | None,
-        in_panel(
-            CLUSTER, "--servers", metavar="N", min=1,
-            help="Number of equal servers. Default: the fewest with load at most 0.9 and room for "
-            "the widest job, and none that would be idle if no job waited; 64 without TRACE.",
-        ),
-    ] = None  # fmt: skip
-    gpus_per_server: Annotated[
-        int | None,
-        in_panel(
-            CLUSTER, "--gpus-per-server", metavar="G", min=1,
-            help="GPUs of each server. Default: 8.",
-        ),
-    ] = None  # fmt: skip
-    cluster: Annotated[
-        Path | None,
-        in_panel(
-            CLUSTER, "--cluster", metavar="FILE",
-            help="A cluster in TOML, in place of the others here.",
-        ),
-    ] = None  # fmt: skip
-    nic_gbps: Annotated[
-        float | None,
-        in_panel(
-            CLUSTER, "--nic-gbps", metavar="X",
-            help="Bandwidth of each server's network card, Gbit/s.",
-        ),
-    ] = None  # fmt: skip
-    intra_gbps: Annotated[
-        float | None,
-        in_panel(
-            CLUSTER, "--intra-gbps", metavar="X",
-            help="Bandwidth between the GPUs of a server, Gbit/s.",
-        ),
-    ] = None  # fmt: skip
-    servers_per_rack: Annotated[
-        int | None,
-        in_panel(
-            CLUSTER, "--servers-per-rack", metavar="N", min=1,
-            help="Put the servers in racks of N below one spine.",
-        ),
-    ] = None  # fmt: skip
-    oversubscription: Annotated[
-        float | None,
-        in_panel(
-            CLUSTER, "--oversubscription", metavar="X",
-            help="Network cards of a rack over its uplink. Default: 1.",
-        ),
-    ] = None  # fmt: skip
+    servers: int | None = in_panel(
+        CLUSTER, "N", None,
+        "Number of equal servers. Default: the fewest with load at most 0.9 and room for "
+        "the widest job, and none that would be idle if no job waited; 64 without TRACE.", min=1,
+    )  # fmt: skip
+    gpus_per_server: int | None = in_panel(
+        CLUSTER, "G", None, "GPUs of each server. Default: 8.", min=1,
+    )  # fmt: skip
+    cluster: Path | None = in_panel(
+        CLUSTER, "FILE", None, "A cluster in TOML, in place of the others here.",
+    )  # fmt: skip
+    nic_gbps: float | None = in_panel(
+        CLUSTER, "X", None, "Bandwidth of each server's network card, Gbit/s.",
+    )  # fmt: skip
+    intra_gbps: float | None = in_panel(
+        CLUSTER, "X", None, "Bandwidth between the GPUs of a server, Gbit/s.",
+    )  # fmt: skip
+    servers_per_rack: int | None = in_panel(
+        CLUSTER, "N", None, "Put the servers in racks of N below one spine.", min=1,
+    )  # fmt: skip
+    oversubscription: float | None = in_panel(
+        CLUSTER, "X", None, "Network cards of a rack over its uplink. Default: 1.",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if self.oversubscription is not None and self.servers_per_rack is None:
@@ -366,73 +320,47 @@ class ClusterOptions:
 EqualServers = Annotated[ClusterOptions, only("servers", "gpus_per_server", "cluster")]
 """Of commands for which networks do not matter."""
 
-Seed = Annotated[int, in_panel(RUN, "--seed", metavar="S", min=0, help="Of all that is random.",
-                             show_default=True)]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class RunOptions:
     """What a run is done with beside its policy."""
 
-    placement: Annotated[
-        str,
-        in_panel(
-            RUN, "--placement", metavar="NAME",
-            help="Where jobs go, see [bold]gpusched policies[/].", show_default=True,
-        ),
-    ] = "consolidated"  # fmt: skip
-    predictor: Annotated[
-        str,
-        in_panel(
-            RUN, "--predictor", metavar="NAME",
-            help="What policies know of service times: [bold]oracle[/] (the truth), "
-            "[bold]estimate[/] (the trace's own), or one that learns in the run, such as "
-            "[bold]forest:trees=50[/]; see [bold]gpusched policies[/].", show_default=True,
-        ),
-    ] = "oracle"  # fmt: skip
-    speed: Annotated[
-        str | None,
-        in_panel(
-            RUN, "--speed", metavar="NAME",
-            help="How long a job takes where it runs: [bold]fixed[/], [bold]ring[/], "
-            "[bold]stages[/], [bold]table[/] or [bold]proportional[/], see "
-            "[bold]gpusched policies[/]. Default: fixed; stages with --graphs, table with "
-            "--throughputs, else ring with a contention.",
-        ),
-    ] = None  # fmt: skip
-    contention: Annotated[
-        str,
-        in_panel(
-            RUN, "--contention", metavar="NAME",
-            help="How jobs share a link: [bold]none[/], [bold]reserved[/] or [bold]shared[/].",
-            show_default=True,
-        ),
-    ] = "none"  # fmt: skip
-    seed: Seed = 0
-    max_intervals: Annotated[
-        int | None,
-        in_panel(
-            RUN, "--max-intervals", metavar="N", min=1,
-            help="End a run whose log has more intervals: one for each time that a job held GPUs. "
-            "Default: no limit.",
-        ),
-    ] = None  # fmt: skip
-    warm_up: Annotated[
-        float | None,
-        in_panel(
-            RUN, "--warm-up", metavar="S",
-            help="Measure what comes after the first S seconds: the jobs submitted then, and GPU "
-            "time from then on. Default: the whole run.",
-        ),
-    ] = None  # fmt: skip
-    tail: Annotated[
-        float | None,
-        in_panel(
-            RUN, "--tail", metavar="S",
-            help="Measure until S seconds before the last submission. Default: until the last "
-            "finish.",
-        ),
-    ] = None  # fmt: skip
+    placement: str = in_panel(
+        RUN, "NAME", "consolidated", "Where jobs go, see [bold]gpusched policies[/].",
+    )  # fmt: skip
+    predictor: str = in_panel(
+        RUN, "NAME", "oracle",
+        "What policies know of service times: [bold]oracle[/] (the truth), "
+        "[bold]estimate[/] (the trace's own), or one that learns in the run, such as "
+        "[bold]forest:trees=50[/]; see [bold]gpusched policies[/].",
+    )  # fmt: skip
+    speed: str | None = in_panel(
+        RUN, "NAME", None,
+        "How long a job takes where it runs: [bold]fixed[/], [bold]ring[/], "
+        "[bold]stages[/], [bold]table[/] or [bold]proportional[/], see "
+        "[bold]gpusched policies[/]. Default: fixed; stages with --graphs, table with "
+        "--throughputs, else ring with a contention.",
+    )  # fmt: skip
+    contention: str = in_panel(
+        RUN, "NAME", "none",
+        "How jobs share a link: [bold]none[/], [bold]reserved[/] or [bold]shared[/].",
+    )  # fmt: skip
+    seed: int = SEED
+    max_intervals: int | None = in_panel(
+        RUN, "N", None,
+        "End a run whose log has more intervals: one for each time that a job held GPUs. "
+        "Default: no limit.", min=1,
+    )  # fmt: skip
+    warm_up: float | None = in_panel(
+        RUN, "S", None,
+        "Measure what comes after the first S seconds: the jobs submitted then, and GPU "
+        "time from then on. Default: the whole run.",
+    )  # fmt: skip
+    tail: float | None = in_panel(
+        RUN, "S", None,
+        "Measure until S seconds before the last submission. Default: until the last "
+        "finish.",
+    )  # fmt: skip
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -485,35 +413,21 @@ class RunOptions:
         return speed
 
 
-PolicyName = Annotated[
-    str,
-    in_panel(
-        RUN, "--policy", "-p", metavar="NAME[:KEY=VALUE,...]",
-        help="The policy, see [bold]gpusched policies[/].", show_default=True,
-    ),
-]  # fmt: skip
-
-
 @dataclass(frozen=True)
 class AnswerOptions:
     """What is told of runs beside their metrics."""
 
-    by: Annotated[
-        list[str] | None,
-        in_panel(
-            OUTPUT, "--by", metavar="GROUPS",
-            help="Break waits, JCTs and GPU hours down by "
-            "[bold]gpus[/] (1, 2-8, 9+), [bold]user[/], [bold]queue[/], [bold]group[/], "
-            "[bold]type[/] of the GPUs or [bold]month[/] of submission. May be repeated.",
-        ),
-    ] = None  # fmt: skip
-    price: Annotated[
-        str | None,
-        in_panel(
-            OUTPUT, "--price", "--prices", metavar="X or A=X,B=Y",
-            help="Of an hour of a GPU, for all types or each: tells what the GPU hours cost.",
-        ),
-    ] = None  # fmt: skip
+    by: list[str] | None = in_panel(
+        OUTPUT, "GROUPS", None,
+        "Break waits, JCTs and GPU hours down by "
+        "[bold]gpus[/] (1, 2-8, 9+), [bold]user[/], [bold]queue[/], [bold]group[/], "
+        "[bold]type[/] of the GPUs or [bold]month[/] of submission. May be repeated.",
+    )  # fmt: skip
+    price: str | None = in_panel(
+        OUTPUT, "X or A=X,B=Y", None,
+        "Of an hour of a GPU, for all types or each: tells what the GPU hours cost.",
+        names=("--price", "--prices"),
+    )  # fmt: skip
 
     def groupings(self) -> tuple[str, ...]:
         """Return what to break down by, each once.
@@ -539,22 +453,16 @@ class AnswerOptions:
 class PageOptions:
     """How a report is written: see :func:`gpusched.write_report`."""
 
-    plotly: Annotated[
-        str,
-        in_panel(
-            OUTPUT, "--plotly", metavar="inline|cdn|FILE.js",
-            help="The chart library of the report: in the file (4.7 MB), linked, so that charts "
-            "need a network, or a path or address of a copy.", show_default=True,
-        ),
-    ] = "inline"  # fmt: skip
-    gantt: Annotated[
-        str | None,
-        in_panel(
-            OUTPUT, "--gantt", metavar="FROM:TO",
-            help="Window of the report's Gantt chart, in seconds since the first submission. "
-            "Default: all, or as much around the longest queue as is readable.",
-        ),
-    ] = None  # fmt: skip
+    plotly: str = in_panel(
+        OUTPUT, "inline|cdn|FILE.js", "inline",
+        "The chart library of the report: in the file (4.7 MB), linked, so that charts "
+        "need a network, or a path or address of a copy.",
+    )  # fmt: skip
+    gantt: str | None = in_panel(
+        OUTPUT, "FROM:TO", None,
+        "Window of the report's Gantt chart, in seconds since the first submission. "
+        "Default: all, or as much around the longest queue as is readable.",
+    )  # fmt: skip
 
     def arguments(self) -> dict[str, Any]:
         """Return what a report is written with, checked before anything runs.
@@ -583,47 +491,23 @@ class PageOptions:
 Plotly = Annotated[PageOptions, only("plotly")]
 """Of pages without a Gantt chart."""
 
-Json = Annotated[bool, in_panel(OUTPUT, "--json", help="Print JSON instead of a table.")]
-
-
-def folder(contents: str, *, show_default: bool = False) -> Any:
-    """``--out DIR``: where a command writes its files."""
-    told = f"Folder for {contents}"
-    return in_panel(OUTPUT, "--out", metavar="DIR", help=told, show_default=show_default)
-
 
 @dataclass(frozen=True)
 class PlaceOptions:
     """Where runs take place."""
 
-    threads: Annotated[
-        int | None,
-        in_panel(
-            WHERE, "--threads", metavar="N", min=1,
-            help="Runs at a time. Default: one per CPU.",
-        ),
-    ] = None  # fmt: skip
-    processes: Annotated[
-        int | None,
-        in_panel(
-            WHERE, "--processes", metavar="N", min=1,
-            help="Runs at a time, each in a process of its own. Default: one per CPU.",
-        ),
-    ] = None  # fmt: skip
-    dask: Annotated[
-        str | None,
-        in_panel(
-            WHERE, "--dask", metavar="ADDRESS",
-            help="The scheduler of a Dask cluster (extra: [bold]dask[/]).",
-        ),
-    ] = None  # fmt: skip
-    ray: Annotated[
-        str | None,
-        in_panel(
-            WHERE, "--ray", metavar=f"ADDRESS|{_LOCAL}",
-            help=f"A Ray cluster; [bold]{_LOCAL}[/] starts one here (extra: [bold]ray[/]).",
-        ),
-    ] = None  # fmt: skip
+    threads: int | None = in_panel(WHERE, "N", None, "Runs at a time. Default: one per CPU.", min=1)
+    processes: int | None = in_panel(
+        WHERE, "N", None,
+        "Runs at a time, each in a process of its own. Default: one per CPU.", min=1,
+    )  # fmt: skip
+    dask: str | None = in_panel(
+        WHERE, "ADDRESS", None, "The scheduler of a Dask cluster (extra: [bold]dask[/]).",
+    )  # fmt: skip
+    ray: str | None = in_panel(
+        WHERE, f"ADDRESS|{_LOCAL}", None,
+        f"A Ray cluster; [bold]{_LOCAL}[/] starts one here (extra: [bold]ray[/]).",
+    )  # fmt: skip
 
     def executor(self) -> str | None:
         """Return what an ``executor`` may be told; None if nothing is said.
@@ -647,16 +531,6 @@ class PlaceOptions:
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)}: name one of them")
         return next(iter(given.values()), None)
-
-
-Data = Annotated[
-    Path | None,
-    in_panel(
-        RUN, "--data", metavar="FOLDER",
-        help="Where the published traces are, a folder each; what is missing is named. Default: "
-        "[bold]$GPUSCHED_DATA[/].",
-    ),
-]  # fmt: skip
 
 
 def split_names(texts: Sequence[str], kind: str) -> list[str]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Final
-
-import typer
+from typing import Any, Final
 
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import Cell, Table, table, text_column
 from gpusched.cli.console import show_json, show_lines, show_table
-from gpusched.cli.options import Json
+from gpusched.cli.options import JSON, argument
 from gpusched.plugins.info import APPROXIMATE, FLAGS, PluginInfo
 from gpusched.plugins.registry import contentions, placements, speeds
 from gpusched.plugins.registry import policies as known_policies
@@ -25,15 +23,12 @@ gpusched policies 2d-las [dim]# one, with its parameters[/]
 
 
 def policies(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Show this policy, placement, speed, contention or predictor in full.",
-            show_default=False,
-        ),
-    ] = None,
-    json: Json = False,
+    name: str | None = argument(
+        "NAME",
+        None,
+        "Show this policy, placement, speed, contention or predictor in full.",
+    ),
+    json: bool = JSON,
 ) -> None:
     """List policies, placements, speeds, contentions and predictors, with their parameters."""
     from gpusched.prediction import predictors  # which takes a while to load

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -12,22 +12,21 @@ from gpusched.base.run_warning import unwarned
 from gpusched.cli.answers import Answers, result_table
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import (
+    JSON,
     OUTPUT,
     RUN,
+    TRACES,
     AnswerOptions,
     ClusterOptions,
-    Json,
-    OptionalTrace,
     PageOptions,
-    PolicyName,
     RunOptions,
     WorkloadOptions,
+    flag,
     folder,
     in_panel,
     prepare_folder,
     prepare_target,
     read_files,
-    with_groups,
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import load_workload
@@ -54,51 +53,39 @@ gpusched run -p fifo --profiles zoo --nic-gbps 25 --intra-gbps 400 --contention 
 """
 
 
-@with_groups
 def run(
-    policy: PolicyName,
-    trace: OptionalTrace = None,
+    policy: str = in_panel(
+        RUN, "NAME[:KEY=VALUE,...]", ..., "The policy, see [bold]gpusched policies[/].",
+        names=("--policy", "-p"),
+    ),
+    trace: list[Path] | None = TRACES,
     *,
     workload: WorkloadOptions,
     servers: ClusterOptions,
     how: RunOptions,
-    audit: Annotated[
-        bool,
-        in_panel(
-            RUN, "--audit",
-            help="Check the schedule independently of the core; exit code 1 if a rule is broken.",
-        ),
-    ] = False,
-    explain: Annotated[
-        str | None,
-        in_panel(
-            OUTPUT, "--explain", metavar="JOB|id=ID",
-            help="Tell what happened to one job and why: by its place in the order of submission, "
-            "or by its id in TRACE.",
-        ),
-    ] = None,
+    audit: bool = flag(
+        RUN, "Check the schedule independently of the core; exit code 1 if a rule is broken.",
+    ),
+    explain: str | None = in_panel(
+        OUTPUT, "JOB|id=ID", None,
+        "Tell what happened to one job and why: by its place in the order of submission, "
+        "or by its id in TRACE.",
+    ),
     answers: AnswerOptions,
-    out: Annotated[
-        Path | None,
-        folder("result.npz (see [bold]gpusched.load_result[/]), jobs.parquet and report.html."),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        in_panel(
-            OUTPUT, "--report", metavar="FILE",
-            help="The report: one HTML file. Default: report.html in the folder of --out.",
-        ),
-    ] = None,
-    timeline: Annotated[
-        Path | None,
-        in_panel(
-            OUTPUT, "--timeline", metavar="FILE",
-            help="Write the schedule as a timeline for ui.perfetto.dev; .csv (Batsim's jobs) and "
-            ".swf (a log) as well.",
-        ),
-    ] = None,
+    out: Path | None = folder(
+        None, "result.npz (see [bold]gpusched.load_result[/]), jobs.parquet and report.html.",
+    ),
+    report: Path | None = in_panel(
+        OUTPUT, "FILE", None,
+        "The report: one HTML file. Default: report.html in the folder of --out.",
+    ),
+    timeline: Path | None = in_panel(
+        OUTPUT, "FILE", None,
+        "Write the schedule as a timeline for ui.perfetto.dev; .csv (Batsim's jobs) and "
+        ".swf (a log) as well.",
+    ),
     page: PageOptions,
-    json: Json = False,
+    json: bool = JSON,
 ) -> None:  # fmt: skip
     """Run one policy and print what it achieved."""
     drawn = page.arguments()

@@ -15,11 +15,11 @@ from gpusched.base.wording import plural
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import (
     CLUSTER,
+    FILES,
+    JSON,
+    RUN,
     ClusterOptions,
-    Json,
     Plotly,
-    PolicyName,
-    RequiredTrace,
     RunOptions,
     WorkloadOptions,
     folder,
@@ -29,7 +29,6 @@ from gpusched.cli.options import (
     prepare_target,
     prices_of,
     read_files,
-    with_groups,
     without,
 )
 from gpusched.cli.progress import ProgressDisplay
@@ -52,74 +51,46 @@ gpusched size jobs.csv --goal "mean_wait_s < 60" --prices V100=2.5,A100=4
 """
 
 
-@with_groups
 def size(
-    trace: RequiredTrace,
+    trace: list[Path] = FILES,
     *,
-    goal: Annotated[
-        str,
-        in_panel(
-            _GOAL, "--goal", metavar="TEXT",
-            help="Metrics and their bounds, joined by [bold]and[/]: [bold]p95_wait_s < 600[/], "
-            "[bold]< 10 min[/]; see [bold]gpusched metrics[/].",
-        ),
-    ],
-    types: Annotated[
-        str | None,
-        in_panel(
-            _GOAL, "--types", metavar="A,B",
-            help="GPU types to choose from. Default: those of --prices, or one without a name.",
-        ),
-    ] = None,
-    prices: Annotated[
-        str | None,
-        in_panel(
-            _GOAL, "--prices", "--price", metavar="X or A=X,B=Y",
-            help="Of an hour of a GPU, for all types or each: the cheapest mix is sought.",
-        ),
-    ] = None,
-    price_per: Annotated[
-        str,
-        in_panel(
-            _GOAL, "--price-per", metavar="gpu|server", help="Of what.", show_default=True
-        ),
-    ] = "gpu",
-    resamples: Annotated[
-        int,
-        in_panel(
-            _GOAL, "--resamples", metavar="N", min=0, show_default=True,
-            help="Traces of the same weeks, drawn again, that say how sure the answer is.",
-        ),
-    ] = study.RESAMPLES,
-    block_days: Annotated[
-        float,
-        in_panel(
-            _GOAL, "--block-days", metavar="D", help="Days of such a week.", show_default=True
-        ),
-    ] = 7.0,
+    goal: str = in_panel(
+        _GOAL, "TEXT", ...,
+        "Metrics and their bounds, joined by [bold]and[/]: [bold]p95_wait_s < 600[/], "
+        "[bold]< 10 min[/]; see [bold]gpusched metrics[/].",
+    ),
+    types: str | None = in_panel(
+        _GOAL, "A,B", None,
+        "GPU types to choose from. Default: those of --prices, or one without a name.",
+    ),
+    prices: str | None = in_panel(
+        _GOAL, "X or A=X,B=Y", None,
+        "Of an hour of a GPU, for all types or each: the cheapest mix is sought.",
+        names=("--prices", "--price"),
+    ),
+    price_per: str = in_panel(_GOAL, "gpu|server", "gpu", "Of what."),
+    resamples: int = in_panel(
+        _GOAL, "N", study.RESAMPLES,
+        "Traces of the same weeks, drawn again, that say how sure the answer is.", min=0,
+    ),
+    block_days: float = in_panel(_GOAL, "D", 7.0, "Days of such a week."),
     workload: Annotated[WorkloadOptions, without("load", "graphs")],
-    gpus_per_server: Annotated[
-        str,
-        in_panel(
-            CLUSTER, "--gpus-per-server", metavar="G or A=G,B=H", show_default=True,
-            help="GPUs of each server, for all types or each.",
-        ),
-    ] = "8",
-    max_servers: Annotated[
-        int | None,
-        in_panel(
-            CLUSTER, "--max-servers", metavar="N", min=1,
-            help="Of each type. Default: as many as were busy if no job ever waited.",
-        ),
-    ] = None,
+    gpus_per_server: str = in_panel(
+        CLUSTER, "G or A=G,B=H", "8", "GPUs of each server, for all types or each.",
+    ),
+    max_servers: int | None = in_panel(
+        CLUSTER, "N", None,
+        "Of each type. Default: as many as were busy if no job ever waited.", min=1,
+    ),
     network: Annotated[ClusterOptions, only("nic_gbps", "intra_gbps")],
-    policy: PolicyName = "easy",
+    policy: str = in_panel(
+        RUN, "NAME[:KEY=VALUE,...]", "easy", "The policy, see [bold]gpusched policies[/].",
+        names=("--policy", "-p"),
+    ),
     how: Annotated[RunOptions, without("max_intervals")],
     page: Plotly,
-    out: Annotated[Path, folder("size.html: the picture, and all runs.", show_default=True)] = Path(
-        "gpusched-size"
-    ),
-    json: Json = False,
+    out: Path = folder(Path("gpusched-size"), "size.html: the picture, and all runs."),
+    json: bool = JSON,
 ) -> None:  # fmt: skip
     """Find the fewest servers that meet a goal, or the cheapest mix.
 

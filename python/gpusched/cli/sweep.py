@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -26,16 +26,17 @@ from gpusched.base.wording import (
 from gpusched.cli.console import remark, show_json, show_lines, show_table, worker_pipes
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.options import (
+    JSON,
     OUTPUT,
     RUN,
     Input,
-    Json,
     PlaceOptions,
     Plotly,
+    argument,
+    flag,
     folder,
     in_panel,
     prepare_target,
-    with_groups,
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.results.metric_registry import metrics
@@ -71,59 +72,38 @@ gpusched sweep study.toml --dask tcp://10.0.0.1:8786
 """
 
 
-@with_groups
 def sweep(
-    study: Annotated[
-        Path,
-        typer.Argument(
-            metavar="STUDY", show_default=False,
-            help="A study in TOML or JSON, or the folder of one that was begun.",
-        ),
-    ],
+    study: Path = argument(
+        "STUDY", ..., "A study in TOML or JSON, or the folder of one that was begun.",
+    ),
     *,
-    dry: Annotated[
-        bool,
-        in_panel(
-            RUN, "--dry",
-            help="Say how many runs there are, how long they take and how much memory, from a "
-            "short run of each policy.",
-        ),
-    ] = False,
-    status: Annotated[
-        bool, in_panel(RUN, "--status", help="Say how far it is, and run nothing.")
-    ] = False,
-    only: Annotated[
-        str | None,
-        in_panel(
-            RUN, "--only", metavar="RUN",
-            help="Do the runs alone whose names begin so, such as one that failed; nothing is "
-            "kept.",
-        ),
-    ] = None,
+    dry: bool = flag(
+        RUN,
+        "Say how many runs there are, how long they take and how much memory, from a "
+        "short run of each policy.",
+    ),
+    status: bool = flag(RUN, "Say how far it is, and run nothing."),
+    only: str | None = in_panel(
+        RUN, "RUN", None,
+        "Do the runs alone whose names begin so, such as one that failed; nothing is "
+        "kept.",
+    ),
     place: PlaceOptions,
-    table: Annotated[
-        list[str] | None,
-        in_panel(
-            OUTPUT, "--table", metavar="METRIC",
-            help="Show this metric, see [bold]gpusched metrics[/]. May be repeated. Default: those "
-            "of the study.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        folder(
-            f"the finished runs, in Parquet files. Default: STUDY{_ENDING} beside where you are."
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        in_panel(
-            OUTPUT, "--report", metavar="FILE",
-            help="The report: one HTML file. Default: report.html in the folder of the study.",
-        ),
-    ] = None,
+    table: list[str] | None = in_panel(
+        OUTPUT, "METRIC", None,
+        "Show this metric, see [bold]gpusched metrics[/]. May be repeated. Default: those "
+        "of the study.",
+    ),
+    out: Path | None = folder(
+        None,
+        f"the finished runs, in Parquet files. Default: STUDY{_ENDING} beside where you are.",
+    ),
+    report: Path | None = in_panel(
+        OUTPUT, "FILE", None,
+        "The report: one HTML file. Default: report.html in the folder of the study.",
+    ),
     drawn: Plotly,
-    json: Json = False,
+    json: bool = JSON,
 ) -> None:  # fmt: skip
     """Do all runs of a study, kept as they come: a table, a report, Parquet files.
 

@@ -14,16 +14,17 @@ from gpusched.base.tables import Cell, Column, Table, table, text_column
 from gpusched.base.wording import duration, plural
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import (
+    FILES,
+    JSON,
     OUTPUT,
     EqualServers,
-    Json,
-    RequiredTrace,
     TraceOptions,
     WorkloadOptions,
+    argument,
+    flag,
     in_panel,
     prepare_target,
     read_files,
-    with_groups,
     without,
 )
 from gpusched.cli.workload import deadline_options, load_workload, read_jobs
@@ -75,13 +76,12 @@ _COUNTED: Final[tuple[tuple[Verdict, str], ...]] = (
 )
 
 
-@with_groups
 def info(
-    trace: RequiredTrace,
+    trace: list[Path] = FILES,
     *,
     how: TraceOptions,
     servers: EqualServers,
-    json: Json = False,
+    json: bool = JSON,
 ) -> None:
     """Show counts, times, widths, the load on a cluster, and what was left out."""
     loaded = load_workload(trace, how, servers)
@@ -205,17 +205,14 @@ def _histogram(trace: Trace) -> Table:
     return table("", [*map(Column, figures), text_column("")], rows)
 
 
-@with_groups
 def audit(
-    trace: RequiredTrace,
+    trace: list[Path] = FILES,
     *,
     how: TraceOptions,
     servers: EqualServers,
-    every: Annotated[bool, in_panel(OUTPUT, "--all", help="Show what is fine, too.")] = False,
-    strict: Annotated[
-        bool, in_panel(OUTPUT, "--strict", help="Exit with 1 if something is wrong.")
-    ] = False,
-    json: Json = False,
+    every: bool = flag(OUTPUT, "Show what is fine, too.", names=("--all",)),
+    strict: bool = flag(OUTPUT, "Exit with 1 if something is wrong."),
+    json: bool = JSON,
 ) -> None:
     """Say what is wrong or odd in a trace, with rows, and what it does to a study.
 
@@ -256,18 +253,10 @@ def _findings(findings: Iterable[Finding]) -> Table:
     return table("", [text_column("check", is_unbroken=True), *map(text_column, names)], rows)
 
 
-@with_groups
 def convert(
-    trace: RequiredTrace,
-    target: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TARGET", help="Ends in .csv, .parquet, .npz or .swf.", show_default=False
-        ),
-    ],
-    jobs: Annotated[
-        int | None, in_panel(None, "--jobs", metavar="N", min=1, help="Take the first N jobs.")
-    ] = None,
+    trace: list[Path] = FILES,
+    target: Path = argument("TARGET", ..., "Ends in .csv, .parquet, .npz or .swf."),
+    jobs: int | None = in_panel(None, "N", None, "Take the first N jobs.", min=1),
     *,
     how: Annotated[WorkloadOptions, without("jobs", "load", "profiles", "graphs", "throughputs")],
 ) -> None:
@@ -287,32 +276,16 @@ def convert(
     remark([f"wrote {plural(len(read), 'job')} to {target}"])
 
 
-@with_groups
 def generate(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="Whose published aggregates to imitate: philly, helios, itp, acme or pai.",
-            show_default=False,
-        ),
-    ],
-    target: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TARGET", help="Ends in .csv, .parquet, .npz or .swf.", show_default=False
-        ),
-    ],
-    jobs: Annotated[
-        int, typer.Option("--jobs", metavar="N", min=1, help="Number of jobs.")
-    ] = 20_000,
-    load: Annotated[
-        float,
-        typer.Option("--load", metavar="X", help="The jobs' GPU time over the cluster's."),
-    ] = 0.9,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="S", min=0, help="Of all that is random.")
-    ] = 0,
+    name: str = argument(
+        "NAME",
+        ...,
+        "Whose published aggregates to imitate: philly, helios, itp, acme or pai.",
+    ),
+    target: Path = argument("TARGET", ..., "Ends in .csv, .parquet, .npz or .swf."),
+    jobs: int = in_panel(None, "N", 20_000, "Number of jobs.", min=1),
+    load: float = in_panel(None, "X", 0.9, "The jobs' GPU time over the cluster's."),
+    seed: int = in_panel(None, "S", 0, "Of all that is random.", min=0),
     *,
     servers: EqualServers,
 ) -> None:
@@ -328,7 +301,7 @@ def generate(
     remark([f"wrote {plural(len(made), 'job')} over {duration(made.span_us / 1e6)} to {target}"])
 
 
-def formats(json: Json = False) -> None:
+def formats(json: bool = JSON) -> None:
     """List the formats of traces: how each is recognised, its options, its source."""
     known = trace_formats().values()
     if json:

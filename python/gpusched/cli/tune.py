@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import typer
 
@@ -14,14 +14,14 @@ from gpusched.base.tables import table
 from gpusched.cli.console import remark, show_json, show_lines, show_table, worker_pipes
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.options import (
+    JSON,
     OUTPUT,
-    Json,
     PlaceOptions,
     Plotly,
+    argument,
     folder,
     in_panel,
     prepare_target,
-    with_groups,
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.tuning.trials import HELD_OUT, SEARCH
@@ -42,94 +42,47 @@ gpusched tune study.toml --space space.toml --metric mean_jct_s --report tuning.
 """
 
 
-@with_groups
 def tune(
-    study: Annotated[
-        Path,
-        typer.Argument(
-            metavar="STUDY", show_default=False,
-            help="A study in TOML or JSON: its traces, clusters and seeds.",
-        ),
-    ],
+    study: Path = argument(
+        "STUDY", ..., "A study in TOML or JSON: its traces, clusters and seeds."
+    ),
     *,
-    space: Annotated[
-        Path,
-        in_panel(
-            _SEARCH, "--space", metavar="FILE",
-            help="What there is to choose: a [bold]\\[\\[space]][/] for each policy, in TOML or "
-            "JSON.",
-        ),
-    ],
-    metric: Annotated[
-        str,
-        in_panel(
-            _SEARCH, "--metric", metavar="METRIC",
-            help="What shall be better, see [bold]gpusched metrics[/].",
-        ),
-    ],
-    trials: Annotated[
-        int,
-        in_panel(
-            _SEARCH, "--trials", metavar="N", min=1, help="Policies to try.", show_default=True
-        ),
-    ] = 50,
-    held_out: Annotated[
-        int,
-        in_panel(
-            _SEARCH, "--held-out", metavar="N", min=1, show_default=True,
-            help="Seeds of generated jobs, and windows of others, that the search never sees.",
-        ),
-    ] = 10,
-    rungs: Annotated[
-        int,
-        in_panel(
-            _SEARCH, "--rungs", metavar="N", min=1, show_default=True,
-            help="Windows of the search, each three times the one before; 1: nothing is pruned.",
-        ),
-    ] = 3,
-    batch: Annotated[
-        int,
-        in_panel(
-            _SEARCH, "--batch", metavar="N", min=1, show_default=True,
-            help="Trials to propose at a time, and to run side by side.",
-        ),
-    ] = 1,
-    sampler: Annotated[
-        str,
-        in_panel(
-            _SEARCH, "--sampler", metavar="tpe|random", help="What proposes the trials.",
-            show_default=True,
-        ),
-    ] = "tpe",
-    pruner: Annotated[
-        str,
-        in_panel(
-            _SEARCH, "--pruner", metavar="halving|hyperband|none", show_default=True,
-            help="What ends trials in short windows.",
-        ),
-    ] = "halving",
-    seed: Annotated[
-        int,
-        in_panel(
-            _SEARCH, "--seed", metavar="N", min=0, help="Seed of the search.", show_default=True
-        ),
-    ] = 0,
+    space: Path = in_panel(
+        _SEARCH, "FILE", ...,
+        "What there is to choose: a [bold]\\[\\[space]][/] for each policy, in TOML or "
+        "JSON.",
+    ),
+    metric: str = in_panel(
+        _SEARCH, "METRIC", ..., "What shall be better, see [bold]gpusched metrics[/].",
+    ),
+    trials: int = in_panel(_SEARCH, "N", 50, "Policies to try.", min=1),
+    held_out: int = in_panel(
+        _SEARCH, "N", 10,
+        "Seeds of generated jobs, and windows of others, that the search never sees.", min=1,
+    ),
+    rungs: int = in_panel(
+        _SEARCH, "N", 3,
+        "Windows of the search, each three times the one before; 1: nothing is pruned.", min=1,
+    ),
+    batch: int = in_panel(
+        _SEARCH, "N", 1, "Trials to propose at a time, and to run side by side.", min=1,
+    ),
+    sampler: str = in_panel(_SEARCH, "tpe|random", "tpe", "What proposes the trials."),
+    pruner: str = in_panel(
+        _SEARCH, "halving|hyperband|none", "halving", "What ends trials in short windows.",
+    ),
+    seed: int = in_panel(_SEARCH, "N", 0, "Seed of the search.", min=0),
     place: PlaceOptions,
-    out: Annotated[
-        Path | None,
-        folder(
-            f"the finished runs, in Parquet files. Default: STUDY{_ENDING} beside where you are."
-        ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        in_panel(
-            OUTPUT, "--report", metavar="FILE",
-            help="Write a page of HTML, with the search and what was held out side by side.",
-        ),
-    ] = None,
+    out: Path | None = folder(
+        None,
+        f"the finished runs, in Parquet files. Default: STUDY{_ENDING} beside where you are.",
+    ),
+    report: Path | None = in_panel(
+        OUTPUT, "FILE", None,
+        "Write a page of HTML, with the search and what was held out side by side.",
+    ),
     drawn: Plotly,
-    json: Json = False,
+    json: bool = JSON,
 ) -> None:  # fmt: skip
     """Search the options of policies, and judge the best on jobs held out.
 

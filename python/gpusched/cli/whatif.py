@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Final
 
 from gpusched.cli.console import show_json, show_lines
-from gpusched.cli.fidelity import Known, Resolution, Threads
+from gpusched.cli.fidelity import KNOWN, RESOLUTION, THREADS
 from gpusched.cli.options import (
     CLUSTER,
+    JSON,
     RUN,
+    SEED,
+    TRACES,
     ClusterOptions,
-    Json,
-    OptionalTrace,
     RunOptions,
-    Seed,
     WorkloadOptions,
     in_panel,
-    with_groups,
     without,
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import load_workload, remark_rejects
 from gpusched.studies import what_if as study
-from gpusched.studies.base_cases import GPUS_PER_SERVER, RESOLUTION_S, has_starts
+from gpusched.studies.base_cases import GPUS_PER_SERVER, has_starts
 from gpusched.studies.what_if import parse_changes
 
 EPILOG: Final = """
@@ -43,46 +43,33 @@ _PARTS: Final = "runs"
 class BaseRun(RunOptions):
     """A run whose policies know what the trace says, where nothing is said of it."""
 
-    predictor: Known = None  # type: ignore[assignment]
+    predictor: str | None = KNOWN  # type: ignore[assignment]
 
 
-@with_groups
 def whatif(
-    trace: OptionalTrace = None,
-    base: Annotated[
-        str,
-        in_panel(
-            RUN, "--base", metavar="NAME[:KEY=VALUE,...]", help="The policy of the base case.",
-            show_default=True,
-        ),
-    ] = "fifo",
-    change: Annotated[
-        list[str] | None,
-        in_panel(
-            RUN, "--change", metavar="KEY=VALUE",
-            help="A change: [bold]policy[/], [bold]placement[/], [bold]predictor[/], "
-            "[bold]speed[/] or [bold]contention[/] and a name; [bold]servers[/] or "
-            "[bold]gpus-per-server[/] and 12, +4 or -4; [bold]load[/] and a load or a factor "
-            "such as *1.2; [bold]estimates[/] and exact, or a factor. May be repeated.",
-        ),
-    ] = None,
+    trace: list[Path] | None = TRACES,
+    base: str = in_panel(RUN, "NAME[:KEY=VALUE,...]", "fifo", "The policy of the base case."),
+    change: list[str] | None = in_panel(
+        RUN, "KEY=VALUE", None,
+        "A change: [bold]policy[/], [bold]placement[/], [bold]predictor[/], "
+        "[bold]speed[/] or [bold]contention[/] and a name; [bold]servers[/] or "
+        "[bold]gpus-per-server[/] and 12, +4 or -4; [bold]load[/] and a load or a factor "
+        "such as *1.2; [bold]estimates[/] and exact, or a factor. May be repeated.",
+    ),
     *,
     workload: Annotated[WorkloadOptions, without("load")],
-    servers: Annotated[
-        int | None,
-        in_panel(
-            CLUSTER, "--servers", metavar="N", min=1,
-            help="Number of equal servers. Default: if TRACE has starts of its own, as many as "
-            "make jobs wait as long as they did; else the fewest with load at most 0.9 and room "
-            "for the widest job; 64 without TRACE.",
-        ),
-    ] = None,
+    servers: int | None = in_panel(
+        CLUSTER, "N", None,
+        "Number of equal servers. Default: if TRACE has starts of its own, as many as "
+        "make jobs wait as long as they did; else the fewest with load at most 0.9 and room "
+        "for the widest job; 64 without TRACE.", min=1,
+    ),
     others: Annotated[ClusterOptions, without("servers")],
     how: Annotated[BaseRun, without("seed", "max_intervals")],
-    resolution: Resolution = RESOLUTION_S,
-    seed: Seed = 0,
-    threads: Threads = None,
-    json: Json = False,
+    resolution: float = RESOLUTION,
+    seed: int = SEED,
+    threads: int | None = THREADS,
+    json: bool = JSON,
 ) -> None:  # fmt: skip
     """Tell what changes of policy, servers or load would do, and how far to trust that.
 
