@@ -25,8 +25,8 @@ from gpusched.reporting.tables import (
     metrics_table,
     paragraphs,
     settings_table,
+    wait_tables,
 )
-from gpusched.reporting.wait_tables import wait_tables
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result

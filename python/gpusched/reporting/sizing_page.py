@@ -12,7 +12,7 @@ from gpusched.base.replacing import write_text
 from gpusched.base.wording import duration
 from gpusched.reporting.chart_library import INLINE, library_tag
 from gpusched.reporting.page_parts import answer_page, figure_html
-from gpusched.reporting.tables import box, items, paragraphs
+from gpusched.reporting.tables import figure, grid, heading, items, paragraphs, row
 from gpusched.results.metric_registry import METRICS
 
 if TYPE_CHECKING:
@@ -107,20 +107,15 @@ def _figures(sizing: Sizing) -> Iterator[str]:
 def runs_table(sizing: Sizing) -> str:
     """Return the runs as an HTML table, the answer marked."""
     frame = sizing.table().drop("wall_s")
-    head = "".join(f'<th scope="col">{escape(heading_of(name))}</th>' for name in frame.columns)
     answer = sizing.counts and sum(sizing.counts)
     gpus = sizing.cluster and sizing.cluster.num_gpus
     rows = []
-    for row in frame.iter_rows(named=True):
-        first, *others = (escape(cell_text(name, row[name])) for name in frame.columns)
-        cells = "".join(f"<td>{cell}</td>" for cell in others)
-        is_answer = row["is_met"] and (row["servers"], row["gpus"]) == (answer, gpus)
-        mark = " class=answer" if is_answer else ""
-        rows.append(f'<tr{mark}><th scope="row">{first}</th>{cells}</tr>')
-    return box(
-        "runs",
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
-    )
+    for run in frame.iter_rows(named=True):
+        first, *others = (cell_text(name, run[name]) for name in frame.columns)
+        is_answer = run["is_met"] and (run["servers"], run["gpus"]) == (answer, gpus)
+        rows.append(row(escape(first), map(figure, others), " class=answer" if is_answer else ""))
+    headings = [heading(heading_of(name)) for name in frame.columns]
+    return grid("runs", headings, rows)
 
 
 def heading_of(column: str) -> str:

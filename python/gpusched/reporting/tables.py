@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from gpusched.base.wording import duration
 from gpusched.plugins.info import APPROXIMATE
+from gpusched.reporting.charts.breakdowns import has_users
 from gpusched.reporting.charts.highlights import chosen
 from gpusched.reporting.notes import (
     CLAIRVOYANT,
@@ -21,25 +23,31 @@ if TYPE_CHECKING:
     from gpusched.results.result import Result
     from gpusched.studies.comparison_result import Comparison
 
+MOST_GROUPS: Final = 30
+"""Rows of a table: the groups that held most GPU time; the others are counted."""
+_SHOWN: Final = ("p50_wait_s", "p95_wait_s", "p99_wait_s")
+_LEAD: Final = (
+    '<p class="footnote">Time without GPUs of the finished jobs: half of them, 95 % and 99 % '
+    "waited no longer. A heading sorts by the 95 %.</p>"
+)
+_TITLES: Final = {
+    "gpus": "number of GPUs", "user": "user", "queue": "queue", "group": "group",
+    "type": "GPU type that jobs held", "month": "month of submission",
+}  # fmt: skip
+
 
 def metrics_table(comparison: Comparison) -> str:
     """Return a row per policy, which buttons in the headings sort."""
     rows = list(comparison.summaries.values())
     shown = columns(rows)
-    head = "".join(_heading(column) for column in shown)
+    head = map(_heading, shown)
     best = chosen(comparison) if len(comparison.results) > 1 else None
     body = []
     for index, (label, result) in enumerate(comparison.results.items()):
-        cells = "".join(_cell(c, index, rows[index].get(c.metric.key)) for c in shown)
-        attribute = ' class="chosen"' if label == best else ""
+        cells = (_cell(c, index, rows[index].get(c.metric.key)) for c in shown)
         name = policy_html(label, result, is_best=label == best)
-        body.append(f'<tr{attribute}><th scope="row">{name}</th>{cells}</tr>')
-    policy = '<th scope="col" aria-sort="none"><button type="button">policy</button></th>'
-    return box(
-        "metrics of each policy",
-        f'<table id="metrics"><thead><tr>{policy}{head}</tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table>",
-    )
+        body.append(row(name, cells, ' class="chosen"' if label == best else ""))
+    return grid("metrics of each policy", [sorting("policy"), *head], body, ' id="metrics"')
 
 
 def policy_html(label: str, result: Result, *, is_best: bool = False) -> str:
@@ -63,18 +71,80 @@ def settings_table(comparison: Comparison) -> str:
     names.append("version")
     rows = []
     for label, result in comparison.results.items():
-        cells = "".join(f"<td>{escape(str(getattr(result.spec, name)))}</td>" for name in names)
         digest = escape(str(comparison.summaries[label]["digest"]))
-        rows.append(
-            f'<tr><th scope="row">{policy_html(label, result)}</th>{cells}'
-            f"<td><code>{digest}</code></td></tr>"
-        )
+        cells = [figure(str(getattr(result.spec, name))) for name in names]
+        cells.append(f"<td><code>{digest}</code></td>")
+        rows.append(row(policy_html(label, result), cells))
     headings = ["policy", *names[:-1], "gpusched", "digest of the schedule"]
-    head = "".join(f'<th scope="col">{name}</th>' for name in headings)
-    return box(
-        "settings of each run",
-        f'<table class="text"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>',
-    )
+    return grid("settings of each run", map(heading, headings), rows, ' class="text"')
+
+
+def wait_tables(comparison: Comparison) -> str:
+    """Return a section with a table for every way in which the jobs fall into groups."""
+    if not comparison.results:
+        return ""
+    tables = [(by, _waits(comparison, by)) for by in _groupings(comparison)]
+    parts = [
+        f"<details{' open' if by == 'gpus' else ''}><summary>Waits by {_TITLES[by]}</summary>"
+        f"{table}</details>"
+        for by, table in tables
+        if table
+    ]
+    return f"<h2>Who waits</h2>{_LEAD}{''.join(parts)}"
+
+
+def _groupings(comparison: Comparison) -> Iterator[str]:
+    trace = comparison.trace
+    yield "gpus"
+    if has_users(trace):
+        yield "user"
+    for name in ("queue", "group"):
+        labels = getattr(trace, name)
+        if labels is not None and len(labels.names) > 1:
+            yield name
+    if len(set(comparison.cluster.gpu_types)) > 1:
+        yield "type"
+    yield "month"
+
+
+def _waits(comparison: Comparison, by: str) -> str:
+    """Return a row for each group and a column for each policy; nothing of a single month."""
+    frame = comparison.by(by)
+    names = frame[by].unique(maintain_order=True)
+    if by == "month" and len(names) < 2:
+        return ""
+    most = len(names) if by in ("gpus", "month") else MOST_GROUPS
+    rows: dict[str, dict[str, dict[str, Any]]] = {str(name): {} for name in names.head(most)}
+    for found in frame.filter(frame[by].is_in(names.head(most).to_list())).iter_rows(named=True):
+        rows[str(found[by])][str(found["policy"])] = found
+    head = [sorting("GPUs" if by == "gpus" else by), sorting("jobs", "descending")]
+    for label, result in comparison.results.items():
+        told = f"{policy_html(label, result)}<br><small>p50 / p95 / p99</small>"
+        head.append(sorting(told, "descending"))
+    policies = list(comparison.results)
+    body = [
+        row(escape(name), [_jobs(of), *(_percentiles(of.get(policy)) for policy in policies)])
+        for name, of in rows.items()
+    ]
+    left = len(names) - len(rows)
+    more = f'<p class="footnote">{left:,} more, of less GPU time, are not shown.</p>'
+    return grid(f"waits by {_TITLES[by]}", head, body) + (more if left else "")
+
+
+def _jobs(of: dict[str, dict[str, Any]]) -> str:
+    """Write how many jobs a group has; which types a job held depends on the policy."""
+    counts = [int(each["num_jobs"]) for each in of.values()]
+    low, high = min(counts), max(counts)
+    text = f"{low:,}" if low == high else f"{low:,}-{high:,}"
+    return figure(text, high)
+
+
+def _percentiles(of: dict[str, Any] | None) -> str:
+    values = [math.nan if of is None or of[name] is None else of[name] for name in _SHOWN]
+    if any(map(math.isnan, values)):
+        return figure("-")
+    text = " / ".join(duration(value) if value else "0" for value in values)
+    return figure(text, values[1])
 
 
 def definitions(comparison: Comparison) -> str:
@@ -94,27 +164,60 @@ def items(lines: Iterable[str]) -> str:
     return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
 
-def box(label: str, table: str) -> str:
-    """A table that scrolls in its own box, by keys as well."""
-    return f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">{table}</div>'
+def grid(
+    label: str, headings: Iterable[str], rows: Iterable[str], attributes: str = "", above: str = ""
+) -> str:
+    """A table that scrolls in its own box, by keys as well.
+
+    Parameters
+    ----------
+    headings, rows
+        As of :func:`heading` or :func:`sorting`, and of :func:`row`.
+    above
+        What the table has before its headings, such as a caption.
+    """
+    return (
+        f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table{attributes}>'
+        f"{above}<thead><tr>{''.join(headings)}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def heading(text: str) -> str:
+    """The heading of a column."""
+    return f'<th scope="col">{escape(text)}</th>'
+
+
+def sorting(html: str, first: str = "", title: str | None = None) -> str:
+    """The heading of a column that sorts the table, ``first`` ascending or descending."""
+    told = "" if title is None else f' title="{escape(title)}"'
+    order = f' data-first="{first}"' if first else ""
+    return (
+        f'<th scope="col" aria-sort="none"{told}><button type="button"{order}>{html}</button></th>'
+    )
+
+
+def row(name: str, cells: Iterable[str], attributes: str = "") -> str:
+    """A row that is named by its first cell, in HTML; the others are of :func:`figure`."""
+    return f'<tr{attributes}><th scope="row">{name}</th>{"".join(cells)}</tr>'
+
+
+def figure(text: str, value: Any = None, *, is_best: bool = False) -> str:
+    """A cell; ``value`` is what it is sorted by, if that is a number."""
+    is_number = isinstance(value, int | float) and math.isfinite(value)
+    number = f' data-value="{float(value)!r}"' if is_number else ""
+    best = ' class="best"' if is_best else ""
+    return f"<td{best}{number}>{escape(text)}</td>"
 
 
 def _heading(column: Column) -> str:
     metric = column.metric
     lines = "<br>".join(escape(line) for line in metric.short.split("|"))
-    title = escape(f"{metric.label}: {metric.summary}")
     first = "descending" if metric.better == "higher" else "ascending"
-    return (
-        f'<th scope="col" aria-sort="none" title="{title}">'
-        f'<button type="button" data-first="{first}">{lines}'
-        f"<br><small>{escape(column.unit)}</small></button></th>"
-    )
+    unit = f"<br><small>{escape(column.unit)}</small>"
+    return sorting(f"{lines}{unit}", first, f"{metric.label}: {metric.summary}")
 
 
 def _cell(column: Column, index: int, value: Any) -> str:
     cell = column.cells[index]
-    is_number = isinstance(value, int | float) and math.isfinite(value)
-    number = f' data-value="{float(value)!r}"' if is_number else ""
-    if cell.best:
-        return f'<td class="best"{number}>{escape(cell.text)}{MARK}</td>'
-    return f"<td{number}>{escape(cell.text)}</td>"
+    return figure(cell.text + MARK * cell.best, value, is_best=cell.best)

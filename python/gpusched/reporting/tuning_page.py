@@ -11,7 +11,7 @@ from gpusched.base.libraries import need
 from gpusched.base.replacing import write_text
 from gpusched.reporting.chart_library import INLINE, library_tag
 from gpusched.reporting.page_parts import answer_page, figure_html
-from gpusched.reporting.tables import box, items, paragraphs
+from gpusched.reporting.tables import figure, grid, heading, items, paragraphs, row
 
 if TYPE_CHECKING:
     from gpusched.tuning.tuning_result import Tuning
@@ -118,24 +118,18 @@ def table_of(
     headings: Sequence[str], rows: Sequence[Sequence[str]], *, is_first_best: bool = False
 ) -> str:
     """Return a table of texts; the first row may be marked as the answer."""
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    body = "".join(
-        f"<tr{' class=answer' if is_first_best and not at else ''}>"
-        f"<th scope=row>{escape(row[0])}</th>"
-        f"{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>"
-        for at, row in enumerate(rows)
-    )
-    return box(
-        "policies",
-        f'<table class="text"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>',
-    )
+    body = [
+        row(escape(name), map(figure, cells), " class=answer" if is_first_best and not at else "")
+        for at, (name, *cells) in enumerate(rows)
+    ]
+    return grid("policies", map(heading, headings), body, ' class="text"')
 
 
 def _trials(tuning: Tuning) -> str:
     left_out = ("policy", "values", "error") if not _has_errors(tuning) else ("policy", "values")
     frame = tuning.trials.drop(left_out)
     shown = frame.head(_MOST_TRIALS)
-    rows = [[_cell(value) for value in row] for row in shown.iter_rows()]
+    rows = [[_cell(value) for value in values] for values in shown.iter_rows()]
     told = ""
     if len(frame) > len(shown):
         told = paragraphs([f"{len(frame) - len(shown):,} more are not shown."], "caption")

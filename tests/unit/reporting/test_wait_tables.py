@@ -10,7 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.wording import duration
-from gpusched.reporting.wait_tables import MOST_GROUPS, wait_tables
+from gpusched.reporting.tables import MOST_GROUPS, wait_tables
 from gpusched.studies.comparison import Comparison
 
 

@@ -13,6 +13,7 @@ from gpusched.reporting.sweeps.cells import Cell, Span
 from gpusched.reporting.sweeps.measures import Measure, plain
 from gpusched.reporting.sweeps.page_cells import PageCells, text_of_value
 from gpusched.reporting.sweeps.study_runs import axes_of, name_of, values_of
+from gpusched.reporting.tables import figure, grid, heading, row, sorting
 from gpusched.results.metric_registry import METRICS
 
 if TYPE_CHECKING:
@@ -80,41 +81,35 @@ def cells_table(page: PageCells) -> str:
         ("p", "ascending", "of the paired comparison, corrected for the number of policies"),
         ("rank", "ascending", "mean over the seeds, 1 is best"),
     ]  # fmt: skip
-    head = "".join(
-        f'<th scope="col" aria-sort="none" title="{escape(title)}">'
-        f'<button type="button" data-first="{first}">{escape(name)}</button></th>'
-        for name, first, title in heads
-    )
+    head = [sorting(escape(name), first, title) for name, first, title in heads]
     cells = next(iter(page.by_metric.values()))
     known = [cell for cell in cells if cell is not None][:_MOST_STATIC]
-    body = "".join(_row(of, study.names[c.policy], c, c.policy == study.baseline) for c in known)
-    return (
-        '<div class="scroll" role="region" aria-label="each policy at each setting" tabindex="0">'
-        f'<table id="metrics"><caption id="metric-name">{escape(of.label)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    body = [_row(of, study.names[c.policy], c, c.policy == study.baseline) for c in known]
+    caption = f'<caption id="metric-name">{escape(of.label)}</caption>'
+    return grid("each policy at each setting", head, body, ' id="metrics"', caption)
 
 
 def _row(of: Measure, name: str, cell: Cell, is_baseline: bool) -> str:
-    axes = "".join(_cell(text_of_value(value), value) for value in cell.setting)
-    return (
-        f'<tr><th scope="row">{escape(name)}</th>{axes}{_cell(str(cell.num), cell.num)}'
-        f"{_cell(of.text(cell.mean.value), cell.mean.value)}{_between(cell.mean, of)}"
-        + (
-            "<td>baseline</td><td></td><td></td>"
-            if is_baseline
-            else f"{_cell(plain(cell.ratio.value, 3), cell.ratio.value)}{_between(cell.ratio)}"
-            f"{_cell(p_text(cell.p), cell.p)}"
-        )
-        + f"{_cell(f'{cell.rank:.2g}' if cell.rank == cell.rank else '', cell.rank)}</tr>"
-    )
+    cells = [figure(text_of_value(value), value) for value in cell.setting]
+    cells += [figure(str(cell.num), cell.num), figure(of.text(cell.mean.value), cell.mean.value)]
+    cells.append(_between(cell.mean, of))
+    if is_baseline:
+        cells += map(figure, ("baseline", "", ""))
+    else:
+        cells += [
+            figure(plain(cell.ratio.value, 3), cell.ratio.value),
+            _between(cell.ratio),
+            figure(p_text(cell.p), cell.p),
+        ]
+    cells.append(figure("" if math.isnan(cell.rank) else f"{cell.rank:.2g}", cell.rank))
+    return row(escape(name), cells)
 
 
 def _between(span: Span, of: Measure | None = None) -> str:
     if math.isnan(span.low) or math.isnan(span.high):
-        return "<td>-</td>"
+        return figure("-")
     low, high = (plain(end, 3) if of is None else of.text(end) for end in (span.low, span.high))
-    return _cell(f"{low} to {high}", span.low)
+    return figure(f"{low} to {high}", span.low)
 
 
 def p_text(value: float) -> str:
@@ -122,12 +117,6 @@ def p_text(value: float) -> str:
     if math.isnan(value):
         return ""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _cell(text: str, value: Any) -> str:
-    is_number = isinstance(value, int | float) and math.isfinite(value)
-    number = f' data-value="{float(value)!r}"' if is_number else ""
-    return f"<td{number}>{escape(text)}</td>"
 
 
 def failures(runs: pl.DataFrame) -> str:
@@ -138,26 +127,19 @@ def failures(runs: pl.DataFrame) -> str:
     if failed.is_empty():
         return ""
     axes = [name for name in axes_of(runs) if runs[name].n_unique() > 1]
-    rows = [_failure(row, axes) for row in failed.head(_MOST_FAILURES).iter_rows(named=True)]
+    rows = [_failure(run, axes) for run in failed.head(_MOST_FAILURES).iter_rows(named=True)]
     more = len(failed) - len(rows)
     note = f'<p class="footnote">and {plural(more, "more failed run")}</p>' if more else ""
-    return (
-        f"<h2>{plural(len(failed), 'failed run')}</h2>"
-        '<div class="scroll" role="region" aria-label="failed runs" tabindex="0">'
-        '<table class="text" id="failed"><thead><tr><th scope="col">policy</th>'
-        '<th scope="col">setting</th><th scope="col">error</th><th scope="col">repeat with</th>'
-        f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>{note}"
-    )
+    headings = map(heading, ("policy", "setting", "error", "repeat with"))
+    table = grid("failed runs", headings, rows, ' class="text" id="failed"')
+    return f"<h2>{plural(len(failed), 'failed run')}</h2>{table}{note}"
 
 
-def _failure(row: dict[str, Any], axes: Iterable[str]) -> str:
-    setting = ", ".join([*(name_of(axis, row[axis]) for axis in axes), f"seed {row['seed']}"])
-    repeat = row.get("repeat")
-    line = f"<code>{escape(repeat)}</code>" if repeat else "-"
-    return (
-        f'<tr><th scope="row">{escape(row["policy"])}</th><td>{escape(setting)}</td>'
-        f"<td>{escape(row['error'])}</td><td>{line}</td></tr>"
-    )
+def _failure(run: dict[str, Any], axes: Iterable[str]) -> str:
+    setting = ", ".join([*(name_of(axis, run[axis]) for axis in axes), f"seed {run['seed']}"])
+    repeat = run.get("repeat")
+    line = f"<td><code>{escape(repeat)}</code></td>" if repeat else figure("-")
+    return row(escape(run["policy"]), [figure(setting), figure(run["error"]), line])
 
 
 def remarks(source: Any, page: PageCells) -> list[str]:
