@@ -19,6 +19,7 @@ import marked_tables
 import gpusched as gs
 from gpusched import _core
 from gpusched.plugins.info import APPROXIMATE, FLAGS
+from gpusched_papers import chronus_leases as _of_papers  # noqa: F401
 from gpusched_papers.registry import known_papers
 
 PAGE = Path(__file__).resolve().parent / "reference" / "policies.md"
@@ -232,6 +233,9 @@ def _knowledge(policy: gs.plugins.PluginInfo) -> str:
 
 
 def _summary(plugin: gs.plugins.PluginInfo) -> str:
+    home = plugin.python_class and plugin.python_class.__module__.partition(".")[0]
+    if home == "gpusched_papers":
+        return f"{plugin.summary} With the papers: `pip install gpusched-papers`."
     if not plugin.alias_of:
         return plugin.summary
     return f"{plugin.summary} Another name of `{plugin.alias_of}`."

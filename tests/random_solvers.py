@@ -26,8 +26,8 @@ import numpy as np
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.deciding import exact
 from gpusched.deciding.assignment import AssignmentSolver, assign, transport
+from gpusched_papers import exact
 from tests.boundary.hostile_solvers import VALUES, check, error_of, optimum
 
 Random = np.random.Generator

@@ -39,6 +39,7 @@ OTHER_WORDS = {
     "generator.graph_zoo": {"stages"},  # a column: how many a graph has
     "models.calibration": {"bias"},  # a figure of the fit
     "models.throughputs": {"spread"},  # a column: throughput on several servers
+    "plugins.registry": {"chronus-leases"},  # who asks for it is told where it is
     "results.metric_registry": {"count", "none"},  # kinds of figures, and of tables
     "results.shown_metrics": {"none"},  # the same
     "testing.cases": {"count", "random"},  # of servers, a field; a claim

@@ -14,10 +14,10 @@ PRIVATE = """
     base.arrays base.failures base.real_data base.registry base.replacing
     base.supervision base.ticks base.wording bounds.deadline_bounds
     cli cli.console cli.errors cli.progress clusters.cluster
-    deciding.cap_search deciding.market engine.simulation
+    deciding.market engine.simulation
     execution.calls execution.choosing execution.driver execution.kept_runs
     generator.synthetic_traces
-    models.model_zoo models.profiles models.throughput_files models.throughputs
+    models.model_zoo models.profiles models.throughputs plugins.schedulers.type_parts
     reporting.text_table results.result statistics.intervals statistics.means
     traces.reading traces.workload
 """

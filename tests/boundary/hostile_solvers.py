@@ -13,8 +13,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 import gpusched as gs
-from gpusched.deciding import exact
 from gpusched.deciding.assignment import AssignmentSolver, Matching, assign, transport
+from gpusched_papers import exact
 
 SHAPES = [(1, 1), (1, 6), (6, 1), (4, 4), (8, 8), (5, 9), (9, 5), (40, 40), (40, 60), (60, 40)]
 # What sums may be wrong by, in parts of the greatest figure and for each row.

@@ -137,7 +137,7 @@ LONG = {
         gs.deciding.fill(requests, cluster, until=900.0)
     """,
     "exact": """
-        from gpusched.deciding import exact
+        from gpusched_papers import exact
         profile = gs.models.JobProfile("model", 1e9, 32.0, 0.0, 0.1)
         jobs = dict(profile=np.zeros(8, np.int32), profiles=(profile,))
         trace = gs.Trace.from_columns(np.zeros(8), np.arange(8) + 10.0, [3, 2, 3, 2] * 2, **jobs)

@@ -136,7 +136,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     ),
     "promises": (
         "property/test_filled_line_laws.py", "parity/test_promises_equal_slow_twins.py",
-        "unit/core/schedulers/test_chronus_leases.py", "parity/test_peer_chronus.py",
+        "papers/test_chronus_leases.py", "parity/test_peer_chronus.py",
     ),
     "bindings/bind_a": (
         "unit/gym", "property/test_assignment_laws.py", "unit/deciding/test_assignment.py",
@@ -155,7 +155,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "bindings/bind_market": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
     "bindings/bind_over_time": ("unit/schedules", "unit/results"),
     "bindings/bind_plan": ("property/test_plan_laws.py", "unit/core/schedulers/test_dancer.py",
-        "unit/core/schedulers/test_chronus_leases.py", "boundary/test_lease_line.py"),
+        "papers/test_chronus_leases.py", "boundary/test_lease_line.py"),
     "bindings/bind_r": ("unit/results", "unit/plugins", "property/test_measured_windows.py"),
     "bindings/bind_s": (
         "unit/bounds/test_certificates.py", "unit/deciding/test_cluster_state.py",
@@ -228,7 +228,7 @@ _JUDGES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "plugins": (
         "golden", "unit/plugins", "unit/core/schedulers/test_gavel_rounds.py",
-        "unit/core/schedulers/test_chronus_leases.py",
+        "papers/test_chronus_leases.py",
         "unit/core/schedulers/test_heterogeneous_policies.py", "parity/test_gavel_at_rest.py",
         "parity/test_gavel_ratio.py", "parity/test_gavel_ties.py",
         "parity/test_peer_chronus.py", "contract/test_every_parameter.py",

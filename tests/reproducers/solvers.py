@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import gpusched as gs
-from gpusched.deciding import exact
 from gpusched.deciding.assignment import AssignmentSolver, assign
+from gpusched_papers import exact
 
 
 def test_an_exact_placement_ends_where_rates_are_far_apart() -> None:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 import gpusched as gs
-from gpusched.deciding import exact
+from gpusched_papers import exact
 from gpusched_papers.sjf_bco import ITERATION_S, SERVICE_S, Calibration, Instance, build
 from tests.theorems.theorem import Theorem, kept
 

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.failures import Failures
-from gpusched.deciding import exact
 from gpusched.reporting.text_table import Table, table
+from gpusched_papers import exact
 from gpusched_papers.sjf_bco.published import ITERATION_S, POLICIES, SERVICE_S
 from gpusched_papers.sjf_bco.runs import run_policies
 from gpusched_papers.sjf_bco.settings import Reading

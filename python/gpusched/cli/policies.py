@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from gpusched.base.suggest import nearest
 from gpusched.base.tables import Cell, Table, table, text_column
 from gpusched.cli.console import show_json, show_lines, show_table
 from gpusched.cli.options import JSON, argument
 from gpusched.plugins.info import APPROXIMATE, FLAGS, PluginInfo
-from gpusched.plugins.registry import contentions, placements, speeds
+from gpusched.plugins.registry import contentions, not_there, placements, speeds
 from gpusched.plugins.registry import policies as known_policies
 
 EPILOG: Final = """
@@ -45,7 +44,7 @@ def policies(
         chosen = [plugin for plugin in plugins if plugin.name == name]
         if not chosen:
             names = [plugin.name for plugin in plugins]
-            raise ValueError(f"unknown name {name!r}{nearest(name, names)}")
+            raise not_there("name", name, names)
         plugins = chosen
     if json:
         show_json({"plugins": [_plain(plugin) for plugin in plugins]})

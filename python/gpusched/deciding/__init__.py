@@ -5,9 +5,11 @@ Names are loaded on first use.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from gpusched.base.lazy_names import lazy_names
+from gpusched.base.libraries import need
 
 if TYPE_CHECKING:
     from gpusched.deciding.assignment import AssignmentSolver as AssignmentSolver
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from gpusched.deciding.states.reading import read_state as read_state
     from gpusched.deciding.states.schemas import state_schema as state_schema
 
-__getattr__, __dir__, __all__ = lazy_names(
+_load, __dir__, __all__ = lazy_names(
     __name__,
     {
         "AssignmentSolver": "deciding.assignment",
@@ -60,3 +62,10 @@ __getattr__, __dir__, __all__ = lazy_names(
         "when": "deciding.starting",
     },
 )
+
+
+def __getattr__(name: str) -> Any:
+    if name != "exact":
+        return _load(name)
+    need("gpusched_papers", "gpusched.deciding.exact", "gpusched-papers")
+    return import_module("gpusched_papers.exact")

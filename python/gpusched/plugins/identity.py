@@ -52,10 +52,10 @@ class PythonObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 def identify(role: Role, thing: Any) -> PythonObject | None:
     """Describe an object before its run, which may change it; None if its class is gpusched's.
 
-    What gpusched itself holds is known by its version.
+    What gpusched and its papers hold is known by their version.
     """
     kind = type(thing)
-    if kind.__module__.partition(".")[0] == "gpusched":
+    if kind.__module__.partition(".")[0] in ("gpusched", "gpusched_papers"):
         return None
     from gpusched.base.object_digests import ObjectReader, UnreadableError
 

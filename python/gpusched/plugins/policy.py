@@ -21,6 +21,7 @@ from gpusched.plugins.info import (
     written,
 )
 from gpusched.plugins.registry import (
+    not_there,
     registered,
     version,
 )
@@ -66,7 +67,7 @@ class Choice:
             load_entry_points()
             known = cls._registry()
         if name not in known:
-            raise ValueError(f"unknown {cls.kind} {name!r}{nearest(name, list(known))}")
+            raise not_there(cls.kind, name, known)
         return known[name]
 
     @classmethod

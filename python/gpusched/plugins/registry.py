@@ -233,6 +233,18 @@ _PLACEMENTS: Final[Registry[PluginInfo]] = Registry("placement")
 OF_PYTHON: Final = {"order": _POLICIES, "scheduler": _POLICIES, "placement": _PLACEMENTS}
 
 
+ELSEWHERE: Final[Mapping[str, str]] = {"chronus-leases": "gpusched-papers"}
+"""Names that were the package's, and the distribution that registers them now."""
+
+
+def not_there(kind: str, name: str, known: Iterable[str]) -> ValueError:
+    """Return the error of a name that is not ``known``: where it is, or what is near it."""
+    if name in ELSEWHERE:
+        where = f"it is in the distribution {ELSEWHERE[name]}: pip install {ELSEWHERE[name]}"
+        return ValueError(f"unknown {kind} {name!r}; {where}")
+    return ValueError(f"unknown {kind} {name!r}{nearest(name, list(known))}")
+
+
 @dataclass
 class _NativeVersion:
     """Another number follows whenever names of native code come or go."""

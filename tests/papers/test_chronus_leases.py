@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.plugins.schedulers.chronus_plans import FURTHEST, LONGEST, Claim, LeasePlans
-from gpusched.plugins.schedulers.chronus_program import first_leases
+from gpusched_papers.chronus_leases import FURTHEST, LONGEST, Claim, LeasePlans, first_leases
 from tests.unit.core.schedulers.two_types import NONE, random_workload, runs
 
 POLICY = "chronus-leases:lease_s=10,margin=0"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import starmap
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
+import gpusched as gs
 from gpusched import _core
-from gpusched.plugins.registry import built_in
-from gpusched.plugins.schedulers.chronus_jobs import LeaseJob
-from gpusched.plugins.schedulers.chronus_plans import Claim, LeasePlans
-from gpusched.plugins.schedulers.chronus_program import first_leases
+from gpusched.base.supervision import attended, listen
 from gpusched.plugins.schedulers.type_parts import (
     Parts,
     best_parts,
@@ -22,11 +23,259 @@ from gpusched.plugins.schedulers.type_parts import (
     want,
 )
 
+LONGEST: Final = 32_768
+"""Leases of one job at most."""
+FURTHEST: Final = 1 << 20
+"""Leases ahead up to which claims are judged by the core, which counts them all."""
+
+
+@dataclass(slots=True)
+class Claim:
+    """What a job asks of the leases from some number on.
+
+    Attributes
+    ----------
+    gpus
+        Its width.
+    leases
+        How many it needs.
+    until
+        The first lease that would end after its deadline.
+    """
+
+    gpus: int
+    leases: int
+    until: int
+
+    def order(self) -> tuple[int, int, int]:
+        """Return its place when several are planned: wide, then tight, then late first."""
+        return -self.gpus, self.until - self.leases, -self.until
+
+
+@dataclass
+class LeasePlans:
+    """GPUs of one type, cut into leases that are numbered from time 0 on.
+
+    Attributes
+    ----------
+    capacity
+        GPUs of the type.
+    plans
+        The leases of each job, ascending.
+    """
+
+    capacity: int
+    plans: dict[int, list[int]] = field(default_factory=dict)
+    widths: dict[int, int] = field(default_factory=dict)
+    taken: Counter[int] = field(default_factory=Counter)
+
+    def latest(self, claim: Claim, start: int, extra: Counter[int]) -> list[int] | None:
+        """Return the last leases with room from ``start`` on; None if there are too few.
+
+        Parameters
+        ----------
+        extra
+            GPUs by lease that are taken besides those of the plans.
+        """
+        if claim.leases > min(claim.until - start, LONGEST):
+            return None
+        found: list[int] = []
+        for lease in range(claim.until - 1, start - 1, -1):
+            if self.taken[lease] + extra[lease] + claim.gpus <= self.capacity:
+                found.append(lease)
+                if len(found) == claim.leases:
+                    return found[::-1]
+        return None
+
+    def together(self, claims: dict[int, Claim], start: int) -> dict[int, list[int]] | None:
+        """Return the latest leases of all of them beside the plans; None if one has too few."""
+        extra: Counter[int] = Counter()
+        found: dict[int, list[int]] = {}
+        for job in sorted(claims, key=lambda job: claims[job].order()):
+            listen()
+            leases = self.latest(claims[job], start, extra)
+            if leases is None:
+                return None
+            found[job] = leases
+            extra.update(dict.fromkeys(leases, claims[job].gpus))
+        return found
+
+    def admitted(self, claims: dict[int, Claim], start: int) -> list[int]:
+        """Return who can have leases together with those admitted before it, judged in turn."""
+        judged = {
+            job: claim
+            for job, claim in claims.items()
+            if 0 < claim.leases <= LONGEST and claim.leases <= claim.until - start
+        }
+        if not judged:
+            return []
+        ahead = max(claim.until for claim in judged.values()) - start
+        if ahead > FURTHEST:
+            return self.admitted_by_planning(judged, start)
+        rows = [(claim.gpus, claim.leases, claim.until) for claim in judged.values()]
+        gpus, leases, until = np.array(rows, np.int64).T
+        line = np.lexsort((-until, until - leases, -gpus))  # as Claim.order
+        core = _core.LeaseLine(
+            self.capacity, self._taken(start, ahead), gpus[line], leases[line], until[line] - start
+        )
+        found = []
+        for job, place in zip(judged, np.argsort(line).tolist(), strict=True):
+            listen()
+            if core.try_join(place):
+                found.append(job)
+        return found
+
+    def admitted_by_planning(self, claims: dict[int, Claim], start: int) -> list[int]:
+        """Return the same, all that were admitted planned again for each: the slow twin."""
+        line: dict[int, Claim] = {}
+        for job, claim in claims.items():
+            if self.together({**line, job: claim}, start) is not None:
+                line[job] = claim
+        return list(line)
+
+    def _taken(self, start: int, leases: int) -> npt.NDArray[np.int32]:
+        taken = np.zeros(leases, np.int32)
+        for lease, gpus in self.taken.items():
+            if start <= lease < start + leases:
+                taken[lease - start] = gpus
+        return taken
+
+    def adopt(self, job: int, gpus: int, leases: list[int]) -> None:
+        """Set leases aside for a job instead of those that it had."""
+        self.drop(job)
+        self.plans[job], self.widths[job] = leases, gpus
+        self.taken.update(dict.fromkeys(leases, gpus))
+
+    def drop(self, job: int) -> None:
+        """Let all leases of a job go."""
+        self._free(self.plans.pop(job, []), self.widths.pop(job, 0))
+
+    def keep_last(self, job: int, leases: int) -> None:
+        """Let the first leases of a job go that it no longer needs."""
+        plan = self.plans[job]
+        spare = max(len(plan) - leases, 0)
+        self._free(plan[:spare], self.widths[job])
+        self.plans[job] = plan[spare:]
+
+    def now(self, lease: int) -> list[int]:
+        """Return the jobs whose lease begins, and count it as begun."""
+        running = [job for job, plan in self.plans.items() if plan and plan[0] == lease]
+        for job in running:
+            self.plans[job] = self.plans[job][1:]
+        self.taken.pop(lease, None)
+        return running
+
+    def _free(self, leases: Iterable[int], gpus: int) -> None:
+        for lease in leases:
+            self.taken[lease] -= gpus
+            if not self.taken[lease]:
+                del self.taken[lease]
+
+
+@dataclass(slots=True)
+class LeaseJob:
+    """What is known of a job; ``kind`` is the GPU type of its leases, -1 if it can have none."""
+
+    gpus: int
+    rates: Sequence[float]
+    greatest_rate: float
+    is_whole: bool
+    kind: int
+    due_us: int
+    """The end of the last lease that it can use once it is admitted; -1: none."""
+    came_us: int
+    service_us: int
+    restart_us: int
+    estimate_us: int
+    is_admitted: bool = False
+    is_late: bool = False
+    has_outrun: bool = False
+    attained_us: int = 0
+    held: Parts = field(default_factory=list)
+    has_run: bool = False
+    restarts_until_us: int = 0
+
+    @property
+    def left_us(self) -> int:
+        """What is left of the estimate."""
+        return self.estimate_us - self.attained_us
+
+    def claim(self, lease_us: int) -> Claim:
+        """Return what it asks of leases of this length."""
+        per_lease = lease_us * self.rates[self.kind]
+        return Claim(self.gpus, math.ceil(self.left_us / per_lease), self.due_us // lease_us)
+
+    def place(self, now_us: int) -> tuple[bool, bool, int, int]:
+        """Return its place among those without a lease: the smallest goes first."""
+        left = self.estimate_us - self.attained_us
+        time = self.due_us - now_us - left if self.is_late else left
+        return not self.has_outrun, self.is_late, time * self.gpus, self.came_us
+
+
+def first_leases(
+    claims: Sequence[Claim], capacity: int, start: int, *, spares: bool
+) -> list[list[int]] | None:
+    """Give each job as many leases as it needs, and look at the first lease alone.
+
+    Parameters
+    ----------
+    claims
+        What each job needs; at least one.
+    capacity
+        GPUs that there are in each lease.
+    start
+        Number of the lease that begins.
+    spares
+        As few GPUs as can be in it instead of as many.
+
+    Returns
+    -------
+    list or None
+        The leases of each job, ascending; None where the solver found no solution.
+    """
+    try:
+        from scipy import sparse
+        from scipy.optimize import Bounds, LinearConstraint, milp
+    except ImportError as error:
+        needed = "a policy with integer programs needs scipy: pip install scipy"
+        raise ImportError(needed, name="scipy") from error
+
+    gpus = np.array([claim.gpus for claim in claims], dtype=float)
+    # Of as many leases as all need together and one more, the others leave a job as many as it
+    # needs without the first: what it holds later can be held there.
+    longest = 1 + sum(claim.leases for claim in claims)
+    windows = np.array([min(claim.until - start, longest) for claim in claims])
+    if min(windows) < 1:
+        return None
+    jobs = np.repeat(np.arange(len(claims)), windows)
+    leases = np.concatenate([np.arange(window) for window in windows])
+    columns = np.arange(len(jobs))
+    needs = np.array([claim.leases for claim in claims], dtype=float)
+    per_job = sparse.csr_array((np.ones(len(jobs)), (jobs, columns)))
+    per_lease = sparse.csr_array((gpus[jobs], (leases, columns)))
+    cost = np.where(leases == 0, gpus[jobs] / capacity, 0.0)
+    found = attended(
+        lambda: milp(
+            cost if spares else -cost,
+            integrality=np.ones(len(jobs)),
+            bounds=Bounds(0, 1),
+            constraints=[
+                LinearConstraint(per_job, needs, needs),
+                LinearConstraint(per_lease, -np.inf, capacity),
+            ],
+        )
+    )
+    if found.x is None:
+        return None
+    is_held = found.x > 0.5
+    return [(leases[is_held & (jobs == job)] + start).tolist() for job in range(len(claims))]
+
+
 Ids = npt.NDArray[np.int64]
 
 
-@built_in("chronus-leases")
-class ChronusLeases(_core.Scheduler):
+@gs.register_scheduler("chronus-leases")
+class ChronusLeases(gs.Scheduler):
     """Leases for jobs with deadlines as late as they may be; what is left by GPU time.
 
     GPUs change hands at multiples of ``lease_s`` alone. Then, in this order: admitted jobs give up

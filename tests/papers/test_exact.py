@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.deciding import exact
+from gpusched_papers import exact
 
 optimize = pytest.importorskip("scipy.optimize")
 
