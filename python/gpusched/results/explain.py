@@ -26,7 +26,7 @@ from gpusched.schedules.schedule import (
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
-    from gpusched.schedules.schedule import Schedule
+    from gpusched.results.cost import RunLog
     from gpusched.traces.workload import Trace
 
 
@@ -441,50 +441,24 @@ class Explanation:
         return "\n".join(self.lines)
 
 
-def explain(
-    trace: Trace,
-    cluster: Cluster,
-    schedule: Schedule,
-    intervals: Mapping[str, AnyArray],
-    job: int | str,
-) -> Explanation:
+def explain(result: RunLog, job: int | str) -> Explanation:
     """Tell what happened to a job: when it ran where, what it waited for, and what was decided.
 
     Who held its GPUs is judged from the schedule, not by what the policy meant: jobs that were
     running by then, jobs that came earlier or later and started while it waited, or nobody; and
     then whether too few were free, enough but scattered, or enough in one piece.
 
-    Parameters
-    ----------
-    intervals
-        Who held which GPUs when, as in :attr:`gpusched.Result.intervals`.
-    job
-        An integer is the JobId, the job's place in the order of submission; a text is its ``id``.
-
-    Raises
-    ------
-    TypeError
-        If ``job`` is neither.
-    IndexError, ValueError
-        If there is no such place, or no such id.
+    Parameters and errors are as of :meth:`gpusched.Result.explain`.
     """
-    place = place_of(trace, job)
-    story = _Story(trace, cluster, schedule, intervals, place)
+    story = _Story(result, place_of(result.trace, job))
     lines = tuple(story.lines())
-    return Explanation(place, lines, tuple(story.waits.values()))
+    return Explanation(story.job, lines, tuple(story.waits.values()))
 
 
 class _Story:
-    def __init__(
-        self,
-        trace: Trace,
-        cluster: Cluster,
-        schedule: Schedule,
-        intervals: Mapping[str, AnyArray],
-        job: int,
-    ) -> None:
-        self.trace, self.cluster, self.schedule = trace, cluster, schedule
-        self.intervals, self.job = intervals, job
+    def __init__(self, result: RunLog, job: int) -> None:
+        self.trace, self.cluster, self.schedule = result.trace, result.cluster, result.schedule
+        self.intervals, self.job = result.intervals, job
         self.submit_us = int(self.trace.submit_us[job])
         self.status = int(self.schedule.status[job])
         self.waits = self._longest_waits()

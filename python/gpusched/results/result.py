@@ -426,7 +426,7 @@ class Result:
         """
         from gpusched.results.explain import explain
 
-        return explain(self.trace, self.cluster, self.schedule, self.intervals, job)
+        return explain(self, job)
 
     def _repr_html_(self) -> str:
         """Return the metrics as a table, for notebooks."""
