@@ -553,8 +553,9 @@ class Dancer(Study):
                 for arm in arms
                 if all(summary.has(setting, arm) for setting in of)
             }
-            above = {BOUND: [summary.mean(setting, DANCER, "bound").value for setting in of]}
-            return Panel(title, heading, range(len(of)), lines, above, list(labels))
+            above = [summary.mean(setting, DANCER, "bound").value for setting in of]
+            marks = {BOUND: dict(enumerate(above))}
+            return Panel(title, heading, range(len(of)), lines, marks, list(labels))
 
         main = [setting for setting in summary.main() if setting.place != LARGE]
         of = {w: [s for s in main if s.workload == w] for w in WORKLOADS}

@@ -33,15 +33,15 @@ class Panel:
     lines
         By name: a mean with its interval, or a number, at each place; NaN: nothing is there.
     marks
-        What is beside them, published or possible, without an interval: dashed, in the colour of
-        the line of that name, or in ink where there is none. NaN: nothing at that place.
+        What is beside them, published or possible, by name and place: dashed, in the colour of the
+        line of that name, or in ink where there is none.
     """
 
     title: str
     heading: str
     places: Sequence[float]
     lines: Mapping[str, Sequence[Interval | float]]
-    marks: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    marks: Mapping[str, Mapping[Any, float]] = field(default_factory=dict)
     labels: Sequence[str] | None = None
 
 
@@ -88,10 +88,10 @@ def curves(
         _prepare(axes, y if number % columns == 0 else "")
         for order, (name, values) in enumerate(panel.lines.items()):
             _line(axes, panel.places, values, scale, colours[name], name, 20 - order)
-        for name, numbers in panel.marks.items():
+        for name, beside in panel.marks.items():
             label, colour = (marked, colours[name]) if name in colours else (name, INK)
-            heights = [number * scale for number in numbers]
-            axes.plot(panel.places, heights, "D--", color=colour, mfc="white", lw=1, ms=4,
+            heights = [height * scale for height in beside.values()]
+            axes.plot(list(beside), heights, "D--", color=colour, mfc="white", lw=1, ms=4,
                       label=label, zorder=1)  # fmt: skip
         if x_scale:
             axes.set_xscale(**x_scale)

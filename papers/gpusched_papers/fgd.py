@@ -306,7 +306,6 @@ class Fgd(Study):
         summary = Summary(self.runs)
         names = {**AUTHORS, **{name: name for name in OURS if name not in AUTHORS}}
         demands = [demand for demand in DEMANDS.tolist() if demand >= _FIRST_DRAWN]
-        nothing = [np.nan] * (len(demands) - 1)
         panels = [
             Panel(
                 f"{of.title}: {column} GPUs",
@@ -316,7 +315,7 @@ class Fgd(Study):
                     name: [summary.mean(of, own, column, d) for d in demands]
                     for name, own in names.items()
                 },
-                {name: [*nothing, 1 - RECORDED[of.name][name]] for name in AUTHORS}
+                {name: {100 * UNTIL: 1 - RECORDED[of.name][name]} for name in AUTHORS}
                 if column == "unallocated"
                 else {},
             )

@@ -464,8 +464,11 @@ class Matching(Study):
             draws = [n for n in SWEPT if len(gaps(own, OURS, MAIN, n))]
             found = {arm: [gaps(own, arm, MAIN, n) for n in draws] for arm in _ARMS}
             means = {arm: [float(one.mean()) for one in some] for arm, some in found.items()}
-            marks = {arm: [float(one.max()) for one in some] for arm, some in found.items()}
-            marks["published, on other instances"] = [GAP] * len(draws)
+            marks = {
+                arm: {n: float(one.max()) for n, one in zip(draws, some, strict=True)}
+                for arm, some in found.items()
+            }
+            marks["published, on other instances"] = dict.fromkeys(draws, GAP)
             panels.append(Panel(family.title, "draws, N", draws, means, marks))
         note = f"{MAIN[0]} jobs, {MAIN[1]} workers, {seeds} instances; mean, and dashed the worst"
         log = {"value": "log"}

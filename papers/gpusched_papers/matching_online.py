@@ -472,7 +472,9 @@ class Online(Study):
                     for arm in (ELASTIC, OWN, OPTIMUS, GAVEL)
                 }
                 title, loads = f"{workload.name}, {speed}", [setting.load for setting in here]
-                panels.append(Panel(title, "load", loads, lines, {ALLOX.name: [1.0] * len(here)}))
+                panels.append(
+                    Panel(title, "load", loads, lines, {ALLOX.name: dict.fromkeys(loads, 1.0)})
+                )
         place = small[0].place
         note = f"{place.name}, {place.jobs} jobs; {summary.num_seeds} seeds, mean and 95 % interval"
         drawn = curves(panels, "mean JCT / allox's", note, columns=len(workloads))

@@ -156,7 +156,7 @@ class Paper:
         return number
 
 
-PAPERS: Final[Registry[Paper]] = Registry("paper", "gpusched_papers")
+PAPERS: Final[Registry[Paper]] = Registry("paper", "gpusched_papers.listed")
 
 
 def register_paper(paper: Paper) -> None:

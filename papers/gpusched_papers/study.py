@@ -343,28 +343,6 @@ def run_study(
     return found
 
 
-def finish(failures: Failures, reproduction: Reproduction | None) -> None:
-    """Raise the first error of a reproduction whose other parts are done, if there is one."""
-    failures.raise_if_any(reproduction=reproduction, failed=failures.errors)
-
-
-def write_files(
-    study: Reproduction,
-    folder: Path,
-    figures: Mapping[str, Any],
-    rows: Iterable[Mapping[str, Any]],
-) -> list[Path]:
-    """Write figures by name, tables.md, runs.csv and results.json; return the files."""
-    for name, figure in figures.items():
-        save(figure, folder / name)
-    markdown = "\n".join(table.to_markdown() for table in study.tables())
-    write_text(folder / "tables.md", markdown)
-    write_rows(rows, folder / "runs.csv")
-    text = json.dumps(study.to_dict(), indent=1, allow_nan=False)
-    write_text(folder / "results.json", text + "\n")
-    return [folder / name for name in (*figures, "tables.md", "runs.csv", "results.json")]
-
-
 def stages_of(kind: type[Study], *, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
     """Tell what is run; see :meth:`gpusched_papers.registry.Paper.stages`."""
     return {stage.name: len(stage.tasks) for stage in kind().plan(seeds, quick, exact)}
@@ -523,6 +501,8 @@ def finite(value: Any) -> Any:
     """
     if isinstance(value, Row):
         return finite(value.columns)
+    if isinstance(value, Table):
+        return {key: finite(getattr(value, key)) for key in ("title", "headings", "rows", "notes")}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return finite(dataclasses.asdict(value))
     if isinstance(value, dict):

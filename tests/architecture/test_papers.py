@@ -11,15 +11,11 @@ PUBLIC = {"bounds", "deciding", "generator", "models", "prediction", "statistics
 """Packages that users are told of."""
 # Of the package, beside these: this list only becomes shorter.
 PRIVATE = """
-    base.arrays base.failures base.real_data base.registry base.replacing
-    base.supervision base.ticks base.wording bounds.deadline_bounds
-    cli cli.console cli.errors cli.progress clusters.cluster
-    deciding.market engine.simulation
-    execution.calls execution.choosing execution.driver execution.kept_runs
-    generator.synthetic_traces
-    models.model_zoo models.profiles models.throughputs plugins.schedulers.type_parts
-    reporting.text_table results.result statistics.intervals statistics.means
-    traces.reading traces.workload
+    base.arrays base.failures base.real_data base.registry base.replacing base.supervision
+    base.ticks base.wording cli cli.console cli.errors cli.progress clusters.cluster
+    engine.simulation execution.calls execution.choosing execution.driver
+    execution.kept_runs plugins.schedulers.type_parts reporting.text_table results.result
+    traces.workload
 """
 
 

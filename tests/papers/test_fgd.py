@@ -121,6 +121,7 @@ def test_tables_figures_and_results_are_written(tiny: Fgd, tmp_path: Path) -> No
     assert files == {"filling.png", "tables.md", "runs.csv", "results.json"}
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert len(results["runs"]) == len(default.runs) * len(SHOWN)
+    assert set(results["tables"][0]) == {"title", "headings", "rows", "notes"}
     markdown = (tmp_path / "tables.md").read_text(encoding="utf-8")
     assert "[abstract]: FGD leaves up to 49% less GPUs unallocated" in markdown
     assert all(f"| {name} |" in markdown for name in PLACEMENTS)

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gpusched.base.arrays import Float64, Int64
-from gpusched.clusters.cluster import Cluster, ServerGroup
-from gpusched.models.profiles import JobProfile
-from gpusched.traces.workload import Trace
-from gpusched_papers.sjf_bco.published import (
-    ITERATION_S,
-    ITERATIONS,
-    JOBS_OF_WIDTH,
-    SERVER_GPUS,
-    SERVICE_S,
-)
+import gpusched as gs
+from gpusched.models import JobProfile
+from gpusched_papers.study import Float64
 
+JOBS_OF_WIDTH: Final = {1: 80, 2: 14, 4: 26, 8: 30, 16: 8, 32: 2}
+ITERATIONS: Final = (1000.0, 6000.0)
+ITERATION_S: Final = (0.01, 0.05)
+SERVICE_S: Final = (50.0, 300.0)
+SERVER_GPUS: Final = (4, 8, 16, 32)
 _BATCH: Final = 32
 _FORWARD_PART: Final = 1 / 3  # of the compute time; the ring does not care
 
@@ -73,8 +71,8 @@ class Instance:
     """One random instance: the same for every policy."""
 
     seed: int
-    trace: Trace
-    cluster: Cluster
+    trace: gs.Trace
+    cluster: gs.Cluster
     gradient_bytes: Float64
     iteration_s: Float64
 
@@ -113,16 +111,16 @@ def instance(seed: int, num_servers: int, calibration: Calibration) -> Instance:
 
 def build(
     seed: int,
-    gpus: Int64,
+    gpus: NDArray[np.int64],
     iterations: Float64,
     iteration_s: Float64,
-    server_gpus: Int64,
+    server_gpus: NDArray[np.int64],
     calibration: Calibration,
 ) -> Instance:
     """Make trace and cluster so that each job has its iteration time on the empty cluster."""
-    cluster = Cluster(
+    cluster = gs.Cluster(
         tuple(
-            ServerGroup(
+            gs.ServerGroup(
                 1, int(size), nic_gbps=calibration.nic_gbps, intra_gbps=calibration.intra_gbps
             )
             for size in server_gpus
@@ -140,7 +138,7 @@ def build(
         )
         for job in range(len(gpus))
     )
-    trace = Trace.from_columns(
+    trace = gs.Trace.from_columns(
         submit_s=np.zeros(len(gpus)),
         service_s=iterations * iteration_s,
         gpus=gpus,
@@ -165,7 +163,10 @@ def _lengths(random: np.random.Generator, count: int) -> tuple[Float64, Float64]
 
 
 def _profile_numbers(
-    gpus: Int64, iteration_s: Float64, sizes: Int64, calibration: Calibration
+    gpus: NDArray[np.int64],
+    iteration_s: Float64,
+    sizes: NDArray[np.int64],
+    calibration: Calibration,
 ) -> tuple[Float64, Float64]:
     """Gradient bytes, and what is left for computing in an iteration on the empty cluster."""
     nic, intra = calibration.nic_gbps * 1e9 / 8, calibration.intra_gbps * 1e9 / 8

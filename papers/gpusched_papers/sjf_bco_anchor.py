@@ -17,12 +17,10 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from gpusched.clusters.cluster import Cluster
-from gpusched.engine.simulation import simulate_quietly as simulate
-from gpusched.models.model_zoo import zoo
-from gpusched.models.profiles import JobProfile
+import gpusched as gs
+from gpusched.models import JobProfile, zoo
 from gpusched.reporting.text_table import Table, table
-from gpusched.traces.workload import Trace
+from gpusched_papers.study import simulate
 
 ALONE_S: Final = 295.0
 TOGETHER_S: Final = 675.0
@@ -31,7 +29,7 @@ WIDTH: Final = 4
 GPU_TYPE: Final = "V100"
 OVERHEAD_S: Final = 5e-4
 REDUCTION_BYTES_PER_S: Final = 3e11
-CLUSTER: Final = Cluster.uniform(4, 4, GPU_TYPE, nic_gbps=10, intra_gbps=100)
+CLUSTER: Final = gs.Cluster.uniform(4, 4, GPU_TYPE, nic_gbps=10, intra_gbps=100)
 REFERENCE: Final = ("resnet50", 64)
 LARGEST_RING_SHARE: Final = (TOGETHER_S / ALONE_S - 1) / (NUM_RINGS - 1)
 """From ``1 + share (f - 1) = 675 / 295`` with ``f = 4``."""
@@ -125,7 +123,7 @@ def _simulated_s(
     profile: JobProfile, service_s: float, num_rings: int, degradation: float
 ) -> float:
     """Run time of the slowest of equal rings over all servers, in the core."""
-    trace = Trace.from_columns(
+    trace = gs.Trace.from_columns(
         submit_s=np.zeros(num_rings),
         service_s=np.full(num_rings, service_s),
         gpus=np.full(num_rings, WIDTH),

@@ -1,1 +1,0 @@
-"""What the reproductions of papers share."""
