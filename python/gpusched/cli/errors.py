@@ -8,14 +8,10 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import typer
-
 from gpusched.base.early_interrupts import INTERRUPTED as INTERRUPTED
-from gpusched.base.early_interrupts import is_interrupt
 from gpusched.base.registry import PluginWarning
 from gpusched.base.run_warning import RunWarning
 from gpusched.base.suggest import HintedError
-from gpusched.cli.lazy_commands import LazyCommands
 
 _MISTAKES: Final = (ValueError, TypeError, OSError, ImportError, MemoryError)
 _TRACEBACK: Final = "GPUSCHED_TRACEBACK"
@@ -30,34 +26,6 @@ _RULES: Final = {
     "int_from_float": "must be an integer",
     "float_parsing": "must be a number",
 }
-
-
-class OneLineErrors(LazyCommands):
-    """A command group that turns mistakes into a line instead of a box or a traceback.
-
-    With GPUSCHED_TRACEBACK set in the environment, the traceback is shown after all.
-    """
-
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
-        """Parse ``args``, run the command and exit."""
-        try:
-            code = super().main(
-                args, prog_name, complete_var, standalone_mode=False,
-                windows_expand_args=windows_expand_args, **extra,
-            )  # fmt: skip
-        except (KeyboardInterrupt, typer.Abort):
-            code = INTERRUPTED
-        except Exception as error:
-            code = INTERRUPTED if is_interrupt(error) else _explain(error)
-        sys.exit(code if isinstance(code, int) else 0)
 
 
 def report_failures(failed: Mapping[str, Exception], what: str = "") -> int:
@@ -86,7 +54,7 @@ def warn_in_a_line() -> None:
     warnings.formatwarning = formatted
 
 
-def _explain(error: Exception) -> int:
+def explain(error: Exception) -> int:
     """Print ``error`` and return its exit code; raise it again if it is a defect of ours."""
     if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
         return 2

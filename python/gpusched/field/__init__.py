@@ -14,7 +14,7 @@ import numpy as np
 from gpusched.base.arrays import Float64
 from gpusched.base.progress import OnProgress
 from gpusched.base.real_data import data_at, find_data
-from gpusched.base.tables import Table, table
+from gpusched.base.tables import Column, Table, table
 from gpusched.plugins.policy import Policy, known_choice
 from gpusched.plugins.registry import policies
 from gpusched.reporting.text_table import figure_of
@@ -450,7 +450,8 @@ def workload_table(standings: Standings, workload: Workload) -> Table:
         if standings.figure(row, workload, RANKED_BY) is not None
     ]
     title = f"{workload.name}, {workload.servers} servers of 8 GPUs"
-    return table(title, ("policy", *(_heading(metric) for metric in METRICS)), body)
+    figures = (Column(_label(name), _SCALES[metrics()[name].unit][2]) for name in METRICS)
+    return table(title, ("policy", *figures), body)
 
 
 def page(standings: Standings, command: str, missing: list[str]) -> str:
@@ -475,11 +476,6 @@ def _place(standings: Standings, row: Row, workload: Workload) -> float:
 
 def _label(metric: str) -> str:
     return metrics()[metric].label
-
-
-def _heading(metric: str) -> str:
-    unit = _SCALES[metrics()[metric].unit][2]
-    return f"{_label(metric)}, {unit}" if unit else _label(metric)
 
 
 def _cell(found: Interval | None, metric: str) -> str:
