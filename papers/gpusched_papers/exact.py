@@ -18,20 +18,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 import gpusched as gs
 from gpusched.base.arrays import Bool, Float64, Int64, freeze_columns
 from gpusched.base.supervision import attended
-from gpusched.base.ticks import US_PER_S
-from gpusched.engine.simulation import simulate_quietly as simulate
-
-if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
-    from gpusched.results.result import Result
-    from gpusched.traces.workload import Trace
+from gpusched_papers.study import US_PER_S, simulate
 
 
 @dataclass(frozen=True)
@@ -255,8 +249,8 @@ class Solution:
 
 
 def instance(
-    trace: Trace,
-    cluster: Cluster,
+    trace: gs.Trace,
+    cluster: gs.Cluster,
     *,
     overhead_s: float = 5e-4,
     reduction_bytes_per_s: float = 3e11,
@@ -321,7 +315,7 @@ def instance(
     )
 
 
-def _one_bandwidth(cluster: Cluster, field: str) -> float:
+def _one_bandwidth(cluster: gs.Cluster, field: str) -> float:
     """Bytes/s of a bandwidth that is the same for all servers."""
     figures = {getattr(group, field) for group in cluster.servers}
     if len(figures) != 1 or None in figures:
@@ -347,8 +341,8 @@ def _placements(width: int, server_gpus: Int64) -> Int64:
 
 
 def replay(
-    solution: Solution, trace: Trace, cluster: Cluster, *, speed: str, contention: str
-) -> Result:
+    solution: Solution, trace: gs.Trace, cluster: gs.Cluster, *, speed: str, contention: str
+) -> gs.Result:
     """Run the plan in the core: each job on its servers, from its time on.
 
     Where the core's rounding up lets a job finish a microsecond after its time, the next one

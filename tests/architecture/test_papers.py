@@ -12,10 +12,9 @@ PUBLIC = {"bounds", "deciding", "generator", "models", "prediction", "statistics
 # Of the package, beside these: this list only becomes shorter.
 PRIVATE = """
     base.arrays base.failures base.real_data base.registry base.replacing base.supervision
-    base.ticks base.wording cli cli.console cli.errors cli.progress clusters.cluster
-    engine.simulation execution.calls execution.choosing execution.driver
-    execution.kept_runs plugins.schedulers.type_parts reporting.text_table results.result
-    traces.workload
+    base.wording cli cli.console cli.errors cli.progress
+    execution.calls execution.choosing execution.driver execution.kept_runs
+    plugins.schedulers.type_parts reporting.text_table
 """
 
 
