@@ -12,9 +12,10 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from gpusched import _core
-from gpusched.base.attendants import apart
+from gpusched.base.attendants import apart as apart
 from gpusched.base.progress import OnProgress, Progress, checked
-from gpusched.base.stop_scopes import StopScope, scope_here
+from gpusched.base.stop_scopes import StopScope as StopScope
+from gpusched.base.stop_scopes import scope_here as scope_here
 
 _Outcome = TypeVar("_Outcome")
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from gpusched.base.attendants import apart
+from gpusched.base.supervision import apart
 
 
 def test_calls_one_after_the_other_take_one_thread() -> None:

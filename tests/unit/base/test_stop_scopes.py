@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.base.stop_scopes import StopScope, scope_here
+from gpusched.base.supervision import StopScope, scope_here
 from tests.time_limit import time_limit
 
 CLUSTER = gs.Cluster.uniform(servers=64, gpus=8)
