@@ -6,23 +6,84 @@ another thread computes, and the calling one waits: no plug-in can keep Ctrl-C t
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar
 
 from gpusched import _core
-from gpusched.base.attendants import apart as apart
 from gpusched.base.progress import OnProgress, Progress, checked
-from gpusched.base.stop_scopes import StopScope as StopScope
-from gpusched.base.stop_scopes import scope_here as scope_here
 
 _Outcome = TypeVar("_Outcome")
 
 # How often the waiting main thread looks up: Ctrl-C is heard and progress shown at about 10 Hz.
 _POLL_SECONDS = 0.1
 
+_here = threading.local()  # .scope: that of this thread
 _supervised = threading.local()  # .control: that of the run of this thread
+
+
+class Stoppable(Protocol):
+    """A native run, as it is told to end."""
+
+    def stop(self) -> None:
+        """Ask it to end soon."""
+
+
+class StopScope:
+    """A stop for what is called inside of it, of which the calls themselves know nothing.
+
+    Any number of threads may enter a scope; each call of the package that can be stopped then ends
+    with :class:`~gpusched.base.supervision.Cancelled` soon after :meth:`set`.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: list[Stoppable] = []
+        self._is_set = False
+
+    def is_set(self) -> bool:
+        """Whether the end was asked for."""
+        return self._is_set
+
+    def set(self) -> None:
+        """End what runs inside, and what will."""
+        with self._lock:
+            self._is_set = True
+            for run in self._running:
+                run.stop()
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Make it the scope of this thread."""
+        before = scope_here()
+        _here.scope = self
+        try:
+            yield
+        finally:
+            _here.scope = before
+
+    @contextmanager
+    def reaching(self, run: Stoppable) -> Iterator[None]:
+        """Stop ``run``, too, as long as this lasts."""
+        with self._lock:
+            self._running.append(run)
+            if self._is_set:
+                run.stop()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.remove(run)
+
+
+def scope_here() -> StopScope | None:
+    """Return the scope that this thread is in."""
+    scope: StopScope | None = getattr(_here, "scope", None)
+    return scope
 
 
 class Cancelled(Exception):
@@ -234,3 +295,43 @@ def attended(run: Callable[[], _Outcome]) -> _Outcome:
             return future.result()
         if control is not None:
             control.check()
+
+
+def apart(run: Callable[[], _Outcome]) -> Future[_Outcome]:
+    """Call ``run`` in another thread, which does not keep the process from ending.
+
+    A thread that is free is taken before a new one: in a new one a solver sets up its memory and
+    its own threads again, which takes as long as a small program.
+    """
+    future: Future[_Outcome] = Future()
+    try:
+        attendant = _free.pop()
+    except IndexError:
+        attendant = _Attendant()
+    attendant.work.put((run, future))
+    return future
+
+
+class _Attendant:
+    def __init__(self) -> None:
+        self.work: SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = SimpleQueue()
+        threading.Thread(target=self._attend, name="gpusched-solver", daemon=True).start()
+
+    def _attend(self) -> None:
+        while True:
+            self._attend_to(*self.work.get())
+
+    def _attend_to(self, run: Callable[[], Any], future: Future[Any]) -> None:
+        try:
+            found = run()
+        except BaseException as error:
+            _free.append(self)
+            future.set_exception(error)
+        else:
+            _free.append(self)  # before: who waits for the result may call again at once
+            future.set_result(found)
+
+
+_free: list[_Attendant] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free.clear)  # its threads are the parent's

@@ -43,16 +43,15 @@ from gpusched.results.metric_registry import metrics
 from gpusched.sweeping import pilot
 from gpusched.sweeping.overview import overview
 from gpusched.sweeping.python_parts import python_parts
-from gpusched.sweeping.status import sweep_status
 from gpusched.sweeping.study import Study
-from gpusched.sweeping.study_folder import STUDY
+from gpusched.sweeping.study_folder import STUDY, sweep_status
 from gpusched.sweeping.sweep import sweep as run_study
 from gpusched.sweeping.sweep_result import SweepResult
 
 if TYPE_CHECKING:
     from gpusched.statistics.compared_runs import ComparedRuns
     from gpusched.sweeping.pilot import SweepEstimate
-    from gpusched.sweeping.status import SweepStatus
+    from gpusched.sweeping.study_folder import SweepStatus
 
 _ENDING: Final = ".sweep"
 _REPORT: Final = "report.html"

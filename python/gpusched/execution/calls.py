@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from gpusched.base.stop_scopes import StopScope
+from gpusched.base.supervision import StopScope
 
 _ALIGNMENT: Final = 64  # of any array
 _MOST_LOADED: Final = 16

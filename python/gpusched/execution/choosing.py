@@ -27,8 +27,8 @@ from typing import Any, Final
 
 from gpusched.base.libraries import need
 from gpusched.base.run_warning import RunWarning
-from gpusched.base.stop_scopes import StopScope
 from gpusched.base.suggest import nearest
+from gpusched.base.supervision import StopScope
 from gpusched.execution.calls import (
     Outcome,
     SharedFile,

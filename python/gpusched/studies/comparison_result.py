@@ -6,14 +6,17 @@ import math
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gpusched.base.arrays import Bool
+from gpusched.base.arrays import AnyArray, Bool
+from gpusched.base.field_checks import check_integer
+from gpusched.base.suggest import nearest
+from gpusched.results.breakdown import job_groups
+from gpusched.results.cost import sums
 from gpusched.results.run_window import RunWindow
 from gpusched.schedules.jobs_table import write_jobs
-from gpusched.studies.comparison_answers import ComparisonAnswers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,9 +25,11 @@ if TYPE_CHECKING:
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
 
+Side = Literal["lost", "won"]
+
 
 @dataclass(frozen=True, eq=False)
-class Comparison(ComparisonAnswers):
+class Comparison:
     """The results of several policies on one workload.
 
     Attributes
@@ -166,6 +171,143 @@ class Comparison(ComparisonAnswers):
         rows = [summary | {"policy": label} for label, summary in self.summaries.items()]
         return pl.from_dicts(rows, infer_schema_length=None)
 
+    def by(self, by: str) -> pl.DataFrame:
+        """Break the jobs of every policy down: those in the comparison's window.
+
+        Parameters
+        ----------
+        by
+            As for :meth:`gpusched.Result.by`.
+
+        Returns
+        -------
+        polars.DataFrame
+            As :meth:`gpusched.Result.by`, the policies below each other, led by a column
+            ``policy``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`gpusched.Result.by`.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(4)
+        >>> jobs = gs.generate("philly", 200, load=0.9, cluster=cluster)
+        >>> gs.compare(jobs, cluster, ["fifo", "srtf"]).by("gpus").columns[:2]
+        ['policy', 'gpus']
+        """
+        import polars as pl
+
+        labels = pl.Enum(list(self.results))
+        frames = []
+        for label, result in self.results.items():
+            frame = result.by(by, **self._cuts)
+            name = pl.repeat(label, len(frame), dtype=labels, eager=True).alias("policy")
+            frames.append(frame.insert_column(0, name))
+        return pl.concat(frames)
+
+    def losers(
+        self,
+        policy: str | None = None,
+        *,
+        baseline: str | None = None,
+        by: str | None = None,
+        limit: int | None = 20,
+    ) -> pl.DataFrame:
+        """Tell who was hurt by a change of policy: the jobs that end later, or the groups.
+
+        Jobs count that are submitted in the comparison's window.
+
+        Parameters
+        ----------
+        policy, baseline
+            The policies after the change and before, as they are labelled in ``results``.
+            Default: the first as the baseline; the other one, if there are two.
+        by
+            None: job by job. Otherwise by groups, as for :meth:`gpusched.Result.by`; those of
+            ``"type"`` are where jobs ran under the baseline.
+        limit
+            Rows; None returns all.
+
+        Returns
+        -------
+        polars.DataFrame
+            Of jobs: ``job`` (JobId), ``id``, ``user`` and ``queue`` where there are such,
+            ``gpus``, ``submit_s``, ``service_s``, of each policy ``baseline_status``,
+            ``baseline_wait_s``, ``baseline_jct_s`` and so on, and ``lost_s``, by which the JCT
+            grew: the most first, led by jobs that no longer finish, of which it is null.
+
+            Of groups: their jobs, ``num_worse`` and ``num_better`` ones, ``lost_s`` of those that
+            are worse in all, and of the jobs that finish under both policies ``mean_change_s`` of
+            the JCT and the mean waits.
+
+        Raises
+        ------
+        ValueError
+            If a policy is not among the results (the nearest is suggested), both are the same, or
+            there are several to choose from.
+        TypeError
+            If ``limit`` is no integer.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(4)
+        >>> jobs = gs.generate("philly", 200, load=0.9, cluster=cluster)
+        >>> found = gs.compare(jobs, cluster, ["fifo", "srtf"])
+        >>> found.losers("srtf", limit=5)["lost_s"].min() > 0
+        True
+        """
+        return self._changed("lost", policy, baseline, by, limit)
+
+    def winners(
+        self,
+        policy: str | None = None,
+        *,
+        baseline: str | None = None,
+        by: str | None = None,
+        limit: int | None = 20,
+    ) -> pl.DataFrame:
+        """Tell who gained by a change of policy: :meth:`losers` the other way round.
+
+        Returns
+        -------
+        polars.DataFrame
+            As :meth:`losers`, with ``won_s`` in place of ``lost_s``; jobs lead that only now
+            finish.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`losers`.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(1, 4)
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, cluster, policies=["fifo", "sjf"])
+        >>> found.winners("sjf", baseline="fifo")["won_s"].to_list()
+        [60.0, 55.0]
+        """
+        return self._changed("won", policy, baseline, by, limit)
+
+    def _changed(
+        self,
+        side: Side,
+        policy: str | None,
+        baseline: str | None,
+        by: str | None,
+        limit: int | None,
+    ) -> pl.DataFrame:
+        if limit is not None:
+            check_integer("limit", limit, 1, 2**62)
+        before, after = changed_policies(list(self.results), policy, baseline)
+        runs = self.results[before], self.results[after]
+        if by is None:
+            return changed_jobs(*runs, side, limit, self.counted)
+        found = changed_groups(*runs, side, by, self.counted)
+        return found if limit is None else found.head(limit)
+
     def jobs(self) -> pl.DataFrame:
         """Return the jobs of every policy below each other, led by a ``policy`` column.
 
@@ -279,6 +421,110 @@ class Interrupted(KeyboardInterrupt):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.comparison,)
+
+
+def changed_policies(
+    labels: list[str], policy: str | None, baseline: str | None
+) -> tuple[str, str]:
+    """Choose the policies before and after a change; errors as of ``Comparison.losers``."""
+    if baseline is None:
+        baseline = next((label for label in labels if label != policy), "")
+    for name, label in (("baseline", baseline), ("policy", policy)):
+        if label is not None and label not in labels:
+            raise ValueError(f"{name}: {label!r} is not compared{nearest(label, labels)}")
+    others = [label for label in labels if label != baseline]
+    if policy is None:
+        if len(others) != 1:
+            raise ValueError(f"policy: name one of {', '.join(others) or 'two or more'}")
+        policy = others[0]
+    if policy == baseline:
+        raise ValueError(f"policy: {policy} is the baseline itself")
+    return baseline, policy
+
+
+def changed_jobs(
+    baseline: Result, policy: Result, side: Side, limit: int | None, counted: Bool
+) -> pl.DataFrame:
+    """Return the jobs that lost, or won, the most; see ``Comparison.losers``."""
+    change_s = np.where(counted, _change_s(baseline, policy, side), np.nan)
+    # What ended under one policy only has lost, or won, more than any time tells.
+    chosen = np.flatnonzero(change_s > 0)
+    order = np.lexsort((chosen, -change_s[chosen]))
+    jobs = chosen[order][:limit]
+    return _described(baseline, policy, jobs).with_columns(_seconds(f"{side}_s", change_s[jobs]))
+
+
+def changed_groups(
+    baseline: Result, policy: Result, side: Side, by: str, counted: Bool
+) -> pl.DataFrame:
+    """Return the groups of jobs that lost, or won, the most in all; see ``Comparison.losers``."""
+    import polars as pl
+
+    groups = job_groups(baseline, by)
+    codes, size = groups.codes, len(groups.names)
+    change_s = np.where(counted, _change_s(baseline, policy, side), np.nan)
+    both = np.isfinite(change_s)
+    waits = [run.jobs.wait_s for run in (baseline, policy)]
+    waited = np.isfinite(waits[0]) & np.isfinite(waits[1]) & counted
+
+    def count(mask: AnyArray) -> AnyArray:
+        return np.bincount(codes[mask], minlength=size)
+
+    def mean(values: AnyArray, mask: AnyArray) -> AnyArray:
+        with np.errstate(invalid="ignore"):
+            return sums(codes[mask], values[mask], size) / count(mask)
+
+    # What is later is worse, whichever side is asked for.
+    later_s = change_s if side == "lost" else -change_s
+    data: dict[str, Any] = {
+        by: list(groups.names),
+        "num_jobs": count(counted),
+        "num_worse": count(later_s > 0),
+        "num_better": count(later_s < 0),
+        f"{side}_s": sums(codes[both], np.maximum(change_s[both], 0), size),
+        "mean_change_s": mean(later_s, both),
+        "baseline_mean_wait_s": mean(waits[0], waited),
+        "policy_mean_wait_s": mean(waits[1], waited),
+    }
+    frame = pl.DataFrame(data, nan_to_null=True).filter(pl.col("num_jobs") > 0)
+    return frame.sort(f"{side}_s", "num_jobs", by, descending=[True, True, False])
+
+
+def _change_s(baseline: Result, policy: Result, side: Side) -> AnyArray:
+    """JCT lost or won by each job, seconds; infinite where it ended under one policy only.
+
+    NaN where it ended under neither.
+    """
+    before, after = (np.where(r.jobs.is_finished, r.jobs.jct_s, np.inf) for r in (baseline, policy))
+    with np.errstate(invalid="ignore"):
+        lost: AnyArray = after - before
+    return lost if side == "lost" else -lost
+
+
+def _described(baseline: Result, policy: Result, jobs: AnyArray) -> pl.DataFrame:
+    import polars as pl
+
+    trace = baseline.trace
+    data: dict[str, Any] = {"job": jobs, "id": trace.id[jobs].tolist()}
+    for column in ("user", "queue"):
+        labels = getattr(trace, column)
+        if labels is not None:
+            data[column] = labels.values()[jobs].tolist()
+    data["gpus"] = trace.gpus[jobs]
+    for column in ("submit_s", "service_s"):
+        data[column] = getattr(trace, column)[jobs]
+    for name, run in (("baseline", baseline), ("policy", policy)):
+        data[f"{name}_status"] = run.jobs.status[jobs].tolist()
+        data[f"{name}_wait_s"] = run.jobs.wait_s[jobs]
+        data[f"{name}_jct_s"] = run.jobs.jct_s[jobs]
+    return pl.DataFrame(data, nan_to_null=True)
+
+
+def _seconds(name: str, values: AnyArray) -> pl.Series:
+    """Seconds as a column; null where they are infinite."""
+    import polars as pl
+
+    return pl.Series(name, np.where(np.isfinite(values), values, np.nan), nan_to_null=True)
 
 
 def _constant(label: str, dtype: pl.Enum, length: int) -> pl.Series:

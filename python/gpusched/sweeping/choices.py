@@ -17,7 +17,7 @@ from gpusched.plugins.policy import (
 )
 from gpusched.prediction import Predictor
 from gpusched.prediction.registry import PredictorChoice
-from gpusched.sweeping.parameter_axis import ROLES, ParameterAxis
+from gpusched.sweeping.spec_parts import ROLES, ParameterAxis
 
 KINDS: Final[Mapping[str, type[Choice]]] = {
     "policy": Policy,

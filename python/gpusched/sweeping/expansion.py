@@ -11,11 +11,9 @@ from typing import Any, Final
 from gpusched.base.suggest import nearest
 from gpusched.clusters.cluster import Cluster
 from gpusched.sweeping.choices import PLURALS, Named, has, named
-from gpusched.sweeping.parameter_axis import ROLES, ParameterAxis
 from gpusched.sweeping.recipes import Recipe, RecipeNames
-from gpusched.sweeping.spec_parts import StudyTrace
-from gpusched.sweeping.study import Study
-from gpusched.sweeping.study_axes import AXES
+from gpusched.sweeping.spec_parts import ROLES, ParameterAxis, StudyTrace
+from gpusched.sweeping.study import AXES, Study
 
 MOST_RUNS: Final = 10_000_000
 RUN_KEYS: Final = (
@@ -63,7 +61,7 @@ class Expansion:
     clusters
         As they were made, with their labels in ``cluster_labels``.
     named
-        What each role lists, in the order of :data:`~gpusched.sweeping.parameter_axis.ROLES`.
+        What each role lists, in the order of :data:`~gpusched.sweeping.spec_parts.ROLES`.
     """
 
     study: Study

@@ -9,7 +9,7 @@ from gpusched.base.run_warning import warn
 from gpusched.plugins.policy import Choice
 from gpusched.sweeping.choices import PLURALS, named
 from gpusched.sweeping.expansion import Expansion, PlannedRun
-from gpusched.sweeping.parameter_axis import ROLES
+from gpusched.sweeping.spec_parts import ROLES
 from gpusched.sweeping.study import Study
 
 _ROLES: Final = ("policy", "placement")

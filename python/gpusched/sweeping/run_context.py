@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from gpusched.clusters.cluster import Cluster
 from gpusched.plugins.policy import Choice
 from gpusched.sweeping.expansion import Expansion, PlannedRun
-from gpusched.sweeping.parameter_axis import ROLES
 from gpusched.sweeping.recipes import Recipe, source_of
 from gpusched.sweeping.run_names import extra_metrics
-from gpusched.sweeping.spec_parts import StudyTrace
+from gpusched.sweeping.spec_parts import ROLES, StudyTrace
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace

@@ -19,8 +19,8 @@ from gpusched.prediction.choose import predictor
 from gpusched.prediction.registry import PredictorChoice
 from gpusched.results.metric_registry import metrics
 from gpusched.sweeping.expansion import Expansion, PlannedRun
-from gpusched.sweeping.parameter_axis import ROLES
 from gpusched.sweeping.recipes import cluster_content
+from gpusched.sweeping.spec_parts import ROLES
 
 _DIGITS: Final = 32
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.files import in_a_line
@@ -11,13 +15,48 @@ from gpusched.engine.seams import own
 from gpusched.engine.simulation import simulate_quietly
 from gpusched.results.run_remarks import unserved
 from gpusched.sweeping.expansion import PlannedRun
-from gpusched.sweeping.recipe_cache import RecipeCache
 from gpusched.sweeping.recipes import Recipe, jobs_of
 from gpusched.sweeping.run_context import Batch, RunContext
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
+
+MOST_TRACES: Final = 4
+"""How many a process keeps."""
+
+
+class RecipeCache:
+    """The last few traces by the names of their recipes; calls are safe from several threads."""
+
+    def __init__(self, most: int = MOST_TRACES) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._made: OrderedDict[str, Future[Trace]] = OrderedDict()
+
+    def get(self, name: str, make: Callable[[], Trace]) -> Trace:
+        """Return the jobs, made now if they are not there; others that want them wait for it."""
+        with self._lock:
+            known = self._made.get(name)
+            if known is not None:
+                self._made.move_to_end(name)
+            else:
+                mine: Future[Trace] = Future()
+                self._made[name] = mine
+                while len(self._made) > self._most:
+                    self._made.popitem(last=False)
+        if known is not None:
+            return known.result()
+        try:
+            trace = make()
+        except BaseException as error:
+            with self._lock:
+                self._made.pop(name, None)
+            mine.set_exception(error)
+            raise
+        mine.set_result(trace)
+        return trace
+
 
 Row = dict[str, Any]
 SETTINGS: Final = frozenset(

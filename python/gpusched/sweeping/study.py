@@ -5,18 +5,31 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import msgspec
 
+from gpusched.base.field_checks import check_name
 from gpusched.base.files import decode_toml, naming, read_bytes
-from gpusched.base.suggest import with_nearest_field
-from gpusched.sweeping.spec_parts import beside
-from gpusched.sweeping.study_axes import StudyAxes
-from gpusched.sweeping.study_toml import toml_lines
+from gpusched.base.suggest import nearest, with_nearest_field
+from gpusched.results.run_window import RunWindow
+from gpusched.sweeping.spec_parts import (
+    ParameterAxis,
+    StudyCluster,
+    StudyTrace,
+    beside,
+    part_of,
+    sequence_of,
+)
+
+LONGEST_NAME: Final = 200
+_CHOICES: Final = ("policies", "placements", "speeds", "contentions", "predictors")
+AXES: Final = ("traces", "clusters", *_CHOICES, "seeds")
+"""What can be zipped beside the names of the axes of parameters."""
+_MOST_SEED: Final = 2**63 - 1
 
 
-class Study(StudyAxes, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What shall be run: each list is an axis, and all axes are crossed.
 
     From TOML by :meth:`read` or :meth:`from_toml`, from JSON, or from a mapping by :meth:`of`,
@@ -70,6 +83,69 @@ class Study(StudyAxes, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     >>> gs.Study.from_toml(study.to_toml()) == study
     True
     """
+
+    name: str
+    traces: tuple[Any, ...]
+    clusters: tuple[Any, ...]
+    title: str = ""
+    seeds: tuple[int, ...] = (0,)
+    policies: tuple[Any, ...] = ("fifo",)
+    placements: tuple[Any, ...] = ("consolidated",)
+    speeds: tuple[Any, ...] = ("default",)
+    contentions: tuple[Any, ...] = ("none",)
+    predictors: tuple[Any, ...] = ("oracle",)
+    metrics: tuple[str, ...] = ()
+    baseline: str | None = None
+    warm_up_s: float = 0.0
+    tail_s: float | None = None
+    max_intervals: int | None = None
+    parameters: tuple[ParameterAxis, ...] = ()
+    zip: tuple[tuple[str, ...], ...] = ()
+    runs: tuple[dict[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        check_name("name", self.name)
+        if len(self.name) > LONGEST_NAME:
+            raise ValueError(f"name: {len(self.name)} characters are more than {LONGEST_NAME}")
+        self._decode("traces", StudyTrace)
+        self._decode("clusters", StudyCluster)
+        for axis in (*_CHOICES, "seeds"):
+            sequence_of(getattr(self, axis), axis)
+        for position, seed in enumerate(self.seeds):
+            if not 0 <= seed <= _MOST_SEED:
+                raise ValueError(f"{seed} must lie in 0..{_MOST_SEED} - at `$.seeds[{position}]`")
+        if len({*self.seeds}) < len(self.seeds):
+            raise ValueError(f"seeds: one is listed twice in {list(self.seeds)}")
+        RunWindow.of(self.warm_up_s, self.tail_s)
+        if self.max_intervals is not None and self.max_intervals < 1:
+            raise ValueError(f"max_intervals: {self.max_intervals} must be at least 1")
+        self._check_metrics()
+
+    def _decode(self, field: str, kind: type[msgspec.Struct]) -> None:
+        """Make the entries of a field records; an object of Python becomes one that holds it."""
+        entries = sequence_of(getattr(self, field), field)
+        role = field.removesuffix("s")
+        made = tuple(
+            part_of(
+                entry if isinstance(entry, Mapping | msgspec.Struct) and not _is_cluster(entry)
+                else {role: entry},
+                kind,
+                f"{field}[{position}]",
+            )
+            for position, entry in enumerate(entries)
+        )  # fmt: skip
+        msgspec.structs.force_setattr(self, field, made)
+
+    def _check_metrics(self) -> None:
+        if not self.metrics:
+            return
+        from gpusched.results.metric_registry import metrics
+
+        known = metrics()
+        for position, key in enumerate(self.metrics):
+            if key not in known:
+                hint = nearest(key, list(known))
+                raise ValueError(f"unknown metric {key!r}{hint} - at `$.metrics[{position}]`")
 
     @classmethod
     def of(cls, study: Study | Mapping[str, Any] | str | os.PathLike[str]) -> Study:
@@ -295,5 +371,47 @@ class Study(StudyAxes, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         return "\n".join(toml_lines(self.to_dict())) + "\n"
 
 
+def _is_cluster(entry: Any) -> bool:
+    from gpusched.clusters.cluster import Cluster
+
+    return isinstance(entry, Cluster)
+
+
 def _refused(value: Any) -> Any:
     raise NotImplementedError(f"{type(value).__name__} is an object of Python")
+
+
+def toml_lines(fields: Mapping[str, Any]) -> list[str]:
+    """Write plain values and lists first, then each table of a list, as a person would."""
+    plain = {key: value for key, value in fields.items() if not _is_tables(value)}
+    lines = [f"{key} = {_toml(value)}" for key, value in plain.items()]
+    for key, tables in fields.items():
+        if key in plain:
+            continue
+        for table in tables:
+            own = [f"{_key(name)} = {_toml(value)}" for name, value in table.items()]
+            lines += ["", f"[[{key}]]", *own]
+    return lines
+
+
+def _is_tables(value: Any) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and bool(value)
+        and all(isinstance(entry, dict) for entry in value)
+    )
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_key(key)} = {_toml(entry)}" for key, entry in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    # A JSON string is a TOML basic string, but for the one control character JSON lets pass.
+    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    is_bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if is_bare else _toml(name)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -15,13 +16,15 @@ from typing import TYPE_CHECKING, Any, Final
 from gpusched.base.progress import OnProgress, Progress, watched
 from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled
+from gpusched.engine.prepare import check_memory, of_jobs
 from gpusched.execution.choosing import opened
 from gpusched.execution.driver import run_tasks
+from gpusched.sweeping.expansion import PlannedRun
 from gpusched.sweeping.planned import PlannedStudy, names_of
 from gpusched.sweeping.python_parts import PythonTime
-from gpusched.sweeping.recipe_cache import MOST_TRACES
 from gpusched.sweeping.run_context import (
     Batch,
+    RunContext,
     batches,
     context_of,
     jobs_of_run,
@@ -29,14 +32,28 @@ from gpusched.sweeping.run_context import (
 )
 from gpusched.sweeping.run_names import unreadable
 from gpusched.sweeping.run_store import RunStore, frame_of
-from gpusched.sweeping.running import Row, failed_row, run_batch
+from gpusched.sweeping.running import MOST_TRACES, Row, failed_row, run_batch
 from gpusched.sweeping.study import Study
 from gpusched.sweeping.study_folder import STUDY, claim, write_plan
-from gpusched.sweeping.study_memory import remarks
 from gpusched.sweeping.sweep_result import SweepResult
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+def remarks(runs: Iterable[PlannedRun], context: RunContext, num_slots: int) -> list[str]:
+    """Say if the largest runs, as many as there are workers, need much of the memory that there is.
+
+    None is refused: they may not come together, and each is looked at before it begins.
+    """
+    largest = heapq.nlargest(num_slots, (jobs_of_run(context, run) for run in runs))
+    if not largest:
+        return []
+    try:
+        return check_memory(sum(map(of_jobs, largest)), largest[0], len(largest))
+    except MemoryError as error:
+        return [str(error)]
+
 
 # Finished runs are written at once if nothing was written for so long, else that much later; on a
 # slow disk so much later that writing takes no more than this part of the time.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.replacing import replacing
 from gpusched.base.wording import plural
-from gpusched.sweeping.parameter_axis import ROLES
 from gpusched.sweeping.running import QUEUE_GROWTH
+from gpusched.sweeping.spec_parts import ROLES
 from gpusched.sweeping.study import Study
 
 if TYPE_CHECKING:
