@@ -16,7 +16,10 @@ from gpusched.engine.simulation import simulate_quietly
 from gpusched.results.run_remarks import unserved
 from gpusched.sweeping.expansion import PlannedRun
 from gpusched.sweeping.recipes import Recipe, jobs_of
-from gpusched.sweeping.run_context import Batch, RunContext
+from gpusched.sweeping.run_context import Batch as Batch
+from gpusched.sweeping.run_context import RunContext
+from gpusched.sweeping.run_context import batches as batches
+from gpusched.sweeping.run_context import side_by_side as side_by_side
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpusched.statistics.compared_runs import ComparedRuns
 from gpusched.statistics.comparing import compare_runs
-from gpusched.tuning.candidates import Candidate
+from gpusched.tuning.candidates import Candidate as Candidate
 
 if TYPE_CHECKING:
     import polars as pl

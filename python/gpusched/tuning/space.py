@@ -13,7 +13,9 @@ from gpusched.base.files import decode_toml, naming, read_bytes
 from gpusched.base.suggest import nearest
 from gpusched.plugins.policy import Policy
 from gpusched.sweeping.spec_parts import sequence_of
+from gpusched.tuning.options import Choices as Choices
 from gpusched.tuning.options import Option, checked, option_of, registered_option
+from gpusched.tuning.options import Range as Range
 
 if TYPE_CHECKING:
     from optuna.trial import Trial

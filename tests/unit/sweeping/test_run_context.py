@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from gpusched.sweeping.planned import PlannedStudy
-from gpusched.sweeping.run_context import Batch, batches, side_by_side
+from gpusched.sweeping.running import Batch, batches, side_by_side
 from gpusched.sweeping.study import Study
 from tests.unit.sweeping.studies import small
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.tuning.options import Range
-from gpusched.tuning.space import PolicySpace
+from gpusched.tuning.space import PolicySpace, Range
 from tests.unit.tuning.searches import SPACE, study, tuned
 
 

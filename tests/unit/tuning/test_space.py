@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.tuning.options import Choices, Range
-from gpusched.tuning.space import PolicySpace
+from gpusched.tuning.space import Choices, PolicySpace, Range
 
 TOML = """
 [[space]]
