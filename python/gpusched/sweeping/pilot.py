@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 from gpusched.base.wording import duration, plural
 from gpusched.sweeping.planned import PlannedStudy, names_of
 from gpusched.sweeping.recipes import jobs_of
-from gpusched.sweeping.run_context import RunContext, context_of, jobs_of_run
 from gpusched.sweeping.run_store import RUNS, RunStore
-from gpusched.sweeping.running import row_of
+from gpusched.sweeping.running import RunContext, context_of, jobs_of_run, row_of
 from gpusched.sweeping.study import Study
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from gpusched.execution.choosing import opened
 from gpusched.results.metric_registry import metrics
 from gpusched.sweeping.choices import named
 from gpusched.sweeping.study import Study
-from gpusched.tuning.candidates import Candidate, best_of, content_of_policy
-from gpusched.tuning.held_out import compared, verdicts
+from gpusched.tuning.held_out import Candidate, best_of, compared, content_of_policy, verdicts
 from gpusched.tuning.search import REDUCTION, Attempt, search
 from gpusched.tuning.space import PolicySpace
 from gpusched.tuning.trials import HELD_OUT, Runner
