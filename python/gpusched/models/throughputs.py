@@ -399,7 +399,7 @@ def _read_gavel(source: Source) -> Throughputs:
         notes.append(f"{num_unscaled:,} entries name no number of GPUs, taken for one")
     profiles = []
     for model, tables in packed.items():
-        with _naming(path):
+        with naming(path):
             samples = _gavel_samples(model, tables)
             profiles.append(
                 profile_of(model, tables, spread.get(model, {}), source=path.name, **samples)
@@ -428,7 +428,7 @@ def _read_pollux(path: Path, global_batch: int | Mapping[str, int] | None) -> Th
     for application, part in sorted(table.partition_by("application", as_dict=True).items()):
         model = str(application[0])
         given = global_batch.get(model) if isinstance(global_batch, Mapping) else global_batch
-        with _naming(path):
+        with naming(path):
             profiles.append(_pollux_profile(model, part, given))
     return Throughputs(profiles, str(path))
 
@@ -528,7 +528,7 @@ def _of_frame(
             raise ValueError(f"{where}: model {model!r} has no throughput above 0 on any GPU type")
     profiles = []
     for model, tables in packed.items():
-        with _naming(where):
+        with naming(where):
             profiles.append(profile_of(model, tables, spread.get(model, {}), source=where))
     return Throughputs(profiles, where)
 
@@ -560,17 +560,3 @@ def _number(value: Any) -> float | None:
         return float(value)
     except (TypeError, ValueError):
         return None
-
-
-class _naming:
-    """Puts where a profile comes from before what is wrong with it."""
-
-    def __init__(self, where: object) -> None:
-        self._where = where
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
-        if isinstance(error, ValueError | TypeError):
-            raise type(error)(f"{self._where}: {error}") from None
