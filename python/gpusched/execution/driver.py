@@ -187,9 +187,9 @@ def run_tasks(
         try:
             keep_what_is_done()
         finally:
+            backend.interrupt()  # an executor that ends its calls must not find them cancelled
             for future in pending:
                 future.cancel()
-            backend.interrupt()
         raise
     failures.raise_if_any()
 
