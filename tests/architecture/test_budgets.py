@@ -65,14 +65,14 @@ def num_words_of_pages(_: Path) -> int:
 
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
-    "lines of C++": (51_450, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (81_400, lambda _: num_lines(PYTHON_FILES)),
-    "lines of the papers": (9_480, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
-    "statements of the package": (38_400, num_statements),
-    "modules of the package": (661, lambda _: len(PYTHON_FILES)),
-    "modules that `gpusched run` imports": (252, num_imported_by_run),
+    "lines of C++": (51_425, lambda _: num_lines(CPP_FILES)),
+    "lines of the package": (74_500, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the papers": (8_360, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
+    "statements of the package": (34_600, num_statements),
+    "modules of the package": (396, lambda _: len(PYTHON_FILES)),
+    "modules that `gpusched run` imports": (165, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
-    "words of README and docs": (178_500, num_words_of_pages),
+    "words of README and docs": (176_500, num_words_of_pages),
 }
 
 
