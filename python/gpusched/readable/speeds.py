@@ -434,12 +434,12 @@ class Proportional:
         bandwidth = math.inf
         if self.network is not None:
             bandwidth = slowest_link(self.network, self.cluster, allocation, share, all_links)
-        return self.ideal_s(job) / self.seconds(job, bandwidth)
+        round_s = self.seconds(job, bandwidth)
+        return self.ideal_s(job) / self.at_least_ideal(job, job.width, round_s)
 
     def seconds(self, job: Active, bandwidth: float) -> float:
-        """Return the seconds of a round where the job is, through links of a bandwidth."""
-        round_s = self.round_s(job, self.workers(allocation_of(job)), bandwidth)
-        return self.at_least_ideal(job, job.width, round_s)
+        """Return the seconds of a round where the job is; less than the ideal is not achieved."""
+        return self.round_s(job, self.workers(allocation_of(job)), bandwidth)
 
     def sent_bytes(self, job: Active) -> float:
         """Return the bytes that pass the slowest link in a round."""
