@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -184,8 +186,12 @@ class TestWithData:
         without = workload(Setting(GENERATED_ITP, place=TINY), 0)
         assert np.array_equal(jobs.service_us, without.service_us)
 
-    def test_runs_are_below_the_bound(self) -> None:
-        runs = run_arms(Setting(GENERATED_ITP, place=TINY), (DANCER, EDF), 0)
+    def test_runs_are_the_same_in_any_process_and_below_the_bound(self) -> None:
+        task = (Setting(GENERATED_ITP, place=TINY), (DANCER, EDF), 0)
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            again = pool.submit(run_arms, *task).result()
+        runs = run_arms(*task)
+        assert [run.dsr for run in runs] == [run.dsr for run in again]
         assert all(0 <= run.dsr <= run.bound <= 1 and run.gap >= 0 for run in runs)
         assert runs[0].broken == 0
         assert runs[1].admitted is None
