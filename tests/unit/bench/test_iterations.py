@@ -23,7 +23,6 @@ def models_of_a_group(trace: gs.Trace) -> float:
     assert trace.graph is not None
     kinds = np.stack([trace.group.codes, trace.gpus])
     _, kind = np.unique(kinds, axis=1, return_inverse=True)
-    kind = kind.reshape(-1)  # NumPy 2.0 gives it a dimension more
     return float(np.mean([len(set(trace.graph[kind == one])) for one in kind]))
 
 

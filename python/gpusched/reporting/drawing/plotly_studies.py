@@ -121,9 +121,10 @@ def _band(curve: Estimates, *, is_across: bool) -> Layout:
     there = np.concatenate((along, along[::-1]))
     ends = np.concatenate((curve.low[known], curve.high[known][::-1]))
     x, y = (ends, there) if is_across else (there, ends)
+    red, green, blue = bytes.fromhex(palette.colour_of(curve.place).removeprefix("#"))
     return {
         "type": "scatter", "mode": "none", "x": _plain(x), "y": _plain(y), "fill": "toself",
-        "fillcolor": f"{palette.colour_of(curve.place)}2e", "hoverinfo": "skip",
+        "fillcolor": f"rgba({red}, {green}, {blue}, 0.18)", "hoverinfo": "skip",
         "showlegend": False, "legendgroup": str(curve.place), "meta": {"policy": curve.place},
         "name": text(curve.label),
     }  # fmt: skip
