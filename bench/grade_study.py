@@ -21,7 +21,7 @@ from gpusched.base.arrays import Bool, Float64
 from gpusched.base.tables import aligned
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.simulation import simulate_quietly as simulate
-from gpusched.studies.base_cases import LETTERS, PLACEMENTS, POLICIES, likeness, own_starts
+from gpusched.studies.base_cases import LETTERS, PLACEMENTS, POLICIES, own_starts
 from gpusched.traces.trace_facts import nearest_rank
 from gpusched.traces.workload import Trace
 
@@ -34,7 +34,6 @@ NUM_JOBS: Final = 800
 LOAD: Final = 0.9
 MORE_LOAD: Final = 1.1
 HIDDEN_EVERY: Final = 50
-RESOLUTION_S: Final = 60.0
 
 Case = tuple[str, str]
 """A policy and a placement."""
@@ -118,12 +117,11 @@ def _answers(
     result, before_s = truths(truth, SERVERS, 1)
     wait_us = np.asarray(result.schedule.start_us) - trace.submit_us
     log = dataclasses.replace(trace, source_wait_us=wait_us).filter(logged)
-    own = own_starts(log)
-    window = own.window()
+    window = own_starts(log).window()
     changes = ((1, 1.0), (0, MORE_LOAD))
     for case, servers in tried:
         base, base_s = simulated(case, servers, 1)
-        grade = likeness(base, own, window, RESOLUTION_S).grade
+        grade = window.likeness(base).grade
         for more, load in changes:
             _, true_s = truths(truth, SERVERS + more, load)
             _, told_s = simulated(case, servers + more, load)

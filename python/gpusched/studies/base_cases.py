@@ -6,7 +6,7 @@ import hashlib
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -24,8 +24,16 @@ from gpusched.base.wording import duration, plural, wrapped
 from gpusched.clusters.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster
 from gpusched.engine.seams import own
 from gpusched.engine.simulation import simulate_quietly as simulate
-from gpusched.plugins.policy import AnyPolicy, PlacementChoice, Policy, runs_by_label
+from gpusched.plugins.policy import (
+    AnyPolicy,
+    ContentionChoice,
+    PlacementChoice,
+    Policy,
+    SpeedChoice,
+    runs_by_label,
+)
 from gpusched.schedules.schedule import whole_intervals, widths_of
+from gpusched.studies.sizing import fewest
 from gpusched.studies.threaded_runs import in_threads
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.trace_facts import nearest_rank
@@ -37,16 +45,17 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 
+GPUS_PER_SERVER: Final = 8
+RESOLUTION_S: Final = 60.0
+ANYWHERE: Final = Cluster.uniform(1)
+"""Where a scenario stands whose cluster is still to be found."""
+
+
 def ks_distance(one: Float64, other: Float64) -> float:
-    """Return the Kolmogorov-Smirnov distance of two samples, 0 to 1.
+    """Return the Kolmogorov-Smirnov distance of two samples, 0 to 1; infinity is a value.
 
     It is the largest difference, over all bounds, of the shares of each sample that are at most
     that bound.
-
-    Parameters
-    ----------
-    one, other
-        At least one value each; infinity is a value.
     """
     from scipy import stats
 
@@ -54,33 +63,26 @@ def ks_distance(one: Float64, other: Float64) -> float:
     return float(stats.ks_2samp(one, other, method="asymp").statistic)
 
 
-def rank_correlation(one: Float64, other: Float64) -> float:
-    """Return Spearman's rank correlation of two columns of the same jobs, -1 to 1.
+def rank_correlation(one: Float64, other: Float64, statistic: str = "spearmanr") -> float:
+    """Return Spearman's rank correlation, or another, of two columns of the same jobs, -1 to 1.
 
     Equal values share the mean of their ranks. It is 1 if the columns are equal, and 0 if all
     values of one are the same and those of the other are not: then it tells nothing.
     """
-    return _correlation("spearmanr", one, other)
-
-
-def kendall_tau(one: Float64, other: Float64) -> float:
-    """Return Kendall's tau-b of two columns of the same jobs, -1 to 1.
-
-    Of two jobs that both columns tell apart, it is the share that they put in the same order less
-    the share that they put in the other one, with ties taken into account. Where it is not
-    defined, it is what :func:`rank_correlation` is.
-    """
-    return _correlation("kendalltau", one, other)
-
-
-def _correlation(name: str, one: Float64, other: Float64) -> float:
     from scipy import stats
 
     if np.array_equal(one, other):
         return 1.0
     if (one == one[0]).all() or (other == other[0]).all():
         return 0.0
-    return float(getattr(stats, name)(one, other).statistic)
+    return float(getattr(stats, statistic)(one, other).statistic)
+
+
+def kendall_tau(one: Float64, other: Float64) -> float:
+    """Return Kendall's tau-b: of two jobs that both columns tell apart, the share in one order
+    less that in the other, with ties taken into account.
+    """
+    return rank_correlation(one, other, "kendalltau")
 
 
 def factor_between(one: float, other: float) -> float:
@@ -105,14 +107,14 @@ def overlap(one: Float64, other: Float64, weight: AnyArray) -> float:
 def mean_difference(
     time_us: Int64, change: Float64, begin_us: int, end_us: int
 ) -> tuple[float, float]:
-    """Return the means of a step function's absolute value and of itself over a window.
+    """Return the means over a window of a step function's absolute value, and of itself.
+
+    It is 0 before it first changes, and both means are if the window is empty.
 
     Parameters
     ----------
     time_us, change
-        When it changes, in any order, and by how much; it is 0 before.
-    begin_us, end_us
-        The window; if it is empty both means are 0.
+        When it changes, in any order, and by how much.
     """
     if end_us <= begin_us or not len(time_us):
         return 0.0, 0.0
@@ -131,65 +133,29 @@ PATIENCE: Final = 3
 
 
 def nearest_capacity(mean_wait: Callable[[int], float], least: int, target: float) -> int:
-    """Return the number of servers whose mean wait is the nearest to ``target``.
+    """Return the number of servers whose mean wait, asked once for each, is nearest to ``target``.
 
-    More servers make for shorter waits, but for exceptions. So their number is raised in steps
-    that grow until waits are as short as the target, the step that passed it is bisected, and the
-    neighbours of what that finds are tried, too. If waits are short enough on ``least`` servers,
-    those are taken.
-
-    Parameters
-    ----------
-    mean_wait
-        The mean wait on so many servers; it is asked once for each number.
-    least
-        The fewest servers that may be taken.
-    target
-        The mean wait to come near to.
-
-    Returns
-    -------
-    int
-        Among those tried the nearest, and of equally near ones the fewest.
+    It is sought among ``least`` and the numbers around the fewest that make waits as short as the
+    target, as more servers make for shorter waits, but for exceptions. Of equally near ones it is
+    the fewest.
     """
     seen: dict[int, float] = {}
 
-    def at(servers: int) -> float:
+    def is_short_enough(servers: int) -> bool:
         if servers not in seen:
             seen[servers] = mean_wait(servers)
-        return seen[servers]
+        return seen[servers] <= target
 
-    if at(least) <= target:
-        return least
-    low, most = least, MOST_TIMES * least
-    step = max(1, least // 16)
-    high = min(low + step, most)
-    while at(high) > target and high < most:
-        low, step = high, 2 * step
-        high = min(high + step, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if at(middle) > target:
-            low = middle
-        else:
-            high = middle
-    for beside in (low - 1, high + 1):
-        if least <= beside <= most:
-            at(beside)
+    if not is_short_enough(least):
+        most, step = MOST_TIMES * least, max(1, least // 16)
+        fewest(is_short_enough, least, least, most, neighbours=1, step=step)
     return min(seen, key=lambda servers: (abs(seen[servers] - target), servers))
 
 
 def smaller_capacity(distance: Callable[[int], float], most: int, least: int) -> int:
     """Return a number of servers, at most ``most``, that is nearer to what happened.
 
-    The number is lowered in steps of a twentieth, until three in a row bring it no nearer.
-
-    Parameters
-    ----------
-    distance
-        How far from what happened it is on so many servers.
-    most, least
-        Where to begin, and the fewest to try.
+    It is lowered in steps of a twentieth, until three in a row bring it no nearer.
     """
     step = max(1, most // 20)
     best, nearest, in_vain = most, distance(most), 0
@@ -222,11 +188,14 @@ class OwnStarts:
     start_us
         int64 microseconds: the start of each of those, on the clock of ``submit_us``; -1 for the
         others.
+    resolution_s
+        Waits below this count as none.
     """
 
     trace: Trace
     is_known: Bool
     start_us: Int64
+    resolution_s: float = RESOLUTION_S
 
     def __post_init__(self) -> None:
         freeze_columns(self, is_own=True)
@@ -268,6 +237,26 @@ class OwnStarts:
         """
         return math.ceil(round(float(self.usage[1].max()), 6))
 
+    def fewest_servers(self, gpus_per_server: int) -> int:
+        """Return the fewest servers that can have run what ran at once, and every job."""
+        return -(-max(self.peak_gpus, int(self.trace.gpus.max())) // gpus_per_server)
+
+    def settled(self, wait_us: Int64) -> Float64:
+        """Return waits in seconds, with 0 for those below the resolution."""
+        wait_s = wait_us / US_PER_S
+        return np.where(wait_s < self.resolution_s, 0.0, wait_s)
+
+    def changes_in(self, result: Result) -> tuple[Int64, Float64]:
+        """Return the same of a run, for the jobs that have a start of their own."""
+        rows = result.intervals
+        first, _ = whole_intervals(rows)
+        job = rows["job"][first]
+        share = (self.gpus / result.trace.gpus)[job]
+        held = widths_of(rows, first, result.trace.gpus) * share
+        known = self.is_known[job]
+        time_us = np.concatenate((rows["end_us"][first][known], rows["start_us"][first][known]))
+        return time_us, np.concatenate((-held[known], held[known]))
+
     def window(self, warm_up_s: float | None = None, tail_s: float | None = None) -> Window:
         """Return the part of the trace in which jobs are compared.
 
@@ -307,7 +296,7 @@ class OwnStarts:
                 f"between the warm-up ({warm_up / US_PER_S:,.0f} s) and the tail "
                 f"({tail / US_PER_S:,.0f} s); at least {MIN_COMPARED} are needed"
             )
-        return Window(begin, end, warm_up / US_PER_S, tail / US_PER_S, compared)
+        return Window(self, begin, end, warm_up / US_PER_S, tail / US_PER_S, compared)
 
     def _filled_us(self) -> int:
         """The first instant at which as many GPUs are in use as on average over the arrivals."""
@@ -326,6 +315,8 @@ class Window:
 
     Attributes
     ----------
+    own
+        The starts of the trace.
     begin_us, end_us
         The submissions that it holds, both included; GPUs in use are compared between them, too.
     warm_up_s, tail_s
@@ -334,11 +325,57 @@ class Window:
         bool: the jobs in it that have a start of their own.
     """
 
+    own: OwnStarts
     begin_us: int
     end_us: int
     warm_up_s: float
     tail_s: float
     compared: Bool
+
+    @cached_property
+    def own_wait_s(self) -> Float64:
+        """The trace's own waits of the jobs compared."""
+        return self.own.settled(self.own.wait_us[self.compared])
+
+    def wait_s(self, result: Result) -> Float64:
+        """Return their waits in a run until the first start; infinity for those without one."""
+        start_us = np.asarray(result.schedule.start_us)[self.compared]
+        wait_s = self.own.settled(start_us - result.trace.submit_us[self.compared])
+        return np.where(start_us >= 0, wait_s, np.inf)
+
+    def mean_in_use(self, time_us: Int64, change: Float64) -> tuple[float, float]:
+        """Return :func:`mean_difference` over the window."""
+        return mean_difference(time_us, change, self.begin_us, self.end_us)
+
+    def likeness(self, result: Result) -> Likeness:
+        """Compare a simulated schedule with the trace's own."""
+        mine, simulated = self.own_wait_s, self.wait_s(result)
+        started = np.isfinite(simulated)
+        mean_s = float(np.mean(simulated[started])) if started.any() else np.inf
+        own_mean_s = float(np.mean(mine))
+        changes, own_changes = self.own.changes_in(result), self.own.changes
+        surplus = np.concatenate((changes[1], -own_changes[1]))
+        error, more = self.mean_in_use(np.concatenate((changes[0], own_changes[0])), surplus)
+        in_use = self.mean_in_use(*own_changes)[1]
+        if error < 1e-9 * max(1.0, in_use):  # what sums of shares of GPUs round to
+            error = 0.0
+        return Likeness(
+            num_compared=len(mine),
+            num_waited=int(np.count_nonzero(mine)),
+            num_never_started=int(np.count_nonzero(~started)),
+            ks=ks_distance(simulated, mine),
+            rank_correlation=rank_correlation(simulated, mine),
+            kendall_tau=kendall_tau(simulated, mine),
+            mean_wait_s=mean_s,
+            own_mean_wait_s=own_mean_s,
+            mean_wait_factor=factor_between(mean_s, own_mean_s),
+            wait_quantiles_s=_quantiles(simulated),
+            own_wait_quantiles_s=_quantiles(mine),
+            allocation_error=error / in_use if in_use > 0 else (np.inf if error else 0.0),
+            mean_gpus_in_use=in_use + more,
+            own_mean_gpus_in_use=in_use,
+            unexplained=1 - overlap(simulated, mine, self.own.gpus[self.compared]),
+        )
 
 
 def has_starts(trace: Trace) -> bool:
@@ -347,14 +384,8 @@ def has_starts(trace: Trace) -> bool:
     return wait_us is not None and bool((wait_us != NOT_GIVEN).any())
 
 
-def own_starts(trace: Trace) -> OwnStarts:
-    """Return the starts that a trace has of its own.
-
-    Raises
-    ------
-    ValueError
-        If it has none.
-    """
+def own_starts(trace: Trace, resolution_s: float = RESOLUTION_S) -> OwnStarts:
+    """Return the starts that a trace has of its own; ValueError if it has none."""
     wait_us = trace.source_wait_us
     if wait_us is None or not has_starts(trace):
         raise ValueError(
@@ -362,7 +393,13 @@ def own_starts(trace: Trace) -> OwnStarts:
             "what happened"
         )
     is_known = wait_us != NOT_GIVEN
-    return OwnStarts(trace, is_known, np.where(is_known, trace.submit_us + wait_us, NOT_GIVEN))
+    start_us = np.where(is_known, trace.submit_us + wait_us, NOT_GIVEN)
+    return OwnStarts(trace, is_known, start_us, resolution_s)
+
+
+def _quantiles(waits: Float64) -> tuple[float, ...]:
+    ordered = np.sort(waits)
+    return tuple(nearest_rank(ordered, percent) for percent in PERCENTS)
 
 
 PERCENTS: Final = (50, 75, 90, 95, 99, 100)
@@ -431,96 +468,15 @@ class Likeness:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what is infinite or undefined is None."""
-        plain: dict[str, Any] = {}
-        for column in fields(self):
-            value = getattr(self, column.name)
-            is_row = isinstance(value, tuple)
-            known = [_plain(entry) for entry in (value if is_row else (value,))]
-            plain[column.name] = known if is_row else known[0]
+        plain = {
+            key: list(map(_plain, value)) if isinstance(value, tuple) else _plain(value)
+            for key, value in asdict(self).items()
+        }
         return plain | {"distance": self.distance}
 
 
-def likeness(result: Result, own: OwnStarts, window: Window, resolution_s: float) -> Likeness:
-    """Compare a simulated schedule with the trace's own.
-
-    Parameters
-    ----------
-    own, window
-        The trace's starts, and the jobs to compare.
-    resolution_s
-        Waits below this count as none.
-    """
-    compared = window.compared
-    started = np.asarray(result.schedule.start_us)[compared] >= 0
-    mine = settled(own.wait_us[compared], resolution_s)
-    simulated = simulated_waits(result, compared, resolution_s)
-    mean_s = float(np.mean(simulated[started])) if started.any() else np.inf
-    own_mean_s = float(np.mean(mine))
-    error, in_use, own_in_use = _allocation(result, own, window)
-    return Likeness(
-        num_compared=len(mine),
-        num_waited=int(np.count_nonzero(mine)),
-        num_never_started=int(np.count_nonzero(~started)),
-        ks=ks_distance(simulated, mine),
-        rank_correlation=rank_correlation(simulated, mine),
-        kendall_tau=kendall_tau(simulated, mine),
-        mean_wait_s=mean_s,
-        own_mean_wait_s=own_mean_s,
-        mean_wait_factor=factor_between(mean_s, own_mean_s),
-        wait_quantiles_s=_quantiles(simulated),
-        own_wait_quantiles_s=_quantiles(mine),
-        allocation_error=error,
-        mean_gpus_in_use=in_use,
-        own_mean_gpus_in_use=own_in_use,
-        unexplained=1 - overlap(simulated, mine, own.gpus[compared]),
-    )
-
-
-def settled(wait_us: Int64, resolution_s: float) -> Float64:
-    """Return waits in seconds, with 0 for those below the resolution."""
-    wait_s = wait_us / US_PER_S
-    return np.where(wait_s < resolution_s, 0.0, wait_s)
-
-
-def simulated_waits(result: Result, compared: Bool, resolution_s: float) -> Float64:
-    """Return the waits until the first start of some jobs; infinity for those without a start."""
-    start_us = np.asarray(result.schedule.start_us)[compared]
-    wait_s = settled(start_us - result.trace.submit_us[compared], resolution_s)
-    return np.where(start_us >= 0, wait_s, np.inf)
-
-
-def simulated_changes(result: Result, own: OwnStarts) -> tuple[Int64, Float64]:
-    """Return when the jobs that have starts of their own took and gave back GPUs, and how many."""
-    rows = result.intervals
-    first, _ = whole_intervals(rows)
-    job = rows["job"][first]
-    share = (own.gpus / result.trace.gpus)[job]
-    held = widths_of(rows, first, result.trace.gpus) * share
-    known = own.is_known[job]
-    time_us = np.concatenate((rows["end_us"][first][known], rows["start_us"][first][known]))
-    return time_us, np.concatenate((-held[known], held[known]))
-
-
-def _allocation(result: Result, own: OwnStarts, window: Window) -> tuple[float, float, float]:
-    """Return the error, and the mean GPUs in use of the simulation and of the trace."""
-    begin_us, end_us = window.begin_us, window.end_us
-    (time_us, change), (own_time_us, own_change) = simulated_changes(result, own), own.changes
-    both = np.concatenate((time_us, own_time_us)), np.concatenate((change, -own_change))
-    difference, surplus = mean_difference(*both, begin_us, end_us)
-    _, in_use = mean_difference(own_time_us, own_change, begin_us, end_us)
-    if difference < 1e-9 * max(1.0, in_use):  # what sums of shares of GPUs round to
-        difference = 0.0
-    error = difference / in_use if in_use > 0 else (0.0 if difference == 0 else np.inf)
-    return error, in_use + surplus, in_use
-
-
-def _quantiles(waits: Float64) -> tuple[float, ...]:
-    ordered = np.sort(waits)
-    return tuple(nearest_rank(ordered, percent) for percent in PERCENTS)
-
-
-def _plain(value: float) -> float | int | None:
-    return value if np.isfinite(value) else None
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 LETTERS: Final = "ABCDE"
@@ -695,6 +651,8 @@ class BaseCase:
         How many were simulated to find its capacity.
     same_as
         Another base case, earlier in the list, with the very same waits; empty if there is none.
+    starts
+        A digest of its starts.
     """
 
     policy: str
@@ -705,6 +663,7 @@ class BaseCase:
     likeness: Likeness
     num_runs: int
     same_as: str = ""
+    starts: str = field(default="", repr=False, compare=False)
 
     @property
     def grade(self) -> Grade:
@@ -734,92 +693,98 @@ class BaseCase:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A policy and a placement, and the clusters that are open to them.
+class Scenario:
+    """What is simulated.
+
+    Attributes
+    ----------
+    trace, cluster, policy, placement, predictor, speed, contention, seed
+        As for :func:`gpusched.simulate`.
+    """
+
+    trace: Trace
+    cluster: Cluster
+    policy: AnyPolicy
+    placement: str | PlacementChoice | Placement
+    predictor: str
+    speed: str | SpeedChoice | None
+    contention: str | ContentionChoice
+    seed: int
+
+    def run(self) -> Result:
+        """Simulate it."""
+        asked = {name: own(value) for name, value in vars(self).items()}
+        return simulate(asked.pop("trace"), asked.pop("cluster"), **asked)
+
+
+@dataclass(frozen=True)
+class CaseSearch:
+    """A scenario whose cluster explains a trace's own starts.
 
     Attributes
     ----------
     clusters
-        Those to try; if empty the number of servers is searched for, from ``least_servers`` on.
+        Those to try. Empty: the number of equal servers is searched for, from the fewest on that
+        can have run what ran at once.
     """
 
-    trace: Trace
-    own: OwnStarts
+    scenario: Scenario
     window: Window
-    resolution_s: float
-    policy: AnyPolicy
-    placement: str | PlacementChoice | Placement
-    predictor: str
-    clusters: tuple[Cluster, ...]
-    least_servers: int
+    clusters: Sequence[Cluster]
     gpus_per_server: int
-    seed: int
 
-    def runs_on(self, cluster: Cluster, stop: threading.Event | None = None) -> Result:
+    def run_on(self, cluster: Cluster) -> Result:
         """Simulate it."""
-        return simulate(
-            self.trace, cluster, policy=own(self.policy), placement=own(self.placement),
-            predictor=self.predictor, seed=self.seed, stop=stop,
-        )  # fmt: skip
+        return replace(self.scenario, cluster=cluster).run()
 
-    def found(self, stop: threading.Event) -> list[tuple[BaseCase, str]]:
-        """Return a base case for each cluster, with a digest of its starts.
+    def found(self) -> list[BaseCase]:
+        """Return a base case for each cluster, or the one on the number of servers found."""
+        if not self.clusters:
+            return [self._case(*self._sized())]
+        return [self._case(self.run_on(cluster), 1) for cluster in self.clusters]
 
-        Without clusters there is one, on the number of servers found.
-        """
-        if self.clusters:
-            return [self._judged(self.runs_on(cluster, stop), 1) for cluster in self.clusters]
-        return [self._sized(stop)]
-
-    def _sized(self, stop: threading.Event) -> tuple[BaseCase, str]:
-        """Return the base case on the number of servers that is nearest to what happened.
+    def _sized(self) -> tuple[Result, int]:
+        """Return the run on the number of servers that is nearest to what happened, of how many.
 
         It is the one with the nearest mean wait. Where jobs waited longer than even on the fewest
         servers that can have run all that ran at once, there may have been fewer for most of the
         time: then fewer are tried, too.
         """
-        compared = self.window.compared
-        target = float(np.mean(settled(self.own.wait_us[compared], self.resolution_s)))
+        window = self.window
         latest: dict[int, Result] = {}
-        runs = 0
+        num_runs = 0
 
         def on(servers: int) -> Result:
-            nonlocal runs
+            nonlocal num_runs
             if servers not in latest:
-                runs += 1
-                cluster = Cluster.uniform(servers, self.gpus_per_server)
+                num_runs += 1
                 latest.clear()  # results are large
-                latest[servers] = self.runs_on(cluster, stop)
+                latest[servers] = self.run_on(Cluster.uniform(servers, self.gpus_per_server))
             return latest[servers]
 
         def mean_wait(servers: int) -> float:
-            return float(np.mean(simulated_waits(on(servers), compared, self.resolution_s)))
+            return float(np.mean(window.wait_s(on(servers))))
 
-        def distance(servers: int) -> float:
-            return likeness(on(servers), self.own, self.window, self.resolution_s).distance
+        least = window.own.fewest_servers(self.gpus_per_server)
+        target = float(np.mean(window.own_wait_s))
+        servers = nearest_capacity(mean_wait, least, target)
+        if servers == least and mean_wait(servers) < target:
+            # The servers that hold the widest job, and what was in use on average.
+            in_use = window.mean_in_use(*window.own.changes)[1]
+            gpus = max(int(self.scenario.trace.gpus.max()), math.ceil(in_use), 1)
+            servers = smaller_capacity(
+                lambda servers: window.likeness(on(servers)).distance,
+                servers, -(-gpus // self.gpus_per_server),
+            )  # fmt: skip
+        return on(servers), num_runs
 
-        servers = nearest_capacity(mean_wait, self.least_servers, target)
-        if servers == self.least_servers and mean_wait(servers) < target:
-            servers = smaller_capacity(distance, servers, self._fewest())
-        return self._judged(on(servers), runs)
-
-    def _fewest(self) -> int:
-        """The servers that hold the widest job, and what was in use on average."""
-        time_us, change = self.own.changes
-        begin_us, end_us = self.window.begin_us, self.window.end_us
-        in_use = mean_difference(time_us, change, begin_us, end_us)[1]
-        gpus = max(int(self.trace.gpus.max()), math.ceil(in_use), 1)
-        return -(-gpus // self.gpus_per_server)
-
-    def _judged(self, result: Result, num_runs: int) -> tuple[BaseCase, str]:
+    def _case(self, result: Result, num_runs: int) -> BaseCase:
         spec = result.spec
-        like = likeness(result, self.own, self.window, self.resolution_s)
-        case = BaseCase(
-            spec.policy, spec.placement, spec.predictor, result.clairvoyant, result.cluster,
-            like, num_runs,
-        )  # fmt: skip
         starts = np.ascontiguousarray(result.schedule.start_us).tobytes()
-        return case, hashlib.sha256(starts).hexdigest()
+        return BaseCase(
+            spec.policy, spec.placement, spec.predictor, result.clairvoyant, result.cluster,
+            self.window.likeness(result), num_runs, starts=hashlib.sha256(starts).hexdigest(),
+        )  # fmt: skip
 
 
 def default_policies(trace: Trace) -> tuple[list[str], list[str]]:
@@ -861,144 +826,21 @@ def has_all_estimates(trace: Trace) -> bool:
     return trace.estimate_us is not None and bool((trace.estimate_us != NOT_GIVEN).all())
 
 
-def ordered(cases: Sequence[tuple[BaseCase, str]]) -> tuple[BaseCase, ...]:
-    """Return base cases from the nearest to the farthest; of equals the first, and the fewest GPUs.
+def ordered(cases: Sequence[BaseCase]) -> tuple[BaseCase, ...]:
+    """Return base cases from the nearest to the farthest; of equals the fewest GPUs, the first.
 
     Those with the very starts of an earlier one say so.
     """
-    places = range(len(cases))
-    order = sorted(
-        places, key=lambda i: (cases[i][0].likeness.distance, cases[i][0].cluster.num_gpus, i)
-    )
-    first: dict[str, str] = {}
-    sorted_cases = []
-    for place in order:
-        case, digest = cases[place]
-        if digest in first:
-            case = replace(case, same_as=first[digest])
-        first.setdefault(digest, case.name)
-        sorted_cases.append(case)
-    return tuple(sorted_cases)
+    first: dict[str, BaseCase] = {}
+    nearest = []
+    for case in sorted(cases, key=lambda case: (case.likeness.distance, case.cluster.num_gpus)):
+        known = first.setdefault(case.starts, case)
+        nearest.append(case if known is case else replace(case, same_as=known.name))
+    return tuple(nearest)
 
 
 MOST_CASES: Final = 12
 MOST_JOBS: Final = 5
-
-
-def lines(
-    trace: Trace,
-    cases: tuple[BaseCase, ...],
-    peak_gpus: int,
-    jobs: pl.DataFrame,
-    remarks: Sequence[str],
-) -> list[str]:
-    """Return the text of a fidelity.
-
-    Parameters
-    ----------
-    trace, cases, peak_gpus, remarks
-        As of :class:`~gpusched.studies.base_cases.Fidelity`.
-    jobs
-        Those compared, the farthest first.
-    """
-    best, like = cases[0], cases[0].likeness
-    said = [
-        f"{trace.name}: {plural(len(trace), 'job')}; at most {peak_gpus:,} GPUs in use at once by "
-        "its own starts",
-        f"nearest: {best.name} ({best.cluster.num_gpus:,} GPUs)",
-        *_as_near(cases),
-        *wrapped(f"grade {best.grade}"),
-        "",
-        *aligned(_cases(cases[:MOST_CASES]), texts=3),
-    ]
-    hidden = len(cases) - MOST_CASES
-    said += [f"and {plural(hidden, 'base case')} farther off"] if hidden > 0 else []
-    said += ["", *aligned(_quantile_rows(like)), "", *_in_use(like), *_unexplained(like)]
-    said += ["", *aligned(_jobs(jobs)), ""]
-    return [*said, *(line for remark in remarks for line in wrapped(remark))]
-
-
-def _as_near(cases: tuple[BaseCase, ...]) -> list[str]:
-    others = [case.name for case in cases[1:] if case.likeness == cases[0].likeness]
-    return wrapped(f"just as near: {'; '.join(others)}") if others else []
-
-
-def _cases(cases: tuple[BaseCase, ...]) -> list[list[str]]:
-    rows = [
-        [
-            "grade",
-            "policy",
-            "placement",
-            "servers",
-            "KS",
-            "rank",
-            "tau",
-            "mean wait",
-            "alloc.",
-            "far",
-        ]
-    ]
-    for case in cases:
-        like = case.likeness
-        mark = " †" if case.clairvoyant else ""
-        rows.append(
-            [
-                case.grade.letter,
-                f"{case.policy}{mark}",
-                f"{case.placement}{' =' if case.same_as else ''}",
-                f"{case.cluster.num_servers:,}",
-                f"{like.ks:.3f}",
-                f"{like.rank_correlation:.2f}",
-                f"{like.kendall_tau:.2f}",
-                duration(like.mean_wait_s),
-                f"{100 * like.allocation_error:.1f} %",
-                f"{like.distance:.3f}",
-            ]
-        )
-    return rows
-
-
-def _quantile_rows(like: Likeness) -> list[list[str]]:
-    names = [f"p{percent}" if percent < 100 else "max" for percent in PERCENTS]
-    own = map(duration, like.own_wait_quantiles_s)
-    simulated = map(duration, like.wait_quantiles_s)
-    return [
-        ["wait", "mean", *names],
-        ["trace", duration(like.own_mean_wait_s), *own],
-        ["nearest", duration(like.mean_wait_s), *simulated],
-    ]
-
-
-def _in_use(like: Likeness) -> list[str]:
-    return wrapped(
-        f"GPUs in use: {like.own_mean_gpus_in_use:,.1f} on average in the trace, "
-        f"{like.mean_gpus_in_use:,.1f} simulated; off by {100 * like.allocation_error:.1f} % of "
-        "that at any time, on average"
-    )
-
-
-def _unexplained(like: Likeness) -> list[str]:
-    return wrapped(
-        f"left unexplained: {100 * like.unexplained:.0f} % of the GPU time spent waiting, in the "
-        "trace or simulated, is not in both"
-    )
-
-
-def _jobs(jobs: pl.DataFrame) -> list[list[str]]:
-    rows = [["waits that differ most: job", "row", "submitted", "GPUs", "trace", "nearest"]]
-    for job in jobs.head(MOST_JOBS).iter_rows(named=True):
-        wait_s = job["wait_s"]
-        rows.append(
-            [
-                str(job["id"]),
-                str(job["row"]),
-                duration(job["submit_s"]),
-                f"{job['gpus']:,}",
-                duration(job["own_wait_s"]),
-                "never" if wait_s is None else duration(wait_s),
-            ]
-        )
-    return rows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -1027,7 +869,6 @@ class Fidelity:
     peak_gpus: int
     resolution_s: float
     remarks: tuple[str, ...]
-    _own: OwnStarts
     _window: Window
 
     @property
@@ -1054,7 +895,46 @@ class Fidelity:
         return f"Fidelity({self.trace.name!r}: {self.best.name}, grade {self.grade.letter})"
 
     def __str__(self) -> str:
-        return "\n".join(lines(self.trace, self.cases, self.peak_gpus, self.jobs(), self.remarks))
+        best, like = self.best, self.best.likeness
+        others = [case.name for case in self.cases[1:] if case.likeness == like]
+        hidden = len(self.cases) - MOST_CASES
+        in_use = (
+            f"GPUs in use: {like.own_mean_gpus_in_use:,.1f} on average in the trace, "
+            f"{like.mean_gpus_in_use:,.1f} simulated; off by {100 * like.allocation_error:.1f} % "
+            "of that at any time, on average"
+        )
+        unexplained = (
+            f"left unexplained: {100 * like.unexplained:.0f} % of the GPU time spent waiting, in "
+            "the trace or simulated, is not in both"
+        )
+        percents = [f"p{percent}" if percent < 100 else "max" for percent in PERCENTS]
+        waits = [
+            ["wait", "mean", *percents],
+            ["trace", *map(duration, (like.own_mean_wait_s, *like.own_wait_quantiles_s))],
+            ["nearest", *map(duration, (like.mean_wait_s, *like.wait_quantiles_s))],
+        ]
+        jobs = self.jobs().head(MOST_JOBS).iter_rows(named=True)
+        return "\n".join(
+            [
+                f"{self.trace.name}: {plural(len(self.trace), 'job')}; at most "
+                f"{self.peak_gpus:,} GPUs in use at once by its own starts",
+                f"nearest: {best.name} ({best.cluster.num_gpus:,} GPUs)",
+                *(wrapped(f"just as near: {'; '.join(others)}") if others else []),
+                *wrapped(f"grade {best.grade}"),
+                "",
+                *aligned([_CASE, *map(_case_row, self.cases[:MOST_CASES])], texts=3),
+                *([f"and {plural(hidden, 'base case')} farther off"] if hidden > 0 else []),
+                "",
+                *aligned(waits),
+                "",
+                *wrapped(in_use),
+                *wrapped(unexplained),
+                "",
+                *aligned([_JOB, *map(_job_row, jobs)]),
+                "",
+                *(line for remark in self.remarks for line in wrapped(remark)),
+            ]
+        )
 
     def table(self) -> pl.DataFrame:
         """Return one row per base case, the nearest first.
@@ -1080,23 +960,7 @@ class Fidelity:
             del row["wait_quantiles_s"], row["own_wait_quantiles_s"]
         return pl.from_dicts(rows, infer_schema_length=None)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return :meth:`table`.
-
-        Returns
-        -------
-        polars.DataFrame
-            The same.
-
-        Examples
-        --------
-        >>> waits = [59 * job for job in range(20)]
-        >>> log = gs.Trace.from_columns(range(20), [60] * 20, [4] * 20, source_wait_s=waits)
-        >>> found = gs.fidelity(log, gs.Cluster.uniform(1, 4), policies=["fifo"])
-        >>> found.to_polars().equals(found.table())
-        True
-        """
-        return self.table()
+    to_polars = table
 
     def jobs(self) -> pl.DataFrame:
         """Return the jobs compared, with their own waits and those of the nearest base case.
@@ -1119,8 +983,7 @@ class Fidelity:
         import polars as pl
 
         trace, compared = self.trace, self._window.compared
-        own_s = settled(self._own.wait_us[compared], self.resolution_s)
-        wait_s = simulated_waits(self.result, compared, self.resolution_s)
+        own_s, wait_s = self._window.own_wait_s, self._window.wait_s(self.result)
         columns: dict[str, Any] = {
             "id": trace.id[compared].tolist(),
             "row": trace.row[compared],
@@ -1157,8 +1020,8 @@ class Fidelity:
         """
         import polars as pl
 
-        own_us, own_change = self._own.changes
-        time_us, change = simulated_changes(self.result, self._own)
+        own_us, own_change = self._window.own.changes
+        time_us, change = self._window.own.changes_in(self.result)
         instants = np.unique(np.concatenate((own_us, time_us)))
 
         def level(times: Any, changes: Any) -> Any:
@@ -1194,7 +1057,7 @@ class Fidelity:
                 "name": self.trace.name,
                 "source": str(self.trace.source),
                 "num_jobs": len(self.trace),
-                "num_with_starts": int(np.count_nonzero(self._own.is_known)),
+                "num_with_starts": int(np.count_nonzero(self._window.own.is_known)),
                 "peak_gpus": self.peak_gpus,
             },
             "warm_up_s": self.warm_up_s,
@@ -1206,8 +1069,37 @@ class Fidelity:
         }
 
 
-GPUS_PER_SERVER: Final = 8
-RESOLUTION_S: Final = 60.0
+_CASE: Final = (
+    "grade", "policy", "placement", "servers", "KS", "rank", "tau", "mean wait", "alloc.", "far",
+)  # fmt: skip
+_JOB: Final = ("waits that differ most: job", "row", "submitted", "GPUs", "trace", "nearest")
+
+
+def _case_row(case: BaseCase) -> list[str]:
+    like = case.likeness
+    return [
+        case.grade.letter,
+        f"{case.policy}{' †' if case.clairvoyant else ''}",
+        f"{case.placement}{' =' if case.same_as else ''}",
+        f"{case.cluster.num_servers:,}",
+        f"{like.ks:.3f}",
+        f"{like.rank_correlation:.2f}",
+        f"{like.kendall_tau:.2f}",
+        duration(like.mean_wait_s),
+        f"{100 * like.allocation_error:.1f} %",
+        f"{like.distance:.3f}",
+    ]
+
+
+def _job_row(job: Mapping[str, Any]) -> list[str]:
+    return [
+        str(job["id"]),
+        str(job["row"]),
+        duration(job["submit_s"]),
+        f"{job['gpus']:,}",
+        duration(job["own_wait_s"]),
+        "never" if job["wait_s"] is None else duration(job["wait_s"]),
+    ]
 
 
 def fidelity(
@@ -1287,9 +1179,8 @@ def fidelity(
     >>> gs.fidelity(gs.Trace.from_polars(log, names)).best.name
     'fifo-skip, consolidated, 4 servers'
     """
-    own = own_starts(trace)
-    window = own.window(warm_up_s, tail_s)
     resolution_s = not_negative("resolution_s", resolution_s, 2.0**43)
+    window = own_starts(trace, resolution_s).window(warm_up_s, tail_s)
     clusters = _clusters(trace, cluster, servers, gpus_per_server)
     said: list[str] = []
     if policies is None:
@@ -1300,34 +1191,25 @@ def fidelity(
     if isinstance(placements, str | PlacementChoice | Placement) or not placements:
         raise TypeError(f"placements: expected a list of placements, not {placements!r}")
     placements = [PlacementChoice.parse(p) if isinstance(p, str) else p for p in placements]
-    least = fewest_servers(own, gpus_per_server)
-    settings = {
-        f"policy {label}, placement {placement}": Setting(
-            trace, own, window, resolution_s, policy, placement, known, clusters, least,
-            gpus_per_server, seed,
+    searches = {
+        f"policy {label}, placement {placement}": CaseSearch(
+            Scenario(trace, ANYWHERE, policy, placement, known, None, "none", seed),
+            window, clusters, gpus_per_server,
         )
         for label, policy in labels.items()
         for placement in placements
     }  # fmt: skip
     found = in_threads(
-        {name: setting.found for name, setting in settings.items()},
+        {name: search.found for name, search in searches.items()},
         threads=threads, progress=progress, stop=stop, unit="base cases",
     )  # fmt: skip
     cases = ordered([case for several in found.values() for case in several])
-    best = next(
-        settings[name]
-        for name, several in found.items()
-        if any(_same(case, cases[0]) for case, _ in several)
-    )
-    nearest = {"the nearest": partial(best.runs_on, cases[0].cluster)}
+    best = next(name for name, several in found.items() if any(c is cases[0] for c in several))
+    nearest = {"the nearest": partial(searches[best].run_on, cases[0].cluster)}
     result = in_threads(nearest, stop=stop)["the nearest"]
-    remarks = (*_remarks(own, window, cases[0], least, bool(clusters)), *said)
-    return Fidelity(trace, cases, result, own.peak_gpus, resolution_s, remarks, own, window)
-
-
-def fewest_servers(own: OwnStarts, gpus_per_server: int) -> int:
-    """Return the fewest servers that can have run what ran at once, and every job."""
-    return -(-max(own.peak_gpus, int(own.trace.gpus.max())) // gpus_per_server)
+    remarks = (*_remarks(window, cases[0], gpus_per_server, bool(clusters)), *said)
+    peak_gpus = window.own.peak_gpus
+    return Fidelity(trace, cases, result, peak_gpus, resolution_s, remarks, window)
 
 
 def no_types(trace: Trace) -> None:
@@ -1364,16 +1246,9 @@ def _clusters(
     return tuple(Cluster.uniform(number, gpus_per_server) for number in servers)
 
 
-def _same(case: BaseCase, other: BaseCase) -> bool:
-    return (case.policy, case.placement, case.cluster) == (
-        other.policy, other.placement, other.cluster,
-    )  # fmt: skip
-
-
-def _remarks(
-    own: OwnStarts, window: Window, best: BaseCase, least: int, has_clusters: bool
-) -> list[str]:
+def _remarks(window: Window, best: BaseCase, gpus_per_server: int, has_clusters: bool) -> list[str]:
     """Say what limits the comparison."""
+    own = window.own
     trace = own.trace
     said = [
         f"compared: {plural(best.likeness.num_compared, 'job')} of {len(trace):,}; left out: "
@@ -1391,7 +1266,7 @@ def _remarks(
             f"the best has {best.cluster.num_gpus:,} GPUs, but {own.peak_gpus:,} were in use at "
             "once: the capacity was not always the same, or the trace's times are not exact"
         )
-    is_small = not has_clusters and best.cluster.num_servers <= least
+    is_small = not has_clusters and best.cluster.num_servers <= own.fewest_servers(gpus_per_server)
     if is_small and like.mean_wait_s < like.own_mean_wait_s:
         said.append(
             "jobs waited longer than on the fewest servers that can have run them: something "

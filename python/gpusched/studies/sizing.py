@@ -419,7 +419,12 @@ NEIGHBOURS: Final = 3
 
 
 def fewest(
-    holds: Callable[[int], bool], least: int, guess: int, most: int, neighbours: int = NEIGHBOURS
+    holds: Callable[[int], bool],
+    least: int,
+    guess: int,
+    most: int,
+    neighbours: int = NEIGHBOURS,
+    step: int = 1,
 ) -> int | None:
     """Find the least number in ``least..most`` for which ``holds``: bracket, bisect, look around.
 
@@ -433,13 +438,15 @@ def fewest(
         Where to begin, in that range.
     neighbours
         Of the answer, asked for on either side; above only so that ``holds`` has seen them.
+    step
+        The first one away from ``guess``; each is twice the one before.
 
     Returns
     -------
     int or None
         None if it does not hold for ``most``, nor for the numbers asked for on the way to it.
     """
-    low, high = _bracket(holds, least, guess, most)
+    low, high = _bracket(holds, least, guess, most, step)
     if high is None:
         return None
     while high - low > 1:
@@ -460,18 +467,18 @@ def fewest(
 
 
 def _bracket(
-    holds: Callable[[int], bool], least: int, guess: int, most: int
+    holds: Callable[[int], bool], least: int, guess: int, most: int, step: int
 ) -> tuple[int, int | None]:
     """Return a number for which it does not hold (or ``least - 1``), and one for which it does."""
     if holds(guess):
-        high, step = guess, 1
+        high = guess
         while high > least:
             low = max(least, high - step)
             if not holds(low):
                 return low, high
             high, step = low, step * 2
         return least - 1, high
-    low, step = guess, 1
+    low = guess
     while low < most:
         high = min(most, low + step)
         if holds(high):
@@ -547,10 +554,10 @@ def size_confidence(
         return None
     is_mix = len(counts) > 1
 
-    def ask(index: int, ends: threading.Event) -> tuple[bool, int]:
+    def ask(index: int) -> tuple[bool, int]:
         rng = np.random.default_rng([seed, index])
         trace = resampled(runs.trace, block_us, rng)
-        own = replace(runs, trace=trace, stop=ends, runs={})
+        own = replace(runs, trace=trace, stop=None, runs={})
         meets = own.meets(counts)
         return meets, -1 if is_mix else _servers(own, counts[0])
 

@@ -20,7 +20,7 @@ _MOST_THREADS = 1_024
 
 
 def in_threads(
-    parts: Mapping[str, Callable[[threading.Event], _Outcome]],
+    parts: Mapping[str, Callable[[], _Outcome]],
     *,
     threads: int | None = None,
     progress: OnProgress | None = None,
@@ -33,7 +33,8 @@ def in_threads(
     Parameters
     ----------
     parts
-        By name; each gets an event, and ends with Cancelled soon after it is set.
+        By name; what can be stopped in them ends soon after Ctrl-C, a stop or an error of
+        ``progress``.
     threads
         How many at a time; None takes one per CPU.
     progress
@@ -52,13 +53,12 @@ def in_threads(
     """
     if threads is not None:
         check_integer("threads", threads, 1, _MOST_THREADS)
-    ends = threading.Event()
     made: dict[str, _Outcome] = {}
     failed: dict[str, Exception] = {}
     size = min(threads or os.cpu_count() or 1, len(parts), _MOST_THREADS)
     with opened(f"threads:{size}") as backend:
         tasks = run_tasks(
-            lambda name: parts[name](ends), list(parts),
+            lambda name: parts[name](), list(parts),
             backend=backend, on_failure=failed.__setitem__, stop=stop,
         )  # fmt: skip
         try:
@@ -69,7 +69,6 @@ def in_threads(
         except Cancelled as told:
             raise Cancelled(told.num_finished, len(parts), unit) from None
         finally:
-            ends.set()
             tasks.close()
     if failed:
         raise_named({name: failed[name] for name in parts if name in failed})

@@ -8,7 +8,6 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -23,8 +22,7 @@ from gpusched.base.tables import aligned
 from gpusched.base.ticks import MAX_SERVICE_US
 from gpusched.base.wording import Kind, decimals_of, plural, scale_of, text_of, wrapped
 from gpusched.clusters.cluster import Cluster, ServerGroup
-from gpusched.engine.seams import check_shared, own
-from gpusched.engine.simulation import simulate_quietly as simulate
+from gpusched.engine.seams import check_shared
 from gpusched.plugins.policy import (
     AnyPolicy,
     ContentionChoice,
@@ -35,19 +33,19 @@ from gpusched.plugins.policy import (
 from gpusched.results.metric_registry import METRICS
 from gpusched.results.run_window import RunWindow
 from gpusched.studies.base_cases import (
+    ANYWHERE,
     GPUS_PER_SERVER,
     RESOLUTION_S,
+    CaseSearch,
     Grade,
     Likeness,
-    Setting,
     default_predictor,
     factor_between,
-    fewest_servers,
     has_starts,
-    likeness,
     no_types,
     own_starts,
 )
+from gpusched.studies.base_cases import Scenario as Scenario
 from gpusched.studies.threaded_runs import in_threads
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.cluster_sizing import smallest_cluster, why_so_many
@@ -56,7 +54,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from gpusched.results.result import Result
-    from gpusched.studies.base_cases import Likeness
     from gpusched.traces.workload import Trace
 
 
@@ -178,34 +175,6 @@ def _measure(result: Result, key: str, window: RunWindow | None) -> float:
     if not METRICS.find(key).is_of_parts:
         return math.nan
     return float(result.metric(key, **window.cuts))
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """What is simulated.
-
-    Attributes
-    ----------
-    trace, cluster, policy, placement, predictor, speed, contention, seed
-        As for :func:`gpusched.simulate`.
-    """
-
-    trace: Trace
-    cluster: Cluster
-    policy: AnyPolicy
-    placement: str | PlacementChoice | Placement
-    predictor: str
-    speed: str | SpeedChoice | None
-    contention: str | ContentionChoice
-    seed: int
-
-    def run(self, stop: threading.Event | None = None) -> Result:
-        """Simulate it."""
-        return simulate(
-            self.trace, self.cluster, policy=own(self.policy), placement=own(self.placement),
-            predictor=self.predictor, speed=self.speed, contention=self.contention,
-            seed=self.seed, stop=stop,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -436,51 +405,11 @@ _SHOWN: Final[tuple[tuple[str, str, Kind], ...]] = (
 _LONGEST: Final = 24
 
 
-def lines(
-    trace: Trace,
-    base: Outcome,
-    outcomes: tuple[Outcome, ...],
-    likeness: Likeness | None,
-    no_grade: str,
-    resolution_s: float,
-    remarks: Sequence[str],
-) -> list[str]:
-    """Return the text of a what-if.
-
-    Parameters
-    ----------
-    trace, base, outcomes, likeness, no_grade, resolution_s, remarks
-        As of :class:`~gpusched.studies.what_if.WhatIf`.
-    """
-    grade = f"no grade: {no_grade}" if likeness is None else f"grade {likeness.grade}"
-    missed = [] if likeness is None else _within_error(base, outcomes, likeness.mean_wait_factor)
-    return [
-        f"{trace.name}: {plural(len(trace), 'job')}",
-        *wrapped(
-            f"base: {_policy(base)}, placement {base.placement}, predictor {base.predictor}, "
-            f"{base.cluster}"
-        ),
-        *wrapped(grade),
-        "",
-        *aligned(_rows(base, outcomes)),
-        "",
-        f"gain, lose: jobs done sooner and later than in the base case, by over "
-        f"{resolution_s:,.0f} s",
-        *missed,
-        *(line for remark in remarks for line in wrapped(remark)),
-    ]
-
-
-def _policy(outcome: Outcome) -> str:
-    return f"{outcome.policy} †" if outcome.clairvoyant else outcome.policy
-
-
 def _rows(base: Outcome, outcomes: tuple[Outcome, ...]) -> list[list[str]]:
     every = (base, *outcomes)
     shown = [entry for entry in _SHOWN if any(math.isfinite(o.measures[entry[0]]) for o in every)]
     columns = [_column(every, key, label, kind) for key, label, kind in shown]
-    headings = ["", *(heading for heading, _ in columns), "gain", "lose"]
-    rows = [headings]
+    rows = [["", *(heading for heading, _ in columns), "gain", "lose"]]
     for place, outcome in enumerate(every):
         counts = ["", ""] if place == 0 else [f"{outcome.num_gain:,}", f"{outcome.num_lose:,}"]
         name = outcome.label if len(outcome.label) <= _LONGEST else f"{outcome.label[:22]}.."
@@ -513,22 +442,6 @@ def _change_text(base: Outcome, outcome: Outcome, key: str) -> str:
         return "more"
     percent = 100 * (after / before - 1)
     return f"{percent:+,.0f} %" if abs(percent) >= 0.5 else f"{percent:+.1g} %"
-
-
-def _within_error(base: Outcome, outcomes: tuple[Outcome, ...], factor: float) -> list[str]:
-    """Name the changes of the mean wait that are no larger than what the base case misses."""
-    before = base.measures["mean_wait_s"]
-    small = [
-        outcome.label
-        for outcome in outcomes
-        if factor > 1 and factor_between(before, outcome.measures["mean_wait_s"]) <= factor
-    ]
-    if not small:
-        return []
-    return wrapped(
-        f"the base case misses the trace's own mean wait by a factor of {factor:.2f}; no larger "
-        f"is the change of: {', '.join(small)}"
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -569,17 +482,43 @@ class WhatIf:
         return f"WhatIf({self.trace.name!r}, {self.base.policy}: {changes}; {letter})"
 
     def __str__(self) -> str:
-        return "\n".join(
-            lines(
-                self.trace,
-                self.base,
-                self.outcomes,
-                self.likeness,
-                self.no_grade,
-                self.resolution_s,
-                self.remarks,
-            )
+        base = self.base
+        mark = " †" if base.clairvoyant else ""
+        ran = (
+            f"base: {base.policy}{mark}, placement {base.placement}, predictor {base.predictor}, "
+            f"{base.cluster}"
         )
+        grade = f"no grade: {self.no_grade}" if self.grade is None else f"grade {self.grade}"
+        told = (*self._within_error(), *self.remarks)
+        return "\n".join(
+            [
+                f"{self.trace.name}: {plural(len(self.trace), 'job')}",
+                *wrapped(ran),
+                *wrapped(grade),
+                "",
+                *aligned(_rows(base, self.outcomes)),
+                "",
+                "gain, lose: jobs done sooner and later than in the base case, by over "
+                f"{self.resolution_s:,.0f} s",
+                *(line for text in told for line in wrapped(text)),
+            ]
+        )
+
+    def _within_error(self) -> list[str]:
+        """Name the changes of the mean wait that are no larger than what the base case misses."""
+        factor = 1.0 if self.likeness is None else self.likeness.mean_wait_factor
+        before = self.base.measures["mean_wait_s"]
+        small = [
+            outcome.label
+            for outcome in self.outcomes
+            if factor > 1 and factor_between(before, outcome.measures["mean_wait_s"]) <= factor
+        ]
+        if not small:
+            return []
+        return [
+            f"the base case misses the trace's own mean wait by a factor of {factor:.2f}; no "
+            f"larger is the change of: {', '.join(small)}"
+        ]
 
     def difference(self, label: str, measure: str) -> float:
         """Return a measure of a change minus that of the base case.
@@ -631,22 +570,7 @@ class WhatIf:
             rows.append(outcome.to_dict() | changed | {"grade": letter})
         return pl.from_dicts(rows, infer_schema_length=None)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return :meth:`table`.
-
-        Returns
-        -------
-        polars.DataFrame
-            The same.
-
-        Examples
-        --------
-        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
-        >>> answer = gs.whatif(jobs, gs.Cluster.uniform(1, 4), "fifo", ["servers=+1"])
-        >>> answer.to_polars().equals(answer.table())
-        True
-        """
-        return self.table()
+    to_polars = table
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that any JSON writer takes.
@@ -772,20 +696,19 @@ def whatif(
     _check_names(trace, asked, placement, known, speed, contention)
     said: list[str] = []
     if cluster is None:
+        start = Scenario(trace, ANYWHERE, policy, placement, known, speed, "none", seed)
         cluster, how = _assumed(
-            trace, policy, placement, known, speed, gpus_per_server, resolution_s,
-            (warm_up_s, tail_s), seed, threads, stop,
-        )  # fmt: skip
+            start, gpus_per_server, resolution_s, (warm_up_s, tail_s), threads, stop
+        )
         said.append(f"cluster assumed: {cluster}, {how}")
     start = Scenario(trace, cluster, policy, placement, known, speed, contention, seed)
     scenarios = {BASE: start, **_changed(start, asked)}
     if len(asked) > 1 and TOGETHER not in scenarios:
         said.append("no row for all together: one thing is changed in several ways")
-    runs = in_threads(
-        {label: partial(_run, scenario) for label, scenario in scenarios.items()},
+    results = in_threads(
+        {label: scenario.run for label, scenario in scenarios.items()},
         threads=threads, progress=progress, stop=stop,
     )  # fmt: skip
-    results = dict(runs)
     reference = results[BASE]
     outcomes = tuple(
         outcome_of(label, result, reference, resolution_s, window)
@@ -827,10 +750,6 @@ def _check_names(
                 raise type(error)(f"change {change}: {error}") from None
 
 
-def _run(scenario: Scenario, stop: threading.Event) -> Result:
-    return scenario.run(stop)
-
-
 def _changed(start: Scenario, asked: tuple[Change, ...]) -> dict[str, Scenario]:
     """Return the scenario of each change by its text, and that of all of them."""
     scenarios = {str(change): change.applied(start, start) for change in asked}
@@ -843,33 +762,25 @@ def _changed(start: Scenario, asked: tuple[Change, ...]) -> dict[str, Scenario]:
 
 
 def _assumed(
-    trace: Trace,
-    policy: AnyPolicy,
-    placement: str | PlacementChoice | Placement,
-    predictor: str,
-    speed: str | SpeedChoice | None,
+    start: Scenario,
     gpus_per_server: int,
     resolution_s: float,
     cuts: tuple[float | None, float | None],
-    seed: int,
     threads: int | None,
     stop: threading.Event | None,
 ) -> tuple[Cluster, str]:
     """Choose the cluster of the base case, and say why that one."""
+    trace = start.trace
     no_types(trace)
-    if speed is None and has_starts(trace):
-        own = own_starts(trace)
+    if start.speed is None and has_starts(trace):
         try:
-            window = own.window(*cuts)
+            window = own_starts(trace, resolution_s).window(*cuts)
         except ValueError:
             window = None
         if window is not None:
-            setting = Setting(
-                trace, own, window, resolution_s, policy, placement, predictor, (),
-                fewest_servers(own, gpus_per_server), gpus_per_server, seed,
-            )  # fmt: skip
-            found = in_threads({BASE: setting.found}, threads=threads, stop=stop)[BASE]
-            return found[0][0].cluster, "on which jobs wait most nearly as long as they did"
+            search = CaseSearch(start, window, (), gpus_per_server)
+            found = in_threads({BASE: search.found}, threads=threads, stop=stop)[BASE]
+            return found[0].cluster, "on which jobs wait most nearly as long as they did"
     chosen = smallest_cluster(trace, gpus_per_server)
     return chosen, why_so_many(trace, chosen, gpus_per_server)
 
@@ -880,14 +791,13 @@ def _judged(
     """Return how near the base case comes to what happened, or why nobody knows."""
     if not has_starts(result.trace):
         return None, "the trace has no starts of its own"
-    own = own_starts(result.trace)
     try:
-        window = own.window(warm_up_s, tail_s)
+        window = own_starts(result.trace, resolution_s).window(warm_up_s, tail_s)
     except ValueError as error:
         if warm_up_s is not None or tail_s is not None:
             raise
         return None, str(error)
-    return likeness(result, own, window, resolution_s), ""
+    return window.likeness(result), ""
 
 
 def _remarks(results: Mapping[str, Result]) -> list[str]:
