@@ -13,9 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 
 import gpusched as gs
+from bench.field import field_study
 from bench.table import Section
 from gpusched.bounds.registry import TOTAL_JCT, known_bounds
-from gpusched.field import GENERATED_LOAD, GPUS, NUM_GENERATED, generated, windows
 
 POLICIES = ("srtf", "srsf", "sjf", "swf", "serverfilling-srpt", "2d-las")
 NEW = ("shared-cost", "priced-time")
@@ -28,16 +28,17 @@ METHOD = (
 
 def workloads() -> Iterator[tuple[str, str, gs.Trace, gs.Cluster]]:
     """Yield the workloads that the field study ranks on, with what they are and their names."""
-    for one in windows()[0]:
-        trace = gs.read_trace(one.jobs["file"])
-        for window in one.jobs.get("windows", ()):
-            trace = trace.between(window["from"], window["to"]).rebased()
-        yield "real windows", one.name, trace, gs.Cluster.uniform(one.servers, GPUS)
-    for one in generated():
-        cluster = gs.Cluster.uniform(one.servers, GPUS)
-        profile, num = one.jobs["generate"], NUM_GENERATED
-        trace = gs.generate(profile, num, load=GENERATED_LOAD, cluster=cluster, seed=0)
-        yield "drawn", one.name, trace, cluster
+    study, _ = field_study()
+    for entry, of_cluster in zip(study.traces, study.clusters, strict=True):
+        cluster = of_cluster.made()
+        if entry.generate is not None:
+            trace = gs.generate(entry.generate, entry.jobs, load=0.9, cluster=cluster, seed=0)
+            yield "drawn", entry.label, trace, cluster
+            continue
+        trace = gs.read_trace(entry.file)
+        for window in entry.windows:
+            trace = trace.between(window.since, window.until).rebased()
+        yield "real windows", entry.label, trace, cluster
 
 
 def section() -> Section:
@@ -61,7 +62,7 @@ def section() -> Section:
     for kind, some in gaps.items():
         means = [f"{mean:.1f}" for mean in np.mean(some, axis=0)]
         out.rows.append((f"mean of {kind}", "", "", *[""] * len(names), *means, ""))
-    if missing := windows()[1]:
+    if missing := field_study()[1]:
         out.notes.append(f"Left out, as the data are not there: {', '.join(missing)}.")
     return out
 

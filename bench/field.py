@@ -1,0 +1,284 @@
+"""Rank all policies on the workloads of examples/field.toml, and write the page of how they rank.
+
+python -m bench.field                        # hours; real traces from $GPUSCHED_DATA, or --data
+python -m bench.field --policy easy:extra=false        # one more row: what is kept is not run again
+python -m bench.field --only fifo-skip --only mine --seeds 5 --out mine
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import polars as pl
+
+import gpusched as gs
+from gpusched.base.replacing import write_text
+from gpusched.base.tables import Column, Table, table
+from gpusched.plugins.policy import Policy, known_choice
+from gpusched.reporting.text_table import figure_of
+
+STUDY = Path(__file__).parents[1] / "examples" / "field.toml"
+ORACLE = "oracle"
+RANKED_BY = "mean_jct_s"
+"""What the rows are in the order of."""
+_ASKS_FOR_MORE = ("deadlines", "elastic", "offline")
+_KNOWS_SERVICES = ("clairvoyant", "estimate")
+_SCALES = {"s": (1 / 3600, 2, "h"), "ratio": (1.0, 2, "")}
+_HEAD = """\
+<!-- Written by `python -m bench.field`: do not edit. -->
+
+# The state of the field
+
+All policies on the same jobs, ranked: the study `examples/field.toml`, which `gpusched sweep` runs,
+by `{command}`. What stands here is ours: measured by that command. Another policy gets its row by
+the same command with `--policy NAME`: what is in the folder is not run again.
+
+Jobs run whole, on servers of 8 GPUs under the placement `consolidated`; they do not slow each other
+down, and each resume costs a job 60 s. The clusters behind the real traces are not known
+(ITP), or were far larger than one window needs (Philly): each window has the fewest servers at
+which `fifo-skip` keeps the mean wait within an hour. The generated workloads have a load of 0.9.
+
+A policy that asks for services has two rows: what it does by predictions (the mean of the user and
+group where the jobs name them, else a random forest of one seed), and, marked *clairvoyant*, what
+it would do if it knew the truth. Only the former can be deployed, and only they are ranked among
+each other. Intervals are of 95 % over seeds (bootstrap-t). Where there is none, it was one run: on
+a real window nothing is drawn but by `random` and by a forest. Policies for deadlines, for jobs of
+elastic width and for jobs that are all there at the beginning are not asked here. Policies that
+differ only where jobs communicate, have weights or are elastic have equal figures.
+"""
+
+
+def knows_services(policy: str) -> bool:
+    """Whether a policy decides by services: then it has a row by predictions, and one by the truth.
+
+    Raises
+    ------
+    ValueError
+        If its name is not known, or it asks for deadlines, other widths or all jobs at the start.
+    """
+    choice = known_choice(Policy, policy)
+    for flag in filter(choice.has, _ASKS_FOR_MORE):
+        raise ValueError(f"policy {choice}: is {flag}, and the jobs are not made for that")
+    return any(map(choice.has, _KNOWS_SERVICES))
+
+
+def field_study(
+    data: str | os.PathLike[str] | None = None,
+    more: Iterable[str] = (),
+    only: Iterable[str] | None = None,
+    num_seeds: int | None = None,
+) -> tuple[gs.Study, list[str]]:
+    """Return the study of the windows that are there, and the names of those that are not.
+
+    Parameters
+    ----------
+    data
+        The folder of the published traces; None: ``$GPUSCHED_DATA``.
+    more, only
+        Policies beside those of the study, or in their place, with options.
+    num_seeds
+        Fewer of the study's seeds.
+    """
+    folder = Path(data or os.environ.get("GPUSCHED_DATA") or "missing").absolute()
+    study = gs.Study.from_toml(STUDY.read_bytes(), str(STUDY)).beside(folder)
+    here = [not one.files or Path(one.files[0]).exists() for one in study.traces]
+    traces = [one.label for one, is_here in zip(study.traces, here, strict=True) if is_here]
+    names = dict.fromkeys([*(study.policies if only is None else only), *more])
+    policies = {str(Policy.parse(name)): knows_services(name) for name in names}
+    seeds = study.seeds[:num_seeds]
+    tables = []
+    for asked in study.runs:
+        # A list of policies in the file is of those that decide by services.
+        chosen = [name for name, knows in policies.items() if knows or "predictor" not in asked]
+        if not isinstance(asked.get("policy"), list):
+            chosen = [name for name in policies if name == asked.get("policy", name)]
+        kept = {"policy": chosen, "trace": [t for t in asked.get("trace", traces) if t in traces]}
+        if all(kept.values()):
+            tables.append(asked | kept)
+    entries = zip(study.traces, study.clusters, here, strict=True)
+    shown = [(trace, cluster) for trace, cluster, is_here in entries if is_here]
+    missing = [one.label for one in study.traces if one.label not in traces]
+    return msgspec.structs.replace(
+        study,
+        traces=tuple(trace for trace, _ in shown),
+        clusters=tuple(cluster for _, cluster in shown),
+        policies=tuple(policies),
+        seeds=seeds,
+        runs=tuple(tables),
+    ), missing
+
+
+@dataclass(frozen=True)
+class Standings:
+    """All figures of all policies.
+
+    Attributes
+    ----------
+    study
+        What was run.
+    runs
+        Its finished runs, a row each.
+    """
+
+    study: gs.Study
+    runs: pl.DataFrame
+
+    @cached_property
+    def rows(self) -> list[str]:
+        """The rows of every table, those that can be deployed first."""
+        told = [f"{name} (clairvoyant)" for name in self.study.policies if knows_services(name)]
+        return [*self.study.policies, *told]
+
+    @property
+    def workloads(self) -> list[str]:
+        """The names of the workloads."""
+        return [one.label for one in self.study.traces]
+
+    @cached_property
+    def _figures(self) -> Mapping[tuple[object, ...], pl.DataFrame]:
+        told = [name for name in self.study.policies if knows_services(name)]
+        is_told = (pl.col("predictor") == ORACLE) & pl.col("policy").is_in(told)
+        label = pl.when(is_told).then(pl.col("policy") + " (clairvoyant)").otherwise("policy")
+        return self.runs.with_columns(row=label).sort("seed").partition_by(
+            "row", "trace", as_dict=True
+        )  # fmt: skip
+
+    def values(self, row: str, workload: str, metric: str) -> np.ndarray:
+        """Return a metric of a policy on a workload, a value per seed; empty if it is not there."""
+        found = self._figures.get((row, workload))
+        if found is None or metric not in found.columns:
+            return np.empty(0)
+        return found[metric].drop_nulls().drop_nans().to_numpy().astype(np.float64)
+
+    @cached_property
+    def complete(self) -> list[str]:
+        """The rows that have finished on every workload; only these are ranked."""
+        return [
+            row
+            for row in self.rows
+            if all(len(self.values(row, work, RANKED_BY)) for work in self.workloads)
+        ]
+
+    def ranking(
+        self, metric: str, *, is_deployable: bool = True
+    ) -> gs.statistics.RankTest | None:  # fmt: skip
+        """Rank the policies by their means on each workload; None if there is too little to rank.
+
+        Parameters
+        ----------
+        metric
+            Workloads that lack it for a policy are left out.
+        is_deployable
+            Rank only those that are not clairvoyant.
+        """
+        rows = [row for row in self.complete if not (is_deployable and "(clairv" in row)]
+        values = [[self.values(row, work, metric) for row in rows] for work in self.workloads]
+        means = [[float(np.mean(one)) for one in some] for some in values if all(map(len, some))]
+        if len(means) < 2 or len(rows) < 2:
+            return None
+        better = gs.metrics()[metric].better
+        return gs.statistics.nemenyi(
+            means, rows, better="higher" if better == "higher" else "lower"
+        )
+
+
+def ranks_table(standings: Standings, *, is_deployable: bool = True) -> Table:
+    """Return the mean ranks over the workloads, a column per metric; 1 is best."""
+    metrics = standings.study.metrics
+    tests = {name: standings.ranking(name, is_deployable=is_deployable) for name in metrics}
+    main = tests[RANKED_BY]
+    title = f"Mean ranks of {'what can be deployed' if is_deployable else 'all'}"
+    if main is None:
+        return table(title, ("policy", *map(_label, metrics)), [])
+    ranks = {
+        name: dict(zip(test.names, test.mean_ranks, strict=True)) if test is not None else {}
+        for name, test in tests.items()
+    }
+    body = [
+        (row, *(f"{found[row]:.1f}" if row in found else "-" for found in ranks.values()))
+        for row in sorted(main.names, key=ranks[RANKED_BY].__getitem__)
+    ]
+    notes = [
+        f"Mean ranks of {len(main.names)} over {main.num_blocks} workloads. By "
+        f"{_label(RANKED_BY)} two that are less than {main.critical_difference:.1f} apart cannot "
+        "be told from each other (Nemenyi, 5 %)."
+    ]
+    notes += [
+        f"{_label(name)}: {test.num_blocks} workloads, those whose jobs have users or queues."
+        for name, test in tests.items()
+        if test is not None and test.num_blocks < main.num_blocks
+    ]
+    return table(title, ("policy", *map(_label, metrics)), body, notes)
+
+
+def workload_table(standings: Standings, place: int) -> Table:
+    """Return all figures of one workload, ordered by the mean JCT."""
+    work, metrics = standings.workloads[place], standings.study.metrics
+    found: list[tuple[float, tuple[str, ...]]] = []
+    for row in standings.rows:
+        if len(mean := standings.values(row, work, RANKED_BY)):
+            cells = (_cell(standings.values(row, work, name), name) for name in metrics)
+            found.append((gs.statistics.interval(mean).value, (row, *cells)))
+    body = [cells for _, cells in sorted(found, key=lambda one: one[0])]
+    title = f"{work}, {standings.study.clusters[place].servers} servers of 8 GPUs"
+    columns = (Column(_label(name), _SCALES[gs.metrics()[name].unit][2]) for name in metrics)
+    return table(title, ("policy", *columns), body)
+
+
+def page(standings: Standings, command: str, missing: Sequence[str]) -> str:
+    """Return the page in Markdown."""
+    parts = [_HEAD.format(command=command)]
+    if missing:
+        parts.append(f"Left out, as the data are not there: {', '.join(missing)}.\n")
+    unfinished = [row for row in standings.rows if row not in standings.complete]
+    if unfinished:
+        parts.append(f"Not ranked, as some runs are not done or failed: {', '.join(unfinished)}.\n")
+    rankings = [ranks_table(standings), ranks_table(standings, is_deployable=False)]
+    parts += ["## Ranks\n", *(one.to_markdown() for one in rankings), "## Every workload\n"]
+    places = range(len(standings.workloads))
+    return "\n".join([*parts, *(workload_table(standings, at).to_markdown() for at in places)])
+
+
+def _label(metric: str) -> str:
+    return gs.metrics()[metric].label
+
+
+def _cell(values: np.ndarray, metric: str) -> str:
+    if not len(values):
+        return "-"
+    scale, digits, _ = _SCALES[gs.metrics()[metric].unit]
+    return figure_of(gs.statistics.interval(values), digits, scale)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, prog="python -m bench.field")
+    parser.add_argument("--data", help="the folder of the published traces")
+    parser.add_argument("--policy", action="append", default=[], help="one more, with options")
+    parser.add_argument("--only", action="append", help="this one in place of those of the study")
+    parser.add_argument("--seeds", type=int, help="fewer than the study has")
+    parser.add_argument("--out", type=Path, default=Path("field"), help="field.md and the runs")
+    parser.add_argument("--executor", default="processes", help="as of gs.sweep")
+    given = parser.parse_args()
+    study, missing = field_study(given.data, given.policy, given.only, given.seeds)
+    result = gs.sweep(study, folder=given.out / "runs", executor=given.executor, progress=True)
+    words = ["python", "-m", "bench.field"]
+    words += [word for name in given.policy for word in ("--policy", name)]
+    words += [word for name in given.only or () for word in ("--only", name)]
+    words += ["--seeds", str(given.seeds)] if given.seeds else []
+    standings = Standings(study, result.finished)
+    write_text(given.out / "field.md", page(standings, shlex.join(words), missing))
+    for is_deployable in (True, False):
+        print(ranks_table(standings, is_deployable=is_deployable).to_markdown())
+    print(*result.warnings, f"wrote {given.out / 'field.md'}", sep="\n")
+
+
+if __name__ == "__main__":
+    main()
