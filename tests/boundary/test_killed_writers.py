@@ -131,7 +131,6 @@ COMMANDS = {
     "convert to npz": ["trace", "convert", "jobs.csv", "target/trace.npz"],
     "export to json": ["export", "result.npz", "target/timeline.json"],
     "export to swf": ["export", "result.npz", "target/jobs.swf"],
-    "field": ["field", "--only", "fifo", "--seeds", "2", "--processes", "1", "--out", "target"],
     "reproduce": ["reproduce", "sjf-bco", "--quick", "--processes", "1", "--out", "target"],
     "run": ["run", "jobs.csv", "-p", "sjf", "--out", "target", "--servers", "8"],
     "save": ["save"],

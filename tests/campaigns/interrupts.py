@@ -67,7 +67,6 @@ COMMANDS = {
     "when": "when 150 --state cluster.json --history jobs.csv --policy sjf --samples 300",
     "export": "export result.npz timeline.json",
     "reproduce": "reproduce sjf-bco --quick --seeds 2 --processes 2 --out again",
-    "field": "field --only fifo-skip --only sjf --seeds 2 --processes 2 --out ranked",
     "trace info": "trace info jobs.csv",
     "trace audit": "trace audit jobs.csv",
     "trace convert": "trace convert jobs.csv converted.parquet",

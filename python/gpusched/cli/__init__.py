@@ -186,10 +186,6 @@ class Commands(LazyCommands):
             "Run a paper's experiments again, with the published figures beside ours.",
             is_apart=True,
         ),
-        "field": Command(
-            "field:field",
-            "Run all policies on eight windows of real traces and four generated workloads.",
-        ),
         "trace": Command("", "Look at traces, convert them and make them.", group=TraceCommands),
         "policies": Command(
             "policies:policies",
