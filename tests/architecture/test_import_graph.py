@@ -24,7 +24,7 @@ FLOORS = """
     deciding studies sweeping testing gym
     tuning
     reporting
-    plot field
+    plot
 """.strip()
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS.splitlines()) for room in rooms.split()}
 # The package itself names what it shows; the command stands on all of it.
