@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,6 @@ from gpusched.traces.trace_facts import nearest_rank
 if TYPE_CHECKING:
     import polars
 
-    from gpusched.clusters.cluster import Cluster
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
 
@@ -46,7 +45,11 @@ _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_SECONDS: Final = {"s": 1.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}
+_UNITS: Final[dict[str, tuple[str, float, float]]] = {
+    "": ("", 1, 1), "%": ("ratio", 1, 100), "s": ("s", 1, 1), "min": ("s", 60, 1),
+    "h": ("s", 3_600, 1), "d": ("s", 86_400, 1),
+}  # fmt: skip
+"""Which metrics have a unit, and what a number of it is multiplied and divided by."""
 _GOAL: Final = re.compile(
     r"\s*(?P<metric>\w+)\s*(?P<operator>[<>]=?)\s*(?P<bound>[-+.\w]*?)\s*(?P<unit>[A-Za-z]*|%)\s*"
 )
@@ -73,18 +76,27 @@ class Goal:
     @classmethod
     def parse(cls, text: str) -> Goal:
         """Read one goal; errors as for :meth:`Goals.parse`."""
-        found = _GOAL.fullmatch(text)
+        found, told = _GOAL.fullmatch(text), f"goal: {text.strip()!r}"
         if found is None:
-            raise ValueError(
-                f"goal: {text.strip()!r} is not of the form METRIC < NUMBER (or <=, >, >=)"
-            )
+            raise ValueError(f"{told} is not of the form METRIC < NUMBER (or <=, >, >=)")
         try:
             metric = METRICS.find(found["metric"])
         except ValueError as error:
             raise ValueError(f"goal: {error}") from None
         if metric.unit == "text":
             raise ValueError(f"goal: {metric.key} is a text, and has no bound")
-        return cls(metric.key, found["operator"], _bound(text, found, metric.unit))
+        try:
+            kind, times, over = _UNITS[found["unit"]]
+            bound = float(found["bound"])
+        except (KeyError, ValueError):
+            said = (found["bound"] + found["unit"]).strip()
+            raise ValueError(f"{told}: {said!r} is no number") from None
+        if not math.isfinite(bound):
+            raise ValueError(f"{told}: the bound must be finite")
+        if kind not in ("", metric.unit):
+            what = "time" if kind == "s" else "ratio"
+            raise ValueError(f"{told}: {found['metric']} is no {what}")
+        return cls(metric.key, found["operator"], bound * times / over)
 
     def is_met(self, value: float) -> bool:
         """Whether ``value`` meets the bound; NaN, which is undefined, never does."""
@@ -156,28 +168,6 @@ class Goals:
         return " and ".join(map(str, self.goals))
 
 
-def _bound(text: str, found: re.Match[str], kind: str) -> float:
-    number, unit = found["bound"], found["unit"]
-    try:
-        if unit not in ("", "%", *_SECONDS):
-            raise ValueError
-        bound = float(number)
-    except ValueError:
-        said = (number + unit).strip()
-        raise ValueError(f"goal: {text.strip()!r}: {said!r} is no number") from None
-    if not math.isfinite(bound):
-        raise ValueError(f"goal: {text.strip()!r}: the bound must be finite")
-    if unit in _SECONDS:
-        if kind != "s":
-            raise ValueError(f"goal: {text.strip()!r}: {found['metric']} is no time")
-        return bound * _SECONDS[unit]
-    if unit == "%":
-        if kind != "ratio":
-            raise ValueError(f"goal: {text.strip()!r}: {found['metric']} is no ratio")
-        return bound / 100
-    return bound
-
-
 ANY_GPU = "gpu"
 """The type of GPUs where none is named."""
 
@@ -243,48 +233,34 @@ class ServerKinds:
         )
         return Cluster(groups)
 
-    def usable(self, trace: Trace) -> tuple[tuple[Bool, int], ...]:
-        """Distinct sets of types that jobs may use, and the GPUs of the widest job of each."""
-        every = np.ones(len(self.types), dtype=np.bool_)
-        if trace.type_set is None:
-            return ((every, int(trace.gpus.max())),)
-        found = []
-        for index in np.unique(trace.type_set).tolist():
-            allowed = trace.type_sets[index]
-            mask = np.array([not allowed or kind in allowed for kind in self.types])
-            found.append((mask, int(trace.gpus[trace.type_set == index].max())))
-        return tuple(found)
-
-    def have_room(self, counts: Sequence[int], usable: tuple[tuple[Bool, int], ...]) -> bool:
-        """Whether each set of jobs finds GPUs for the widest of them."""
-        gpus = np.asarray(counts) * np.asarray(self.gpus)
-        return all(int(gpus[mask].sum()) >= widest for mask, widest in usable)
+    def allowed(self, trace: Trace) -> tuple[Bool, Int64]:
+        """Return which types each set of ``trace`` allows, bool[sets, types], and jobs' sets."""
+        sets = trace.type_sets or ((),)
+        rows = [[not types or kind in types for kind in self.types] for types in sets]
+        none = np.zeros(len(trace), dtype=np.int64)
+        return np.array(rows), none if trace.type_set is None else trace.type_set.astype(np.int64)
 
     def most_useful(self, trace: Trace) -> tuple[int, ...]:
         """Servers of each beyond which no more can be of use: every job finds some to itself.
 
         The most at one time if all jobs ran at once, each on servers of its own.
         """
-        return tuple(
-            min(MAX_SERVERS // len(self.types), self._peak(trace, kind))
-            for kind in range(len(self.types))
+        allowed, type_set = self.allowed(trace)
+        most = MAX_SERVERS // len(self.types)
+        peaks = (
+            _peak(trace, may[type_set], gpus)
+            for may, gpus in zip(allowed.T, self.gpus, strict=True)
         )
+        return tuple(min(most, peak) for peak in peaks)
 
-    def _peak(self, trace: Trace, kind: int) -> int:
-        may: Bool = np.ones(len(trace), dtype=np.bool_)
-        if trace.type_set is not None:
-            names = self.types[kind]
-            allowed = np.array([not types or names in types for types in trace.type_sets])
-            may = allowed[trace.type_set]
-        if not may.any():
-            return 0
-        servers: Int64 = -(-trace.gpus[may].astype(np.int64) // self.gpus[kind])
-        begin_us, end_us = trace.submit_us[may], trace.submit_us[may] + trace.service_us[may]
-        time_us = np.concatenate([begin_us, end_us])
-        change = np.concatenate([servers, -servers])
-        # Ends before beginnings of the same instant, as in the engine.
-        order = np.lexsort((change, time_us))
-        return int(np.cumsum(change[order]).max())
+
+def _peak(trace: Trace, may: Bool, gpus_per_server: int) -> int:
+    servers: Int64 = -(-trace.gpus[may].astype(np.int64) // gpus_per_server)
+    begin_us, end_us = trace.submit_us[may], trace.submit_us[may] + trace.service_us[may]
+    change = np.concatenate([servers, -servers])
+    # Ends before beginnings of the same instant, as in the engine.
+    order = np.lexsort((change, np.concatenate([begin_us, end_us])))
+    return int(np.cumsum(change[order]).max(initial=0))
 
 
 def _named_types(
@@ -314,6 +290,7 @@ def _gpus(gpus_per_server: Any, types: tuple[str, ...]) -> tuple[int, ...]:
 
 
 Counts = tuple[int, ...]
+_Holds = Callable[[Counts], bool]
 
 
 @dataclass(frozen=True)
@@ -343,7 +320,7 @@ class SizingRun:
 
 @dataclass
 class SizingRuns:
-    """Runs of one trace on clusters of other sizes.
+    """Runs of one trace on clusters of other sizes, each made once.
 
     Attributes
     ----------
@@ -364,7 +341,9 @@ class SizingRuns:
     runs: dict[Counts, SizingRun] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._usable = self.kinds.usable(self.trace)
+        self._allowed, type_set = self.kinds.allowed(self.trace)
+        self._widest = np.zeros(len(self._allowed), dtype=np.int64)
+        np.maximum.at(self._widest, type_set, self.trace.gpus)
 
     def run(self, counts: Counts) -> SizingRun:
         """Simulate, unless that was done before."""
@@ -380,27 +359,39 @@ class SizingRuns:
 
     def has_room(self, counts: Counts) -> bool:
         """Whether the widest job of each set of types has GPUs for itself: if not, no run shows."""
-        return self.kinds.have_room(counts, self._usable)
+        gpus = self._allowed @ (np.asarray(counts) * np.asarray(self.kinds.gpus))
+        return bool((gpus >= self._widest).all())
 
-    def meets(self, counts: Counts) -> bool:
-        """Whether there is room for every job, and a run meets the goals."""
-        return self.has_room(counts) and self.run(counts).is_met
+    def meets(self, counts: Counts, goals: Goals | None = None) -> bool:
+        """Whether there is room for every job, and a run meets the goals, or some of them."""
+        if not self.has_room(counts):
+            return False
+        run = self.run(counts)
+        return run.is_met if goals is None else not run.num_without and goals.are_met(run.values)
+
+    def fewest_servers(
+        self, goals: Goals | None, guess: int, most: int, neighbours: int
+    ) -> Counts | None:
+        """Return the fewest servers of the one kind that meet the goals, or some of them."""
+        least = -(-int(self.trace.gpus.max()) // self.kinds.gpus[0])
+        most = max(least, most)
+        guess = min(max(guess, least), most)
+        found = fewest(lambda count: self.meets((count,), goals), least, guess, most, neighbours)
+        return None if found is None else (found,)
 
     def result(self, counts: Counts) -> Result:
         """Simulate, and return all of it."""
         return simulate(self.trace, self.kinds.cluster(counts), stop=self.stop, **self.options)
 
     def _simulated(self, counts: Counts) -> tuple[dict[str, float], int]:
-        result = self.result(counts)
-        return self._values(result), _num_without(result)
-
-    def _values(self, result: Result) -> dict[str, float]:
-        """The metrics of the goals; NaN where no job is submitted in the window."""
-        window = self.window
+        """Return the metrics of the goals, NaN if the window has no job, and the jobs without."""
+        result, window = self.result(counts), self.window
         if window is not None and not window.counted(self.trace).any():
-            return dict.fromkeys(self.goals.metrics, math.nan)
-        cuts = {} if window is None else window.cuts
-        return {key: float(result.metric(key, **cuts)) for key in self.goals.metrics}
+            values = dict.fromkeys(self.goals.metrics, math.nan)
+        else:
+            cuts = {} if window is None else window.cuts
+            values = {key: float(result.metric(key, **cuts)) for key in self.goals.metrics}
+        return values, _num_without(result)
 
 
 def _num_without(result: Result) -> int:
@@ -446,9 +437,24 @@ def fewest(
     int or None
         None if it does not hold for ``most``, nor for the numbers asked for on the way to it.
     """
-    low, high = _bracket(holds, least, guess, most, step)
-    if high is None:
-        return None
+    if holds(guess):
+        low, high = least - 1, guess
+        while high > least:
+            at = max(least, high - step)
+            if not holds(at):
+                low = at
+                break
+            high, step = at, step * 2
+    else:
+        low, high = guess, most + 1
+        while high > most:
+            if low == most:
+                return None
+            at = min(most, low + step)
+            if holds(at):
+                high = at
+            else:
+                low, step = at, step * 2
     while high - low > 1:
         middle = (low + high) // 2
         if holds(middle):
@@ -464,27 +470,6 @@ def fewest(
     for above in range(found + 1, min(most, found + neighbours) + 1):
         holds(above)
     return found
-
-
-def _bracket(
-    holds: Callable[[int], bool], least: int, guess: int, most: int, step: int
-) -> tuple[int, int | None]:
-    """Return a number for which it does not hold (or ``least - 1``), and one for which it does."""
-    if holds(guess):
-        high = guess
-        while high > least:
-            low = max(least, high - step)
-            if not holds(low):
-                return low, high
-            high, step = low, step * 2
-        return least - 1, high
-    low = guess
-    while low < most:
-        high = min(most, low + step)
-        if holds(high):
-            return low, high
-        low, step = high, step * 2
-    return low, None
 
 
 LEAST_BLOCKS: Final = 2
@@ -527,6 +512,20 @@ class SizeConfidence:
         ordered = np.sort(self.servers)
         return int(nearest_rank(ordered, 5)), int(nearest_rank(ordered, 95))
 
+    def notes(self) -> list[str]:
+        """Return how sure the answer is, a sentence each."""
+        notes = [
+            f"in {self.share:.0%} of {len(self.meets):,} traces of the same {self.num_blocks} "
+            f"blocks of {duration(self.block_s)}, drawn again, that is enough"
+        ]
+        if self.interval is not None:
+            low, high = self.interval
+            notes.append(f"they need {low:,} to {high:,} servers (5th to 95th percentile)")
+        if self.num_blocks < FEW_BLOCKS:
+            few = f"{self.num_blocks} blocks are few"
+            notes.append(f"{few}: that range is rough, and likely too narrow")
+        return notes
+
     def share_with(self, servers: int) -> float:
         """The share of resamples for which so many servers are enough; NaN for a mix."""
         if not len(self.servers):
@@ -535,14 +534,7 @@ class SizeConfidence:
 
 
 def size_confidence(
-    runs: SizingRuns,
-    counts: Counts,
-    *,
-    resamples: int,
-    block_s: float,
-    seed: int,
-    threads: int | None,
-    progress: OnProgress | None,
+    runs: SizingRuns, counts: Counts, resamples: int, block_s: float, **how: Any
 ) -> SizeConfidence | None:
     """Ask again of ``resamples`` traces; None if the trace has too few blocks to draw from.
 
@@ -552,35 +544,26 @@ def size_confidence(
     number = num_blocks(runs.trace, block_us)
     if number < LEAST_BLOCKS or resamples == 0:
         return None
-    is_mix = len(counts) > 1
 
     def ask(index: int) -> tuple[bool, int]:
-        rng = np.random.default_rng([seed, index])
+        rng = np.random.default_rng([runs.options["seed"], index])
         trace = resampled(runs.trace, block_us, rng)
         own = replace(runs, trace=trace, stop=None, runs={})
         meets = own.meets(counts)
-        return meets, -1 if is_mix else _servers(own, counts[0])
+        if len(counts) > 1:
+            return meets, -1
+        found = own.fewest_servers(None, counts[0], own.kinds.most_useful(trace)[0], neighbours=0)
+        return meets, -1 if found is None else found[0]
 
-    found = in_threads(
-        {f"resample {index}": partial(ask, index) for index in range(resamples)},
-        threads=threads, progress=progress, stop=runs.stop, unit=PART, part=PART,
-    )  # fmt: skip
+    asked = {f"resample {index}": partial(ask, index) for index in range(resamples)}
+    found = in_threads(asked, stop=runs.stop, unit=PART, part=PART, **how)
     meets, servers = zip(*found.values(), strict=True)
     return SizeConfidence(
         block_s,
         number,
         np.array(meets, dtype=np.bool_),
-        np.array(() if is_mix else servers, dtype=np.int64),
+        np.array(() if len(counts) > 1 else servers, dtype=np.int64),
     )
-
-
-def _servers(runs: SizingRuns, guess: int) -> int:
-    (gpus,) = runs.kinds.gpus
-    least = -(-int(runs.trace.gpus.max()) // gpus)
-    most = max(least, runs.kinds.most_useful(runs.trace)[0])
-    within = min(max(guess, least), most)
-    found = fewest(lambda servers: runs.meets((servers,)), least, within, most, neighbours=0)
-    return -1 if found is None else found
 
 
 # Of more kinds, not every set of them is thinned out.
@@ -589,8 +572,7 @@ _FEW_KINDS: Final = 4
 _TOLERANCE: Final = 1e-9
 
 
-@dataclass(frozen=True)
-class Mix:
+class Mix(NamedTuple):
     """The cheapest mix that was found.
 
     Attributes
@@ -607,10 +589,7 @@ class Mix:
 
 
 def cheapest_mix(
-    holds: Callable[[Counts], bool],
-    prices: Sequence[float],
-    most: Counts,
-    max_asked: int,
+    holds: _Holds, prices: Sequence[float], most: Counts, max_asked: int
 ) -> Mix | None:
     """Find the counts of least price for which ``holds``, up to ``most`` of each kind.
 
@@ -633,7 +612,24 @@ def cheapest_mix(
     Mix or None
         None if it does not hold for ``most``, nor for all there is of fewer kinds.
     """
-    asked = _Asked(holds)
+    answers: dict[Counts, bool] = {}
+
+    def asked(counts: Counts) -> bool:
+        if counts not in answers:
+            answers[counts] = holds(counts)
+        return answers[counts]
+
+    def is_below_a_failure(counts: Counts) -> bool:
+        """Whether it did not hold for as many or more of each of the same kinds."""
+        return any(
+            not held
+            and all(
+                few <= many and (few > 0) == (many > 0)
+                for few, many in zip(counts, other, strict=True)
+            )
+            for other, held in answers.items()
+        )
+
     price = _price(prices)
     supports = list(_supports(most))
     best: Counts | None = None
@@ -641,14 +637,12 @@ def cheapest_mix(
         full = tuple(most[kind] if kind in support else 0 for kind in range(len(most)))
         if asked(full):
             best = min([*filter(None, [best]), *_thinned(asked, full, support, prices)], key=price)
-    if best is None:
-        return None
-    while True:
+    while best is not None:
         better = None
         for counts in _cheaper(prices, most, supports, price(best)):
-            if asked.is_below_a_failure(counts):
+            if is_below_a_failure(counts):
                 continue
-            if len(asked.answers) >= max_asked:
+            if len(answers) >= max_asked:
                 return Mix(best, is_proven=False)
             if asked(counts):
                 better = counts
@@ -657,30 +651,7 @@ def cheapest_mix(
             return Mix(best, is_proven=True)
         support = tuple(kind for kind, count in enumerate(better) if count)
         best = min(_thinned(asked, better, support, prices), key=price)
-
-
-class _Asked:
-    """Answers, each asked for once."""
-
-    def __init__(self, holds: Callable[[Counts], bool]) -> None:
-        self._holds = holds
-        self.answers: dict[Counts, bool] = {}
-
-    def __call__(self, counts: Counts) -> bool:
-        if counts not in self.answers:
-            self.answers[counts] = self._holds(counts)
-        return self.answers[counts]
-
-    def is_below_a_failure(self, counts: Counts) -> bool:
-        """Whether it did not hold for as many or more of each of the same kinds."""
-        return any(
-            not held
-            and all(
-                few <= many and (few > 0) == (many > 0)
-                for few, many in zip(counts, other, strict=True)
-            )
-            for other, held in self.answers.items()
-        )
+    return None
 
 
 def _price(prices: Sequence[float]) -> Callable[[Counts], float]:
@@ -698,28 +669,25 @@ def _supports(most: Counts) -> Iterator[Counts]:
 
 
 def _thinned(
-    asked: _Asked, counts: Counts, support: Counts, prices: Sequence[float]
+    asked: _Holds, counts: Counts, support: Counts, prices: Sequence[float]
 ) -> Iterator[Counts]:
     """Take away of each kind as many as can be spared, the dearest first, or the cheapest."""
     dearest = tuple(sorted(support, key=lambda kind: -prices[kind]))
     for order in dict.fromkeys((dearest, dearest[::-1])):
         left = counts
         for kind in order:
-            left = _less_of(asked, left, kind)
+
+            def with_count(count: int, left: Counts = left, kind: int = kind) -> bool:
+                return asked((*left[:kind], count, *left[kind + 1 :]))
+
+            # Halves first: the way down from a large number is long.
+            guess = left[kind]
+            while guess > 1 and with_count(guess // 2):
+                guess //= 2
+            found = fewest(with_count, 1, guess, left[kind], neighbours=0)
+            assert found is not None, "it holds for the count that it has"
+            left = (*left[:kind], found, *left[kind + 1 :])
         yield left
-
-
-def _less_of(asked: _Asked, counts: Counts, kind: int) -> Counts:
-    def with_count(count: int) -> bool:
-        return asked((*counts[:kind], count, *counts[kind + 1 :]))
-
-    # Halves first: the way down from a large number is long.
-    guess = counts[kind]
-    while guess > 1 and with_count(guess // 2):
-        guess //= 2
-    left = fewest(with_count, 1, guess, counts[kind], neighbours=0)
-    assert left is not None, "it holds for the count that it has"
-    return (*counts[:kind], left, *counts[kind + 1 :])
 
 
 def _cheaper(
@@ -915,46 +883,31 @@ class Sizing:
         >>> found.notes()
         ['how sure that is was not looked at: no resamples, or too short a trace']
         """
-        return list(self._notes())
-
-    def _notes(self) -> Iterator[str]:
         most = self.kinds.cluster(self.most)
-        if self.window is not None:
-            yield f"metrics: of the runs {self.window}"
-        for goal in self.falling:
-            yield f"more servers do not help {goal}: {most} miss it"
+        notes = [] if self.window is None else [f"metrics: of the runs {self.window}"]
+        notes += [f"more servers do not help {goal}: {most} miss it" for goal in self.falling]
         if self.counts is None:
             if self.nearest is not None:
                 values = ", ".join(f"{key} {v:.4g}" for key, v in self.nearest.values.items())
-                yield f"all other goals are met by {self._cluster(self.nearest)}, with {values}"
-            return
+                notes.append(
+                    f"all other goals are met by {self._cluster(self.nearest)}, with {values}"
+                )
+            return notes
         if len(self.counts) > 1:
             how = (
                 "every cheaper one lies below a mix of the same types that missed the goal"
                 if self.is_proven
                 else "not proven: the most runs were made before every cheaper mix was ruled out"
             )
-            yield f"cheapest of {plural(len(self.runs), 'run')}: {how}"
+            notes.append(f"cheapest of {plural(len(self.runs), 'run')}: {how}")
         if (missed := self.exceptions) and not self.falling:
             some = ", ".join(map(self._cluster, missed[:3]))
-            yield f"not monotone: the goal was missed with more servers, too: {some}"
-        yield from self._sure()
-
-    def _sure(self) -> Iterator[str]:
-        sure = self.confidence
-        if sure is None:
-            yield "how sure that is was not looked at: no resamples, or too short a trace"
-            return
-        number = len(sure.meets)
-        yield (
-            f"in {sure.share:.0%} of {number:,} traces of the same {sure.num_blocks} blocks of "
-            f"{duration(sure.block_s)}, drawn again, that is enough"
-        )
-        if sure.interval is not None:
-            low, high = sure.interval
-            yield f"they need {low:,} to {high:,} servers (5th to 95th percentile)"
-        if sure.num_blocks < FEW_BLOCKS:
-            yield f"{sure.num_blocks} blocks are few: that range is rough, and likely too narrow"
+            notes.append(f"not monotone: the goal was missed with more servers, too: {some}")
+        if self.confidence is None:
+            sure = ["how sure that is was not looked at: no resamples, or too short a trace"]
+        else:
+            sure = self.confidence.notes()
+        return notes + sure
 
     def _cluster(self, run: SizingRun) -> str:
         return str(self.kinds.cluster(run.counts))
@@ -980,8 +933,6 @@ class Sizing:
             "wall_s": run.wall_s,
         }
 
-
-_Holds = Callable[[Counts], bool]
 
 MAX_RUNS: Final = 400
 """Runs after which the search for the cheapest mix ends without a proof."""
@@ -1104,16 +1055,10 @@ def size(
     found = _searched(runs, _most(runs, max_servers), max_runs)
     if found.counts is None:
         return found
-    confidence = size_confidence(
-        runs,
-        found.counts,
-        resamples=resamples,
-        block_s=block_s,
-        seed=seed,
-        threads=threads,
-        progress=progress,
+    sure = size_confidence(
+        runs, found.counts, resamples, block_s, threads=threads, progress=progress
     )
-    return replace(found, confidence=confidence)
+    return replace(found, confidence=sure)
 
 
 def _most(runs: SizingRuns, max_servers: int | None) -> Counts:
@@ -1127,16 +1072,12 @@ def _most(runs: SizingRuns, max_servers: int | None) -> Counts:
     if not runs.has_room(most):
         many = " + ".join(f"{n:,} x {kind}" for n, kind in zip(most, runs.kinds.types, strict=True))
         what = "types" if max_servers is None else "max_servers"
+        sets = {"|".join(types) or "any type" for types in runs.trace.type_sets} or {"any type"}
         raise ValueError(
             f"{what}: {many} servers have no room for the widest job of every set of allowed "
-            f"types; {runs.trace.name} has jobs for {_allowed(runs.trace)}"
+            f"types; {runs.trace.name} has jobs for {', '.join(sorted(sets))}"
         )
     return most
-
-
-def _allowed(trace: Trace) -> str:
-    sets = {"|".join(types) or "any type" for types in trace.type_sets} or {"any type"}
-    return ", ".join(sorted(sets))
 
 
 def _searched(runs: SizingRuns, most: Counts, max_runs: int) -> Sizing:
@@ -1149,21 +1090,17 @@ def _searched(runs: SizingRuns, most: Counts, max_runs: int) -> Sizing:
     rising = Goals(tuple(g for g in runs.goals.goals if g.is_met(roomy.values[g.metric])))
     falling = tuple(goal for goal in runs.goals.goals if goal not in rising.goals)
 
-    def holds(counts: Counts) -> bool:
-        if not runs.has_room(counts):
-            return False
-        run = runs.run(counts)
-        return run.num_without == 0 and rising.are_met(run.values)
-
     counts: Counts | None
     is_proven = True
     if not rising.goals and runs.goals.goals:
         counts = None
     elif len(most) == 1:
-        counts = _fewest_servers(runs, most[0], holds)
+        guess = smallest_cluster(runs.trace, runs.kinds.gpus[0], _GUESSED_LOAD).num_servers
+        counts = runs.fewest_servers(rising, guess, most[0], NEIGHBOURS)
     else:
+        holds = partial(runs.meets, goals=rising)
         mix = cheapest_mix(holds, runs.kinds.weights, most, max_runs)
-        counts, is_proven = (None, False) if mix is None else (mix.counts, mix.is_proven)
+        counts, is_proven = (None, False) if mix is None else mix
         if counts is not None:
             _look_around(counts, most, holds)
     nearest = None if counts is None else runs.run(counts)
@@ -1183,15 +1120,6 @@ def _searched(runs: SizingRuns, most: Counts, max_runs: int) -> Sizing:
         result=None if counts is None else runs.result(counts),
         nearest=nearest if counts is None else None,
     )
-
-
-def _fewest_servers(runs: SizingRuns, most: int, holds: _Holds) -> Counts | None:
-    (gpus,) = runs.kinds.gpus
-    least = min(most, -(-int(runs.trace.gpus.max()) // gpus))
-    guess = smallest_cluster(runs.trace, gpus, _GUESSED_LOAD).num_servers
-    guess = min(max(guess, least), most)
-    found = fewest(lambda servers: holds((servers,)), least, guess, most)
-    return None if found is None else (found,)
 
 
 def _look_around(counts: Counts, most: Counts, holds: _Holds) -> None:
