@@ -179,6 +179,13 @@ class Registry(Generic[Entry]):
         load_entry_points()
         return self.loaded()
 
+    def among(self, module: str) -> dict[str, Entry]:
+        """Return what one module of the home and other packages have, in order."""
+        if not self._is_home_loaded:
+            importlib.import_module(f"{self._home}.{module}")
+        load_entry_points()
+        return self.loaded()
+
     def own(self) -> dict[str, Entry]:
         """Return what is there without a look at other packages, in order."""
         self._load_home()

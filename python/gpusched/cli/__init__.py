@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import math
+import os
+import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Final
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -70,8 +74,70 @@ class Command:
             function = getattr(module, attribute)
         own = f"{function.__name__.upper()}_EPILOG"
         epilog = getattr(module, own) if hasattr(module, own) else module.EPILOG
-        app.command(name, epilog=epilog)(expanded(function))
+        app.command(name, cls=PlainCommand, epilog=epilog)(expanded(function))
         return get_command(app)
+
+
+_WHOLE: Final = re.compile(r"-?[0-9]{1,15}")
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
+_TYPERS: Final = object()
+
+
+class PlainCommand(TyperCommand):
+    """A command of which plain values are taken as they are; see :func:`taking_plain_values`."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return all parameters."""
+        return taking_plain_values(super().get_params(ctx))
+
+
+def taking_plain_values(params: Any) -> Any:
+    """Have texts, paths and numbers taken as they are; typer loads pydantic, for a quarter second.
+
+    What is anything else, or wrong, is left to typer; so is all where typer's own way of asking
+    for a value is not there.
+    """
+    for param in params:
+        if getattr(param, "_runtime_param", _TYPERS) is None:
+            param._runtime_param = _Plain()
+    return params
+
+
+class _Plain:
+    """Takes the place of what typer makes for each parameter, until that is needed."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        is_list = param.multiple or param.nargs == -1
+        if value is None:
+            return () if is_list else None
+        told, kind = param.type_descriptor.parameter_info, param.type_descriptor.annotation
+        if is_list and isinstance(value, list | tuple):
+            made = [_plain(one, get_args(kind)[0], told) for one in value]
+            if _TYPERS not in made:
+                return made
+        elif (one := _plain(value, kind, told)) is not _TYPERS:
+            return one
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+def _plain(value: Any, kind: Any, told: Any) -> Any:
+    """The value of an option that is a text, a path or a number, or that it is for typer."""
+    if kind is str and isinstance(value, str):
+        return value
+    if kind is Path and isinstance(value, str | Path):
+        asks = (told.exists, told.writable, told.resolve_path, told.allow_dash, told.path_type)
+        is_any = told.file_okay and told.dir_okay and not any(asks)
+        is_read = not os.path.exists(value) or os.access(value, os.R_OK)
+        return Path(value) if is_any and is_read else _TYPERS
+    if kind in (int, float):
+        form = _WHOLE if kind is int else _DECIMAL
+        number = kind(value) if isinstance(value, str) and form.fullmatch(value) else value
+        low = -math.inf if told.min is None else told.min
+        high = math.inf if told.max is None else told.max
+        if type(number) is kind and low <= number <= high:
+            return number
+    return _TYPERS
 
 
 class LazyCommands(TyperGroup):
@@ -88,6 +154,10 @@ class LazyCommands(TyperGroup):
         # These are for lists, and for what is suggested after a mistake.
         for name, entry in self.entries.items():
             self.commands[name] = TyperCommand(name, help=entry.help, callback=_never)
+
+    def get_params(self, ctx: Any) -> Any:
+        """Return all parameters of the group itself."""
+        return taking_plain_values(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names, in the order in which they shall be read."""

@@ -73,6 +73,10 @@ FORMATS: Final[Registry[TraceFormat]] = Registry(
 )
 
 
+OWN_COLUMNS: Final = {"submit_s", "service_s"}
+"""A CSV file that has these needs no other format to be loaded."""
+
+
 def register_trace_format(added: TraceFormat) -> None:
     """Add a format of traces; :func:`gpusched.read_trace` and the command know it from then on.
 
@@ -118,6 +122,11 @@ def detect(source: Source) -> TraceFormat:
     ValueError
         If none does.
     """
+    if set(source.header) >= OWN_COLUMNS:
+        # No format of ours but this has them; those of other packages are asked before.
+        for asked in FORMATS.among("generic_csv").values():
+            if asked.recognises(source):
+                return asked
     known = trace_formats()
     for asked in known.values():
         if asked.recognises(source):
