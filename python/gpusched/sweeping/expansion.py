@@ -72,6 +72,13 @@ class Expansion:
     named: tuple[list[Named], ...]
 
     @cached_property
+    def names(self) -> list[str]:
+        """The name of each run, by all that decides what it makes."""
+        from gpusched.sweeping.run_names import run_names
+
+        return run_names(self)
+
+    @cached_property
     def columns(self) -> tuple[str, ...]:
         """The axes as columns of the table of runs."""
         return (*RUN_KEYS, *(axis.title for axis in self.study.parameters))

@@ -13,14 +13,9 @@ from gpusched.base.field_checks import check_name
 from gpusched.base.files import decode_toml, naming, read_bytes
 from gpusched.base.suggest import nearest, with_nearest_field
 from gpusched.results.run_window import RunWindow
-from gpusched.sweeping.spec_parts import (
-    ParameterAxis,
-    StudyCluster,
-    StudyTrace,
-    beside,
-    part_of,
-    sequence_of,
-)
+from gpusched.sweeping.spec_parts import ParameterAxis, beside, part_of, sequence_of
+from gpusched.sweeping.spec_parts import StudyCluster as StudyCluster
+from gpusched.sweeping.spec_parts import StudyTrace as StudyTrace
 
 LONGEST_NAME: Final = 200
 _CHOICES: Final = ("policies", "placements", "speeds", "contentions", "predictors")

@@ -21,21 +21,21 @@ from gpusched.execution.choosing import opened
 from gpusched.execution.driver import run_tasks
 from gpusched.sweeping.expansion import PlannedRun
 from gpusched.sweeping.planned import PlannedStudy, names_of
-from gpusched.sweeping.python_parts import PythonTime
+from gpusched.sweeping.python_parts import PythonTime as PythonTime
 from gpusched.sweeping.run_names import unreadable
 from gpusched.sweeping.run_store import RunStore, frame_of
 from gpusched.sweeping.running import (
     MOST_TRACES,
-    Batch,
     Row,
     RunContext,
-    batches,
     context_of,
     failed_row,
     jobs_of_run,
-    run_batch,
-    side_by_side,
 )
+from gpusched.sweeping.running import Batch as Batch
+from gpusched.sweeping.running import batches as batches
+from gpusched.sweeping.running import run_batch as run_batch
+from gpusched.sweeping.running import side_by_side as side_by_side
 from gpusched.sweeping.study import Study
 from gpusched.sweeping.study_folder import STUDY, claim, write_plan
 from gpusched.sweeping.sweep_result import SweepResult

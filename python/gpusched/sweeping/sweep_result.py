@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.replacing import replacing
 from gpusched.base.wording import plural
+from gpusched.sweeping.overview import overview as overview
 from gpusched.sweeping.running import QUEUE_GROWTH
 from gpusched.sweeping.spec_parts import ROLES
 from gpusched.sweeping.study import Study
@@ -252,7 +253,6 @@ class SweepResult:
     def _repr_html_(self) -> str:
         """Return the means of the shown metrics as a table, for notebooks."""
         from gpusched.base.tables import html_page, table
-        from gpusched.sweeping.overview import overview
 
         shown = overview(self.study, self.runs)
         rows = [list(map(str, row)) for row in shown.rows[:_SHOWN_ROWS]]

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.sweeping.expansion import Expansion, expand
+from gpusched.sweeping.plan import Plan, expand
 from tests.unit.sweeping.studies import NarrowFirst, a_trace, small
 
 
-def expanded(**changes: Any) -> Expansion:
+def expanded(**changes: Any) -> Plan:
     return expand(gs.Study.of(small(**changes)))
 
 

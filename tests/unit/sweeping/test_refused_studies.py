@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +13,8 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.labels import Labels
-from gpusched.sweeping import expansion
-from gpusched.sweeping.expansion import expand
-from gpusched.sweeping.recipes import file_digest, jobs_of
-from gpusched.sweeping.spec_parts import StudyCluster, StudyTrace
+from gpusched.sweeping.plan import expand, file_digest, jobs_of
+from gpusched.sweeping.study import StudyCluster, StudyTrace
 from tests.unit.sweeping.studies import a_trace, small
 
 PHILLY = {"generate": "philly", "jobs": 20}
@@ -65,7 +64,7 @@ def test_a_study_that_cannot_be_meant_is_refused(changes: dict[str, Any], messag
 
 
 def test_a_study_of_too_many_runs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expansion, "MOST_RUNS", 7)
+    monkeypatch.setattr(sys.modules[expand.__module__], "MOST_RUNS", 7)
     with pytest.raises(ValueError, match="study small: has more than 7 runs"):
         expand(gs.Study.of(small()))
 

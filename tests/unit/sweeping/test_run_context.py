@@ -6,15 +6,16 @@ from collections import Counter
 
 import pytest
 
-from gpusched.sweeping.planned import PlannedStudy
-from gpusched.sweeping.running import Batch, batches, side_by_side
+from gpusched.sweeping.plan import expand
 from gpusched.sweeping.study import Study
+from gpusched.sweeping.sweep import Batch, batches, side_by_side
 from tests.unit.sweeping.studies import small
 
 
 def planned(num_jobs: int) -> list[Batch]:
     """Return the batches of eight runs on four recipes, of which each has so many jobs."""
-    left = PlannedStudy.of(Study.of(small())).left(set())
+    plan = expand(Study.of(small()))
+    left = list(zip(plan.names, plan.runs, strict=True))
     return list(batches(left, [num_jobs] * len(left)))
 
 

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.sweeping.expansion import expand
-from gpusched.sweeping.run_names import run_names
+from gpusched.sweeping.plan import expand
 from tests.unit.sweeping.studies import NarrowFirst, a_trace, small
 
 
 def names(**changes: Any) -> list[str]:
-    return run_names(expand(gs.Study.of(small(**changes))))
+    return expand(gs.Study.of(small(**changes))).names
 
 
 def test_runs_that_differ_have_names_that_differ() -> None:
@@ -78,5 +77,5 @@ def test_objects_are_known_by_what_they_hold() -> None:
 
 def test_another_code_gives_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
     before = names()
-    monkeypatch.setattr("gpusched.sweeping.run_names.code_digest", lambda: "0" * 16)
+    monkeypatch.setattr("gpusched._core.__version__", "another")
     assert not set(names()) & set(before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -15,8 +16,8 @@ import polars as pl
 import pytest
 
 import gpusched as gs
-from gpusched.sweeping import running
-from gpusched.sweeping.overview import overview
+from gpusched.sweeping.sweep import PythonTime, run_batch
+from gpusched.sweeping.sweep_result import overview
 from tests.time_limit import time_limit
 from tests.unit.sweeping.studies import Broken, Deadly, NarrowFirst, a_trace, small
 
@@ -31,6 +32,7 @@ def facts(result: gs.sweeping.SweepResult) -> pl.DataFrame:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the runs that are done from now on, in threads."""
     done: list[str] = []
+    running: Any = sys.modules[run_batch.__module__]
     before = running.row_of
 
     def row_of(context: Any, trace: Any, name: str, run: Any) -> Any:
@@ -259,7 +261,7 @@ def test_policies_are_compared_for_each_setting() -> None:
 
 
 def test_threads_that_are_long_in_python_name_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpusched.sweeping.python_parts._LONG_S", 0.0)
+    monkeypatch.setattr(sys.modules[PythonTime.__module__], "_LONG_S", 0.0)
     mixed = small(policies=["fifo", NarrowFirst()])
     with pytest.warns(gs.RunWarning, match=r'^python:NarrowFirst: .*executor="processes"') as told:
         gs.sweep(mixed)

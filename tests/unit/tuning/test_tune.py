@@ -12,7 +12,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.progress import Progress
-from gpusched.sweeping.running import run_batch
+from gpusched.sweeping.sweep import run_batch
 from gpusched.tuning import trials as trials_module
 from tests.unit.tuning.searches import SPACE, study, tuned
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.sweeping.expansion import expand
+from gpusched.sweeping.plan import expand
 from gpusched.tuning.windows import windows_of
 from tests.unit.tuning.searches import study
 
