@@ -40,18 +40,16 @@ from gpusched.cli.options import (
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.results.metric_registry import metrics
-from gpusched.sweeping import pilot
-from gpusched.sweeping.overview import overview
-from gpusched.sweeping.python_parts import python_parts
+from gpusched.sweeping.run_store import STUDY, sweep_status
 from gpusched.sweeping.study import Study
-from gpusched.sweeping.study_folder import STUDY, sweep_status
+from gpusched.sweeping.sweep import estimate, python_parts
 from gpusched.sweeping.sweep import sweep as run_study
-from gpusched.sweeping.sweep_result import SweepResult
+from gpusched.sweeping.sweep_result import SweepResult, overview
 
 if TYPE_CHECKING:
     from gpusched.statistics.compared_runs import ComparedRuns
-    from gpusched.sweeping.pilot import SweepEstimate
-    from gpusched.sweeping.study_folder import SweepStatus
+    from gpusched.sweeping.run_store import SweepStatus
+    from gpusched.sweeping.sweep import SweepEstimate
 
 _ENDING: Final = ".sweep"
 _REPORT: Final = "report.html"
@@ -123,7 +121,7 @@ def sweep(
         has_processes = executor is not None and executor.startswith("processes")
         with ProgressDisplay() as display:
             display.stage("trying each policy once")
-            told = pilot.estimate(
+            told = estimate(
                 read,
                 folder=kept,
                 num_slots=place.threads or place.processes,

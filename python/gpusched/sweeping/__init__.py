@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from gpusched.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from gpusched.sweeping.study_folder import sweep_status as sweep_status
+    from gpusched.sweeping.run_store import sweep_status as sweep_status
     from gpusched.sweeping.sweep_result import SweepResult as SweepResult
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "SweepResult": "sweeping.sweep_result",
-        "sweep_status": "sweeping.study_folder",
+        "sweep_status": "sweeping.run_store",
     },
 )

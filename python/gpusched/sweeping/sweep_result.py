@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.replacing import replacing
 from gpusched.base.wording import plural
-from gpusched.sweeping.overview import overview as overview
-from gpusched.sweeping.running import QUEUE_GROWTH
-from gpusched.sweeping.spec_parts import ROLES
-from gpusched.sweeping.study import Study
+from gpusched.results.metric_registry import Metric, metrics
+from gpusched.results.shown_metrics import columns, main_metrics
+from gpusched.sweeping.plan import RUN_KEYS, choices_of
+from gpusched.sweeping.study import ROLES, Study
 
 if TYPE_CHECKING:
     import polars as pl
 
     from gpusched.statistics.compared_runs import ComparedRuns
 
+QUEUE_GROWTH: Final = "queue_growth"
+"""The metric that says where a queue grows: every run has it, since no one run can be believed."""
 _SHOWN_ROWS: Final = 20
+_MOST_METRICS: Final = 6
 # From such a load on a queue builds up that is not there when the first jobs arrive.
 _BUSY: Final = 0.8
 # A queue that grows steadily has 5/3; so many runs are needed, as one alone may end in a burst.
@@ -122,26 +125,19 @@ class SweepResult:
         ['fifo', 'sjf']
         """
         from gpusched.statistics.comparing import compare_runs
-        from gpusched.sweeping.overview import differing_axes
 
         if not len(self.finished):
             raise ValueError(f"study {self.study.name}: no run was done, or all failed")
         if metric is None:
             metric = self.study.metrics[0] if self.study.metrics else "mean_jct_s"
         if baseline is None and axis == "policy":
-            baseline = self.study.baseline or self._first_policy
+            baseline = self.study.baseline or choices_of(self.study, "policy")[0].label
         if by is None:
             by = [key for key in differing_axes(self.study, self.runs) if key != axis]
         warm_up_s = options.pop("warm_up_s", self.study.warm_up_s)
         return compare_runs(
             self.runs, metric, axis=axis, by=by, baseline=baseline, warm_up_s=warm_up_s, **options
         )
-
-    @property
-    def _first_policy(self) -> str:
-        from gpusched.sweeping.choices import named
-
-        return named("policy", self.study.policies[:1], ())[0].label
 
     @property
     def warnings(self) -> list[str]:
@@ -260,3 +256,62 @@ class SweepResult:
             more = f"{len(shown.rows) - len(rows):,} more"
             rows.append(["...", more, *[""] * (len(shown.headings) - 2)])
         return html_page(repr(self), table("", shown.headings, rows).to_html())
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Headings and texts of a table, and the axes that have one value."""
+
+    headings: list[str]
+    rows: list[list[str]]
+    common: dict[str, str]
+    num_axes: int
+
+
+def differing_axes(study: Study, runs: pl.DataFrame) -> list[str]:
+    """Return the axes with more than one value, in the order of the columns, but for the seeds."""
+    extra = [axis.title for axis in study.parameters]
+    left_out = {"seed"}
+    if all(len(entry.numbers_of_jobs) == 1 for entry in study.traces):
+        left_out.add("jobs")  # it follows from the others, or from what a seed draws
+    axes = [key for key in (*RUN_KEYS, *extra) if key not in left_out]
+    return [key for key in axes if runs[key].n_unique() > 1]
+
+
+def shown_metrics(study: Study, runs: pl.DataFrame) -> list[Metric]:
+    """Return the metrics of the study, else the main ones."""
+    known = metrics()
+    if study.metrics:
+        return [known[key] for key in study.metrics]
+    return [m for m in main_metrics() if m.key in runs.columns][:_MOST_METRICS]
+
+
+def overview(study: Study, runs: pl.DataFrame) -> Overview:
+    """Lay out the mean over the seeds of each metric, for all else that differs."""
+    import polars as pl
+
+    done = runs.filter(pl.col("wall_s").is_not_null())
+    order = [key for key in differing_axes(study, runs) if key != "policy"] + ["policy"]
+    if not len(done):
+        return Overview(order, [], {}, len(order))
+    chosen = [metric for metric in shown_metrics(study, runs) if metric.key in done.columns]
+    means = done.group_by(order, maintain_order=True).agg(
+        pl.len().alias("seeds"),
+        *(pl.col(metric.key).cast(pl.Float64, strict=False).fill_nan(None).mean()
+          for metric in chosen),
+    )  # fmt: skip
+    laid_out = columns(means.iter_rows(named=True), chosen)
+    cells = [[cell.text for cell in column.cells] for column in laid_out]
+    rows = [
+        [*map(_text, keys), *(column[at] for column in cells)]
+        for at, keys in enumerate(means.select(*order, "seeds").iter_rows())
+    ]
+    others = (key for key in RUN_KEYS if key not in (*order, "seed"))
+    common = {key: _text(done[key][0]) for key in others}
+    return Overview([*order, "seeds", *(c.heading for c in laid_out)], rows, common, len(order) + 1)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:g}" if isinstance(value, float) else str(value)

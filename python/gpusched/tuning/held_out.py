@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.statistics.compared_runs import ComparedRuns
 from gpusched.statistics.comparing import compare_runs
-from gpusched.sweeping.run_names import choice_content
+from gpusched.sweeping.plan import choice_content
 from gpusched.tuning.search import Attempt
 
 if TYPE_CHECKING:

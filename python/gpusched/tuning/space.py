@@ -13,7 +13,7 @@ import msgspec
 from gpusched.base.files import decode_toml, naming, read_bytes
 from gpusched.base.suggest import nearest
 from gpusched.plugins.policy import Policy
-from gpusched.sweeping.spec_parts import part_of, sequence_of
+from gpusched.sweeping.study import part_of, sequence_of
 
 if TYPE_CHECKING:
     from optuna.trial import Trial

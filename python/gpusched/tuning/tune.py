@@ -14,7 +14,7 @@ from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
 from gpusched.execution.choosing import opened
 from gpusched.results.metric_registry import metrics
-from gpusched.sweeping.choices import named
+from gpusched.sweeping.plan import choices_of
 from gpusched.sweeping.study import Study
 from gpusched.tuning.held_out import Candidate, best_of, compared, content_of_policy, verdicts
 from gpusched.tuning.search import REDUCTION, Attempt, search
@@ -303,7 +303,7 @@ def _baseline(study: Study, space: PolicySpace) -> tuple[str, Any]:
     if study.baseline is None:
         policy = space.policies[0].fixed
         return str(policy), policy
-    there = {one.label: one.choice for one in named("policy", study.policies, ())}
+    there = {one.label: one.choice for one in choices_of(study, "policy")}
     if study.baseline not in there:
         raise ValueError(
             f"{study.baseline!r} is no policy of the study{nearest(study.baseline, list(there))} "

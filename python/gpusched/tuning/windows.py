@@ -11,9 +11,8 @@ import msgspec
 import numpy as np
 
 from gpusched.base.wording import plural
-from gpusched.sweeping.recipes import Recipe, jobs_of, source_of
-from gpusched.sweeping.spec_parts import StudyTrace
-from gpusched.sweeping.study import Study
+from gpusched.sweeping.plan import Recipe, jobs_of, source_of
+from gpusched.sweeping.study import Study, StudyTrace
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
