@@ -6,8 +6,8 @@ In the run of a-srpt-by-work a forest learns online; what it predicts is what al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Final, Self
 
@@ -18,26 +18,26 @@ import gpusched as gs
 from gpusched.base.real_data import find_data, need_data
 from gpusched.generator import assign_graphs
 from gpusched.prediction import predictor
-from gpusched.reporting.text_table import Table, figure_of, percent_of, table
-from gpusched_papers.claims import Comparison, beside, published_of, verdicts, with_all
+from gpusched.reporting.text_table import Table, figure_of, percent_of
+from gpusched_papers.claims import Comparison, Texts, beside, published_of, verdicts, with_all
 from gpusched_papers.drawing import Panel, bars, curves
 from gpusched_papers.study import (
     US_PER_S,
-    Column,
+    Arm,
     Float64,
+    PairStudy,
     Row,
     Runs,
     Stage,
-    Study,
-    by_pair,
+    about,
     run_study,
     simulate,
     stages_of,
-    tasks_by_seed,
     with_left_out,
 )
 
 PUBLISHED: Final = published_of("a_srpt")
+TEXTS: Final = Texts("a_srpt")
 _GAIN: Final = PUBLISHED.claim("gain")
 _NAMES: Final = ("spjf", "spwf", "wcs-duration", "wcs-workload", "wcs-subtime")
 """Names that others give for the baselines of the paper; their rules are as we read the names."""
@@ -77,12 +77,8 @@ class Place:
 
     def cluster(self) -> gs.Cluster:
         """Return the servers."""
-        return gs.Cluster.uniform(
-            servers=self.servers,
-            gpus=self.gpus,
-            nic_gbps=self.nic_gbps,
-            intra_gbps=self.intra_gbps,
-        )
+        links: dict[str, Any] = {"nic_gbps": self.nic_gbps, "intra_gbps": self.intra_gbps}
+        return gs.Cluster.uniform(servers=self.servers, gpus=self.gpus, **links)
 
 
 TESTBED: Final = Place("8 x 4, 10 Gbit/s, PCIe", 8, 4, 10.0, PCIE_GBPS, 2_000)
@@ -149,26 +145,21 @@ class Setting:
         return replace(self, contention="none", predictor="oracle")
 
 
-@dataclass(frozen=True)
-class Arm:
-    """A policy with its placement, and what tables call it."""
-
-    name: str
-    policy: str
-    placement: str = "heavy-edge"
+def _placed(name: str, policy: str = "", placement: str = "heavy-edge") -> Arm:
+    return Arm(name, policy or name, placement)
 
 
-A_SRPT: Final = Arm("a-srpt", "a-srpt")
-BY_WORK: Final = Arm("a-srpt-by-work", "a-srpt-by-work")
-PREEMPTIVE: Final = Arm("a-srpt-p", "a-srpt-p:cost_s=60", "consolidated")
+A_SRPT: Final = _placed("a-srpt")
+BY_WORK: Final = _placed("a-srpt-by-work")
+PREEMPTIVE: Final = _placed("a-srpt-p", "a-srpt-p:cost_s=60", "consolidated")
 OURS: Final = (BY_WORK, A_SRPT, PREEMPTIVE)
-BASELINES: Final = tuple(Arm(name, name) for name in _NAMES)
+BASELINES: Final = tuple(_placed(name) for name in _NAMES)
 """With the placement of A-SRPT; what is known of them stands with the names."""
-WAITING: Final = tuple(Arm(f"{name}, waiting", name, "consolidated") for name in _NAMES)
+WAITING: Final = tuple(_placed(f"{name}, waiting", name, "consolidated") for name in _NAMES)
 """The same, but a gang waits until it fits on as few servers as it can: ours."""
 COMPARED: Final = (*OURS, *BASELINES, *WAITING)
-FIFO: Final = Arm("fifo", "fifo", "consolidated")
-SRTF: Final = Arm("srtf", "srtf", "consolidated")
+FIFO: Final = _placed("fifo", "fifo", "consolidated")
+SRTF: Final = _placed("srtf", "srtf", "consolidated")
 
 _CHANGES: Final = (
     ("tau=0", "heavy-edge"),
@@ -181,10 +172,10 @@ _CHANGES: Final = (
     ("", "consolidated"),
 )
 STEPS: Final = (
-    Arm("a-srpt: queue=work", "a-srpt:queue=work"),
-    Arm("a-srpt: wait=loss", "a-srpt:wait=loss"),
-    Arm("a-srpt: queue=work, wait=loss", "a-srpt:queue=work,wait=loss"),
-    Arm("a-srpt: tau=4", "a-srpt:tau=4"),
+    _placed("a-srpt: queue=work", "a-srpt:queue=work"),
+    _placed("a-srpt: wait=loss", "a-srpt:wait=loss"),
+    _placed("a-srpt: queue=work, wait=loss", "a-srpt:queue=work,wait=loss"),
+    _placed("a-srpt: tau=4", "a-srpt:tau=4"),
 )
 """From ``a-srpt`` to ``a-srpt-by-work``."""
 
@@ -346,15 +337,9 @@ def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Row]:
         if recorder is not None:
             chosen = recorder if arm == BY_WORK else Recorded(recorder.predicted_s)
         result = simulate(
-            trace,
-            setting.place.cluster(),
-            policy=arm.policy,
-            placement=arm.placement,
-            predictor=chosen,
-            speed="stages",
-            contention=setting.contention,
-            seed=seed,
-        )
+            trace, setting.place.cluster(), policy=arm.policy, placement=arm.placement,
+            predictor=chosen, speed="stages", contention=setting.contention, seed=seed,
+        )  # fmt: skip
         made.append(_measures(setting, arm, seed, result))
     return made
 
@@ -370,39 +355,27 @@ def _measures(setting: Setting, arm: Arm, seed: int, result: gs.Result) -> Row:
     summary = result.summary()
     trace, schedule = result.trace, result.schedule
     wait_s = (schedule.finish_us - trace.submit_us - schedule.held_us) / US_PER_S
+    is_one, is_wide = trace.gpus == 1, trace.gpus > setting.place.gpus
+    jobs = {"single": is_one, "server": ~is_one & ~is_wide, "wide": is_wide}
+    waits = {
+        f"wait_{name}_s": float(wait_s[some].mean()) if some.any() else 0.0
+        for name, some in jobs.items()
+    }
 
     def number(key: str) -> float | None:
         value = summary.get(key)
         return None if not isinstance(value, float) or np.isnan(value) else value
 
-    def mean_wait_s(jobs: NDArray[np.bool_]) -> float:
-        return float(wait_s[jobs].mean()) if jobs.any() else 0.0
-
+    told = ("mean_jct_s", "p99_jct_s", "completion_ratio", "mean_servers")
     return Row(
-        place=setting.place.name,
-        load=setting.load,
-        heavy_share=setting.heavy_share,
-        contention=setting.contention,
-        predictor=setting.predictor,
-        shares_predictions=setting.shares_predictions,
-        arm=arm.name,
-        policy=arm.policy,
-        placement=arm.placement,
-        seed=seed,
-        jobs=len(trace),
+        **about(setting, arm, seed, len(trace), placement=arm.placement),
+        **{key: float(summary[key]) for key in told},
+        **waits,
+        **{key: number(key) for key in ("lost_to_placement", "lost_to_contention")},
         **{
-            key: float(summary[key])
-            for key in ("mean_jct_s", "p99_jct_s", "completion_ratio", "mean_servers")
+            key: number(f"prediction_{key}")
+            for key in ("bias", "r2_log", "rank_correlation", "coverage")
         },
-        wait_single_s=mean_wait_s(trace.gpus == 1),
-        wait_server_s=mean_wait_s((trace.gpus > 1) & (trace.gpus <= setting.place.gpus)),
-        wait_wide_s=mean_wait_s(trace.gpus > setting.place.gpus),
-        lost_to_placement=number("lost_to_placement"),
-        lost_to_contention=number("lost_to_contention"),
-        bias=number("prediction_bias"),
-        r2_log=number("prediction_r2_log"),
-        rank_correlation=number("prediction_rank_correlation"),
-        coverage=number("prediction_coverage"),
     )
 
 
@@ -413,35 +386,26 @@ P99: Final = "p99_jct_s"
 class Summary(Runs):
     """The runs by setting and policy."""
 
-    def settings(self, arm: Arm = WAITING[-1]) -> list[Setting]:
-        """Return those in which a policy was run; by default those with all policies."""
-        return super().settings(arm)
+    figure = JCT
+
+    def settings(self, *arms: Arm) -> list[Setting]:
+        """Return those in which policies were run; by default those with all policies."""
+        return super().settings(*(arms or WAITING[-1:]))
 
     def best(self, setting: Setting, arms: Iterable[Arm]) -> Arm:
         """Return the one with the least mean JCT."""
-        return min(arms, key=lambda arm: float(self.values(setting, arm, JCT).mean()))
+        return min(arms, key=lambda arm: float(self.values(setting, arm).mean()))
 
     def closed(self, setting: Setting, arm: Arm) -> float:
         """Part of the way from FIFO to SRTF without contention that a policy goes, of the means."""
         ideal = setting.reference()
-        fifo, srtf = (self.mean(ideal, other, JCT).value for other in (FIFO, SRTF))
-        return (fifo - self.mean(setting, arm, JCT).value) / (fifo - srtf)
+        fifo, srtf = (self.mean(ideal, other).value for other in (FIFO, SRTF))
+        return (fifo - self.mean(setting, arm).value) / (fifo - srtf)
 
 
 @dataclass
-class ASrpt(Study):
-    """All runs of the study.
-
-    Attributes
-    ----------
-    runs
-        A list by seed for every pair of a setting and a policy.
-    missing
-        Real traces that were not found.
-    """
-
-    runs: dict[tuple[Setting, Arm], list[Row]] = field(default_factory=dict)
-    missing: tuple[Place, ...] = ()
+class ASrpt(PairStudy):
+    """All runs of the study."""
 
     paper = "a-srpt"
     published = PUBLISHED
@@ -455,17 +419,9 @@ class ASrpt(Study):
     def plan(self, seeds: int, quick: bool, exact: bool) -> list[Stage]:
         """Run all policies in all settings."""
         real = [place for place in REAL if find_data(place.trace) is not None and not quick]
+        numbers = range(FIRST_SEED, FIRST_SEED + seeds)
         wanted = requests(quick, real)
-
-        def take(made: Mapping[tuple[Any, ...], list[Row]]) -> None:
-            self.runs = by_pair(wanted, made)
-
-        tasks = tasks_by_seed(wanted, range(FIRST_SEED, FIRST_SEED + seeds))
-        return [Stage("settings, all policies", run_arms, tasks, take)]
-
-    def is_enough(self) -> bool:
-        """Whether two seeds are there."""
-        return Runs(self.runs).num_seeds > 1
+        return [self.pairs("settings, all policies", run_arms, wanted, numbers, Stage.part)]
 
     def comparisons(self) -> list[Comparison]:
         """What is told of the paper's results, beside ours."""
@@ -480,78 +436,54 @@ class ASrpt(Study):
         if summary.has(Setting(LARGE), ablations(BY_WORK)[0]):
             made += [_ablations(summary), _patience(summary)]
             made += [_errors(summary, place) for place in (TESTBED, LARGE)]
-        return with_left_out(made, (place.trace for place in self.missing))
-
-    def data(self) -> dict[str, Any]:
-        """All runs, and what was not there."""
-        return {"runs": self.rows(), "missing": [place.trace for place in self.missing]}
-
-    def rows(self) -> list[dict[str, Any]]:
-        """All runs."""
-        return Runs(self.runs).rows()
+        return with_left_out(made, self.left_out)
 
     def figures(self) -> dict[str, Any]:
         """Policies; patience; errors of prediction; jobs that communicate."""
         summary = Summary(self.runs)
         places = (TESTBED, LARGE)
-        seeds = f"{summary.num_seeds} seeds, mean and 95 % interval"
-        note = f"Load 0.95, predictions of a forest; {seeds}"
+        note = (
+            f"Load 0.95, predictions of a forest; {summary.num_seeds} seeds, mean and 95 % interval"
+        )
         by_policy = {
             place.name: {
-                arm.name: (
-                    summary.mean(Setting(place), arm, JCT),
-                    summary.mean(Setting(place), arm, P99).value,
-                )
+                arm.name: (summary.mean(Setting(place), arm),
+                           summary.mean(Setting(place), arm, P99).value)
                 for arm in COMPARED
             }
             for place in places
-        }
+        }  # fmt: skip
         heading = "mean (bar) and p99 (diamond) JCT, h"
         hours = 1 / 3600
         drawn = {"policies.png": bars(by_policy, heading, note, scale=hours, x_scale="log")}
         if not summary.has(Setting(LARGE), by_tau(BY_WORK, TAUS[0])):
             return drawn
+        shown = (BY_WORK, A_SRPT, PREEMPTIVE, *BASELINES[1:4], WAITING[2])
 
-        def panel(
-            place: Place,
-            heading: str,
-            labels: Sequence[str],
-            lines: Mapping[str, Iterable[tuple[Setting, Arm]]],
-        ) -> Panel:
-            means = {
-                name: [summary.mean(setting, arm, JCT) for setting, arm in pairs]
-                for name, pairs in lines.items()
-            }
-            return Panel(place.name, heading, range(len(labels)), means, labels=labels)
+        def panel(place: Place, heading: str, of: dict[str, Setting]) -> Panel:
+            lines = {arm.name: summary.mean_in(of.values(), arm) for arm in shown}
+            return Panel(place.name, heading, range(len(of)), lines, labels=list(of))
 
-        shown = (BY_WORK, A_SRPT, OURS[2], BASELINES[1], BASELINES[2], BASELINES[3], WAITING[2])
-        sigmas = (0.0, *NOISES)
-        patience, errors = [], []
-        for place in places:
-            bases = {
-                base.name: [(Setting(place), by_tau(base, tau)) for tau in TAUS]
+        def patience(place: Place) -> Panel:
+            lines = {
+                base.name: [summary.mean(Setting(place), by_tau(base, tau)) for tau in TAUS]
                 for base in (A_SRPT, BY_WORK)
             }
-            patience.append(panel(place, "patience tau", [f"{tau:g}" for tau in TAUS], bases))
-            wrong = {
-                arm.name: [(errors_setting(place, noise(sigma)), arm) for sigma in sigmas]
-                for arm in shown
-            }
-            labels = [f"{sigma:g}" for sigma in sigmas]
-            errors.append(panel(place, "sigma of the error's logarithm", labels, wrong))
-        heavy = panel(
-            LARGE,
-            "jobs with more than one GPU that communicate heavily",
-            [f"{share:.0%}" for share in HEAVY_SHARES],
-            {
-                arm.name: [(Setting(LARGE, heavy_share=share), arm) for share in HEAVY_SHARES]
-                for arm in shown
-            },
-        )
+            labels = [f"{tau:g}" for tau in TAUS]
+            return Panel(place.name, "patience tau", range(len(TAUS)), lines, labels=labels)
+
+        def errors(place: Place) -> Panel:
+            of = {f"{sigma:g}": errors_setting(place, noise(sigma)) for sigma in (0.0, *NOISES)}
+            return panel(place, "sigma of the error's logarithm", of)
+
+        heavy = {f"{share:.0%}": Setting(LARGE, heavy_share=share) for share in HEAVY_SHARES}
+        heading = "jobs with more than one GPU that communicate heavily"
         about = note.replace("predictions of a forest", "the truth times exp(N(0, sigma))")
         for name, panels, told in (
-            ("patience", patience, note), ("errors", errors, about), ("heavy-share", [heavy], note),
-        ):  # fmt: skip
+            ("patience", list(map(patience, places)), note),
+            ("errors", list(map(errors, places)), about),
+            ("heavy-share", [panel(LARGE, heading, heavy)], note),
+        ):
             drawn[f"{name}.png"] = curves(panels, "Mean JCT, h", told, scale=hours)
         return drawn
 
@@ -560,15 +492,16 @@ def _comparisons(summary: Summary) -> Iterator[Comparison]:
     """Set our gains beside the goal in the two main settings, those first that equal it."""
     for place in (LARGE, TESTBED):
         setting = Setting(place)
-        if not all(summary.has(setting, arm) for arm in (*WAITING, *BASELINES, A_SRPT, BY_WORK)):
+        if not summary.has(setting, *WAITING, *BASELINES, A_SRPT, BY_WORK):
             continue  # a small run leaves some out
-        of = {"the best of five that wait": WAITING, "the best of five": BASELINES}
-        for theirs, arms in of.items():
+        for theirs, arms in (
+            ("the best of five that wait", WAITING),
+            ("the best of five", BASELINES),
+        ):
             other = summary.best(setting, arms)
             for arm in (BY_WORK, A_SRPT):
                 what = f"mean JCT of {arm.name} below {theirs}, {setting.title}"
-                yield beside(_GAIN, summary.below(setting, arm, other, JCT), what)
-        other = summary.best(setting, BASELINES)
+                yield beside(_GAIN, summary.below(setting, arm, other), what)
         what = f"p99 of {BY_WORK.name} below the best of five, {setting.title}"
         found = summary.below(setting, BY_WORK, other, P99).scaled(100)
         yield beside(PUBLISHED.claim("tail"), found, f"{what}, %")
@@ -578,67 +511,40 @@ def _goals(summary: Summary) -> Table:
     """Both forms of A-SRPT against the best baseline in every setting."""
     rows = []
     for setting in summary.settings():
-        theirs = summary.best(setting, BASELINES)
-        waiting = summary.best(setting, WAITING)
-
-        def below(arm: Arm, other: Arm, column: str = JCT, of: Setting = setting) -> str:
-            return percent_of(summary.below(of, arm, other, column))
-
+        theirs, waiting = (summary.best(setting, arms) for arms in (BASELINES, WAITING))
+        below = partial(summary.below, setting)
+        of_waiting = (below(arm, waiting) for arm in (BY_WORK, PREEMPTIVE))
+        of_others = (below(A_SRPT, theirs), below(BY_WORK, theirs), below(BY_WORK, theirs, P99))
         rows.append(
-            (setting.title, waiting.name, below(BY_WORK, waiting), below(PREEMPTIVE, waiting),
-             theirs.name, below(A_SRPT, theirs), below(BY_WORK, theirs),
-             below(BY_WORK, theirs, P99))
+            (setting.title, waiting.name, *map(percent_of, of_waiting),
+             theirs.name, *map(percent_of, of_others))
         )  # fmt: skip
-    return table(
-        "Below the best baseline with the same predictions",
-        ("", "best that waits", "by-work, mean", "a-srpt-p, mean",
-         "best that does not", "a-srpt, mean", "by-work, mean", "by-work, p99"),
-        rows,
-        (
-            "1 - mean JCT / mean JCT of the baseline over all seeds, and the 95 % interval of this "
-            f"ratio; negative: above it. Goal [second-hand]: {_GAIN.value:.0%} to "
-            f"{_GAIN.up_to:.0%} lower mean at load 0.95, lower p99.",
-            "Best: with the least mean JCT of five. Those that wait do not start before the gang "
-            "fits on as few servers as it can.",
-        ),
-    )  # fmt: skip
+    return TEXTS.table("goals", rows, low=_GAIN.value, high=_GAIN.up_to)
 
 
 def _by_policy(summary: Summary, setting: Setting) -> Table:
     """All policies in one setting."""
 
-    def figures(of: Setting, arm: Arm) -> list[str]:
-        ratio = figure_of(summary.mean(of, arm, "completion_ratio"), 3)
-        return [*(figure_of(summary.mean(of, arm, column)) for column in (JCT, P99)), ratio]
+    def row(of: Setting, arm: Arm) -> list[str]:
+        def figure(key: str) -> float | str:
+            if key == "arm":
+                return arm.name
+            if key in (JCT, P99):
+                return figure_of(summary.mean(of, arm, key))
+            if key == "completion_ratio":
+                return figure_of(summary.mean(of, arm, key), 3)
+            if of != setting:
+                return ""
+            if key == "closed":
+                return summary.closed(of, arm)
+            return summary.mean(of, arm, _lost if key == "lost" else key).value
 
-    def value(arm: Arm, column: Column) -> float:
-        return summary.mean(setting, arm, column).value
+        return TEXTS.figures("policies", figure)
 
-    rows = [
-        [
-            arm.name,
-            *figures(setting, arm),
-            f"{summary.closed(setting, arm):.0%}",
-            *(f"{value(arm, f'wait_{jobs}_s'):.0f}" for jobs in ("single", "server", "wide")),
-            f"{value(arm, 'mean_servers'):.2f}",
-            f"{value(arm, _lost):.1%}",
-        ]
-        for arm in COMPARED
-    ]
-    for arm in (SRTF, FIFO):
-        ideal = figures(setting.reference(), arm)
-        rows.append([f"{arm.name}, truth, no contention", *ideal, *("",) * 6])
-    return table(
-        f"All policies: {setting.title}",
-        ("policy", "mean JCT, s", "p99 JCT, s", "completions / bound", "closed",
-         "wait, 1 GPU, s", "one server", "several", "servers", "lost"),
-        rows,
-        (
-            "Completions / bound: sum of completion times over max(LB1, LB2). Closed: part of the "
-            "way in mean JCT from fifo to srtf, both without contention, srtf with the truth and "
-            "free preemption. Lost: GPU time that jobs take longer where they are placed.",
-        ),
-    )  # fmt: skip
+    rows = [row(setting, arm) for arm in COMPARED]
+    ideals = [row(setting.reference(), arm) for arm in (SRTF, FIFO)]
+    rows += [[f"{name}, truth, no contention", *rest] for name, *rest in ideals]
+    return TEXTS.table("policies", rows, what=setting.title)
 
 
 def _lost(row: Row) -> float:
@@ -647,27 +553,13 @@ def _lost(row: Row) -> float:
 
 def _predictions(summary: Summary) -> Table:
     """How good the forest was in the run of a-srpt-by-work."""
-
-    def column(name: str) -> Callable[[Row], float]:
-        return lambda row: getattr(row, name) or 0.0
-
+    told = ("bias", "r2_log", "rank_correlation", "coverage")
     rows = [
-        (
-            setting.title,
-            *(
-                figure_of(summary.mean(setting, BY_WORK, column(name)), 2)
-                for name in ("bias", "r2_log", "rank_correlation", "coverage")
-            ),
-        )
+        (setting.title, *(summary.mean(setting, BY_WORK, column) for column in told))
         for setting in summary.settings(BY_WORK)
         if setting.predictor == FOREST and setting.shares_predictions
     ]
-    return table(
-        "The forest, trained online in the run of a-srpt-by-work",
-        ("", "predicted / true sum", "R2 of log time", "rank correlation", "coverage"),
-        rows,
-        ("Coverage: jobs of whose group a run had finished before they arrived.",),
-    )
+    return TEXTS.table("predictions", rows)
 
 
 def _ablations(summary: Summary) -> Table:
@@ -676,42 +568,41 @@ def _ablations(summary: Summary) -> Table:
     rows = []
     for base, steps in ((A_SRPT, STEPS), (BY_WORK, ())):
         for arm in (base, *steps, *ablations(base)):
-            cells = [arm.name]
+            cells: list[Any] = [arm.name]
             for setting in places:
-                cells.append(figure_of(summary.mean(setting, arm, JCT)))
+                cells.append(summary.mean(setting, arm))
                 for column in (JCT, P99):
                     above = -summary.below(setting, arm, base, column).value
-                    cells.append("" if arm == base else f"{above:+.0%}")
+                    cells.append(None if arm == base else f"{above:+.0%}")
             rows.append(cells)
-    headings = [""]
-    for setting in places:
-        headings += [f"{setting.place.name}: mean JCT, s", "change", "p99, change"]
-    return table(
-        "Ablations at load 0.95",
-        headings,
-        rows,
-        ("Change: mean JCT / mean JCT of the unchanged policy - 1, means over all seeds.",),
+    headings = (
+        heading
+        for setting in places
+        for heading in (f"{setting.place.name}: mean JCT, s", "change", "p99, change")
     )
+    return TEXTS.table("ablations", rows, *headings)
 
 
 def _patience(summary: Summary) -> Table:
     """Mean and p99 JCT by tau."""
     pairs = [(place, base) for place in (TESTBED, LARGE) for base in (A_SRPT, BY_WORK)]
-    headings = ["tau"]
-    for place, base in pairs:
-        headings += [f"{place.name.partition(',')[0]}, {base.name}: mean, s", "p99, s"]
+    headings = (
+        heading
+        for place, base in pairs
+        for heading in (f"{place.name.partition(',')[0]}, {base.name}: mean, s", "p99, s")
+    )
     rows = [
         [
             f"{tau:g}",
             *(
-                figure_of(summary.mean(Setting(place), by_tau(base, tau), column))
+                summary.mean(Setting(place), by_tau(base, tau), column)
                 for place, base in pairs
                 for column in (JCT, P99)
             ),
         ]
         for tau in TAUS
     ]
-    return table("Patience tau at load 0.95", headings, rows)
+    return TEXTS.table("patience", rows, *headings)
 
 
 def _errors(summary: Summary, place: Place) -> Table:
@@ -720,24 +611,12 @@ def _errors(summary: Summary, place: Place) -> Table:
     rows = []
     for name in error_predictors():
         setting = errors_setting(place, name)
-        theirs = summary.best(setting, BASELINES)
-        rows.append(
-            (
-                "truth" if name == noise(0.0) else name.partition(":trees")[0],
-                *(f"{summary.mean(setting, arm, JCT).value:.0f}" for arm in arms),
-                percent_of(summary.below(setting, BY_WORK, theirs, JCT)),
-            )
-        )
+        told = "truth" if name == noise(0.0) else name.partition(":trees")[0]
+        below = summary.below(setting, BY_WORK, summary.best(setting, BASELINES))
+        means = (summary.mean(setting, arm).value for arm in arms)
+        rows.append((told, *means, percent_of(below)))
     best = f"{BY_WORK.name} below the best that does not wait"
-    return table(
-        f"Prediction errors: {Setting(place).title}",
-        ("predictor", *(arm.name for arm in arms), best),
-        rows,
-        (
-            "Mean JCT, s. noise: the truth times exp(N(0, sigma)). group-mean, last-value and "
-            "forest learn online in each policy's own run.",
-        ),
-    )
+    return TEXTS.table("errors", rows, *(arm.name for arm in arms), best, what=Setting(place).title)
 
 
 reproduce = partial(run_study, ASrpt)

@@ -15,7 +15,7 @@ from gpusched.execution.kept_runs import KeptRuns, forget
 from gpusched.reporting.text_table import Table, table
 from gpusched_papers.claims import MEANINGS, RULE, Row, Verdict, row_of, table_of
 from gpusched_papers.registry import OnProgress, Paper, known_papers
-from gpusched_papers.study import Judged, StageTime, measured
+from gpusched_papers.study import StageTime, measured
 
 _DONE: Final = "done"  # in the folder of what is kept; the runs of a paper are in one of its name
 _HEAD: Final = """\
@@ -195,8 +195,8 @@ def run(
             seeds=seeds, quick=quick, exact=exact, data=data,
             keep=keep, executor=executor, progress=progress,
         )  # fmt: skip
-        if isinstance(found, Judged):
-            rows = [row_of(one) for one in found.comparisons()]
+        judged = getattr(found, "comparisons", list)
+        rows = [row_of(one) for one in judged()]
     return Part(
         name=name,
         title=paper.title,

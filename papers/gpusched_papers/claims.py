@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final, Literal, get_args
@@ -187,6 +187,54 @@ def claims_file(name: str) -> dict[str, Any]:
 def published_of(name: str) -> Published:
     """Return what the claims file of a paper says of it."""
     return msgspec.convert(claims_file(name)["published"], Published)
+
+
+class Texts:
+    """The tables of a paper as its claims file tells of them: title, headings, notes.
+
+    Texts may name facts in braces. A table's ``digits``, and ``scale`` over ``per``, say how all of
+    its figures are written; its ``columns`` are headings with the figure below each, how that one
+    is written, and by what it is multiplied and divided.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._of: dict[str, Any] = claims_file(name)["tables"]
+
+    def table(
+        self,
+        name: str,
+        rows: Iterable[Sequence[Any]],
+        *headings: str,
+        notes: Iterable[str] = (),
+        **facts: Any,
+    ) -> Table:
+        """Return a table of texts, intervals and numbers; further headings and notes come last."""
+        told = self._of[name]
+        digits, scale = told.get("digits", 0), told.get("scale", 1) / told.get("per", 1)
+
+        def cell(value: Any) -> str:
+            if isinstance(value, Interval):
+                return figure_of(value, digits, scale)
+            if isinstance(value, float):
+                return f"{value * scale:.{digits}f}"
+            return "" if value is None else str(value)
+
+        first = told.get("headings", ()) or [column[0] for column in told.get("columns", ())]
+        return table(
+            told["title"].format(**facts),
+            (*(heading.format(**facts) for heading in first), *headings),
+            (tuple(map(cell, row)) for row in rows),
+            (*(note.format(**facts) for note in told.get("notes", ())), *notes),
+        )
+
+    def figures(self, name: str, value: Callable[[str], float | str]) -> list[str]:
+        """Return a row of a table with ``columns``: what ``value`` gives for each; texts stay."""
+        row = []
+        for _, key, form, *scales in self._of[name]["columns"]:
+            found = value(key)
+            times, per = (*scales, 1, 1)[:2]
+            row.append(found if isinstance(found, str) else f"{found * times / per:{form}}")
+        return row
 
 
 def shown(value: float, unit: str) -> str:

@@ -6,34 +6,35 @@ unequal GPUs under Dancer, under it with parts taken away, and under baselines o
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Final, Self
 
 import numpy as np
 
 import gpusched as gs
 from gpusched.base.real_data import need_data
-from gpusched.reporting.text_table import Table, figure_of, table
-from gpusched.statistics import Interval, relative_change
-from gpusched_papers import dancer_program
-from gpusched_papers.claims import Comparison, beside, published_of, verdicts, with_all
+from gpusched.reporting.text_table import Table
+from gpusched.statistics import relative_change
+from gpusched_papers.claims import Comparison, Texts, beside, published_of, verdicts, with_all
 from gpusched_papers.drawing import Panel, curves
+from gpusched_papers.exact import Program
 from gpusched_papers.study import (
-    Column,
+    US_PER_S,
+    Arm,
     Float64,
+    Made,
+    PairStudy,
     Row,
     Runs,
     Stage,
-    Study,
-    by_pair,
+    about,
     mean,
     run_study,
     simulate,
     stages_of,
-    tasks_by_seed,
+    timed,
     with_left_out,
 )
 from gpusched_papers.unequal_gpus import (
@@ -41,18 +42,17 @@ from gpusched_papers.unequal_gpus import (
     GENERATED_PHILLY,
     PHILLY,
     TABLES,
+    Place,
     Workload,
     absent,
-    generated,
-    jobs_of,
-    servers,
+    drawn_jobs,
     there,
     throughputs,
-    window,
     with_restarts,
 )
 
 PUBLISHED: Final = published_of("dancer")
+TEXTS: Final = Texts("dancer")
 _GAINS: Final = PUBLISHED.claim("gains")
 
 PLACEMENT: Final = "buddy"
@@ -65,24 +65,8 @@ TUNING_SEEDS: Final = range(15)
 FIRST_SEED: Final = 1000
 """All that is told is of seeds from here."""
 
-
-@dataclass(frozen=True)
-class Place:
-    """Servers of 8 GPUs of each type, and how many jobs come."""
-
-    name: str
-    servers: tuple[int, int, int]
-    jobs: int
-
-    def cluster(self) -> gs.Cluster:
-        """Return the servers."""
-        return servers(self.servers)
-
-
 SMALL: Final = Place("3 x 16 GPUs", (2, 2, 2), 300)
 LARGE: Final = Place("3 x 64 GPUs", (8, 8, 8), 1_000)
-
-
 ITP: Final = Workload("ITP 02", trace="itp/cluster02.csv")
 WORKLOADS: Final = (ITP, PHILLY, GENERATED_ITP, GENERATED_PHILLY)
 
@@ -119,43 +103,25 @@ class Setting:
         return f"{self.workload.name}{size}, load {self.load:g}"
 
 
-@dataclass(frozen=True)
-class Arm:
-    """A policy.
-
-    Attributes
-    ----------
-    slot
-        Its parameter for the length of a slot.
-    """
-
-    name: str
-    policy: str
-    slot: str = ""
-
-    def text(self, setting: Setting) -> str:
-        """Return the policy with the setting's slot."""
-        if not (setting.slot_s and self.slot):
-            return self.policy
-        mark = "," if ":" in self.policy else ":"
-        return f"{self.policy}{mark}{self.slot}={setting.slot_s:g}"
+def _dancer(name: str, options: str = "") -> Arm:
+    return Arm(name, f"dancer:{options}" if options else "dancer", slot="slot_s")
 
 
-DANCER: Final = Arm("dancer", "dancer", "slot_s")
-PLAIN: Final = Arm("dancer, plain primal-dual", "dancer:preset=theory", "slot_s")
+DANCER: Final = _dancer("dancer")
+PLAIN: Final = _dancer("dancer, plain primal-dual", "preset=theory")
 """What the competitive ratio is of, and nothing else: theory prices, whole slots."""
 ABLATIONS: Final = (
     *(
-        Arm(f"dancer, {name.replace('-', ' ')}", f"dancer:preset={name}", "slot_s")
+        _dancer(f"dancer, {name.replace('-', ' ')}", f"preset={name}")
         for name in ("count-only", "type-only", "constant-price")
     ),
     PLAIN,
 )
 EDF: Final = Arm("edf", "edf")
 EDF_FASTEST: Final = Arm("edf-fastest", "edf-fastest")
-ORDERED: Final = Arm("elasticflow", "elasticflow", "slot_s")
-PINNED: Final = Arm("elasticflow, pinned", "elasticflow:types=pinned", "slot_s")
-CHRONUS: Final = Arm("chronus", "chronus", "lease_s")
+ORDERED: Final = Arm("elasticflow", "elasticflow", slot="slot_s")
+PINNED: Final = Arm("elasticflow, pinned", "elasticflow:types=pinned", slot="slot_s")
+CHRONUS: Final = Arm("chronus", "chronus", slot="lease_s")
 GAVEL: Final = Arm("gavel", "gavel")
 GAVEL_DEADLINES: Final = Arm("gavel, deadlines", "gavel:objective=deadlines")
 TIRESIAS: Final = Arm("tiresias", "2d-las:preset=tiresias")
@@ -170,27 +136,26 @@ ARMS: Final = (DANCER, *ABLATIONS, *BASELINES)
 
 _ADDITIONS: Final = ("exchange", "retry", "replan", "fill")
 """What is ours beside the prices, and no part of the primal-dual form."""
-
-
-def _without(*additions: str) -> Arm:
-    options = ",".join(f"{addition}=false" for addition in additions)
-    return Arm(f"without {', '.join(additions)}", f"dancer:{options}", "slot_s")
-
-
 _DENSITY: Final = "prices=density"
+
+
+def _without(*additions: str, more: str = "") -> Arm:
+    name = f"without {', '.join(additions)}" + (", market prices" if more else "")
+    return _dancer(name, ",".join((*(f"{one}=false" for one in additions), *filter(None, [more]))))
+
+
 ONE_TAKEN_AWAY: Final = (
     *map(_without, _ADDITIONS),
-    Arm("without market prices", f"dancer:{_DENSITY}", "slot_s"),
+    _dancer("without market prices", _DENSITY),
 )
 """One of our additions taken away, the others kept."""
-_BARE: Final = _without(*_ADDITIONS)
 TAKEN_AWAY: Final = (
-    *(_without(*_ADDITIONS[:count]) for count in range(1, len(_ADDITIONS))),
-    _BARE,
-    Arm(f"{_BARE.name}, market prices", f"{_BARE.policy},{_DENSITY}", "slot_s"),
+    *(_without(*_ADDITIONS[:count]) for count in range(1, len(_ADDITIONS) + 1)),
+    _without(*_ADDITIONS, more=_DENSITY),
     PLAIN,
 )
 """One more of them taken away from each to the next, down to the primal-dual form alone."""
+EVERYONE: Final = tuple(dict.fromkeys((*ARMS, *ONE_TAKEN_AWAY, *TAKEN_AWAY)))
 VARIED: Final = (DANCER, ORDERED, PINNED, EDF_FASTEST, EDF)
 """Policies run where something but the load is varied."""
 SLOTTED: Final = (DANCER, ORDERED, PINNED, CHRONUS)
@@ -200,58 +165,36 @@ SLOTTED: Final = (DANCER, ORDERED, PINNED, CHRONUS)
 class Series:
     """One quantity varied, the rest as it is."""
 
-    name: str
     title: str
     heading: str
     settings: dict[str, Setting]
     arms: tuple[Arm, ...] = VARIED
 
 
-def _mixed(name: str, servers: tuple[int, int, int]) -> Place:
-    return SMALL if servers == SMALL.servers else Place(f"{name} servers", servers, SMALL.jobs)
+def _varying(title: str, heading: str, field: str, values: Iterable[Any], **more: Any) -> Series:
+    arms = more.pop("arms", VARIED)
+    of = {f"{v:g}": replace(Setting(GENERATED_ITP), **more, **{field: v}) for v in values}
+    return Series(title, heading, of, arms)
 
 
-_BASE: Final = Setting(GENERATED_ITP)
 _MIXES: Final = {"6/0/0": (6, 0, 0), "4/1/1": (4, 1, 1), "2/2/2": (2, 2, 2), "1/1/4": (1, 1, 4)}
+_MIXED: Final = {
+    mix: SMALL if servers == SMALL.servers else Place(f"{mix} servers", servers, SMALL.jobs)
+    for mix, servers in _MIXES.items()
+}
+_ERRORS: Final = {"0": 0.0, "5": 0.05, "10": 0.1, "20": 0.2}
 
 SERIES: Final = (
-    Series(
-        "tightness",
-        "how tight deadlines are",
-        "deadline after the submit, in run times",
-        {
-            f"{part:g}": replace(_BASE, recipe="constant", tightness=part)
-            for part in (0.5, 1.0, 1.5, 2.0, 3.0)
-        },
-    ),
-    Series(
-        "mix",
-        "the types of the GPUs",
-        "servers with V100/P100/K80",
-        {mix: replace(_BASE, place=_mixed(mix, servers)) for mix, servers in _MIXES.items()},
-    ),
-    Series(
-        "slot",
-        "the length of a slot",
-        "slot, s",
-        {f"{slot:g}": replace(_BASE, slot_s=slot) for slot in (60.0, 150.0, 300.0, 600.0, 1200.0)},
-        SLOTTED,
-    ),
-    Series(
-        "restart",
-        "what a restart costs",
-        "restart, s",
-        {f"{cost:g}": replace(_BASE, restart_s=cost) for cost in (0.0, 30.0, 120.0, 300.0)},
-    ),
-    Series(
-        "error",
-        "errors of the run times that policies know",
-        "up to, %",
-        {f"{error:.0%}"[:-1]: replace(_BASE, error=error) for error in (0.0, 0.05, 0.1, 0.2)},
-        (DANCER, ORDERED, PINNED, CHRONUS),
-    ),
-)
-
+    _varying("how tight deadlines are", "deadline after the submit, in run times",
+             "tightness", (0.5, 1.0, 1.5, 2.0, 3.0), recipe="constant"),
+    Series("the types of the GPUs", "servers with V100/P100/K80",
+           {mix: Setting(GENERATED_ITP, place=place) for mix, place in _MIXED.items()}),
+    _varying("the length of a slot", "slot, s",
+             "slot_s", (60.0, 150.0, 300.0, 600.0, 1200.0), arms=SLOTTED),
+    _varying("what a restart costs", "restart, s", "restart_s", (0.0, 30.0, 120.0, 300.0)),
+    Series("errors of the run times that policies know", "up to, %",
+           {name: Setting(GENERATED_ITP, error=error) for name, error in _ERRORS.items()}, SLOTTED),
+)  # fmt: skip
 
 _DRAWN: Final = (DANCER, ORDERED, PINNED, EDF_FASTEST, CHRONUS, TIRESIAS, GAVEL, EDF)
 BOUND: Final = "upper bound"
@@ -260,25 +203,20 @@ _NOTHING: Final = 1e-9
 
 def requests(quick: bool) -> dict[Setting, tuple[Arm, ...]]:
     """Return what is run: policies by setting; quickly: one generated workload."""
-    everyone = tuple(dict.fromkeys((*ARMS, *ONE_TAKEN_AWAY, *TAKEN_AWAY)))
     if quick:
-        few = tuple(arm for arm in everyone if arm not in (GAVEL, GAVEL_DEADLINES))
+        few = tuple(arm for arm in EVERYONE if arm not in (GAVEL, GAVEL_DEADLINES))
         return {Setting(GENERATED_ITP, load, place=replace(SMALL, jobs=100)): few for load in LOADS}
+    # Its linear programs took more time than all others together.
+    others = tuple(arm for arm in EVERYONE if arm != GAVEL_DEADLINES)
     wanted: dict[Setting, tuple[Arm, ...]] = {}
-
-    def want(setting: Setting, arms: tuple[Arm, ...]) -> None:
-        wanted[setting] = tuple(dict.fromkeys((*wanted.get(setting, ()), *arms)))
-
     for workload in WORKLOADS:
         for load in LOADS:
-            # Its linear programs took more time than all others together.
-            slow = () if load == MIDDLE else (GAVEL_DEADLINES,)
-            want(Setting(workload, load), tuple(arm for arm in everyone if arm not in slow))
-        few = tuple(arm for arm in everyone if arm != GAVEL_DEADLINES)
-        want(Setting(workload, place=LARGE), few)
+            wanted[Setting(workload, load)] = EVERYONE if load == MIDDLE else others
+        wanted[Setting(workload, place=LARGE)] = others
     for series in SERIES:
         for setting in series.settings.values():
-            want(setting, series.arms)
+            arms = (*wanted.get(setting, ()), *series.arms)
+            wanted[setting] = tuple(dict.fromkeys(arms))
     return wanted
 
 
@@ -288,8 +226,8 @@ _GOLDEN = 0.618034
 
 
 def workload(setting: Setting, seed: int) -> gs.Trace:
-    """Return the jobs of a seed: of a file others for each seed, of a generator another draw."""
-    trace = _raw(setting.place.jobs, setting.workload, seed)
+    """Return the jobs of a seed."""
+    trace = drawn_jobs(setting.workload, setting.place.jobs, seed, _first)
     trace = with_restarts(trace.with_throughputs(throughputs(), seed=seed), setting.restart_s)
     trace = trace.with_load(setting.load, setting.place.cluster().num_gpus)
     trace = trace.with_deadlines(setting.recipe, tightness=setting.tightness, seed=seed)
@@ -300,12 +238,8 @@ def workload(setting: Setting, seed: int) -> gs.Trace:
     return replace(trace, estimate_us=told_us.astype(np.int64))
 
 
-@lru_cache(maxsize=8)
-def _raw(jobs: int, of: Workload, seed: int) -> gs.Trace:
-    if of.profile:
-        return generated(of, jobs, seed)
-    trace = jobs_of(of)
-    return window(trace, jobs, int(seed * _GOLDEN % 1 * len(trace)))
+def _first(seed: int, jobs: int) -> int:
+    return int(seed * _GOLDEN % 1 * jobs)
 
 
 class Run(Row):
@@ -328,63 +262,43 @@ def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Run]:
     """Run all policies on the same jobs."""
     trace, cluster = workload(setting, seed), setting.place.cluster()
     bound = gs.bounds.deadline_bound(trace, cluster, speed=SPEED)
+    predictor = "estimate" if setting.error else "oracle"
     made = []
     for arm in arms:
-        before_s = time.process_time()
-        result = simulate(
-            trace,
-            cluster,
-            policy=arm.text(setting),
-            placement=PLACEMENT,
-            speed=SPEED,
-            predictor="estimate" if setting.error else "oracle",
-            seed=seed,
+        result, run_s, decision_s = timed(
+            trace, cluster, policy=arm.text(setting), placement=PLACEMENT, speed=SPEED,
+            predictor=predictor, seed=seed,
+        )  # fmt: skip
+        summary: dict[str, Any] = dict(result.summary())
+        if summary["dsr"] > bound.dsr:
+            raise RuntimeError(
+                f"{arm.name} on {setting}, seed {seed}: a DSR above its bound {bound.dsr}"
+            )
+        jobs = len(result.trace)
+        admitted, broken = (summary.get(key) for key in ("num_admitted", "broken_promises"))
+        made.append(
+            Run(
+                **about(setting, arm, seed, jobs),
+                dsr=float(summary["dsr"]),
+                bound=bound.dsr,
+                bound_name=bound.name,
+                admitted=None if admitted is None else admitted / jobs,
+                broken=None if broken is None else broken / jobs,
+                mean_jct_s=float(summary["mean_jct_s"]),
+                changes=float((summary["preemptions"] + summary["resizes"]) / jobs),
+                utilisation=float(summary["allocation"]),
+                decision_s=decision_s,
+                run_s=run_s,
+            )
         )
-        spent_s = time.process_time() - before_s
-        made.append(_measures(setting, arm, seed, result, bound, spent_s))
     return made
 
 
-def _measures(
-    setting: Setting,
-    arm: Arm,
-    seed: int,
-    result: gs.Result,
-    bound: gs.bounds.DeadlineBound,
-    processor_s: float,
-) -> Run:
-    summary: dict[str, Any] = dict(result.summary())
-    jobs = len(result.trace)
-    if summary["dsr"] > bound.dsr:
-        raise RuntimeError(
-            f"{arm.name} on {setting}, seed {seed}: a DSR above its bound {bound.dsr}"
-        )
-    admitted, broken = summary.get("num_admitted"), summary.get("broken_promises")
-    instants = np.union1d(result.trace.submit_us, result.schedule.finish_us)
-    return Run(
-        place=setting.place.name,
-        workload=setting.workload.name,
-        load=setting.load,
-        recipe=setting.recipe,
-        tightness=setting.tightness,
-        slot_s=setting.slot_s,
-        restart_s=setting.restart_s,
-        error=setting.error,
-        arm=arm.name,
-        policy=arm.text(setting),
-        seed=seed,
-        jobs=jobs,
-        dsr=float(summary["dsr"]),
-        bound=bound.dsr,
-        bound_name=bound.name,
-        admitted=None if admitted is None else admitted / jobs,
-        broken=None if broken is None else broken / jobs,
-        mean_jct_s=float(summary["mean_jct_s"]),
-        changes=float((summary["preemptions"] + summary["resizes"]) / jobs),
-        utilisation=float(summary["allocation"]),
-        decision_s=processor_s / len(instants),
-        run_s=processor_s,
-    )
+NUM_JOBS: Final = 22
+TYPE_GPUS: Final = {"V100": 8, "P100": 8}
+SLOT_S: Final = 300
+WITHIN_SLOTS: Final = 16
+TIME_LIMIT_S: Final = 60.0
 
 
 @dataclass(frozen=True)
@@ -410,31 +324,97 @@ class Gap:
 
 
 def gap(seed: int, arms: tuple[Arm, ...] = (DANCER,)) -> Gap:
-    """Solve an instance, and run policies on it; extra: exact."""
-    trace, cluster = dancer_program.instance(seed), dancer_program.cluster()
-    optimum, proven = dancer_program.solve(trace, is_integer=True)
-    relaxed, _ = dancer_program.solve(trace, is_integer=False)
-    options = {"placement": PLACEMENT, "speed": SPEED, "seed": seed}
-    met = {
-        arm.name: int(
-            simulate(trace, cluster, policy=arm.policy, **options).summary()["deadlines_met"]
+    """Solve a small instance, and run policies on it; extra: exact."""
+    trace = instance(seed)
+    groups = tuple(gs.ServerGroup(1, gpus, kind) for kind, gpus in TYPE_GPUS.items())
+    cluster = gs.Cluster(groups)
+    optimum, proven = solve(trace, is_integer=True)
+    relaxed, _ = solve(trace, is_integer=False)
+    met = {}
+    for arm in arms:
+        result = simulate(
+            trace, cluster, policy=arm.policy, placement=PLACEMENT, speed=SPEED, seed=seed
         )
-        for arm in arms
-    }
+        met[arm.name] = int(result.summary()["deadlines_met"])
     bound = gs.bounds.deadline_bound(trace, cluster, speed=SPEED).met
     return Gap(seed, round(optimum), proven, relaxed, bound, met)
+
+
+def instance(seed: int) -> gs.Trace:
+    """Draw jobs for twice the work that fits; times are whole slots."""
+    rng = np.random.default_rng([2_025, seed])
+    submit = np.sort(rng.integers(0, WITHIN_SLOTS, NUM_JOBS))
+    submit -= submit[0]
+    service_s = np.rint(np.exp(rng.normal(np.log(5 * SLOT_S), 0.8, NUM_JOBS)))
+    slots = np.maximum(1, np.ceil(service_s / SLOT_S * rng.uniform(0.5, 1.5, NUM_JOBS)))
+    trace = gs.Trace.from_columns(
+        submit_s=submit * SLOT_S,
+        service_s=service_s,
+        gpus=rng.choice([1, 2, 4, 8], NUM_JOBS, p=[0.4, 0.2, 0.2, 0.2]),
+        deadline_s=(submit + slots) * SLOT_S,
+        name=f"dancer-exact-{seed}",
+    )
+    return trace.with_throughputs(throughputs(), seed=seed)
+
+
+def solve(trace: gs.Trace, *, is_integer: bool) -> tuple[float, float]:
+    """Return the deadlines met in the best schedule found, and what is proven of the best.
+
+    Slots of equal length, submits and deadlines at their borders, changes cost nothing: in each
+    slot of its window a job runs in one configuration or not at all, and a job counts if its work
+    is done. In a run jobs may change at any time, so that more than the optimum of the slots is
+    possible in principle; the fluid bound is one for that too.
+    """
+    assert trace.deadline_us is not None
+    begin = (trace.submit_us // (SLOT_S * US_PER_S)).tolist()
+    end = (trace.deadline_us // (SLOT_S * US_PER_S)).tolist()
+    program = Program()
+    counts = program.variables(len(trace), upper=1.0, integer=is_integer).tolist()
+    done: list[list[Any]] = [[(-1.0, one)] for one in counts]
+    used: list[list[Any]] = [[] for _ in range(len(TYPE_GPUS) * max(end))]  # by type and slot
+    once: list[list[Any]] = []
+    for job, one in enumerate(counts):
+        configurations = rates(trace, job)
+        for slot in range(begin[job], end[job]):
+            runs = program.variables(len(configurations), upper=1.0, integer=is_integer).tolist()
+            for (kind, width, part), column in zip(configurations, runs, strict=True):
+                done[job].append((part, column))
+                used[kind * max(end) + slot].append((float(width), column))
+            once.append([(-1.0, one), *((1.0, column) for column in runs)])
+    room = np.repeat(list(TYPE_GPUS.values()), max(end)).tolist()
+    for terms in done:
+        program.row(*terms, lower=0.0)
+    for terms, gpus in zip(used, room, strict=True):
+        program.row(*terms, upper=gpus)
+    for terms in once:
+        program.row(*terms, upper=0.0)
+    found = program.solve(dict.fromkeys(counts, -1.0), time_limit_s=TIME_LIMIT_S)
+    if found.x is None:
+        raise TimeoutError(f"dancer: no schedule within {TIME_LIMIT_S:g} s ({found.message})")
+    proven = found.mip_dual_bound if is_integer else found.fun
+    return float(-found.fun), float(-proven)
+
+
+def rates(trace: gs.Trace, job: int) -> list[tuple[int, int, float]]:
+    """Return the configurations of a job: type, GPUs, and the part of its work done in a slot."""
+    assert trace.profile is not None
+    table = trace.profiles[trace.profile[job]].throughput
+    own = int(trace.gpus[job])
+    best = max(table[kind].get(own, 0.0) for kind in TYPE_GPUS)
+    service_s = float(trace.service_us[job]) / US_PER_S
+    found: list[tuple[int, int, Any]] = []
+    for column, (kind, gpus) in enumerate(TYPE_GPUS.items()):
+        for width, figure in table[kind].items():
+            if width <= gpus and figure > 0:
+                rate = min(figure, best) if width == own else figure
+                found.append((column, width, rate / best * SLOT_S / service_s))
+    return found
 
 
 class Summary(Runs):
     """The runs by setting and policy."""
 
-    def has(self, setting: Setting, arm: Arm = DANCER) -> bool:
-        """Whether it was run."""
-        return super().has(setting, arm)
-
-    def mean(self, setting: Setting, arm: Arm, column: Column = "dsr") -> Interval:
-        """Return the mean over the seeds."""
-        return super().mean(setting, arm, column)
+    figure = "dsr"
 
     def main(self) -> list[Setting]:
         """Return those in which only workload, load and cluster differ."""
@@ -445,28 +425,39 @@ class Summary(Runs):
             and len(set(setting.place.servers)) == 1
         ]
 
-    def arms(self, settings: Sequence[Setting]) -> list[Arm]:
-        """Return the policies that were run on some of these."""
-        return [arm for arm in ARMS if any(self.has(setting, arm) for setting in settings)]
+    def series(self) -> list[Series]:
+        """Return those that were run."""
+        return [one for one in SERIES if all(self.has(s, DANCER) for s in one.settings.values())]
+
+    def best(self, setting: Setting) -> Arm:
+        """Return the best of the baselines."""
+        arms = [arm for arm in BASELINES if self.has(setting, arm)]
+        return max(arms, key=lambda arm: self.mean(setting, arm).value)
+
+    def compared(self, settings: Sequence[Setting]) -> Iterator[tuple[Arm, list[Setting], Any]]:
+        """Return the policies, ``COMPARED`` first, the settings in which they were run, and there
+        the DSR of Dancer, of the policy, and the bound.
+        """
+        for arm in dict.fromkeys((*COMPARED, *BASELINES, *ABLATIONS)):
+            if here := [setting for setting in settings if self.has(setting, arm)]:
+                ours, theirs, best = (
+                    np.array([self.mean(setting, of, column).value for setting in here])
+                    for of, column in ((DANCER, "dsr"), (arm, "dsr"), (DANCER, "bound"))
+                )
+                yield arm, here, (ours, np.maximum(theirs, _NOTHING), best)
+
+    def rows_of(self, settings: Sequence[Setting], arms: Sequence[Arm] = ARMS) -> list[list[Any]]:
+        """Return a row of a table for each policy, and one for the bound."""
+        rows = [[arm.name, *self.means(settings, arm)] for arm in self.arms(settings, ARMS)
+                if arm in arms]  # fmt: skip
+        return [*rows, [BOUND, *self.means(settings, DANCER, "bound")]]
 
 
 @dataclass
-class Dancer(Study):
-    """All runs of the study.
+class Dancer(PairStudy):
+    """All runs of the study; ``gaps`` to the integer program, by seed, if they were asked for."""
 
-    Attributes
-    ----------
-    runs
-        A list by seed for every pair of a setting and a policy.
-    gaps
-        To the integer program, by seed; empty unless it was asked for.
-    missing
-        Workloads that were not found.
-    """
-
-    runs: dict[tuple[Setting, Arm], list[Run]] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
-    missing: tuple[Workload, ...] = ()
 
     paper = "dancer"
     published = PUBLISHED
@@ -479,28 +470,18 @@ class Dancer(Study):
 
     def plan(self, seeds: int, quick: bool, exact: bool) -> list[Stage]:
         """Run all policies in all settings, and solve small instances."""
-        wanted = there(requests(quick))
         numbers = range(FIRST_SEED, FIRST_SEED + seeds)
+        name = "jobs of a seed, all policies"
+        stages = [self.pairs(name, run_arms, there(requests(quick)), numbers)]
 
-        def take_runs(made: Mapping[tuple[Any, ...], list[Run]]) -> None:
-            self.runs = by_pair(wanted, made)
-
-        def take_gaps(made: Mapping[tuple[Any, ...], Gap]) -> None:
+        def take(made: Made) -> None:
             self.gaps = list(made.values())
 
-        tasks = tasks_by_seed(wanted, numbers)
-        stages = [Stage("jobs of a seed, all policies", run_arms, tasks, take_runs, _part_of)]
         if exact:
             solved = [(seed, (DANCER, ORDERED, EDF_FASTEST)) for seed in numbers]
-            name = "optimum of seed {}".format
-            stages.append(
-                Stage("integer programs", gap, solved, take_gaps, lambda task: name(task[0]))
-            )
+            part = "optimum of seed {0[0]}".format
+            stages.append(Stage("integer programs", gap, solved, take, part))
         return stages
-
-    def is_enough(self) -> bool:
-        """Whether two seeds are there."""
-        return Runs(self.runs).num_seeds > 1
 
     def comparisons(self) -> list[Comparison]:
         """Our largest gain over each of some baselines of our choice beside the published one."""
@@ -510,31 +491,30 @@ class Dancer(Study):
         """The results."""
         summary = Summary(self.runs)
         main = summary.main()
-        made = [_leads(summary, main), _gains(summary, main), _parts(summary, main)]
+        made = [_leads(summary, main), *_gains(summary, main)]
         made.append(verdicts(self.comparisons()))
+        by_policy = partial(TEXTS.table, "policies", seeds=summary.num_seeds)
         for of in WORKLOADS:
             here = [s for s in main if s.workload == of and s.place != LARGE]
             if here:
-                place = here[0].place
-                title = f"{of.name}, {place.name}, {place.jobs} jobs"
-                made.append(_by_policy(summary, title, [f"load {s.load:g}" for s in here], here))
-        large = [s for s in main if s.place == LARGE]
-        if large:
-            title = f"{LARGE.name}, {LARGE.jobs} jobs, load {large[0].load:g}"
-            made.append(_by_policy(summary, title, [s.workload.name for s in large], large))
-        every = {*ONE_TAKEN_AWAY, *TAKEN_AWAY}
-        if all(summary.has(setting, arm) for setting in main for arm in every):
+                what = f"{of.name}, {here[0].place.name}, {here[0].place.jobs} jobs"
+                loads = [f"load {s.load:g}" for s in here]
+                made.append(by_policy(summary.rows_of(here), *loads, what=what))
+        if large := [s for s in main if s.place == LARGE]:
+            what = f"{LARGE.name}, {LARGE.jobs} jobs, load {large[0].load:g}"
+            names = [s.workload.name for s in large]
+            made.append(by_policy(summary.rows_of(large), *names, what=what))
+        if all(summary.has(setting, *ONE_TAKEN_AWAY, *TAKEN_AWAY) for setting in main):
             made += _taken_away(summary, main)
         made.append(_effort(summary, main))
-        made += [_varied(summary, one) for one in _series(summary)]
+        made += [_varied(summary, one) for one in summary.series()]
         if self.gaps:
             made.append(_optimum(self.gaps))
-        return with_left_out(made, (workload.trace for workload in self.missing))
+        return with_left_out(made, self.left_out)
 
     def data(self) -> dict[str, Any]:
         """All runs, the gaps, and what was not there."""
-        missing = [workload.trace for workload in self.missing]
-        return {"runs": self.rows(), "gaps": self.gaps, "missing": missing}
+        return {"runs": self.rows(), "gaps": self.gaps, "missing": self.left_out}
 
     def rows(self) -> list[dict[str, Any]]:
         """All runs."""
@@ -544,57 +524,39 @@ class Dancer(Study):
         """Deadlines met by load, and against all else that is varied, with the bound above."""
         summary = Summary(self.runs)
 
-        def panel(
-            title: str, heading: str, labels: Iterable[str], of: Sequence[Setting],
-            arms: Sequence[Arm],
-        ) -> Panel:  # fmt: skip
+        def panel(title: str, heading: str, of: dict[str, Setting], arms: Sequence[Arm]) -> Panel:
+            settings = list(of.values())
             lines = {
-                arm.name: [summary.mean(setting, arm) for setting in of]
+                arm.name: summary.mean_in(settings, arm)
                 for arm in arms
-                if all(summary.has(setting, arm) for setting in of)
+                if all(summary.has(setting, arm) for setting in settings)
             }
-            above = [summary.mean(setting, DANCER, "bound").value for setting in of]
+            above = [one.value for one in summary.mean_in(settings, DANCER, "bound")]
             marks = {BOUND: dict(enumerate(above))}
-            return Panel(title, heading, range(len(of)), lines, marks, list(labels))
+            return Panel(title, heading, range(len(of)), lines, marks, list(of))
 
         main = [setting for setting in summary.main() if setting.place != LARGE]
-        of = {w: [s for s in main if s.workload == w] for w in WORKLOADS}
-        panels = [
-            panel(workload.name, "load", [f"{s.load:g}" for s in here], here, _DRAWN)
-            for workload, here in of.items()
-            if here
-        ]
+        of = {w: {f"{s.load:g}": s for s in main if s.workload == w} for w in WORKLOADS}
+        panels = [panel(w.name, "load", here, _DRAWN) for w, here in of.items() if here]
         seeds = f"{summary.num_seeds} seeds, mean and 95 % interval"
-        place = main[0].place
-        note = f"{place.name}, {place.jobs} jobs; {seeds}"
+        note = f"{main[0].place.name}, {main[0].place.jobs} jobs; {seeds}"
         draw = partial(curves, y="DSR, %", scale=100, top=100)
         drawn = {"load.png": draw(panels, note=note, columns=min(2, len(panels)))}
-        if series := _series(summary):
-            panels = [
-                panel(one.title, one.heading, one.settings, list(one.settings.values()), one.arms)
-                for one in series
-            ]
+        if series := summary.series():
+            panels = [panel(one.title, one.heading, one.settings, one.arms) for one in series]
             setting = next(iter(series[0].settings.values()))
             note = f"{setting.workload.name}, load {setting.load:g}; {seeds}"
             drawn["sensitivity.png"] = draw(panels, note=note, columns=3)
         return drawn
 
 
-def _part_of(task: tuple[Setting, tuple[Arm, ...], int]) -> str:
-    return f"{task[0]}, seed {task[2]}"
-
-
-def _series(summary: Summary) -> list[Series]:
-    return [one for one in SERIES if all(map(summary.has, one.settings.values()))]
-
-
 def _comparisons(summary: Summary) -> Iterator[Comparison]:
     for arm in COMPARED:
-        here = [setting for setting in summary.main() if summary.has(setting, arm)]
         gains = [
             (relative_change(ours, theirs, method="t"), setting)
-            for setting in here
-            for ours, theirs in [[summary.values(setting, of, "dsr") for of in (DANCER, arm)]]
+            for setting in summary.main()
+            if summary.has(setting, arm)
+            for ours, theirs in [[summary.values(setting, of) for of in (DANCER, arm)]]
             if theirs.any()
         ]
         if gains:
@@ -607,250 +569,114 @@ def _leads(summary: Summary, settings: Sequence[Setting]) -> Table:
     """Dancer beside the best of the others, on the same jobs."""
     rows = []
     for setting in settings:
-        arms = [arm for arm in BASELINES if summary.has(setting, arm)]
-        best = max(arms, key=lambda arm: summary.mean(setting, arm).value)
-        ahead = summary.values(setting, DANCER, "dsr") - summary.values(setting, best, "dsr")
-        rows.append(
-            [
-                setting.title,
-                _figure(summary.mean(setting, DANCER)),
-                _figure(summary.mean(setting, best)),
-                best.name,
-                _figure(mean(ahead)),
-                _figure(summary.mean(setting, DANCER, "bound")),
-            ]
-        )
-    return table(
-        "DSR, %: dancer and the best of the baselines",
-        ("workload", "dancer", "best baseline", "which", "dancer ahead by", BOUND),
-        rows,
-        (
-            f"{summary.num_seeds} seeds, mean and 95 % interval; of the lead, of the differences "
-            "on the same jobs.",
-        ),
-    )
+        best = summary.best(setting)
+        ahead = mean(summary.values(setting, DANCER) - summary.values(setting, best))
+        ours, theirs = (summary.mean(setting, arm) for arm in (DANCER, best))
+        bound = summary.mean(setting, DANCER, "bound")
+        rows.append([setting.title, ours, theirs, best.name, ahead, bound])
+    return TEXTS.table("leads", rows, seeds=summary.num_seeds)
 
 
-def _gains(summary: Summary, settings: Sequence[Setting]) -> Table:
-    """How many more deadlines Dancer meets than each other where that is most."""
-    rows = []
-    for arm, here in _compared(summary, settings):
-        ours, theirs, best = _means(summary, here, arm)
-        gain = ours / theirs - 1
+def _gains(summary: Summary, settings: Sequence[Setting]) -> tuple[Table, Table]:
+    """How many more deadlines Dancer meets than each other, and how much of what is possible.
+
+    First where that is most, then over all settings.
+    """
+    gains, parts = [], []
+    for arm, here, (ours, theirs, best) in summary.compared(settings):
+        gain, possible = ours / theirs - 1, best / theirs - 1
         most = int(np.argmax(gain))
-        cells = [_percent(gain[most]), _percent(best[most] / theirs[most] - 1)]
-        rows.append([arm.name, *cells, here[most].title])
-    low, high = (f"{100 * (gain or 0):.1f}" for gain in (_GAINS.value, _GAINS.up_to))
-    return table(
-        "Deadlines that dancer meets beyond each other, %: where that is most",
-        ("beyond", "largest gain", "possible there", "where"),
-        rows,
-        (
-            f"Published [abstract]: up to {low} to {high} % over the state of the art, whose "
-            "names are not known: the first five are our choice. Possible: with the upper bound "
-            "in dancer's place. Means over the seeds.",
-        ),
-    )
-
-
-def _parts(summary: Summary, settings: Sequence[Setting]) -> Table:
-    """How much of what is possible beyond each other Dancer reaches."""
-    rows = []
-    for arm, here in _compared(summary, settings):
-        ours, theirs, best = _means(summary, here, arm)
+        gains.append([arm.name, gain[most], possible[most], here[most].title])
         part = (ours - theirs) / np.maximum(best - theirs, _NOTHING)
         least = int(np.argmin(part))
-        rows.append(
-            [
-                arm.name,
-                _percent(ours.mean() / theirs.mean() - 1),
-                _percent(best.mean() / theirs.mean() - 1),
-                _percent((ours.mean() - theirs.mean()) / (best.mean() - theirs.mean())),
-                _percent(part[least]),
-                here[least].title,
-                f"{np.count_nonzero(ours > theirs)} of {len(here)}",
-            ]
-        )
-    return table(
-        "Deadlines that dancer meets beyond each other, %: all settings",
-        ("beyond", "gain", "possible", "part reached", "least part", "where", "settings won"),
-        rows,
-        (
-            "All settings: every workload and load on the small cluster, and each workload on the "
-            "large one; ratios of means over them.",
-        ),
-    )
-
-
-def _compared(summary: Summary, settings: Sequence[Setting]) -> Iterator[tuple[Arm, list[Setting]]]:
-    """Those of ``COMPARED`` first; with the settings in which they were run."""
-    others = (arm for arm in (*BASELINES, *ABLATIONS) if arm not in COMPARED)
-    for arm in (*COMPARED, *others):
-        here = [setting for setting in settings if summary.has(setting, arm)]
-        if here:
-            yield arm, here
-
-
-def _means(
-    summary: Summary, settings: Sequence[Setting], arm: Arm
-) -> tuple[Float64, Float64, Float64]:
-    """DSR of Dancer, of another, and the bound; by setting."""
-    wanted = ((DANCER, "dsr"), (arm, "dsr"), (DANCER, "bound"))
-    ours, theirs, best = (
-        np.array([summary.mean(setting, of, column).value for setting in settings])
-        for of, column in wanted
-    )
-    return ours, np.maximum(theirs, _NOTHING), best
-
-
-def _by_policy(
-    summary: Summary, title: str, labels: Sequence[str], settings: Sequence[Setting]
-) -> Table:
-    """DSR of every policy in some settings."""
-    note = f"{summary.num_seeds} seeds, mean and 95 % interval."
-    return table(f"DSR, %: {title}", ("policy", *labels), _rows(summary, settings), (note,))
+        our, their, top = ours.mean(), theirs.mean(), best.mean()
+        reached = (our - their) / (top - their)
+        won = f"{np.count_nonzero(ours > theirs)} of {len(here)}"
+        row = [our / their - 1, top / their - 1, reached, part[least], here[least].title, won]
+        parts.append([arm.name, *row])
+    low, high = (100 * (gain or 0) for gain in (_GAINS.value, _GAINS.up_to))
+    return TEXTS.table("gains", gains, low=low, high=high), TEXTS.table("parts", parts)
 
 
 def _varied(summary: Summary, series: Series) -> Table:
     """DSR of some policies against something else than the load."""
     settings = list(series.settings.values())
-    rows = _rows(summary, settings, series.arms)
-    notes = [f"{settings[0].workload.name}, load {settings[0].load:g}; {series.heading}."]
-    if any(setting.error for setting in settings):
-        for arm in (arm for arm in series.arms if summary.has(settings[0], arm)):
-            broken = [summary.mean(s, arm, _or_none("broken")) for s in settings]
-            admitted = [summary.mean(s, arm, _or_none("admitted")) for s in settings]
-            rows.append([f"{arm.name}: broken promises", *map(_figure, broken)])
-            rows.append([f"{arm.name}: admitted", *map(_figure, admitted)])
-        notes.append(
-            "Policies are told run times that are wrong by a part drawn evenly from -x to x; "
-            "broken promises and admissions are in % of all jobs."
-        )
-    return table(f"DSR, %, and {series.title}", ("policy", *series.settings), rows, notes)
+    rows = summary.rows_of(settings, series.arms)
+    has_errors = any(setting.error for setting in settings)
+    for arm in series.arms if has_errors else ():
+        if summary.has(settings[0], arm):
+            for name, column in (("broken promises", "broken"), ("admitted", "admitted")):
+                rows.append([f"{arm.name}: {name}", *summary.means(settings, arm, column)])
+    return TEXTS.table(
+        "errors" if has_errors else "varied",
+        rows,
+        *series.settings,
+        what=series.title,
+        workload=settings[0].workload.name,
+        load=settings[0].load,
+        heading=series.heading,
+    )
 
 
 def _effort(summary: Summary, settings: Sequence[Setting]) -> Table:
     """What else the policies do: means over all settings."""
     rows = []
-    for arm in summary.arms(settings):
+    for arm in summary.arms(settings, ARMS):
         here = [setting for setting in settings if summary.has(setting, arm)]
-
-        def over(column: Column, of: Arm = arm, some: list[Setting] = here) -> float:
-            return float(np.mean([summary.mean(setting, of, column).value for setting in some]))
-
         admits = summary.values(here[0], arm, lambda run: run.admitted is not None).all()
-        rows.append(
-            [
-                arm.name,
-                f"{over('dsr') * 100:.1f}",
-                f"{over(_or_none('admitted')) * 100:.1f}" if admits else "",
-                f"{over(_or_none('broken')) * 100:.2f}" if admits else "",
-                f"{over('mean_jct_s') / 3600:.1f}",
-                f"{over('changes'):.1f}",
-                f"{over('utilisation') * 100:.0f}",
-                f"{over('decision_s') * 1000:.2f}",
-            ]
-        )
-    return table(
-        "What else the policies do",
-        (
-            "policy", "DSR, %", "admitted, %", "broken promises, %", "mean JCT, h",
-            "changes per job", "GPU time held, %", "decision, ms",
-        ),
-        rows,
-        (
-            "Means over all settings of the main comparison. Promises are those that stood when "
-            "the job came or later. Changes are preemptions and resizes. Decision: the run's "
-            "processor time over its arrivals and finishes, slots included; it depends on the "
-            "machine.",
-        ),
-    )  # fmt: skip
+
+        def figure(
+            column: str, arm: Arm = arm, some: Any = here, admits: Any = admits
+        ) -> float | str:
+            if column == "arm":
+                return arm.name
+            if column in ("admitted", "broken") and not admits:
+                return ""
+            return summary.over(some, arm, column)
+
+        rows.append(TEXTS.figures("effort", figure))
+    return TEXTS.table("effort", rows)
 
 
 def _optimum(gaps: Sequence[Gap]) -> Table:
     """Deadlines met beside those of the integer program."""
     names = list(gaps[0].met)
-    rows = []
-    for one in gaps:
-        met = [str(one.met[name]) for name in names]
-        rows.append([str(one.seed), str(one.optimum), f"{one.proven:.1f}", f"{one.relaxed:.2f}",
-                     f"{one.bound:g}", *met])  # fmt: skip
+    rows: list[list[Any]] = [
+        [one.seed, one.optimum, f"{one.proven:.1f}", f"{one.relaxed:.2f}", f"{one.bound:g}",
+         *(one.met[name] for name in names)]
+        for one in gaps
+    ]  # fmt: skip
     best = sum(one.optimum for one in gaps)
     shares = [f"{sum(one.met[name] for one in gaps) / best * 100:.1f} %" for name in names]
     rows.append(["met, of the integer program's", "100 %", "", "", "", *shares])
-    cluster = " and ".join(f"{gpus} {kind}" for kind, gpus in dancer_program.TYPE_GPUS.items())
-    return table(
-        f"The integer program: {dancer_program.NUM_JOBS} jobs on {cluster}, deadlines met",
-        ("seed", "integer program", "proven at most", "its relaxation", "any schedule", *names),
-        rows,
-        ("Submits and deadlines at the borders of slots of 300 s; restarts are free.",),
-    )
-
-
-def _rows(
-    summary: Summary, settings: Sequence[Setting], arms: Sequence[Arm] | None = None
-) -> list[list[str]]:
-    rows = [
-        [arm.name]
-        + [_figure(summary.mean(s, arm)) if summary.has(s, arm) else "" for s in settings]
-        for arm in summary.arms(settings)
-        if arms is None or arm in arms
-    ]
-    rows.append([BOUND, *(_figure(summary.mean(s, DANCER, "bound")) for s in settings)])
-    return rows
-
-
-def _or_none(column: str) -> Callable[[Run], float]:
-    return lambda run: getattr(run, column) or 0.0
-
-
-def _figure(value: Interval) -> str:
-    return figure_of(value, 1, 100)
-
-
-def _percent(value: float) -> str:
-    return f"{value * 100:.1f}"
+    cluster = " and ".join(f"{gpus} {kind}" for kind, gpus in TYPE_GPUS.items())
+    return TEXTS.table("optimum", rows, *names, jobs=NUM_JOBS, cluster=cluster)
 
 
 def _taken_away(summary: Summary, settings: Sequence[Setting]) -> Iterable[Table]:
     """One addition taken away from all, and one more at a time down to none of them."""
-    notes = (
-        "DSR: mean over all settings and seeds, and the 95 % interval over the seeds of what it "
-        "has more than dancer on the same jobs. First: its mean is above that of every baseline; "
-        "surely: the 95 % interval of its lead over the best of them excludes 0.",
-    )
-    for title, arms in (
+
+    def by_seed(arm: Arm) -> Float64:
+        found: Float64 = np.mean([summary.values(setting, arm) for setting in settings], axis=0)
+        return found
+
+    def row(arm: Arm) -> list[Any]:
+        """By how much it is ahead of the best of the baselines."""
+        leads = [
+            mean(summary.values(setting, arm) - summary.values(setting, summary.best(setting)))
+            for setting in settings
+        ]
+        first = sum(lead.value > 0 for lead in leads)
+        surely, behind = sum(lead.low > 0 for lead in leads), sum(lead.high < 0 for lead in leads)
+        own = by_seed(arm)
+        more = None if arm == DANCER else mean(own - by_seed(DANCER))
+        return [arm.name, float(own.mean()), more, f"{first} of {len(leads)}", surely, behind]
+
+    for what, arms in (
         ("One of our additions taken away", ONE_TAKEN_AWAY),
         ("Our additions taken away one after the other", TAKEN_AWAY),
     ):
-        rows = [_row(summary, settings, arm) for arm in (DANCER, *arms)]
-        headings = (
-            "policy", "DSR, %", "points more than dancer", "first in", "surely", "behind in",
-        )  # fmt: skip
-        yield table(f"{title}: all settings", headings, rows, notes)
-
-
-def _row(summary: Summary, settings: Sequence[Setting], arm: Arm) -> list[str]:
-    leads = [_lead(summary, setting, arm) for setting in settings]
-    first = sum(lead.mean() > 0 for lead in leads)
-    surely = sum(mean(lead).low > 0 for lead in leads)
-    behind = sum(mean(lead).high < 0 for lead in leads)
-    own, full = (_by_seed(summary, settings, of) for of in (arm, DANCER))
-    more = "" if arm == DANCER else figure_of(mean(own - full), 1, 100)
-    of = len(settings)
-    return [arm.name, f"{100 * own.mean():.1f}", more, f"{first} of {of}", f"{surely}", f"{behind}"]
-
-
-def _lead(summary: Summary, setting: Setting, arm: Arm) -> Float64:
-    """By how much it is ahead of the best of the baselines there; by seed."""
-    baselines = [one for one in BASELINES if summary.has(setting, one)]
-    best = max(baselines, key=lambda one: summary.mean(setting, one).value)
-    return summary.values(setting, arm, "dsr") - summary.values(setting, best, "dsr")
-
-
-def _by_seed(summary: Summary, settings: Sequence[Setting], arm: Arm) -> Float64:
-    found: Float64 = np.mean([summary.values(setting, arm, "dsr") for setting in settings], axis=0)
-    return found
+        yield TEXTS.table("taken-away", [row(arm) for arm in (DANCER, *arms)], what=what)
 
 
 reproduce = partial(run_study, Dancer)

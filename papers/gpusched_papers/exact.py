@@ -15,17 +15,20 @@ are minutes, not seconds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 import gpusched as gs
-from gpusched.base.arrays import Bool, Float64, Int64, freeze_columns
 from gpusched.base.supervision import attended
-from gpusched_papers.study import US_PER_S, simulate
+from gpusched_papers.study import US_PER_S, Float64, simulate
+
+Int64 = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -68,26 +71,6 @@ def lower_bound_s(problem: Instance) -> float:
     return max(area, float(problem.service_s.max()))
 
 
-@dataclass(frozen=True)
-class Model:
-    """The program, and which of its variables a plan is read from.
-
-    Attributes
-    ----------
-    length
-        Of each phase, in seconds; their sum is the makespan.
-    runs
-        Shape ``(jobs, phases)``: whether the job runs in the phase.
-    takes
-        Per job, whether it takes each of its placements.
-    """
-
-    program: Program
-    length: Int64
-    runs: Int64
-    takes: tuple[Int64, ...]
-
-
 class Program:
     """A mixed-integer program, gathered row by row; all variables are 0 or more."""
 
@@ -118,9 +101,49 @@ class Program:
         self.row_lower.append(lower)
         self.row_upper.append(upper)
 
+    def solve(
+        self, cost: Mapping[int, float], *, time_limit_s: float, gap: float | None = None
+    ) -> Any:
+        """Minimise by HiGHS, to a relative ``gap``; return what SciPy's ``milp`` says.
 
-def formulate(problem: Instance, upper_bound_s: float) -> Model:
-    """Write the program down; ``upper_bound_s`` is the makespan of a known plan, or infinity."""
+        Raises
+        ------
+        ImportError
+            If SciPy is not installed; the message names the extra.
+        """
+        try:
+            optimize: Any = import_module("scipy.optimize")
+            sparse: Any = import_module("scipy.sparse")
+        except ImportError:
+            raise ImportError("exact: needs SciPy: pip install 'gpusched[exact]'") from None
+        rows, columns, values = zip(*self.entries, strict=True)
+        shape = (len(self.row_upper), len(self.upper))
+        costs = np.zeros(len(self.upper))
+        costs[list(cost)] = list(cost.values())
+        matrix = sparse.csr_array((values, (rows, columns)), shape=shape)
+        limits = (np.array(self.row_lower), np.array(self.row_upper))
+        options = {"time_limit": time_limit_s} | ({} if gap is None else {"mip_rel_gap": gap})
+        return attended(
+            lambda: optimize.milp(
+                costs,
+                integrality=np.array(self.is_integer),
+                bounds=optimize.Bounds(0.0, np.array(self.upper)),
+                constraints=optimize.LinearConstraint(matrix, *limits),
+                options=options,
+            )
+        )
+
+
+def formulate(problem: Instance, upper_bound_s: float) -> tuple[Program, Int64, Int64, list[Int64]]:
+    """Write the program down; ``upper_bound_s`` is the makespan of a known plan, or infinity.
+
+    Returns
+    -------
+    tuple
+        The program, and the variables of which a plan is read: the length of each phase in seconds,
+        whose sum is the makespan; whether a job runs in a phase, shape ``(jobs, phases)``; by job,
+        whether it takes each of its placements.
+    """
     jobs, servers = range(problem.num_jobs), range(len(problem.server_gpus))
     phases = range(problem.num_jobs)
     program = Program()
@@ -156,7 +179,7 @@ def formulate(problem: Instance, upper_bound_s: float) -> Model:
             program.row(*rings, (-1.0, is_level[server, phase]), upper=1.0)
             for lower, higher in pairwise(is_level[server, phase].tolist()):
                 program.row((1.0, higher), (-1.0, lower), upper=0.0)
-    return Model(program, length, runs, tuple(takes))
+    return program, length, runs, takes
 
 
 def _run_once(program: Program, takes: Int64, runs: Int64, starts: Int64, holds: Int64) -> None:
@@ -181,9 +204,11 @@ def _do_the_work(
         program.row((1.0, part), (-1.0, seconds), upper=0.0)
 
 
-def _is_ring(placements: Int64, server: int) -> Bool:
+def _is_ring(placements: Int64, server: int) -> NDArray[np.bool_]:
     """Which placements put a ring on the link of ``server``."""
-    used: Bool = (placements[:, server] > 0) & (np.count_nonzero(placements, axis=1) > 1)
+    used: NDArray[np.bool_] = (placements[:, server] > 0) & (
+        np.count_nonzero(placements, axis=1) > 1
+    )
     return used
 
 
@@ -243,9 +268,6 @@ class Solution:
     start_s: Float64
     finish_s: Float64
     placement: Int64
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
 
 def instance(
@@ -406,53 +428,22 @@ def solve(
     """
     if not 0 < time_limit_s < np.inf:
         raise ValueError(f"time_limit_s: {time_limit_s} must be positive and finite")
-    optimize, sparse = _scipy()
-    model = formulate(problem, upper_bound_s)
-    program = model.program
-    rows, columns, values = zip(*program.entries, strict=True)
-    shape = (len(program.row_upper), len(program.upper))
-    cost = np.zeros(len(program.upper))
-    cost[model.length] = 1.0
-    constraints = optimize.LinearConstraint(
-        sparse.csr_array((values, (rows, columns)), shape=shape),
-        np.array(program.row_lower),
-        np.array(program.row_upper),
-    )
-    found = attended(
-        lambda: optimize.milp(
-            cost,
-            integrality=np.array(program.is_integer),
-            bounds=optimize.Bounds(0.0, np.array(program.upper)),
-            constraints=constraints,
-            options={"time_limit": time_limit_s, "mip_rel_gap": _TOLERANCE},
-        )
+    program, length, runs, takes = formulate(problem, upper_bound_s)
+    found = program.solve(
+        dict.fromkeys(length.tolist(), 1.0), time_limit_s=time_limit_s, gap=_TOLERANCE
     )
     if found.x is None:
         raise TimeoutError(f"exact: no plan within {time_limit_s:g} s ({found.message})")
-    return _solution(problem, model, found)
-
-
-def _solution(problem: Instance, model: Model, found: Any) -> Solution:
-    end_s = np.cumsum(np.maximum(found.x[model.length], 0.0))
+    end_s = np.cumsum(np.maximum(found.x[length], 0.0))
     begin_s = np.concatenate([[0.0], end_s[:-1]])
-    runs = found.x[model.runs] > 0.5
-    last = runs.shape[1] - 1 - np.argmax(runs[:, ::-1], axis=1)
+    is_run = found.x[runs] > 0.5
+    last = is_run.shape[1] - 1 - np.argmax(is_run[:, ::-1], axis=1)
     placement = [
-        rows[int(np.argmax(found.x[takes]))]
-        for rows, takes in zip(problem.placements, model.takes, strict=True)
+        rows[int(np.argmax(found.x[taken]))]
+        for rows, taken in zip(problem.placements, takes, strict=True)
     ]
-    return Solution(
-        makespan_s=float(end_s[-1]),
-        lower_bound_s=min(float(found.mip_dual_bound), float(end_s[-1])),
-        is_optimal=found.status == 0,
-        start_s=begin_s[np.argmax(runs, axis=1)],
-        finish_s=end_s[last],
-        placement=np.array(placement),
-    )
-
-
-def _scipy() -> tuple[Any, Any]:
-    try:
-        return import_module("scipy.optimize"), import_module("scipy.sparse")
-    except ImportError:
-        raise ImportError("exact: needs SciPy: pip install 'gpusched[exact]'") from None
+    columns = (begin_s[np.argmax(is_run, axis=1)], end_s[last], np.array(placement))
+    for column in columns:
+        column.flags.writeable = False
+    bound_s = min(float(found.mip_dual_bound), float(end_s[-1]))
+    return Solution(float(end_s[-1]), bound_s, found.status == 0, *columns)

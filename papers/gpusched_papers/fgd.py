@@ -7,7 +7,7 @@ taken down on the way, and set beside the means that the authors recorded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -17,12 +17,13 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.base.real_data import need_data
-from gpusched.reporting.text_table import Table, figure_of, table
+from gpusched.reporting.text_table import Table, figure_of
 from gpusched.statistics import Interval
 from gpusched_papers.claims import (
     Claim,
     Comparison,
     Credit,
+    Texts,
     beside,
     claims_file,
     compare,
@@ -32,12 +33,13 @@ from gpusched_papers.claims import (
 )
 from gpusched_papers.drawing import Panel, curves
 from gpusched_papers.study import (
-    BySeed,
     Float64,
+    Made,
     Row,
     Runs,
     Stage,
     Study,
+    by_seed,
     mean,
     reduction,
     run_study,
@@ -46,18 +48,17 @@ from gpusched_papers.study import (
 
 _FILE: Final = claims_file("fgd")
 _NAMES, *_LISTS = _FILE["recorded"].items()
-RECORDED: Final[Mapping[str, Mapping[str, float]]] = {
+RECORDED: Final[dict[str, dict[str, float]]] = {
     name: dict(zip(_NAMES[1], means, strict=True)) for name, means in _LISTS
 }
 """By list of pods and placement."""
+TEXTS: Final = Texts("fgd")
 ALLOCATED: Final = RECORDED["default"]
 NUM_GPUS: Final = 6212
 NUM_SEEDS: Final = 10
 
 FGD: Final = "fgd"
-AUTHORS: Final[Mapping[str, str]] = {
-    name: name if name == "random" else f"{name}:artefact=true" for name in ALLOCATED
-}
+AUTHORS: Final = {name: name if name == "random" else f"{name}:artefact=true" for name in ALLOCATED}
 """Those of the recorded results by their names there, with the scores and ties of that program."""
 OURS: Final = (*(name for name in ALLOCATED if AUTHORS[name] != name), "first-fit", "worst-fit")
 """The same by our rules, and two more."""
@@ -70,7 +71,7 @@ DEMANDS: Final = np.round(np.arange(0.5, UNTIL + 0.005, 0.01), 2)
 """At which the state of the cluster is taken down, over the GPUs of the cluster."""
 SHOWN: Final = (0.5, 0.7, 0.9, 0.95, 1.0, 1.1, 1.3)
 """Those of the tables."""
-_MEASURES: Final = {"unallocated": "Unallocated GPUs", "fragmented": "Fragmented GPUs"}
+_MEASURES: Final = ("unallocated", "fragmented")
 _FIRST_DRAWN: Final = 0.8  # before that nearly everything is placed, and the curves are one line
 
 
@@ -123,9 +124,9 @@ LARGEST_REDUCTION: Final = float(PUBLISHED.claim("largest-reduction").value or 0
 MORE_GPUS: Final = int(PUBLISHED.claim("more-gpus").value or 0)
 _OTHER_KEYS: Final = {
     allocated_key(placement, name)
-    for name, means in RECORDED.items()
+    for name in RECORDED
+    for placement in ALLOCATED
     if name != "default"
-    for placement in means
 }
 OF_DEFAULT_LIST: Final = tuple(claim for claim in PUBLISHED.results if claim.key not in _OTHER_KEYS)
 """The results that are not of another list."""
@@ -144,30 +145,13 @@ class Workload:
         return f"openb_pod_list_{self.name}.csv"
 
 
-DEFAULT: Final = Workload("default", "default list")
-TYPED: Final = Workload("gpuspec33", "33 % name GPU types")
-WIDE: Final = Workload("multigpu50", "gangs ask for 50 % of the GPUs")
-SHOWN_LISTS: Final = (DEFAULT, TYPED, WIDE)
-"""Those whose filling is shown step by step."""
-OTHERS: Final = (
-    Workload("cpu050", "5 % ask for no GPU"),
-    Workload("cpu100", "10 % ask for no GPU"),
-    Workload("cpu200", "20 % ask for no GPU"),
-    Workload("cpu250", "25 % ask for no GPU"),
-    Workload("gpushare40", "shares ask for 40 % of the GPUs"),
-    Workload("gpushare60", "shares ask for 60 % of the GPUs"),
-    Workload("gpushare80", "shares ask for 80 % of the GPUs"),
-    Workload("gpushare100", "shares ask for all GPUs"),
-    Workload("gpuspec10", "10 % name GPU types"),
-    Workload("gpuspec20", "20 % name GPU types"),
-    Workload("gpuspec25", "25 % name GPU types"),
-    TYPED,
-    Workload("multigpu20", "gangs ask for 20 % of the GPUs"),
-    Workload("multigpu30", "gangs ask for 30 % of the GPUs"),
-    Workload("multigpu40", "gangs ask for 40 % of the GPUs"),
-    WIDE,
+WORKLOADS: Final = tuple(Workload(*named) for named in _FILE["lists"].items())
+DEFAULT, *_REST = WORKLOADS
+OTHERS: Final = tuple(_REST)
+SHOWN_LISTS: Final = tuple(
+    of for of in WORKLOADS if of.name in ("default", "gpuspec33", "multigpu50")
 )
-WORKLOADS: Final = (DEFAULT, *OTHERS)
+"""Those whose filling is shown step by step."""
 
 
 def run(workload: Workload, placement: str, seed: int) -> Row:
@@ -209,29 +193,38 @@ def at(column: str, demand: float) -> Callable[[Row], float]:
     return lambda row: float(getattr(row, column)[index])
 
 
-class Summary:
+class Summary(Runs):
     """The runs by list and placement, one value per seed."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self._runs = Runs.by(rows, lambda row: (row.workload, row.placement))
+        of: dict[tuple[str, str], list[Row]] = {}
+        for row in sorted(rows, key=lambda row: row.seed):
+            of.setdefault((row.workload, row.placement), []).append(row)
+        super().__init__(of)
         self.num_gpus = rows[0].num_gpus
-        self.num_seeds = self._runs.num_seeds
 
     def on(self, workloads: Sequence[Workload]) -> list[Workload]:
         """Return those that were run."""
-        return [workload for workload in workloads if self._runs.has(workload.name, FGD)]
+        return [workload for workload in workloads if self.has(workload.name, FGD)]
 
-    def values(self, workload: Workload, placement: str, column: str, demand: float) -> Float64:
-        """Return a column at a demand of ``DEMANDS``."""
-        return self._runs.values(workload.name, placement, at(column, demand))
-
-    def mean(self, workload: Workload, placement: str, column: str, demand: float) -> Interval:
-        """Return its mean over the seeds."""
-        return mean(self.values(workload, placement, column, demand))
+    def mean(  # type: ignore[override]
+        self, workload: Workload, placement: str, column: str, demand: float
+    ) -> Interval:
+        """Return the mean of a column at a demand of ``DEMANDS``."""
+        return mean(self.values(workload.name, placement, at(column, demand)))
 
     def left(self, workload: Workload, placement: str) -> Float64:
         """Return the GPUs that are not allocated at the end, over all."""
-        return self.values(workload, placement, "unallocated", UNTIL)
+        return self.values(workload.name, placement, at("unallocated", UNTIL))
+
+    def allocated(self, workload: Workload, placement: str) -> Interval:
+        """Return those that are."""
+        return mean(1 - self.left(workload, placement))
+
+    def table(self, name: str, rows: Any, *headings: str, **facts: Any) -> Table:
+        """Return a table, with what all of them tell."""
+        facts |= {"until": UNTIL, "seeds": self.num_seeds}
+        return TEXTS.table(name, rows, *headings, **facts)
 
 
 @dataclass
@@ -245,20 +238,13 @@ class Fgd(Study):
 
     def plan(self, seeds: int, quick: bool, exact: bool) -> list[Stage]:
         """Fill the cluster from the default list, or from all."""
-        pairs = [(of, name) for of in ((DEFAULT,) if quick else WORKLOADS) for name in PLACEMENTS]
+        lists = (DEFAULT,) if quick else WORKLOADS
+        tasks = [(of, at, seed) for seed in range(seeds) for of in lists for at in PLACEMENTS]
 
-        def take(made: Mapping[tuple[Any, ...], Row]) -> None:
-            found: BySeed[tuple[Workload, str], Row] = BySeed(pairs)
-            for (workload, name, seed), row in made.items():
-                found.add((workload, name), seed, row)
-            self.runs = [row for seed in found.seeds() for row in found.at(seed).values()]
+        def take(made: Made) -> None:
+            self.runs = [row for of in by_seed(tasks, made).values() for row in of.values()]
 
-        tasks = [(*pair, seed) for seed in range(seeds) for pair in pairs]
         return [Stage("clusters filled", run, tasks, take)]
-
-    def is_enough(self) -> bool:
-        """Whether two seeds are there."""
-        return len({row.seed for row in self.runs}) > 1
 
     def comparisons(self) -> list[Comparison]:
         """The recorded figures beside ours, of the placements as the authors' program has them."""
@@ -269,33 +255,42 @@ class Fgd(Study):
         """The results, ours beside the published ones."""
         summary = Summary(self.runs)
         every, shown = summary.on(WORKLOADS), summary.on(SHOWN_LISTS)
+        ours = [[_named(of), *(summary.allocated(of, name) for name in OURS)] for of in every]
         made = [
-            _against_fgd(summary, DEFAULT, AUTHORS, is_published=True),
+            _against_fgd(summary, DEFAULT, AUTHORS),
             verdicts(_of_default_list(summary)),
             _every_list(summary, every),
-            _every_list_by_our_rules(summary, every),
+            summary.table("by-our-rules", ours, *OURS),
         ]
+        steps = [f"{demand:.0%}".replace("%", " %") for demand in SHOWN]
         for of in shown:
-            made.append(_against_fgd(summary, of, {n: n for n in OURS}, is_published=False))
-            made += [_by_demand(summary, of, column) for column in _MEASURES]
-        made.append(_lost(summary, shown))
+            made.append(_against_fgd(summary, of, {name: name for name in OURS}))
+            for column in _MEASURES:
+                rows = [
+                    [name, *(summary.mean(of, name, column, demand) for demand in SHOWN)]
+                    for name in PLACEMENTS
+                ]
+                what = column.capitalize()
+                made.append(summary.table("demand", rows, *steps, what=what, list=of.title))
+        lost = [
+            [name, *(summary.mean(of, name, "lost", UNTIL) for of in shown)] for name in PLACEMENTS
+        ]
+        made.append(summary.table("lost", lost, *(of.title for of in shown)))
         if others := _of_other_lists(summary):
             made.append(verdicts(others, "Published, and ours: the other lists"))
         return made
 
     def data(self) -> dict[str, Any]:
         """All runs at the demands of the tables."""
-        return {"runs": list(self.rows(SHOWN))}
+        return {"runs": self.rows(SHOWN)}
 
     def rows(self, demands: Sequence[float] = tuple(DEMANDS.tolist())) -> list[dict[str, Any]]:
         """A row for each run and demand."""
         return [
             {
-                "workload": row.workload,
-                "placement": row.placement,
-                "seed": row.seed,
+                **{key: row.columns[key] for key in ("workload", "placement", "seed")},
                 "demand": demand,
-                **{name: at(name, demand)(row) for name in ("unallocated", "fragmented", "lost")},
+                **{name: at(name, demand)(row) for name in (*_MEASURES, "lost")},
             }
             for row in self.runs
             for demand in demands
@@ -304,50 +299,46 @@ class Fgd(Study):
     def figures(self) -> dict[str, Any]:
         """What is left and in fragments of each placement, as the authors have it or else ours."""
         summary = Summary(self.runs)
-        names = {**AUTHORS, **{name: name for name in OURS if name not in AUTHORS}}
+        names = AUTHORS | {name: name for name in OURS if name not in AUTHORS}
         demands = [demand for demand in DEMANDS.tolist() if demand >= _FIRST_DRAWN]
-        panels = [
-            Panel(
-                f"{of.title}: {column} GPUs",
-                "GPUs asked for, % of the cluster's",
-                [100 * demand for demand in demands],
-                {
-                    name: [summary.mean(of, own, column, d) for d in demands]
-                    for name, own in names.items()
-                },
-                {name: {100 * UNTIL: 1 - RECORDED[of.name][name]} for name in AUTHORS}
-                if column == "unallocated"
-                else {},
-            )
-            for column in _MEASURES
-            for of in summary.on(SHOWN_LISTS)
-        ]
+        shown = summary.on(SHOWN_LISTS)
+        panels = []
+        for column, of in ((column, of) for column in _MEASURES for of in shown):
+            lines = {
+                name: [summary.mean(of, own, column, demand) for demand in demands]
+                for name, own in names.items()
+            }
+            is_known = column == "unallocated"
+            known = RECORDED[of.name].items() if is_known else ()
+            marks = {name: {100 * UNTIL: 1 - part} for name, part in known}
+            places = [100 * demand for demand in demands]
+            heading = "GPUs asked for, % of the cluster's"
+            panels.append(Panel(f"{of.title}: {column} GPUs", heading, places, lines, marks))
         note = (
             f"{summary.num_gpus:,} GPUs filled; {summary.num_seeds} seeds, mean and 95 % interval"
         )
-        columns = len(panels) // len(_MEASURES)
-        drawn = curves(panels, "GPUs, %", note, columns=columns, scale=100, top=25)
+        drawn = curves(panels, "GPUs, %", note, columns=len(shown), scale=100, top=25)
         return {"filling.png": drawn}
 
 
+def _named(of: Workload) -> str:
+    return f"{of.name}: {of.title}"
+
+
 def _of_default_list(summary: Summary) -> list[Comparison]:
-    def left(name: str) -> Float64:
-        return summary.left(DEFAULT, AUTHORS[name])
+    left = {name: summary.left(DEFAULT, own) for name, own in AUTHORS.items()}
+    fgd, claim = left[FGD], PUBLISHED.claim
 
     def found() -> Iterator[Comparison]:
-        fgd = left(FGD)
-        worst = max(_PACKING, key=lambda name: float(left(name).mean()))
+        worst = max(_PACKING, key=lambda name: float(left[name].mean()))
         over = f"over {worst}, of ours the most"
-        largest = reduction(fgd, left(worst))
-        yield beside(PUBLISHED.claim("largest-reduction"), largest, over)
-        more = mean((left(worst) - fgd) * summary.num_gpus)
-        yield beside(PUBLISHED.claim("more-gpus"), more, over)
-        for name in AUTHORS:
-            yield compare(PUBLISHED.claim(allocated_key(name, DEFAULT.name)), 1 - left(name))
+        yield beside(claim("largest-reduction"), reduction(fgd, left[worst]), over)
+        yield beside(claim("more-gpus"), mean((left[worst] - fgd) * summary.num_gpus), over)
+        for name, own in left.items():
+            yield compare(claim(allocated_key(name, DEFAULT.name)), 1 - own)
             if name != FGD:
-                yield compare(PUBLISHED.claim(f"less-left-{name}"), 1 - fgd / left(name))
-                gpus = (left(name) - fgd) * summary.num_gpus
-                yield compare(PUBLISHED.claim(f"more-gpus-{name}"), gpus)
+                yield compare(claim(f"less-left-{name}"), 1 - fgd / own)
+                yield compare(claim(f"more-gpus-{name}"), (own - fgd) * summary.num_gpus)
 
     return with_all(found(), OF_DEFAULT_LIST)
 
@@ -360,112 +351,39 @@ def _of_other_lists(summary: Summary) -> list[Comparison]:
     ]
 
 
-def _against_fgd(
-    summary: Summary, workload: Workload, placements: Mapping[str, str], *, is_published: bool
-) -> Table:
-    """How much less FGD leaves than each other, and what is published."""
-    headings = ["placement", "allocated, %", "FGD leaves less by, %", "GPUs more under FGD"]
-    notes = [f"{_moment(summary).removesuffix('.')} of the paired differences."]
-    if is_published:
-        headings += [
-            "published [artefact]: allocated, %",
-            "published [derived]: less by, %",
-            "published [derived]: GPUs more",
-        ]
-        notes += [
-            "Published [artefact]: means over ten seeds of the results recorded in the authors' "
-            f"repository. [abstract]: FGD leaves up to {LARGEST_REDUCTION:.0%} less GPUs "
-            f"unallocated than packing-based schedulers do, and uses {MORE_GPUS} more.",
-        ]
-    fgd = summary.left(workload, placements[FGD])
+def _against_fgd(summary: Summary, of: Workload, placements: dict[str, str]) -> Table:
+    """How much less FGD leaves than each other, and what is published of the authors' form."""
+    is_published = placements is AUTHORS
+    fgd = summary.left(of, placements[FGD])
     rows = []
     for name, placement in placements.items():
-        left = summary.left(workload, placement)
-        row = [name, _percent(mean(1 - left)), "", ""]
-        if name != FGD:
-            more = figure_of(mean((left - fgd) * summary.num_gpus))
-            row[2:] = [_percent(reduction(fgd, left)), more]
+        left = summary.left(of, placement)
+        is_other = name != FGD
+        more = figure_of(mean((left - fgd) * summary.num_gpus)) if is_other else None
+        row = [name, mean(1 - left), reduction(fgd, left) if is_other else None, more]
         if is_published:
-            row.append(f"{ALLOCATED[name] * 100:.1f}")
-            less = [f"{less_left(name) * 100:.1f}", f"{more_gpus(name):.0f}"]
-            row += ["", ""] if name == FGD else less
+            row.append(ALLOCATED[name])
+            row += [less_left(name), f"{more_gpus(name):.0f}"] if is_other else [None, None]
         rows.append(row)
-    whose = "as the authors have them" if is_published else "by our rules"
-    return table(f"FGD against the others, {whose}: {workload.title}", headings, rows, notes)
+    name = "against-authors" if is_published else "against-ours"
+    facts = {"most": LARGEST_REDUCTION, "gpus": MORE_GPUS}
+    return summary.table(name, rows, list=of.title, **facts)
 
 
 def _every_list(summary: Summary, workloads: Sequence[Workload]) -> Table:
     """GPUs allocated on every list by their program's rules, beside what is published."""
     rows = []
     farthest = dict.fromkeys(AUTHORS, (0.0, ""))
-    for workload in workloads:
-        row = [f"{workload.name}: {workload.title}"]
+    for of in workloads:
+        row: list[Any] = [_named(of)]
         for name, placement in AUTHORS.items():
-            ours = 1 - summary.left(workload, placement)
-            published = RECORDED[workload.name][name]
-            row += [_percent(mean(ours)), f"{published * 100:.1f}"]
-            distance = abs(float(ours.mean()) - published)
-            farthest[name] = max(farthest[name], (distance, workload.name))
+            ours, published = summary.allocated(of, placement), RECORDED[of.name][name]
+            row += [ours, published]
+            farthest[name] = max(farthest[name], (abs(ours.value - published), of.name))
         rows.append(row)
     told = ", ".join(f"{name} {100 * off:.2f} ({of})" for name, (off, of) in farthest.items())
-    return table(
-        "GPUs allocated on every list, as the authors have the placements, %",
-        ["list", *(text for name in AUTHORS for text in (name, f"published [artefact]: {name}"))],
-        rows,
-        (
-            _moment(summary),
-            f"Farthest from the recorded means [artefact], in points of a per cent: {told}.",
-        ),
-    )
-
-
-def _every_list_by_our_rules(summary: Summary, workloads: Sequence[Workload]) -> Table:
-    return table(
-        "GPUs allocated on every list, by our rules, %",
-        ("list", *OURS),
-        [
-            [f"{of.name}: {of.title}", *(_percent(mean(1 - summary.left(of, n))) for n in OURS)]
-            for of in workloads
-        ],
-        (_moment(summary),),
-    )
-
-
-def _by_demand(summary: Summary, workload: Workload, column: str) -> Table:
-    """One measure of every placement against the demand that has arrived."""
-    return table(
-        f"{_MEASURES[column]} against GPUs asked for, both in % of the cluster's: {workload.title}",
-        ("placement", *(f"{demand:.0%}".replace("%", " %") for demand in SHOWN)),
-        [
-            [name, *(_percent(summary.mean(workload, name, column, d)) for d in SHOWN)]
-            for name in PLACEMENTS
-        ],
-        (f"{summary.num_seeds} seeds, mean and 95 % interval.",),
-    )
-
-
-def _lost(summary: Summary, workloads: Sequence[Workload]) -> Table:
-    """The part of the arrivals that found no place."""
-    return table(
-        f"Arrivals that found no place until {UNTIL:.0%} had been asked for, %",
-        ("placement", *(workload.title for workload in workloads)),
-        [
-            [name, *(_percent(summary.mean(of, name, "lost", UNTIL)) for of in workloads)]
-            for name in PLACEMENTS
-        ],
-        (f"{summary.num_seeds} seeds, mean and 95 % interval.",),
-    )
-
-
-def _moment(summary: Summary) -> str:
-    return (
-        f"When {UNTIL:.0%} of the cluster's GPUs had been asked for; {summary.num_seeds} seeds, "
-        "mean and 95 % interval."
-    )
-
-
-def _percent(value: Interval) -> str:
-    return figure_of(value, 1, 100)
+    headings = (text for name in AUTHORS for text in (name, f"published [artefact]: {name}"))
+    return summary.table("every-list", rows, *headings, farthest=told)
 
 
 reproduce = partial(run_study, Fgd)

@@ -6,9 +6,8 @@ policies get the same jobs.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, Final, Self
 
@@ -17,50 +16,46 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.base.real_data import find_data
-from gpusched.reporting.text_table import Table, figure_of, percent_of, table
+from gpusched.reporting.text_table import Table, percent_of
 from gpusched.statistics import Interval
 from gpusched_papers import unequal_gpus
-from gpusched_papers.claims import Comparison, beside, published_of
+from gpusched_papers.claims import Comparison, Texts, beside, published_of
 from gpusched_papers.drawing import Panel, curves
 from gpusched_papers.study import (
     US_PER_S,
-    Column,
     Float64,
+    PairStudy,
     Row,
     Runs,
     Stage,
-    Study,
-    by_pair,
+    about,
     mean,
     run_study,
-    simulate,
     stages_of,
-    tasks_by_seed,
+    timed,
     with_left_out,
 )
+from gpusched_papers.study import Arm as Arm
 from gpusched_papers.unequal_gpus import (
     GENERATED_ITP,
     GENERATED_PHILLY,
     PHILLY,
     TABLES,
     TYPES,
+    Place,
     Workload,
     absent,
-    generated,
-    jobs_of,
-    servers,
+    drawn_jobs,
     there,
-    window,
     with_restarts,
 )
 
 PUBLISHED: Final = published_of("matching")
+TEXTS: Final = Texts("matching")
 
 TUNED: Final = (0, 1, 2, 3, 4, 5)
 """Seeds that served to choose the policy's defaults; nothing is reported of them."""
 SEEDS: Final = tuple(range(10, 30))
-NIC_GBPS: Final = 25.0
-INTRA_GBPS: Final = 96.0  # PCIe, 12 GB/s
 GRADIENT_BYTES: Final = (10e6, 50e6)
 RESTART_S: Final = 30.0
 LOADS: Final = (0.7, 1.0, 1.4)
@@ -71,24 +66,9 @@ PLACEMENT: Final = "consolidated"
 PLACEMENTS: Final = (PLACEMENT, "best-fit", "buddy")
 
 
-@dataclass(frozen=True)
-class Place:
-    """As many servers of each type, and how many jobs come."""
-
-    name: str
-    servers: int
-    jobs: int
-
-    def cluster(self) -> gs.Cluster:
-        """Return the servers."""
-        counts = [self.servers] * len(TYPES)
-        return servers(counts, nic_gbps=NIC_GBPS, intra_gbps=INTRA_GBPS)
-
-
-SMALL: Final = Place("3 x 16 GPUs", 2, 400)
-LARGE: Final = Place("3 x 64 GPUs", 8, 1_000)
-
-
+_PCIE: Final[dict[str, Any]] = {"nic_gbps": 25.0, "intra_gbps": 96.0}  # PCIe: 12 GB/s
+SMALL: Final = Place("3 x 16 GPUs", (2, 2, 2), 400, **_PCIE)
+LARGE: Final = Place("3 x 64 GPUs", (8, 8, 8), 1_000, **_PCIE)
 ITP: Final = Workload("ITP 03", trace="itp/cluster03.csv")
 GENERATED: Final = (GENERATED_PHILLY, GENERATED_ITP)
 WORKLOADS: Final = (*GENERATED, PHILLY, ITP)
@@ -117,15 +97,6 @@ class Setting:
         """What tables call it."""
         size = ", large" if self.place.name == LARGE.name else ""
         return f"{self.workload.name}{size}, {self.speed}, {self.load:g}"
-
-
-@dataclass(frozen=True)
-class Arm:
-    """A policy, and whether jobs keep their own widths under it."""
-
-    name: str
-    policy: str
-    keeps_widths: bool = True
 
 
 ELASTIC: Final = Arm("matching", "matching", keeps_widths=False)
@@ -162,11 +133,11 @@ PAIRS: Final = (
 """Who is compared with whom; first at own widths."""
 
 
-_HOUR_S: Final = 3600.0
 _SHOWN: Final = (
     (OWN, GAVEL), (OWN, ALLOX), (ELASTIC, OPTIMUS), (ELASTIC, GAVEL), (ELASTIC, ALLOX),
 )  # fmt: skip
 SERVICE: Final = "no wait, best type, own width"
+"""What no mean JCT at own widths is less than."""
 JCT: Final = "mean_jct_s"
 
 
@@ -175,19 +146,12 @@ def requests(quick: bool) -> dict[Setting, tuple[Arm, ...]]:
     if quick:
         few = replace(SMALL, jobs=100)
         return {Setting(GENERATED_ITP, speed=speed, place=few): ARMS for speed in SPEEDS}
-    wanted: dict[Setting, tuple[Arm, ...]] = {}
+    settings = []
     for speed in SPEEDS:
-        for workload in WORKLOADS:
-            for load in LOADS:
-                setting = Setting(workload, load, speed)
-                wanted[setting] = _arms(setting)
-        for workload in GENERATED:
-            setting = Setting(workload, HIGH, speed, LARGE)
-            wanted[setting] = _arms(setting)
-    for placement in PLACEMENTS:
-        setting = Setting(GENERATED_ITP, placement=placement)
-        wanted[setting] = _arms(setting)
-    return wanted
+        settings += [Setting(of, load, speed) for of in WORKLOADS for load in LOADS]
+        settings += [Setting(of, HIGH, speed, LARGE) for of in GENERATED]
+    settings += [Setting(GENERATED_ITP, placement=placement) for placement in PLACEMENTS]
+    return {setting: _arms(setting) for setting in settings}
 
 
 def _arms(setting: Setting) -> tuple[Arm, ...]:
@@ -202,8 +166,8 @@ def _arms(setting: Setting) -> tuple[Arm, ...]:
 
 
 def workload(setting: Setting, seed: int) -> gs.Trace:
-    """Return the jobs of a seed: of a file others for each seed, of a generator another draw."""
-    trace = _raw(setting.place.jobs, setting.workload, seed)
+    """Return the jobs of a seed."""
+    trace = drawn_jobs(setting.workload, setting.place.jobs, seed, _first)
     trace = with_restarts(trace.with_throughputs(throughputs(), seed=seed), RESTART_S)
     return trace.with_load(setting.load * capacity(trace), setting.place.cluster().num_gpus)
 
@@ -248,43 +212,21 @@ def relative_speeds(trace: gs.Trace) -> Float64:
     return found
 
 
-@lru_cache(maxsize=8)
-def _raw(jobs: int, of: Workload, seed: int) -> gs.Trace:
-    """Of a file: of each seed other jobs, as far apart as the seeds can be.
+def _first(seed: int, jobs: int) -> int:
+    """Of each seed other jobs, as far apart as the seeds can be.
 
     The first window begins where no window has begun on which anything was tuned.
     """
-    if of.profile:
-        return generated(of, jobs, seed)
-    trace = jobs_of(of)
-    step = len(trace) // len(SEEDS)
-    return window(trace, jobs, ((seed - SEEDS[0]) * step + step // 2) % len(trace))
+    step = jobs // len(SEEDS)
+    return ((seed - SEEDS[0]) * step + step // 2) % jobs
 
 
 OnlineRun = Row
-"""A policy on the jobs of one seed; its columns are said by :func:`_measures`."""
+"""A policy on the jobs of one seed; its columns are said by :func:`run_arms`."""
 
 
 def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Row]:
-    """Run all policies on the same jobs."""
-    trace, cluster = workload(setting, seed), setting.place.cluster()
-    made = []
-    for arm in arms:
-        before_s = time.process_time()
-        result = simulate(
-            trace,
-            cluster,
-            policy=arm.policy,
-            placement=setting.placement,
-            speed=setting.speed,
-            seed=seed,
-        )
-        made.append(_measures(setting, arm, seed, result, time.process_time() - before_s))
-    return made
-
-
-def _measures(setting: Setting, arm: Arm, seed: int, result: gs.Result, processor_s: float) -> Row:
-    """Take down a run.
+    """Run all policies on the same jobs.
 
     ``mean_service_s``: run time at the job's own width on its best type; at own widths no mean JCT
     is less. ``mean_wait_s``: all time without GPUs. ``mean_slower_s``: time with GPUs beyond the
@@ -292,35 +234,40 @@ def _measures(setting: Setting, arm: Arm, seed: int, result: gs.Result, processo
     Jain's index of :func:`finish_time_fairness`. ``preemptions``, ``resizes``: per job.
     ``decision_s``: processor time of the run over its instants (arrivals and finishes).
     """
-    summary: dict[str, Any] = dict(result.summary())
-    trace, schedule = result.trace, result.schedule
-    if summary["num_finished"] != len(trace):
-        raise RuntimeError(f"{arm.name} on {setting}, seed {seed}: not all jobs have finished")
-    rho = finish_time_fairness(result)
-    instants = np.union1d(trace.submit_us, schedule.finish_us)
+    trace, cluster = workload(setting, seed), setting.place.cluster()
     service_s = float(trace.service_s.mean())
-    return Row(
-        place=setting.place.name,
-        workload=setting.workload.name,
-        load=setting.load,
-        speed=setting.speed,
-        placement=setting.placement,
-        arm=arm.name,
-        policy=arm.policy,
-        seed=seed,
-        jobs=len(trace),
-        mean_jct_s=float(summary["mean_jct_s"]),
-        p99_jct_s=float(summary["p99_jct_s"]),
-        mean_service_s=service_s,
-        mean_wait_s=float(summary["mean_wait_s"]),
-        mean_slower_s=float(schedule.held_us.mean() / US_PER_S) - service_s,
-        fairness=float(rho.sum() ** 2 / (len(rho) * np.sum(rho**2))),
-        allocation=float(summary["allocation"]),
-        preemptions=float(np.mean(schedule.preemptions)),
-        resizes=float(np.mean(schedule.resizes)),
-        decision_s=processor_s / len(instants),
-        run_s=processor_s,
-    )
+    made = []
+    for arm in arms:
+        result, run_s, decision_s = timed(
+            trace, cluster, policy=arm.policy, placement=setting.placement, speed=setting.speed,
+            seed=seed,
+        )  # fmt: skip
+        summary: dict[str, Any] = dict(result.summary())
+        schedule = result.schedule
+        if summary["num_finished"] != len(trace):
+            raise RuntimeError(f"{arm.name} on {setting}, seed {seed}: not all jobs have finished")
+        made.append(
+            Row(
+                **about(setting, arm, seed, len(trace)),
+                mean_jct_s=float(summary["mean_jct_s"]),
+                p99_jct_s=float(summary["p99_jct_s"]),
+                mean_service_s=service_s,
+                mean_wait_s=float(summary["mean_wait_s"]),
+                mean_slower_s=float(schedule.held_us.mean() / US_PER_S) - service_s,
+                fairness=jain(finish_time_fairness(result)),
+                allocation=float(summary["allocation"]),
+                preemptions=float(np.mean(schedule.preemptions)),
+                resizes=float(np.mean(schedule.resizes)),
+                decision_s=decision_s,
+                run_s=run_s,
+            )
+        )
+    return made
+
+
+def jain(values: Float64) -> float:
+    """Return Jain's index."""
+    return float(values.sum() ** 2 / (len(values) * np.sum(values**2)))
 
 
 def finish_time_fairness(result: gs.Result) -> Float64:
@@ -350,17 +297,11 @@ def finish_time_fairness(result: gs.Result) -> Float64:
 class Summary(Runs):
     """The runs by setting and policy."""
 
-    def has(self, setting: Setting, arm: Arm = OWN) -> bool:
-        """Whether it was run."""
-        return super().has(setting, arm)
-
-    def mean(self, setting: Setting, arm: Arm, column: Column = JCT) -> Interval:
-        """Return the mean over the seeds."""
-        return super().mean(setting, arm, column)
+    figure = JCT
 
     def reduction(self, setting: Setting, ours: Arm, theirs: Arm) -> Interval:
         """By what part the mean JCT is less, in pairs of the same jobs."""
-        return self.below(setting, ours, theirs, JCT)
+        return self.below(setting, ours, theirs)
 
     def main(self) -> list[Setting]:
         """Return the settings of the comparison: one placement, both clusters."""
@@ -370,25 +311,15 @@ class Summary(Runs):
         """Return those of the small cluster."""
         return [setting for setting in self.main() if setting.place.name != LARGE.name]
 
-    def arms(self, settings: Sequence[Setting]) -> list[Arm]:
-        """Return the policies that were run on some of these."""
-        return [arm for arm in ARMS if any(self.has(setting, arm) for setting in settings)]
+    def rows_of(self, settings: Sequence[Setting], column: str = JCT) -> list[list[Any]]:
+        """Return a row of a table for each policy."""
+        arms = self.arms(settings, ARMS)
+        return [[arm.name, *self.means(settings, arm, column)] for arm in arms]
 
 
 @dataclass
-class Online(Study):
-    """All runs online.
-
-    Attributes
-    ----------
-    runs
-        A list by seed for every pair of a setting and a policy.
-    missing
-        Files that were not found; without the measured throughputs nothing is run.
-    """
-
-    runs: dict[tuple[Setting, Arm], list[Row]] = field(default_factory=dict)
-    missing: tuple[str, ...] = ()
+class Online(PairStudy):
+    """All runs online; without the measured throughputs nothing is run."""
 
     paper = "matching"
     published = PUBLISHED
@@ -398,63 +329,64 @@ class Online(Study):
         """Return one without runs."""
         if find_data(TABLES) is None:
             return cls(missing=(TABLES,))
-        return cls(missing=() if quick else tuple(of.trace for of in absent(WORKLOADS)))
+        return cls(missing=() if quick else absent(WORKLOADS))
 
     def plan(self, seeds: int, quick: bool, exact: bool) -> list[Stage]:
         """Run all policies in all settings, on at most ``len(SEEDS)`` seeds."""
         if find_data(TABLES) is None:
             return []
-        wanted = there(requests(quick))
-
-        def take(made: Mapping[tuple[Any, ...], list[Row]]) -> None:
-            found = by_pair(wanted, made)
-            if Runs(found).num_seeds > 1:
-                self.runs = found
-
-        tasks = tasks_by_seed(wanted, SEEDS[:seeds])
         name = "online: jobs of a seed, all policies"
-        return [Stage(name, run_arms, tasks, take, lambda task: f"{task[0]}, seed {task[2]}")]
-
-    def is_enough(self) -> bool:
-        """Whether two seeds are there."""
-        return bool(self.runs)
+        return [self.pairs(name, run_arms, there(requests(quick)), SEEDS[:seeds])]
 
     def comparisons(self) -> list[Comparison]:
         """Jain's index of jobs that come and go beside what is published of fairness."""
-        return list(_comparisons(Summary(self.runs)))
+        summary, made = Summary(self.runs), []
+        for arm in (SHORT_SIGHTED, ELASTIC, OWN):
+            here = [setting for setting in summary.small() if summary.has(setting, arm)]
+            if here:
+                fairness = [summary.values(setting, arm, "fairness") for setting in here]
+                what = f"Jain's index online, {arm.name}, mean of {len(here)} settings"
+                ours = mean(np.mean(fairness, axis=0))
+                made.append(beside(PUBLISHED.claim("fairness"), ours, what))
+        return made
 
     def tables(self) -> list[Table]:
         """The results; none if nothing was run."""
         if not self.runs:
             return []
         summary = Summary(self.runs)
+        small, large = summary.small(), [s for s in summary.main() if s.place.name == LARGE.name]
         made = [_tally(summary), _gains(summary)]
+
+        def add(name: str, settings: list[Setting], labels: list[str], **facts: Any) -> None:
+            rows = summary.rows_of(settings, "p99_jct_s" if name == "online-p99" else JCT)
+            if name == "online-jct":
+                rows.append([SERVICE, *summary.means(settings, OWN, "mean_service_s")])
+            facts["seeds"] = summary.num_seeds
+            made.append(TEXTS.table(name, rows, *labels, **facts))
+
         for of in WORKLOADS:
-            here = [setting for setting in summary.small() if setting.workload == of]
-            if here:
-                place = here[0].place
-                title = f"{of.name}, {place.name}, {place.jobs} jobs"
-                labels = [f"{setting.speed}, load {setting.load:g}" for setting in here]
-                made.append(_by_policy(summary, title, labels, here))
-        large = [setting for setting in summary.main() if setting.place.name == LARGE.name]
+            if here := [setting for setting in small if setting.workload == of]:
+                what = f"{of.name}, {here[0].place.name}, {here[0].place.jobs} jobs"
+                add("online-jct", here, [f"{s.speed}, load {s.load:g}" for s in here], what=what)
         if large:
             place = large[0].place
-            title = f"{place.name}, {place.jobs} jobs, load {large[0].load:g}"
-            labels = [f"{s.workload.name}, {s.speed}" for s in large]
-            made.append(_by_policy(summary, title, labels, large))
-        made += [_longest(summary), _effort(summary)]
-        placed = [setting for setting in summary.settings() if setting.placement != PLACEMENT]
-        if placed:
-            made.append(_by_placement(summary, placed[0]))
-        return with_left_out(made, self.missing)
+            what = f"{place.name}, {place.jobs} jobs, load {large[0].load:g}"
+            add("online-jct", large, [f"{s.workload.name}, {s.speed}" for s in large], what=what)
+        middle = [s for s in small if s.load == MIDDLE and s.speed == SPEEDS[0]]
+        names = [setting.workload.name for setting in middle]
+        add("online-p99", middle, names, load=MIDDLE, speed=SPEEDS[0])
+        made.append(_effort(summary, [s for s in small if s.speed == SPEEDS[0]]))
+        if placed := [s for s in summary.settings() if s.placement != PLACEMENT]:
+            alike = {replace(placed[0], placement=name): name for name in PLACEMENTS}
+            alike = {s: name for s, name in alike.items() if summary.has(s, OWN)}
+            what = placed[0].title
+            add("online-placement", list(alike), list(alike.values()), what=what)
+        return with_left_out(made, self.left_out)
 
     def data(self) -> dict[str, Any]:
         """All runs, and what was not there."""
-        return {"online": self.rows(), "missing": self.missing}
-
-    def rows(self) -> list[dict[str, Any]]:
-        """All runs, as plain values."""
-        return Runs(self.runs).rows()
+        return {"online": self.rows(), "missing": self.left_out}
 
     def figures(self) -> dict[str, Any]:
         """Mean JCT over that under allox against the load, of both speeds; none without runs."""
@@ -462,206 +394,71 @@ class Online(Study):
             return {}
         summary = Summary(self.runs)
         small = summary.small()
+
+        def over_allox(setting: Setting, arm: Arm) -> Interval | float:
+            if not summary.has(setting, arm):
+                return np.nan
+            return mean(summary.values(setting, arm) / summary.values(setting, ALLOX))
+
         workloads = [of for of in WORKLOADS if any(setting.workload == of for setting in small)]
         panels = []
         for speed in SPEEDS:
             for workload in workloads:
                 here = [s for s in small if (s.speed, s.workload) == (speed, workload)]
                 lines = {
-                    arm.name: [_over_allox(summary, setting, arm) for setting in here]
+                    arm.name: [over_allox(setting, arm) for setting in here]
                     for arm in (ELASTIC, OWN, OPTIMUS, GAVEL)
                 }
                 title, loads = f"{workload.name}, {speed}", [setting.load for setting in here]
-                panels.append(
-                    Panel(title, "load", loads, lines, {ALLOX.name: dict.fromkeys(loads, 1.0)})
-                )
+                marks = {ALLOX.name: dict.fromkeys(loads, 1.0)}
+                panels.append(Panel(title, "load", loads, lines, marks))
         place = small[0].place
         note = f"{place.name}, {place.jobs} jobs; {summary.num_seeds} seeds, mean and 95 % interval"
         drawn = curves(panels, "mean JCT / allox's", note, columns=len(workloads))
         return {"online.png": drawn}
 
 
-def _over_allox(summary: Summary, setting: Setting, arm: Arm) -> Interval | float:
-    if not summary.has(setting, arm):
-        return np.nan
-    own, other = (summary.values(setting, of, JCT) for of in (arm, ALLOX))
-    return mean(own / other)
-
-
-def _comparisons(summary: Summary) -> Iterator[Comparison]:
-    for arm in (SHORT_SIGHTED, ELASTIC, OWN):
-        here = [setting for setting in summary.small() if summary.has(setting, arm)]
-        if here:
-            fairness = [summary.values(setting, arm, "fairness") for setting in here]
-            what = f"Jain's index online, {arm.name}, mean of {len(here)} settings"
-            yield beside(PUBLISHED.claim("fairness"), mean(np.mean(fairness, axis=0)), what)
-
-
 def _tally(summary: Summary) -> Table:
     """In how many settings each is ahead of the other."""
     rows = []
     for ours, theirs in PAIRS:
-        here = [s for s in summary.main() if summary.has(s, ours) and summary.has(s, theirs)]
-        if not here:
-            continue
-        found = [summary.reduction(setting, ours, theirs) for setting in here]
-        ahead = sum(one.low > 0 for one in found)
-        behind = sum(one.high < 0 for one in found)
-        values = np.array([one.value for one in found])
-        rows.append(
-            (
-                ours.name,
-                theirs.name,
-                f"{100 * values.mean():.1f}",
-                f"{ahead} / {len(here) - ahead - behind} / {behind}",
-                f"{100 * values.max():.1f}",
-                f"{100 * values.min():.1f}",
-            )
-        )
-    return table(
-        "Online: by how much the mean JCT is less, %, on the same jobs",
-        ("policy", "than under", "mean", "less / open / more", "most", "least"),
-        rows,
-        (
-            f"Means over {summary.num_seeds} seeds in each setting. Less, more: settings whose "
-            "95 % interval (pairs of the same jobs) is above, or below, 0; open: it holds 0. Most, "
-            "least: of the settings.",
-        ),
-    )
+        here = [setting for setting in summary.main() if summary.has(setting, ours, theirs)]
+        if here:
+            found = [summary.reduction(setting, ours, theirs) for setting in here]
+            ahead, behind = sum(one.low > 0 for one in found), sum(one.high < 0 for one in found)
+            values = [one.value for one in found]
+            counts = f"{ahead} / {len(here) - ahead - behind} / {behind}"
+            least, most = min(values), max(values)
+            rows.append((ours.name, theirs.name, float(np.mean(values)), counts, most, least))
+    return TEXTS.table("online-tally", rows, seeds=summary.num_seeds)
 
 
 def _gains(summary: Summary) -> Table:
     """By how much the mean JCT falls against gavel and others, by setting."""
-    shown = [
-        (ours, theirs)
-        for ours, theirs in _SHOWN
-        if any(summary.has(s, ours) and summary.has(s, theirs) for s in summary.main())
-    ]
+    main = summary.main()
+    shown = [pair for pair in _SHOWN if any(summary.has(setting, *pair) for setting in main)]
     rows = []
-    for setting in summary.main():
+    for setting in main:
         cells = [
-            percent_of(summary.reduction(setting, ours, theirs))
-            if summary.has(setting, ours) and summary.has(setting, theirs)
-            else ""
-            for ours, theirs in shown
+            percent_of(summary.reduction(setting, *pair)) if summary.has(setting, *pair) else ""
+            for pair in shown
         ]
         rows.append([setting.title, *cells])
-    return table(
-        "Online: reduction of the mean JCT by setting",
-        (
-            "setting",
-            *(
-                f"{'own' if ours == OWN else 'elastic'}, against {theirs.name}"
-                for ours, theirs in shown
-            ),
-        ),
-        rows,
-        (
-            f"{summary.num_seeds} seeds, mean and 95 % interval of pairs. own: matching at the "
-            "jobs' own widths, as under gavel and allox; elastic: it changes widths, as optimus.",
-        ),
-    )
+    whose = (f"{'own' if our == OWN else 'elastic'}, against {their.name}" for our, their in shown)
+    return TEXTS.table("online-gains", rows, *whose, seeds=summary.num_seeds)
 
 
-def _by_policy(
-    summary: Summary, title: str, labels: Sequence[str], settings: Sequence[Setting]
-) -> Table:
-    """Mean JCT of every policy in some settings."""
-    rows = _rows(summary, settings, JCT)
-    note = f"{summary.num_seeds} seeds, mean and 95 % interval over them."
-    return table(f"Online: mean JCT, h: {title}", ("policy", *labels), rows, (note,))
-
-
-def _longest(summary: Summary) -> Table:
-    """The 99th percentile of the JCT."""
-    settings = [s for s in summary.small() if s.load == MIDDLE and s.speed == SPEEDS[0]]
-    return table(
-        f"Online: 99th percentile of the JCT, h: load {MIDDLE:g}, speed {SPEEDS[0]}",
-        ("policy", *(setting.workload.name for setting in settings)),
-        _rows(summary, settings, "p99_jct_s", bound=False),
-        (f"{summary.num_seeds} seeds, mean and 95 % interval over them.",),
-    )
-
-
-def _effort(summary: Summary) -> Table:
+def _effort(summary: Summary, settings: Sequence[Setting]) -> Table:
     """Where the time goes, and what else the policies do: means over settings."""
-    settings = [s for s in summary.small() if s.speed == SPEEDS[0]]
-    rows = []
-    for arm in summary.arms(settings):
-        if not all(summary.has(setting, arm) for setting in settings):
-            continue
 
-        def over(column: Column, of: Arm = arm) -> float:
-            return float(np.mean([summary.mean(s, of, column).value for s in settings]))
-
-        rows.append(
-            [
-                arm.name,
-                f"{over(JCT) / _HOUR_S:.2f}",
-                f"{over('mean_service_s') / _HOUR_S:.2f}",
-                f"{over('mean_wait_s') / _HOUR_S:.2f}",
-                f"{over('mean_slower_s') / _HOUR_S:+.2f}",
-                f"{over('fairness'):.2f}",
-                f"{over('preemptions'):.1f}",
-                f"{over('resizes'):.1f}",
-                f"{over('allocation') * 100:.0f}",
-                f"{over('decision_s') * 1000:.2f}",
-            ]
+    def row(arm: Arm) -> list[str]:
+        return TEXTS.figures(
+            "online-effort",
+            lambda key: arm.name if key == "arm" else summary.over(settings, arm, key),
         )
-    return table(
-        f"Online: where the time goes, and what it takes: speed {SPEEDS[0]}",
-        (
-            "policy", "mean JCT, h", "service, h", "waits, h", "beyond service, h", "Jain's index",
-            "stops", "moves", "held, %", "decision, ms",
-        ),
-        rows,
-        (
-            "Means over the settings of the small cluster. JCT = service + waits + beyond service: "
-            "slower types, spread gangs and restarts, less what more GPUs save. Jain's index of "
-            "JCT over the run time in an equal share. Stops (preemptions) and moves (GPUs changed "
-            "without a stop) per job. Held: GPU time until the last job ends. Decision: the run's "
-            "processor time over its arrivals and finishes; it depends on the machine.",
-        ),
-    )  # fmt: skip
 
-
-def _by_placement(summary: Summary, some: Setting) -> Table:
-    """Mean JCT under other placements."""
-    settings = [
-        s
-        for place in PLACEMENTS
-        for s in summary.settings()
-        if s.placement == place
-        and (s.workload, s.load, s.speed, s.place)
-        == (some.workload, some.load, some.speed, some.place)
-    ]
-    return table(
-        f"Online: mean JCT, h, by placement: {some.title}",
-        ("policy", *(setting.placement for setting in settings)),
-        _rows(summary, settings, JCT, bound=False),
-        (f"All other runs: {PLACEMENT}.",),
-    )
-
-
-def _rows(
-    summary: Summary,
-    settings: Sequence[Setting],
-    column: Column,
-    *,
-    bound: bool = True,
-) -> list[list[str]]:
-    rows = [
-        [arm.name]
-        + [
-            figure_of(summary.mean(s, arm, column), 2, 1 / _HOUR_S) if summary.has(s, arm) else ""
-            for s in settings
-        ]
-        for arm in summary.arms(settings)
-    ]
-    if bound:
-        least = [summary.mean(s, OWN, "mean_service_s") for s in settings]
-        rows.append([SERVICE, *(figure_of(one, 2, 1 / _HOUR_S) for one in least)])
-    return rows
+    arms = [arm for arm in ARMS if all(summary.has(setting, arm) for setting in settings)]
+    return TEXTS.table("online-effort", map(row, arms), speed=SPEEDS[0])
 
 
 reproduce = partial(run_study, Online)

@@ -41,12 +41,13 @@ from gpusched_papers.sjf_bco_workload import build as build
 from gpusched_papers.sjf_bco_workload import instance as instance
 from gpusched_papers.study import (
     US_PER_S,
-    BySeed,
     Float64,
+    Made,
     Row,
     Runs,
     Stage,
     Study,
+    by_seed,
     mean,
     run_study,
     stages_of,
@@ -504,25 +505,19 @@ class SjfBco(Study):
         def take_gaps(made: Mapping[tuple[Any, ...], Row]) -> None:
             self.gap_runs = list(made.values())
 
-        def take_runs(made: Mapping[tuple[Any, ...], tuple[list[Row], list[Row]]]) -> None:
-            found: BySeed[tuple[int, Reading], tuple[list[Row], list[Row]]] = BySeed(studies)
-            for (seed, *part), both in made.items():
-                found.add((part[0], part[1]), seed, both)
-            for seed in found.seeds():
-                for runs, by_kappa in found.at(seed).values():
+        def take_runs(made: Made) -> None:
+            for seed, done in by_seed(tasks, made, 0).items():
+                for runs, by_kappa in done.values():
                     self.runs += runs
                     self.kappa_runs += by_kappa
                 drawn = instance(seed, _MOST, BASE.calibration).gradient_bytes
                 low, high = self.gradient_bytes
                 self.gradient_bytes = (min(low, float(drawn.min())), max(high, float(drawn.max())))
 
-        def take_curves(made: Mapping[tuple[Any, ...], list[Row]]) -> None:
-            found: BySeed[Reading, list[Row]] = BySeed(MAIN)
-            for (seed, reading), runs in made.items():
-                found.add(reading, seed, runs)
-            if len(found.seeds()) > 1:
-                of = [found.at(seed).values() for seed in found.seeds()]
-                self.curve_runs = [run for some in of for runs in some for run in runs]
+        def take_curves(made: Made) -> None:
+            done = by_seed(curves, made, 0).values()
+            if len(done) > 1:
+                self.curve_runs = [run for some in done for runs in some.values() for run in runs]
 
         def seed_of(task: tuple[Any, ...]) -> str:
             return f"seed {task[0]}"

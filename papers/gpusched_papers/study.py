@@ -11,12 +11,12 @@ import dataclasses
 import json
 import math
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,13 +36,12 @@ from gpusched_papers.drawing import save
 Float64 = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 """Called as ``progress(stage, done, total)``."""
-Column = str | Callable[[Any], float]
-"""A figure of a run: its name, or what it is computed by."""
-
-Part = TypeVar("Part")
-Made = TypeVar("Made")
+Column = str | Callable[[Any], float | None]
+"""A figure of a run: its name, or what it is computed by; None counts as 0."""
+Task = tuple[Any, ...]
+Made = dict[Task, Any]
+"""What a stage made of each of its tasks that is done."""
 Some = TypeVar("Some", bound="Study")
-Task = TypeVar("Task", bound=tuple[Any, ...])
 
 US_PER_S: Final = 1_000_000
 FEW_SEEDS: Final = 5
@@ -56,7 +55,7 @@ _spent: ContextVar[dict[str, StageTime] | None] = ContextVar("spent", default=No
 
 
 class Reproduction(Protocol):
-    """What a reproduction gives back."""
+    """What a reproduction gives back; one with ``comparisons()`` is judged as well."""
 
     def tables(self) -> list[Table]:
         """The results, ours beside the published ones."""
@@ -68,15 +67,6 @@ class Reproduction(Protocol):
 
     def write(self, folder: Path) -> list[Path]:
         """Write figures, tables and all runs; return the files."""
-        ...
-
-
-@runtime_checkable
-class Judged(Protocol):
-    """A reproduction that sets its figures beside the published ones."""
-
-    def comparisons(self) -> list[Comparison]:
-        """Return the published figures, each beside ours."""
         ...
 
 
@@ -134,14 +124,14 @@ def measured() -> Iterator[dict[str, StageTime]]:
 
 def run_stage(
     stage: str,
-    run: Callable[..., Made],
+    run: Callable[..., Any],
     tasks: Sequence[Task],
     progress: Progress,
     failures: Failures,
     *,
     name: Callable[[Task], str],
     is_timed: bool = False,
-) -> Iterator[tuple[Task, Made]]:
+) -> Iterator[tuple[Task, Any]]:
     """Call ``run(*task)`` for every task; yield each with what it made, in any order.
 
     Parameters
@@ -163,51 +153,24 @@ def run_stage(
     def fail(task: Task, error: Exception) -> None:
         failures.errors.setdefault(name(task), error)
 
-    where, spent = _executor.get() or "processes", _spent.get()
+    def count(processor_s: float) -> None:
+        if (spent := _spent.get()) is not None:
+            time = spent.setdefault(stage, StageTime())
+            time.parts += 1
+            time.processor_s += processor_s
+
+    where = _executor.get() or "processes"
     with opened("threads:1" if is_timed or (len(tasks) == 1) else where) as backend:
         yield from run_tasks(
             run,
             tasks,
             backend=backend,
-            arguments=_spread,
+            arguments=tuple,
             kept=_kept.get(),
             on_failure=fail,
-            on_spent=None if spent is None else partial(_count, spent, stage),
+            on_spent=count,
             progress=lambda told: progress(stage, told.done, len(tasks)),
         )
-
-
-def _spread(task: Task) -> Task:
-    return task
-
-
-def _count(spent: dict[str, StageTime], stage: str, processor_s: float) -> None:
-    time = spent.setdefault(stage, StageTime())
-    time.parts += 1
-    time.processor_s += processor_s
-
-
-class BySeed(Generic[Part, Made]):
-    """What is made of every part of a study with every seed, in whatever order it comes."""
-
-    def __init__(self, parts: Iterable[Part]) -> None:
-        self._made: dict[Part, dict[int, Made]] = {part: {} for part in parts}
-
-    def add(self, part: Part, seed: int, made: Made) -> None:
-        """Keep what a part made with a seed."""
-        self._made[part][seed] = made
-
-    def seeds(self) -> list[int]:
-        """Return those that every part was run with, the least first."""
-        return sorted(set.intersection(*map(set, self._made.values())))
-
-    def of(self, part: Part) -> list[Made]:
-        """Return what a part made with each of :meth:`seeds`."""
-        return [self._made[part][seed] for seed in self.seeds()]
-
-    def at(self, seed: int) -> dict[Part, Made]:
-        """Return what every part made with one of :meth:`seeds`, in the order of the parts."""
-        return {part: made[seed] for part, made in self._made.items()}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,8 +195,8 @@ class Stage:
 
     name: str
     run: Callable[..., Any]
-    tasks: Sequence[tuple[Any, ...]]
-    take: Callable[[dict[tuple[Any, ...], Any]], None]
+    tasks: Sequence[Task]
+    take: Callable[[Made], None]
     part: Callable[[Any], str] = lambda task: f"seed {task[-1]}"
     is_timed: bool = False
 
@@ -263,7 +226,10 @@ class Study:
 
     def is_enough(self) -> bool:
         """Whether there are seeds enough for an interval."""
-        raise NotImplementedError
+        return len({row.seed for row in self.runs}) > 1
+
+    runs: Any
+    """Rows, of all seeds."""
 
     def comparisons(self) -> list[Comparison]:
         """Return the published figures, each beside ours."""
@@ -277,9 +243,9 @@ class Study:
         """Return settings and runs, for JSON."""
         raise NotImplementedError
 
-    def rows(self) -> Iterable[Mapping[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         """Return the rows of runs.csv; a column for every key."""
-        raise NotImplementedError
+        return [row.columns for row in self.runs]
 
     def figures(self) -> dict[str, Any]:
         """Return figures (Matplotlib, extra: plot) by the name of the file."""
@@ -308,6 +274,79 @@ class Study:
         return [folder / name for name in (*figures, "tables.md", "runs.csv", "results.json")]
 
 
+@dataclasses.dataclass
+class PairStudy(Study):
+    """A study of policies in settings, all of which have the same jobs in the run of a seed.
+
+    Attributes
+    ----------
+    runs
+        A list by seed for every pair of a setting and a policy; none of less than two seeds.
+    missing
+        What was left out because its ``trace`` was not found, or the name of the file.
+    """
+
+    runs: dict[tuple[Any, Any], list[Any]] = dataclasses.field(default_factory=dict)
+    missing: tuple[Any, ...] = ()
+
+    def pairs(
+        self,
+        name: str,
+        run: Callable[[Any, tuple[Any, ...], int], list[Any]],
+        wanted: Mapping[Any, tuple[Any, ...]],
+        seeds: Iterable[int],
+        part: Callable[[Any], str] = lambda task: f"{task[0]}, seed {task[2]}",
+    ) -> Stage:
+        """Return the stage that runs all policies of each setting, seed by seed.
+
+        ``run(setting, arms, seed)`` gives a row for each policy.
+        """
+        tasks = [(setting, arms, seed) for seed in seeds for setting, arms in wanted.items()]
+
+        def take(made: Made) -> None:
+            done = by_seed(tasks, made)
+            if len(done) > 1:
+                self.runs = {
+                    (setting, arm): [some[setting, arms, seed][at] for seed, some in done.items()]
+                    for setting, arms in wanted.items()
+                    for at, arm in enumerate(arms)
+                }
+
+        return Stage(name, run, tasks, take, part)
+
+    def is_enough(self) -> bool:
+        """Whether two seeds are there."""
+        return bool(self.runs)
+
+    def data(self) -> dict[str, Any]:
+        """All runs, and what was not there."""
+        return {"runs": self.rows(), "missing": self.left_out}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All runs."""
+        return [row.columns for rows in self.runs.values() for row in rows]
+
+    @property
+    def left_out(self) -> list[str]:
+        """The files that were not found."""
+        return [getattr(of, "trace", of) for of in self.missing]
+
+
+def by_seed(tasks: Iterable[Task], made: Made, at: int = -1) -> dict[int, Made]:
+    """Return what was made, by seed and task, of the seeds of which every task is done.
+
+    ``at``: where the seed stands in a task.
+    """
+    of: dict[int, list[Task]] = {}
+    for task in tasks:
+        of.setdefault(task[at], []).append(task)
+    return {
+        seed: {task: made[task] for task in some}
+        for seed, some in sorted(of.items())
+        if all(task in made for task in some)
+    }
+
+
 def run_study(
     kind: type[Some], *, seeds: int, quick: bool, exact: bool, progress: Progress
 ) -> Some:
@@ -326,7 +365,7 @@ def run_study(
     try:
         found = kind.begin(quick)
         for stage in found.plan(seeds, quick, exact):
-            made: dict[tuple[Any, ...], Any] = {}
+            made: Made = {}
             done = run_stage(
                 stage.name, stage.run, stage.tasks, progress, failures,
                 name=stage.part, is_timed=stage.is_timed,
@@ -366,8 +405,52 @@ class Row:
             raise AttributeError(f"a run has no {name}") from None
 
 
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    """A policy, and what tables call it.
+
+    Attributes
+    ----------
+    placement
+        Empty: that of the setting.
+    slot
+        Its parameter for the length of a slot, where it has one.
+    keeps_widths
+        Whether jobs keep their own widths under it.
+    """
+
+    name: str
+    policy: str
+    placement: str = ""
+    slot: str = ""
+    keeps_widths: bool = True
+
+    def text(self, setting: Any) -> str:
+        """Return the policy with the slot of the setting, 0: its own."""
+        if not (self.slot and setting.slot_s):
+            return self.policy
+        mark = "," if ":" in self.policy else ":"
+        return f"{self.policy}{mark}{self.slot}={setting.slot_s:g}"
+
+
+def about(setting: Any, arm: Arm, seed: int, jobs: int, **more: Any) -> dict[str, Any]:
+    """Return the columns that say what was run: the setting, its place first, and the policy."""
+    of = {field.name: getattr(setting, field.name) for field in dataclasses.fields(setting)}
+    named = {key: getattr(value, "name", value) for key, value in ({"place": None} | of).items()}
+    what = {"arm": arm.name, "policy": arm.text(setting), **more}
+    return {**named, **what, "seed": seed, "jobs": jobs}
+
+
 class Runs:
-    """Runs by setting and policy: of each pair a row for every seed, so that columns are pairs."""
+    """Runs by setting and policy: of each pair a row for every seed, so that columns are pairs.
+
+    Attributes
+    ----------
+    figure
+        The column that is meant where none is named.
+    """
+
+    figure: ClassVar[str] = ""
 
     def __init__(self, rows: Mapping[tuple[Any, Any], Sequence[Any]]) -> None:
         self._rows = rows
@@ -381,59 +464,46 @@ class Runs:
             of.setdefault(key(row), []).append(row)
         return cls(of)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return all, pair by pair."""
-        return [row.columns for rows in self._rows.values() for row in rows]
+    def has(self, setting: Any, *arms: Any) -> bool:
+        """Whether it was run with all of these."""
+        return all((setting, arm) in self._rows for arm in arms)
 
-    def has(self, setting: Any, arm: Any) -> bool:
-        """Whether it was run."""
-        return (setting, arm) in self._rows
+    def settings(self, *arms: Any) -> list[Any]:
+        """Return those in which all of these policies were run, as they come."""
+        return [of for of in dict.fromkeys(of for of, _ in self._rows) if self.has(of, *arms)]
 
-    def settings(self, arm: Any = None) -> list[Any]:
-        """Return those in which a policy, or any, was run, as they come."""
-        return list(dict.fromkeys(of for of, other in self._rows if arm in (None, other)))
+    def arms(self, settings: Iterable[Any], of: Iterable[Any]) -> list[Any]:
+        """Return the policies of some that were run in some settings."""
+        there = list(settings)
+        return [arm for arm in of if any(self.has(setting, arm) for setting in there)]
 
-    def values(self, setting: Any, arm: Any, column: Column) -> Float64:
+    def values(self, setting: Any, arm: Any, column: Column = "") -> Float64:
         """Return one value per seed."""
+        column = column or self.figure
         of = (lambda row: getattr(row, column)) if isinstance(column, str) else column
-        return np.array([of(row) for row in self._rows[setting, arm]])
+        return np.array([of(row) or 0.0 for row in self._rows[setting, arm]])
 
-    def mean(self, setting: Any, arm: Any, column: Column) -> Interval:
+    def mean(self, setting: Any, arm: Any, column: Column = "") -> Interval:
         """Return the mean over the seeds."""
         return mean(self.values(setting, arm, column))
 
-    def below(self, setting: Any, arm: Any, other: Any, column: Column) -> Interval:
+    def over(self, settings: Iterable[Any], arm: Any, column: Column = "") -> float:
+        """Return the mean over settings of the means over the seeds."""
+        return float(np.mean([self.mean(setting, arm, column).value for setting in settings]))
+
+    def below(self, setting: Any, arm: Any, other: Any, column: Column = "") -> Interval:
         """Return by what part one is below another on the same jobs."""
         return reduction(self.values(setting, arm, column), self.values(setting, other, column))
 
+    def mean_in(self, settings: Iterable[Any], arm: Any, column: Column = "") -> list[Interval]:
+        """Return the mean in each setting."""
+        return [self.mean(setting, arm, column) for setting in settings]
 
-def by_pair(
-    wanted: Mapping[Any, Sequence[Any]], made: Mapping[tuple[Any, ...], Sequence[Any]]
-) -> dict[tuple[Any, Any], list[Any]]:
-    """Return the rows of each setting and policy for the seeds that every setting was run with.
-
-    Parameters
-    ----------
-    wanted
-        The policies of each setting.
-    made
-        By setting, policies and seed: a row for each policy.
-    """
-    found: BySeed[Any, Sequence[Any]] = BySeed(wanted)
-    for (setting, _, seed), rows in made.items():
-        found.add(setting, seed, rows)
-    return {
-        (setting, arm): [rows[place] for rows in found.of(setting)]
-        for setting, arms in wanted.items()
-        for place, arm in enumerate(arms)
-    }
-
-
-def tasks_by_seed(
-    wanted: Mapping[Any, Sequence[Any]], seeds: Iterable[int]
-) -> list[tuple[Any, ...]]:
-    """Return the tasks of :func:`by_pair`: seed by seed all settings."""
-    return [(setting, arms, seed) for seed in seeds for setting, arms in wanted.items()]
+    def means(
+        self, settings: Iterable[Any], arm: Any, column: Column = ""
+    ) -> list[Interval | None]:
+        """Return the mean in each setting; None where it was not run."""
+        return [self.mean(s, arm, column) if self.has(s, arm) else None for s in settings]
 
 
 def mean(values: ArrayLike) -> Interval:
@@ -468,6 +538,15 @@ def simulate(trace: gs.Trace, cluster: gs.Cluster, **options: Any) -> gs.Result:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.RunWarning)
         return gs.simulate(trace, cluster, **options)
+
+
+def timed(trace: gs.Trace, cluster: gs.Cluster, **options: Any) -> tuple[gs.Result, float, float]:
+    """Run once; return also its processor time, in all and per instant (arrivals and finishes)."""
+    before_s = time.process_time()
+    result = simulate(trace, cluster, **options)
+    spent_s = time.process_time() - before_s
+    instants = np.union1d(result.trace.submit_us, result.schedule.finish_us)
+    return result, spent_s, spent_s / len(instants)
 
 
 def with_left_out(tables: Sequence[Table], files: Iterable[str]) -> list[Table]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -22,6 +22,27 @@ MAX_GPUS: Final = 8
 
 
 @dataclass(frozen=True)
+class Place:
+    """Servers of 8 GPUs of each of ``TYPES``, and how many jobs come."""
+
+    name: str
+    servers: tuple[int, int, int]
+    jobs: int
+    nic_gbps: float | None = None
+    intra_gbps: float | None = None
+
+    def cluster(self) -> gs.Cluster:
+        """Return the servers."""
+        links: dict[str, Any] = {"nic_gbps": self.nic_gbps, "intra_gbps": self.intra_gbps}
+        groups = (
+            gs.ServerGroup(count, SERVER_GPUS, kind, **links)
+            for count, kind in zip(self.servers, TYPES, strict=True)
+            if count
+        )
+        return gs.Cluster(tuple(groups))
+
+
+@dataclass(frozen=True)
 class Workload:
     """Where jobs come from: a generator, or a file below the data folder."""
 
@@ -33,16 +54,6 @@ class Workload:
 PHILLY: Final = Workload("Philly", trace="philly/philly.csv")
 GENERATED_ITP: Final = Workload("ITP, generated", profile="itp")
 GENERATED_PHILLY: Final = Workload("Philly, generated", profile="philly")
-
-
-def servers(counts: Iterable[int], **links: Any) -> gs.Cluster:
-    """Return so many servers of each of ``TYPES``; ``links`` as of ``gs.ServerGroup``."""
-    groups = (
-        gs.ServerGroup(count, SERVER_GPUS, kind, **links)
-        for count, kind in zip(counts, TYPES, strict=True)
-        if count
-    )
-    return gs.Cluster(tuple(groups))
 
 
 def absent(workloads: Iterable[Workload]) -> tuple[Workload, ...]:
@@ -67,18 +78,18 @@ def throughputs() -> gs.models.Throughputs:
     return gs.models.read_throughputs(need_data(TABLES, "throughputs"))
 
 
-def window(trace: gs.Trace, jobs: int, first: int) -> gs.Trace:
-    """Return consecutive jobs; what is missing at the end is taken from the begin."""
-    return narrowed(trace.filter((np.arange(len(trace)) - first) % len(trace) < jobs))
+@lru_cache(maxsize=8)
+def drawn_jobs(of: Workload, jobs: int, seed: int, first: Callable[[int, int], int]) -> gs.Trace:
+    """Return the jobs of a seed, on no more GPUs than the tables tell.
 
-
-def generated(of: Workload, jobs: int, seed: int) -> gs.Trace:
-    """Draw jobs."""
-    return narrowed(gs.generate(of.profile, jobs, seed=seed))
-
-
-def narrowed(trace: gs.Trace) -> gs.Trace:
-    """Return the jobs on no more GPUs than the tables tell."""
+    Of a generator another draw; of a file consecutive jobs, where ``first(seed, jobs there)`` says:
+    what is missing at the end is taken from the begin.
+    """
+    if of.profile:
+        trace = gs.generate(of.profile, jobs, seed=seed)
+    else:
+        every = jobs_of(of)
+        trace = every.filter((np.arange(len(every)) - first(seed, len(every))) % len(every) < jobs)
     gpus = np.minimum(trace.gpus, MAX_GPUS).astype(np.int32)
     return dataclasses.replace(trace, gpus=gpus)
 
