@@ -7,10 +7,6 @@ import os
 import re
 import stat
 import struct
-import sys
-import tarfile
-import tokenize
-import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,12 +28,15 @@ MAX_COLUMNS: Final = 10_000
 MAX_MESSAGE: Final = 2_000
 """Characters of an error that quotes a file, about."""
 _CHUNK: Final = 1 << 20
-# What decoding a damaged file raises, beside ValueError: by our own code, by the standard library
-# and by NumPy. A bug of ours is none of these, or it is a damaged file that nobody has met yet.
+# What decoding a damaged file raises, beside ValueError: by our own code, by the standard library,
+# by NumPy and by Polars. A bug of ours is none of these, or it is a damaged file that nobody has
+# met yet.
 _DAMAGE: Final = (
     EOFError, MemoryError, NotImplementedError, OverflowError, RecursionError, SyntaxError,
-    csv.Error, struct.error, tarfile.TarError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+    csv.Error, struct.error, zlib.error,
 )  # fmt: skip
+# Of libraries that are loaded where they are needed; the last is Polars' of Rust.
+_DAMAGE_BY_NAME: Final = {"TarError", "TokenError", "BadZipFile", "PolarsError", "PanicException"}
 
 
 @contextmanager
@@ -86,10 +85,9 @@ def naming(path: object, what: str = "") -> Iterator[None]:
         if error.errno is not None:  # the system said it, and not a library of what it read
             raise
         raise ValueError(f"{where}: {_told(error)}") from error
-    except _DAMAGE as error:
-        raise ValueError(f"{where}: {_told(error)}") from error
     except BaseException as error:
-        if not _is_of_polars(error):
+        names = {kind.__name__ for kind in type(error).__mro__}
+        if not (isinstance(error, _DAMAGE) or names & _DAMAGE_BY_NAME):
             raise
         raise ValueError(f"{where}: {_told(error)}") from error
 
@@ -113,15 +111,6 @@ def in_a_line(message: str) -> str:
         return message
     return "".join(
         character if character.isprintable() else ascii(character)[1:-1] for character in message
-    )
-
-
-def _is_of_polars(error: BaseException) -> bool:
-    """Whether Polars raised it, or gave up."""
-    polars = sys.modules.get("polars")
-    return polars is not None and (
-        isinstance(error, polars.exceptions.PolarsError)
-        or type(error).__name__ == "PanicException"  # of Rust, which is no Exception
     )
 
 

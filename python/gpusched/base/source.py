@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import bz2
-import importlib
 import io
-import lzma
 import os
-import tarfile
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple
 
@@ -199,13 +195,13 @@ def _zstd() -> Any:
         module = "backports.zstd"
         has_it = is_installed("backports") and is_installed(module)
         need(module if has_it else "backports.zstd", "a file packed by zstd", "gpusched[zstd]")
-    return importlib.import_module(module).ZstdDecompressor()
+    return import_module(module).ZstdDecompressor()
 
 
 _STREAMS: Final = (
     _Stream("gzip", b"\x1f\x8b", _Gzip),
-    _Stream("bz2", b"BZh", bz2.BZ2Decompressor),
-    _Stream("xz", b"\xfd7zXZ\x00", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY)),
+    _Stream("bz2", b"BZh", lambda: import_module("bz2").BZ2Decompressor()),
+    _Stream("xz", b"\xfd7zXZ\x00", lambda: import_module("lzma").LZMADecompressor(1, _XZ_MEMORY)),
     _Stream("zstd", b"\x28\xb5\x2f\xfd", _zstd),
 )
 
@@ -298,6 +294,8 @@ def _zip_member(
     path: object, data: bytes, limit: int, member: str | None
 ) -> tuple[bytes, str] | None:
     """Return bytes and name of a file in a zip archive; None for one of NumPy's, which stays."""
+    import zipfile
+
     with _naming_zip(path):
         archive = zipfile.ZipFile(io.BytesIO(data))
     names = archive.namelist()
@@ -327,6 +325,8 @@ def _naming_zip(where: object) -> Iterator[None]:
 
 def _tar_member(path: object, data: bytes, limit: int, member: str | None) -> tuple[bytes, str]:
     """Return bytes and name of a file in an archive on tape."""
+    import tarfile
+
     entries: list[tuple[str, tarfile.TarInfo]] = []
     place = -1
     try:

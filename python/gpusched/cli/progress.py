@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-
-from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn
-from rich.progress import Progress as Bars
-from rich.progress import TimeElapsedColumn as Elapsed
-from rich.progress import TimeRemainingColumn as TimeLeft
+from typing import Any
 
 from gpusched.base.progress import Progress
 from gpusched.cli.console import stderr
@@ -26,22 +22,22 @@ class ProgressDisplay:
 
     def __init__(self, *, has_time_left: bool = False) -> None:
         console = stderr()
-        ends = (TimeLeft(elapsed_when_finished=True),) if has_time_left else ()
-        self._progress = Bars(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=30),
-            TaskProgressColumn(),
-            Elapsed(),
-            *ends,
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._stage: TaskID | None = None
-        self._runs: dict[str, TaskID] = {}
+        self._bars: Any = None
+        self._stage: Any = None
+        self._runs: dict[str, Any] = {}
+        if console.is_terminal:
+            from rich import progress as rich
+
+            ends = (rich.TimeRemainingColumn(elapsed_when_finished=True),) if has_time_left else ()
+            self._bars = rich.Progress(
+                rich.TextColumn("{task.description}"), rich.BarColumn(bar_width=30),
+                rich.TaskProgressColumn(), rich.TimeElapsedColumn(), *ends,
+                console=console, transient=True,
+            )  # fmt: skip
 
     def __enter__(self) -> ProgressDisplay:
-        self._progress.start()
+        if self._bars is not None:
+            self._bars.start()
         return self
 
     def __exit__(
@@ -50,27 +46,31 @@ class ProgressDisplay:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._progress.stop()
+        if self._bars is not None:
+            self._bars.stop()
 
     def stage(self, text: str) -> None:
         """Say what goes on now, for as long as it does."""
         self.end_stage()
-        self._stage = self._progress.add_task(text, total=None)
+        if self._bars is not None:
+            self._stage = self._bars.add_task(text, total=None)
 
     def end_stage(self) -> None:
         """Take back what :meth:`stage` said."""
         if self._stage is not None:
-            self._progress.remove_task(self._stage)
+            self._bars.remove_task(self._stage)
             self._stage = None
 
     def runs(self, labels: list[str]) -> None:
         """Announce runs in the order in which they shall stand."""
         self.end_stage()
-        for label in labels:
-            self._runs[label] = self._progress.add_task(label, total=None, start=False)
+        if self._bars is not None:
+            tasks = (self._bars.add_task(label, total=None, start=False) for label in labels)
+            self._runs |= zip(labels, tasks, strict=True)
 
     def update(self, progress: Progress) -> None:
         """Show how far a run is."""
-        task = self._runs[progress.part]
-        self._progress.start_task(task)
-        self._progress.update(task, completed=progress.done, total=progress.total)
+        if self._bars is not None:
+            task = self._runs[progress.part]
+            self._bars.start_task(task)
+            self._bars.update(task, completed=progress.done, total=progress.total)

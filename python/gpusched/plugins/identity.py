@@ -7,7 +7,7 @@ anything: it gets a text of its own.
 from __future__ import annotations
 
 import hashlib
-import uuid
+import secrets
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -72,7 +72,7 @@ def identify(role: Role, thing: Any) -> PythonObject | None:
         return ""
 
     code, state = read(reader.code_of, kind), read(reader.state_of, thing)
-    token = uuid.uuid4().hex if unreadable else ""
+    token = secrets.token_hex(16) if unreadable else ""
     return PythonObject(
         role, kind.__qualname__, kind.__module__, code, state, "; ".join(unreadable), token
     )

@@ -7,7 +7,6 @@ from typing import Final
 
 from gpusched.base.source import Source
 from gpusched.base.suggest import HintedError
-from gpusched.traces.formats import slurm_nodes
 
 # A job, a task or a step, and fields between bars: what sacct prints without its header.
 _HEADLESS: Final = re.compile(r"\d+(?:_\d+|\+\d+)?(?:\.\w+)?\|[^|]*\|[^|]*\|")
@@ -23,6 +22,10 @@ def check_kind(source: Source) -> None:
         )
     if _QUEUE.match(line):
         raise ValueError(f"{source}: squeue printed this for the eye; print it with squeue --json")
+    if line.strip() and line.lstrip()[0] not in "{[":
+        return
+    from gpusched.traces.formats import slurm_nodes
+
     if slurm_nodes.recognises(source):
         raise HintedError(
             f"{source}: lists servers, and no jobs",
