@@ -6,9 +6,9 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
 from gpusched.base.arrays import Int64
@@ -24,8 +24,7 @@ _UNUSED: Final = "\x01"
 """Separates nothing: what is read with it is one column of whole lines."""
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """Columns of text.
 
     Attributes

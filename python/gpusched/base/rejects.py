@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 
+import msgspec
 import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
@@ -15,8 +15,7 @@ OnBad = Literal["error", "reject"]
 NUM_KEPT_LINES: Final = 10
 
 
-@dataclass(frozen=True)
-class Rejects:
+class Rejects(msgspec.Struct, frozen=True):
     """Rows that were left out of a trace, by reason.
 
     Attributes
@@ -32,10 +31,10 @@ class Rejects:
         Our name of the column that each reason is about.
     """
 
-    counts: Mapping[str, int] = field(default_factory=dict)
-    first: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    counts: Mapping[str, int] = msgspec.field(default_factory=dict)
+    first: Mapping[str, tuple[int, ...]] = msgspec.field(default_factory=dict)
     unit: str = "row"
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @property
     def total(self) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -14,8 +15,7 @@ BEST: Final = "bold green"
 """How a terminal shows the best of several."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column, of figures unless said.
 
     Attributes
@@ -42,8 +42,7 @@ class Column:
         return f"{self.name}{between}{self.unit}" if self.unit else self.name
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """A text that a terminal shows in a style, with a dim detail below it."""
 
     text: str
@@ -56,8 +55,7 @@ def text_column(name: str, *, is_unbroken: bool = False, fills: bool = False) ->
     return Column(name, is_text=True, is_unbroken=is_unbroken, fills=fills)
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """A title, columns, rows of texts, and what a reader must know about them.
 
     Attributes

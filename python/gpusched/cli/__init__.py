@@ -9,11 +9,11 @@ import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, get_args
 
+import msgspec
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
@@ -25,8 +25,7 @@ GROUP: Final = "gpusched.commands"
 """The entry points by which other distributions give a command that is listed here."""
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """Where a command is, and what it says of itself.
 
     Attributes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from gpusched.base.tables import BEST, Cell, Column, Table, table, text_column
 from gpusched.base.wording import duration, plural
@@ -126,12 +127,11 @@ def result_table(label: str, result: Result, summary: Summary) -> Table:
     return table("", ("policy", policy_name(label, result)), rows)
 
 
-@dataclass(frozen=True)
-class Answers:
+class Answers(msgspec.Struct, frozen=True):
     """What was asked for beside the metrics: breakdowns, costs, who lost and who won."""
 
     groups: Mapping[str, polars.DataFrame]
-    costs: Mapping[str, Cost] = field(default_factory=dict)
+    costs: Mapping[str, Cost] = msgspec.field(default_factory=dict)
     baseline: str | None = None
 
     @classmethod

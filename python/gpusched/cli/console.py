@@ -6,9 +6,9 @@ import json
 import signal
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Final
 
+from msgspec import structs
 from rich.console import Console
 from rich.measure import Measurement
 from rich.text import Text
@@ -51,10 +51,10 @@ def show_text_table(table: Table) -> None:
     """Print a table with its title and notes, the units of its headings on lines of their own."""
     show_lines(["", table.title], style="bold")
     columns = tuple(
-        column if column.is_text else replace(column, name=column.name.replace(", ", "\n"))
+        column if column.is_text else structs.replace(column, name=column.name.replace(", ", "\n"))
         for column in table.columns
     )
-    show_table(replace(table, columns=columns), wrap=True)
+    show_table(structs.replace(table, columns=columns), wrap=True)
     show_lines(table.notes, style="dim")
 
 

@@ -16,6 +16,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_type_hints
 
+import msgspec
 import typer
 
 from gpusched.base.replacing import check_folder, check_target, refuse_inputs
@@ -77,8 +78,7 @@ def _parameter(name: str, kind: Any, offered: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=offered, annotation=kind)
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """Which fields of a group a command has."""
 
     names: tuple[str, ...]
@@ -143,7 +143,7 @@ DATA: Final = in_panel(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WorkloadOptions:
     """How a trace is read, which part of it is taken, and what its jobs get beside."""
 
@@ -244,7 +244,7 @@ TraceOptions = Annotated[
 """Of commands that look at a trace."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClusterOptions:
     """The cluster, and how its servers are connected."""
 
@@ -321,7 +321,7 @@ EqualServers = Annotated[ClusterOptions, only("servers", "gpus_per_server", "clu
 """Of commands for which networks do not matter."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunOptions:
     """What a run is done with beside its policy."""
 
@@ -413,7 +413,7 @@ class RunOptions:
         return speed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AnswerOptions:
     """What is told of runs beside their metrics."""
 
@@ -449,7 +449,7 @@ class AnswerOptions:
         return None if self.price is None else prices_of("--price", self.price)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PageOptions:
     """How a report is written: see :func:`gpusched.write_report`."""
 
@@ -492,7 +492,7 @@ Plotly = Annotated[PageOptions, only("plotly")]
 """Of pages without a Gantt chart."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlaceOptions:
     """Where runs take place."""
 

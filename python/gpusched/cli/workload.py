@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
 
 from gpusched.base.suggest import nearest
 from gpusched.cli.console import remark
@@ -29,8 +31,7 @@ _STDIN: Final = "-"
 _SERVERS: Final = 64
 
 
-@dataclass(frozen=True)
-class Workload:
+class Workload(msgspec.Struct, frozen=True):
     """What a command runs on.
 
     Attributes

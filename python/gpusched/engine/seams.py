@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from gpusched import _core
 from gpusched.plugins.identity import PythonObject, Role, identify
@@ -39,8 +40,7 @@ _BASES: Final[dict[Role, dict[str, Any]]] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True, eq=False):
     """A seam ready for the core: a native name with parameters, or a Python object.
 
     ``flags`` are those of ``info`` and those that the values of parameters add; ``python`` is
@@ -74,7 +74,7 @@ def copied(chosen: Chosen) -> Chosen:
         ) from chosen.native.error
     if isinstance(chosen.native, str):
         return chosen
-    return replace(chosen, native=copy.deepcopy(chosen.native))
+    return msgspec.structs.replace(chosen, native=copy.deepcopy(chosen.native))
 
 
 def own(plugin: Any) -> Any:
@@ -101,7 +101,7 @@ def untouched(chosen: Chosen) -> Chosen:
     try:
         return copied(chosen)
     except Exception as error:
-        return replace(chosen, native=_Uncopied(error))
+        return msgspec.structs.replace(chosen, native=_Uncopied(error))
 
 
 def policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:

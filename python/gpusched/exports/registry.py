@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool
@@ -19,8 +19,7 @@ from gpusched.schedules.schedule import FINISHED, REJECTED, Schedule
 from gpusched.traces.workload import Trace
 
 
-@dataclass(frozen=True)
-class Exported:
+class Exported(msgspec.Struct, frozen=True):
     """A schedule with what it is of: attributes of :class:`gpusched.Result`."""
 
     trace: Trace
@@ -41,8 +40,7 @@ class Exported:
         return rejected
 
 
-@dataclass(frozen=True)
-class ScheduleFormat:
+class ScheduleFormat(msgspec.Struct, frozen=True):
     """How schedules are written in one format.
 
     Attributes

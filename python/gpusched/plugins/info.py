@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, fields
 from typing import Any, Final
+
+import msgspec
 
 from gpusched import _core
 from gpusched.base.suggest import nearest
@@ -62,8 +63,7 @@ def checked_flags(kind: str, name: str, flags: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(known))
 
 
-@dataclass(frozen=True)
-class PreemptionBound:
+class PreemptionBound(msgspec.Struct, frozen=True):
     """At which instants a policy may preempt jobs.
 
     At each of them every job is preempted at most once, and at most all that run are, as a job that
@@ -122,7 +122,7 @@ class PreemptionBound:
 
 def stated(name: str, told: Mapping[str, Any]) -> PreemptionBound:
     """Return what a plug-in written in Python says; raise unless these are fields of a bound."""
-    known = {field.name for field in fields(PreemptionBound)}
+    known = set(PreemptionBound.__struct_fields__)
     if unknown := sorted(set(told) - known):
         raise ValueError(
             f"scheduler {name}: preemption: unknown field {unknown[0]!r}; allowed: "
@@ -214,8 +214,7 @@ APPROXIMATE: Final = "≈"
 """Marks a policy whose defaults depart from its source."""
 
 
-@dataclass(frozen=True)
-class PluginInfo:
+class PluginInfo(msgspec.Struct, frozen=True):
     """What is known of a registered name.
 
     Attributes

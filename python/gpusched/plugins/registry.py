@@ -6,7 +6,6 @@ import difflib
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
@@ -245,14 +244,8 @@ def not_there(kind: str, name: str, known: Iterable[str]) -> ValueError:
     return ValueError(f"unknown {kind} {name!r}{nearest(name, list(known))}")
 
 
-@dataclass
-class _NativeVersion:
-    """Another number follows whenever names of native code come or go."""
-
-    number: int = 0
-
-
-_native_version: Final = _NativeVersion()
+_native_changes: Final = list[None]()
+"""As many as names of native code have come or gone."""
 
 
 def policies() -> dict[str, PluginInfo]:
@@ -353,13 +346,13 @@ def registered(*kinds: str) -> Mapping[str, PluginInfo]:
 
 def version() -> int:
     """Return a number that another one follows whenever a name is added or removed."""
-    return _POLICIES.version + _PLACEMENTS.version + _native_version.number
+    return _POLICIES.version + _PLACEMENTS.version + len(_native_changes)
 
 
 def ask_again() -> None:
     """Ask the core for its names again: native code has added some, or taken some away."""
     _native.cache_clear()
-    _native_version.number += 1
+    _native_changes.append(None)
 
 
 @lru_cache(maxsize=16)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
+
+import msgspec
 
 from gpusched.base.registry import Registry
 from gpusched.base.suggest import nearest
@@ -83,7 +84,7 @@ def register_predictor(name: str) -> Callable[[_Class], _Class]:
         info = describe(seam, "predictor", name)
         _check_told(seam, name, [entry["name"] for entry in info.parameters])
         limited = tuple(_limited(seam, entry) for entry in info.parameters)
-        PREDICTORS.add(name, dataclasses.replace(info, parameters=limited))
+        PREDICTORS.add(name, msgspec.structs.replace(info, parameters=limited))
         seam.name = name  # type: ignore[attr-defined]
         return seam
 

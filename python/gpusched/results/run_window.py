@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 MOST_S: Final = 2.0**43
 
 
-@dataclass(frozen=True)
-class RunWindow:
+class RunWindow(msgspec.Struct, frozen=True):
     """A part of a run: jobs count that are submitted in it, and time that lies in it.
 
     Attributes

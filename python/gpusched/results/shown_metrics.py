@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+import msgspec
 
 from gpusched.base.tables import html_page, table
 from gpusched.base.wording import decimals_of, scale_of, text_of
@@ -30,16 +31,14 @@ def _place(metric: Metric) -> tuple[int, bool, int, str]:
     return GROUPS.index(metric.group), is_extra, metric.place, metric.key
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """One figure: its text without unit, and whether it is the best of its metric."""
 
     text: str
     best: bool
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """One metric of all policies, in one unit so that the figures compare at a glance."""
 
     metric: Metric

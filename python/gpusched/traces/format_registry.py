@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from gpusched.base.registry import Registry, told
 from gpusched.base.source import Source
@@ -15,8 +16,7 @@ Excerpt = Callable[[], Mapping[str, bytes]]
 """Files by name, of which the first is the trace; others stand beside it."""
 
 
-@dataclass(frozen=True)
-class TraceFormat:
+class TraceFormat(msgspec.Struct, frozen=True):
     """How files of one format are recognised, read and, if at all, written.
 
     Attributes

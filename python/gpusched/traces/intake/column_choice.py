@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from gpusched.base.suggest import HintedError, nearest
 from gpusched.traces import checked_columns as check
@@ -26,8 +27,7 @@ _OWN: Final = ("row",)  # what we write beside the columns, and make again in re
 _NUM_SHOWN: Final = 10
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """The input's column for each of ours, and those that are none of ours."""
 
     columns: Mapping[str, str]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+import msgspec
 import numpy as np
 
 from gpusched.base.arrays import AnyArray
@@ -27,8 +27,7 @@ before, unique names, shared names, states, and sets of GPU types."""
 _TICKS: Final = {"submit_s": "submit_us", "deadline_s": "deadline_us"}
 
 
-@dataclass(frozen=True)
-class TextColumn:
+class TextColumn(msgspec.Struct, frozen=True):
     """A column of a format.
 
     Attributes
@@ -83,8 +82,7 @@ class TextColumn:
     is_part: bool = False
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """One of our columns that is the time between two columns of the file."""
 
     ours: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from gpusched.base.delimited_text import Table, read_spaced, read_table
 from gpusched.base.rejects import OnBad
@@ -19,8 +20,7 @@ Step = Callable[[ReadColumns], None]
 """What a format does beside reading columns: it judges rows, or makes ours of several columns."""
 
 
-@dataclass(frozen=True)
-class TextSchema:
+class TextSchema(msgspec.Struct, frozen=True):
     """The columns of a text format, in any order in the file unless its header is exact.
 
     Attributes
