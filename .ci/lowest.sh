@@ -18,9 +18,11 @@ export CI=true  # Hypothesis then sets no deadlines
 "$work/tools/bin/pip" install --quiet uv
 "$work/tools/bin/uv" venv --quiet --python "$("$python" -c 'import sys; print(sys.executable)')" \
   "$work/lowest"
-"$work/tools/bin/uv" pip install --quiet --python "$work/lowest/bin/python" \
-  --resolution lowest-direct "gpusched[test] @ file://$wheel"
-"$work/tools/bin/uv" pip install --quiet --python "$work/lowest/bin/python" --no-deps ./papers
+# What a wheel depends on is not direct: of that uv would take the newest.
+"$work/tools/bin/uv" pip compile --quiet --python "$work/lowest/bin/python" \
+  --resolution lowest-direct --extra test --output-file "$work/lowest.txt" pyproject.toml
+"$work/tools/bin/uv" pip install --quiet --python "$work/lowest/bin/python" -r "$work/lowest.txt"
+"$work/tools/bin/uv" pip install --quiet --python "$work/lowest/bin/python" --no-deps "$wheel" ./papers
 "$work/tools/bin/uv" pip list --quiet --python "$work/lowest/bin/python"
 
 cp -r .ci tests pyproject.toml docs bench examples cpp papers "$work"

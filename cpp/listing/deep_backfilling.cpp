@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "base/check.hpp"
 #include "seams/slow_twins.hpp"
@@ -13,61 +15,83 @@ void Reservations::begin(const Setup& setup, const RunningIndex& running, bool a
   placement_ = &setup.placement;
   running_ = &running;
   admits_extra_ = admits_extra;
-  held_.clear();
+  clear();
 }
 
-/// When GPUs come free, in order: an end that has passed counts as the next tick.
-void Reservations::find_instants(const State& state) {
+void Reservations::lay_out_steps(const State& state) {
+  if (!steps_.empty()) return;
   const Time soonest = state.now() + kTick;
-  instants_.clear();
-  running_->for_each(
-      [&](const RunningIndex::Entry& run) { instants_.push_back(std::max(run.end, soonest)); });
-  for (const Held& held : held_) instants_.push_back(held.end);
-  std::sort(instants_.begin(), instants_.end());
-  instants_.erase(std::unique(instants_.begin(), instants_.end()), instants_.end());
+  steps_.push_back({state.now(), state.occupancy().num_free()});
+  running_->for_each([&](const RunningIndex::Entry& run) {
+    const Time end = std::max(run.end, soonest);
+    if (steps_.back().at != end) steps_.push_back({end, steps_.back().free});
+    steps_.back().free += run.gpus;
+  });
+  for (const Held& held : held_) take(held);
+}
+
+std::size_t Reservations::step_at(Time at) {
+  const auto after = std::upper_bound(steps_.begin(), steps_.end(), at,
+                                      [](Time time, const Step& step) { return time < step.at; });
+  const auto before = std::prev(after);
+  const auto step = before->at == at ? before : steps_.insert(after, {at, before->free});
+  return static_cast<std::size_t>(step - steps_.begin());
+}
+
+void Reservations::take(const Held& held) {
+  const std::size_t begin = step_at(held.begin);
+  const std::size_t end = step_at(held.end);
+  for (std::size_t step = begin; step < end; ++step) steps_[step].free -= held.gpus;
+}
+
+/// From this step on; goes on to the one that has too few, if any has.
+bool Reservations::is_free(std::size_t& step, std::int64_t gpus, Time end) const {
+  do {
+    if (steps_[step].free < gpus) return false;
+    ++step;
+  } while (step < steps_.size() && steps_[step].at < end);
+  return true;
+}
+
+std::size_t Reservations::next_fit(std::size_t step, std::int64_t gpus, Time length) const {
+  while (++step < steps_.size()) {
+    std::size_t last = step;
+    if (is_free(last, gpus, steps_[step].at + length)) break;
+    step = last;
+  }
+  return step;
 }
 
 void Reservations::add(const State& state, JobId job) {
-  find_instants(state);
-  const Time length = state.jobs().estimate(job);
-  const std::size_t num_before = held_.size();
-  if (placement_->is_pooled()) {
-    add_in_pool(state, state.request(job), length);
-  } else {
-    add_on_servers(state, state.request(job), length);
-  }
-  if (held_.size() == num_before) {
+  lay_out_steps(state);
+  Held held;
+  if (!find(state, state.request(job), state.jobs().estimate(job), held)) {
     throw InvariantError("at " + std::to_string(state.now().count()) + " us, job " +
                          std::to_string(job) + ": no instant can be promised to it");
   }
+  take(held);
+  held_.push_back(std::move(held));
 }
 
-std::int64_t Reservations::free_at(const State& state, Time at) const {
-  std::int64_t free = state.occupancy().num_free();
-  if (at > state.now()) free += running_->sum_until(at);
-  for (const Held& held : held_) {
-    if (held.begin <= at && at < held.end) free -= held.gpus;
-  }
-  return free;
-}
-
-/// Running jobs only give back, so there is least at the start or as a promise begins.
-std::int64_t Reservations::least_free(const State& state, Time begin, Time end) const {
-  std::int64_t least = free_at(state, begin);
-  for (const Held& held : held_) {
-    if (begin < held.begin && held.begin < end) {
-      least = std::min(least, free_at(state, held.begin));
+/// Where too few are free for a while in all, no placement need be asked.
+bool Reservations::find(const State& state, const Request& request, Time length, Held& held) {
+  Occupancy free = state.occupancy();
+  auto next = running_->first_after(Time{-1});
+  for (std::size_t step = 0; (step = next_fit(step, request.gpus, length)) < steps_.size();) {
+    const Time at = steps_[step].at;
+    if (placement_->is_pooled()) {
+      held = {at, at + length, request.gpus, {}};
+      return true;
     }
+    for (; next.is_valid() && running_->at(next).end <= at; running_->step(next)) {
+      const Slot& run = state.slot(running_->at(next).job);
+      free.release(run.gpus, run.pieces);
+    }
+    if (!accepts(free, request, at, at + length)) continue;
+    held = {at, at + length, request.gpus, allocation_.pieces};
+    return true;
   }
-  return least;
-}
-
-void Reservations::add_in_pool(const State& state, const Request& request, Time length) {
-  for (const Time at : instants_) {
-    if (least_free(state, at, at + length) < request.gpus) continue;
-    held_.push_back({at, at + length, request.gpus, {}});
-    return;
-  }
+  return false;
 }
 
 bool Reservations::accepts(const Occupancy& free, const Request& request, Time begin, Time end) {
@@ -75,10 +99,7 @@ bool Reservations::accepts(const Occupancy& free, const Request& request, Time b
     return placement_->widest(left, request.types) >= request.room() &&
            placement_->place(left, request, allocation_);
   };
-  const bool is_alone = std::none_of(held_.begin(), held_.end(), [&](const Held& held) {
-    return held.begin < end && begin < held.end;
-  });
-  if (is_alone || !can_be_placed(free)) return is_alone && can_be_placed(free);
+  if (!can_be_placed(free)) return false;
   Occupancy left = free;
   for (const Held& held : held_) {
     if (held.begin >= end || begin >= held.end) continue;
@@ -96,26 +117,16 @@ bool Reservations::accepts(const Occupancy& free, const Request& request, Time b
   return can_be_placed(left);
 }
 
-void Reservations::add_on_servers(const State& state, const Request& request, Time length) {
-  Occupancy free = state.occupancy();
-  auto next = running_->first_after(Time{-1});
-  for (const Time at : instants_) {
-    for (; next.is_valid() && running_->at(next).end <= at; running_->step(next)) {
-      const Slot& run = state.slot(running_->at(next).job);
-      free.release(run.gpus, run.pieces);
-    }
-    if (!accepts(free, request, at, at + length)) continue;
-    held_.push_back({at, at + length, request.gpus, allocation_.pieces});
-    return;
-  }
-}
-
-bool Reservations::admits(const State& state, JobId job, const Allocation& allocation) const {
+bool Reservations::admits(const State& state, JobId job, const Allocation& allocation) {
   const Time end = state.now() + state.jobs().estimate(job);
   const auto outlives = [&](const Held& held) { return end > held.begin; };
   if (std::none_of(held_.begin(), held_.end(), outlives)) return true;
   if (!admits_extra_) return false;
-  if (placement_->is_pooled()) return least_free(state, state.now(), end) >= allocation.gpus;
+  if (placement_->is_pooled()) {
+    lay_out_steps(state);
+    std::size_t step = 0;
+    return is_free(step, allocation.gpus, end);
+  }
   return std::none_of(held_.begin(), held_.end(), [&](const Held& held) {
     if (!outlives(held)) return false;
     return std::any_of(allocation.pieces.begin(), allocation.pieces.end(), [&](const Piece& mine) {
@@ -216,6 +227,7 @@ void DeepBackfilling::begin(const Setup& setup) {
   lines_.begin(setup.state.classes());
   head_.begin(setup, rule_.admits_extra);
   promises_.begin(setup, head_.running(), rule_.admits_extra);
+  promised_.clear();
 }
 
 bool DeepBackfilling::withdraw(const State& state, JobId job) {
@@ -237,12 +249,14 @@ DeepBackfilling::Outcome DeepBackfilling::try_start(const State& state, JobId jo
     return Outcome::refused;
   }
   if (num_promised_ > 0) {
+    make_promises(state);
     const bool is_harmless = rule_.depth == 1 ? head_.admits(state, job, allocation_)
                                               : promises_.admits(state, job, allocation_);
     if (!is_harmless) return Outcome::harmful;
   }
   actions.start(job, allocation_);
   head_.start(state, job);
+  promises_.forget_steps();
   waiting_.erase(job);
   return Outcome::started;
 }
@@ -251,9 +265,18 @@ void DeepBackfilling::promise(const State& state, JobId job) {
   if (rule_.depth == 1) {
     head_.make(state, job);
   } else {
-    promises_.add(state, job);
+    promised_.push_back(job);
   }
   ++num_promised_;
+}
+
+/// Nobody has started since they were promised: only then is it known what they leave.
+void DeepBackfilling::make_promises(const State& state) {
+  for (const JobId job : promised_) {
+    control_->check();
+    promises_.add(state, job);
+  }
+  promised_.clear();
 }
 
 void DeepBackfilling::measure(const State& state) {
@@ -271,6 +294,7 @@ void DeepBackfilling::decide(const State& state, const Instant& instant, Actions
   }
   num_promised_ = 0;
   promises_.clear();
+  promised_.clear();
   const bool is_full = state.occupancy().num_free() == 0 && !state.jobs().has_demands();
   auto next = waiting_.begin();
   JobId last = kNoJob;  // that is promised anything

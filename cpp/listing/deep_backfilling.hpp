@@ -18,20 +18,24 @@
 namespace gpusched {
 
 /// What several waiting jobs are promised at one decision, by the estimates: each an instant, and
-/// GPUs from then on for as long as it is estimated to run. Made anew at every decision by a walk
-/// over all expected ends, which is slow and easy to read. Whole GPUs only.
+/// GPUs from then on for as long as it is estimated to run. Made anew at every decision, on the free
+/// GPUs from now on as a list of steps. Whole GPUs only.
 class Reservations {
  public:
   /// `running` are the running jobs by their expected ends; it outlives this. `admits_extra`:
   /// whether a job may start that outlives a promised instant.
   void begin(const Setup& setup, const RunningIndex& running, bool admits_extra);
 
-  void clear() noexcept { held_.clear(); }
-  [[nodiscard]] std::size_t size() const noexcept { return held_.size(); }
+  void clear() noexcept {
+    held_.clear();
+    steps_.clear();
+  }
+  /// To be said when a job has started.
+  void forget_steps() noexcept { steps_.clear(); }
   /// Promises the job the first instant at which it fits beside all that was promised before.
   void add(const State& state, JobId job);
   /// Whether nobody who was promised anything is harmed if the job starts now on these GPUs.
-  [[nodiscard]] bool admits(const State& state, JobId job, const Allocation& allocation) const;
+  [[nodiscard]] bool admits(const State& state, JobId job, const Allocation& allocation);
 
  private:
   struct Held {
@@ -41,18 +45,29 @@ class Reservations {
     std::vector<Piece> pieces;
   };
 
-  void find_instants(const State& state);
-  void add_in_pool(const State& state, const Request& request, Time length);
-  void add_on_servers(const State& state, const Request& request, Time length);
+  /// Free GPUs from an instant until the next step, wherever they are: from now on, and from each
+  /// end of a running job or a promise on. As promises begin at ends there are no other steps.
+  struct Step {
+    Time at;
+    std::int64_t free;
+  };
+
+  /// Lays them out unless that is done. An end that has passed counts as the next tick.
+  void lay_out_steps(const State& state);
+  [[nodiscard]] std::size_t step_at(Time at);
+  void take(const Held& held);
+  /// The first step after `step` from which on as many are free for so long; the number of steps if
+  /// there is none.
+  [[nodiscard]] std::size_t next_fit(std::size_t step, std::int64_t gpus, Time length) const;
+  [[nodiscard]] bool is_free(std::size_t& step, std::int64_t gpus, Time end) const;
+  [[nodiscard]] bool find(const State& state, const Request& request, Time length, Held& held);
   [[nodiscard]] bool accepts(const Occupancy& free, const Request& request, Time begin, Time end);
-  [[nodiscard]] std::int64_t least_free(const State& state, Time begin, Time end) const;
-  [[nodiscard]] std::int64_t free_at(const State& state, Time at) const;
 
   Ref<Placement> placement_;
   Ref<const RunningIndex> running_;
   bool admits_extra_ = true;
   std::vector<Held> held_;
-  std::vector<Time> instants_;
+  std::vector<Step> steps_;
   Allocation allocation_;
   Allocation taken_;
 };
@@ -110,7 +125,8 @@ struct BackfillRule {
 };
 
 /// Backfilling with any rule. Every decision walks over the kinds of jobs that may fit; each promise
-/// beside the only one takes time that grows with the running jobs.
+/// beside the only one takes time that grows with the running jobs and the other promises, and is
+/// made once a later job would fit now.
 class DeepBackfilling final : public Scheduler {
  public:
   explicit DeepBackfilling(const BackfillRule& rule) : rule_(rule) {}
@@ -129,6 +145,7 @@ class DeepBackfilling final : public Scheduler {
   }
   [[nodiscard]] Outcome try_start(const State& state, JobId job, Actions& actions);
   void promise(const State& state, JobId job);
+  void make_promises(const State& state);
   void measure(const State& state);
   void walk_others(const State& state, JobId last, Actions& actions);
 
@@ -141,6 +158,7 @@ class DeepBackfilling final : public Scheduler {
   std::vector<std::int64_t> widest_;  // that the placement can hold, of each group of classes
   HeadReservation head_;  // the promise where there is one, and who runs
   Reservations promises_;  // where there are several
+  std::vector<JobId> promised_;  // and not made yet
   std::int64_t num_promised_ = 0;
   Allocation allocation_;
 };

@@ -16,7 +16,7 @@ MOST_COST = 10**5
 SCANS = ("strict", "skip")
 EASY: Pools = {
     "extra": (True, False),
-    "depth": (1, 2, 3, 1_000_000),
+    "depth": (1, 2, 3, 1_000),
     "backfill": ("submit", "shortest"),
 }
 ADA_SRSF: Pools = {

@@ -350,10 +350,11 @@ GPUSCHED_REGISTER(Scheduler, Easy, .name = "easy",
                                           "that end by then begin"},
                                  {.name = "depth",
                                   .fallback = std::int64_t{1},
-                                  .help = "how many waiting jobs hold a reservation; above 1 each "
-                                          "takes time that grows with the running jobs",
+                                  .help = "how many waiting jobs hold a reservation; each beyond "
+                                          "the first takes time that grows with the running jobs "
+                                          "and the other reservations",
                                   .minimum = 1,
-                                  .maximum = 1e6},
+                                  .maximum = 1e3},
                                  {.name = "backfill",
                                   .fallback = std::string("submit"),
                                   .help = "the order in which the jobs behind the reservations are "
