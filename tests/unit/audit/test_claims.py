@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.audit.declarations import resolved
 from tests.campaigns.tamperings import rebuilt, stored, with_schedule, with_spec
 from tests.golden.workload import cluster, urgent
 
@@ -33,15 +32,6 @@ def test_decisions_have_the_columns_of_decisions_and_one_length(result: gs.Resul
         problems = with_schedule(result, decision_rows=forged).audit().problems
         assert any(problem.startswith("malformed decisions: ") for problem in problems)
     assert rebuilt(result).audit().ok
-
-
-def test_presets_of_2d_las_differ_from_its_defaults_as_documented() -> None:
-    def given(preset: str) -> dict[str, str]:
-        return dict(resolved(f"2d-las:preset={preset}", "")[1]) | {"preset": ""}
-
-    assert given("tiresias-artefact") == {"period_s": "0", "preset": ""}
-    assert given("lucid")["period_s"] == "60"
-    assert given("nsdi19") == {"preset": ""}
 
 
 def test_a_warning_that_is_due_is_missed() -> None:
