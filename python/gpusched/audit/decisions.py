@@ -15,16 +15,9 @@ import numpy as np
 
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
-from gpusched.audit.declarations import resolved
+from gpusched.audit.declarations import resolved, values_of
 from gpusched.audit.log import JOB_COLUMNS, LOG_COLUMNS
-from gpusched.audit.readable_run import (
-    jobs_of,
-    network_of,
-    room_of,
-    servers_of,
-    typed,
-    values_of,
-)
+from gpusched.audit.readable_run import jobs_of, network_of, room_of, servers_of
 from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.readable import BY_DEADLINE, PLACEMENTS, POLICIES, make_engine, make_scheduler
 from gpusched.readable.engine import Change, Engine, Standing
@@ -84,7 +77,7 @@ def _check_windows(case: Case, course: Course, most_looks: int) -> None:
     other down, nor under a policy that remembers more.
     """
     policy, given = resolved(case.spec.policy, case.flags.alias_of)
-    has_memory = getattr(make_scheduler(policy, typed(given)), "has_memory", True)
+    has_memory = getattr(make_scheduler(policy, given), "has_memory", True)
     if has_memory or not case.flags.is_steady:
         return
     us, looks = case.moments.us, _looks(case, course)
@@ -191,7 +184,7 @@ def _decided(case: Case, course: Course, jobs: Int64, after_us: int = -1) -> Eng
     return make_engine(
         jobs_of(case.trace, jobs, case.flags.predicted, speed),
         servers_of(case.cluster),
-        make_scheduler(policy, typed(given)),
+        make_scheduler(policy, given),
         placement,
         placement_params=placing,
         seed=spec.seed,

@@ -5,28 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusched.base.arrays import Int64
+from gpusched.readable.lists import DEFAULTS, PRESETS, ticks
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
-Given = Mapping[str, str]
-"""The values of the parameters of a run's plug-in, as texts."""
-
-PRESETS: Final[dict[str, dict[str, Given]]] = {
-    "2d-las": {
-        "lucid": {
-            "epoch": "period", "period_s": "60", "quota": "hold", "restart": "work",
-            "cost_s": "40", "wide_cost_s": "60", "overrun_s": "1",
-        },
-        "tiresias-artefact": {"period_s": "0"},
-    },
-}  # fmt: skip
-"""What a preset of a policy says of decisions and restarts, where not the defaults."""
+Given = Mapping[str, Any]
+"""The values of the parameters of a run's plug-in."""
 
 
 @dataclass(frozen=True)
@@ -105,15 +95,15 @@ class RestartRule:
     @lru_cache(maxsize=64)
     def of(cls, policy: str, alias_of: str = "") -> RestartRule:
         """Read the rule from a policy's text, and from that of the policy for which it stands."""
-        _, given = resolved(policy, alias_of)
-        cost_s = float(given.get("cost_s", "0"))
-        wide_cost_s = float(given.get("wide_cost_s", "-1"))
+        given = DEFAULTS | dict(resolved(policy, alias_of)[1])
+        cost_s, wide_cost_s = given["cost_s"], given["wide_cost_s"]
+        has_wide = wide_cost_s is not None and wide_cost_s >= 0
         return cls(
-            on_time=given.get("restart", "time") == "time",
-            narrow_us=round(cost_s * 1e6),
-            wide_us=round((cost_s if wide_cost_s < 0 else wide_cost_s) * 1e6),
-            narrow_gpus=int(given.get("narrow_gpus", "8")),
-            overrun_us=round(float(given.get("overrun_s", "0")) * 1e6),
+            on_time=given["restart"] == "time",
+            narrow_us=ticks(cost_s),
+            wide_us=ticks(wide_cost_s if has_wide else cost_s),
+            narrow_gpus=given["narrow_gpus"],
+            overrun_us=ticks(given["overrun_s"]),
         )
 
     def cost_us(self, trace: Trace, job: Int64, gpus: Int64) -> Int64:
@@ -134,23 +124,38 @@ def widths(trace: Trace) -> tuple[Int64, Int64]:
 
 
 @lru_cache(maxsize=256)
-def parameters(text: str) -> tuple[str, Mapping[str, str]]:
-    """Split ``name:key=value,key=value``."""
+def values_of(text: str) -> tuple[str, Given]:
+    """Split ``name:key=value,key=value``, the values as what they are."""
     name, _, given = text.partition(":")
     pairs = (entry.partition("=") for entry in given.split(",") if entry)
-    return name, {key.strip(): value.strip() for key, _, value in pairs}
+    values = {key.strip(): _value(value.strip()) for key, _, value in pairs}
+    if "limits" in values and not isinstance(values["limits"], list):
+        values["limits"] = [values["limits"]]
+    return name, values
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if "/" in text:
+        return [_value(part) for part in text.split("/")]
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
 
 
 @lru_cache(maxsize=64)
-def resolved(policy: str, alias_of: str) -> tuple[str, Mapping[str, str]]:
+def resolved(policy: str, alias_of: str) -> tuple[str, Given]:
     """Split the text of a policy, with what its preset stands for.
 
     Of an alias it is that of the policy for which it stands.
     """
-    name, given = parameters(policy)
+    name, given = values_of(policy)
     if alias_of:
-        name, defaults = parameters(alias_of)
+        name, defaults = values_of(alias_of)
         given = {**defaults, **given}
-    preset = PRESETS.get(name, {}).get(given.get("preset", ""), {})
-    given = {**preset, **given}
-    return name, given
+    preset = PRESETS.get(given.get("preset", ""), {}) if name == "2d-las" else {}
+    return name, {**preset, **given}

@@ -5,8 +5,11 @@ The audit asks all of them in turn; gpusched.testing asks one after the other of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from itertools import compress
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -14,13 +17,16 @@ import numpy.typing as npt
 
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
-from gpusched.audit.declarations import Flags, parameters, widths
+from gpusched.audit.declarations import Flags, values_of, widths
 from gpusched.audit.log import REJECT_REASONS
-from gpusched.audit.rules import FITS, WIDE_FITS, Holds, fits_on_fewest
+from gpusched.audit.readable_run import room_of, servers_of
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import Memo
+from gpusched.readable import Job, make_engine, make_scheduler
+from gpusched.readable.model import Active
 
 if TYPE_CHECKING:
+    from gpusched.readable.engine import Engine
     from gpusched.traces.workload import Trace
 
 
@@ -411,40 +417,6 @@ def _rejects(case: Case, course: Course) -> None:
     case.report("wrong reason", ~rejected & (reason != 0), lambda j: f"job {j} is not rejected")
 
 
-def fits_when_empty(flags: Flags, placement: str, sizes: Sequence[int], gpus: int) -> bool | None:
-    """Whether the placement takes a gang of whole GPUs; None if it is not known."""
-    if flags.scatters:
-        return True
-    if flags.consolidates:
-        return fits_on_fewest(sizes, gpus)
-    name, given = parameters(placement)
-    rule = FITS.get(name)
-    return None if rule is None else rule(sizes, gpus, given)
-
-
-def has_room(flags: Flags, placement: str, sizes: Int64, holds: Holds, gpus: int) -> bool | None:
-    """Whether the placement takes a gang that asks for more than GPUs; None if it is not known.
-
-    One server must hold what the largest server has the GPUs for. Wider gangs get whole servers of
-    that size and another one for what is left over, unless the placement has a rule of its own.
-    """
-    size = int(sizes.max())
-    if gpus <= size:
-        return bool(holds(gpus).any())
-    name, _ = parameters(placement)
-    rule = WIDE_FITS.get(name)
-    if rule is not None:
-        return rule(sizes, holds, gpus)
-    if not (flags.scatters or flags.consolidates or name in FITS):
-        return None
-    num_whole, rest = divmod(gpus, size)
-    wholes = holds(size)
-    if int(wholes.sum()) < num_whole:
-        return False
-    others = holds(rest) if int(wholes.sum()) > num_whole else holds(rest) & ~wholes
-    return rest == 0 or bool(others.any())
-
-
 UInt8 = npt.NDArray[np.uint8]
 
 
@@ -487,58 +459,47 @@ def rejects_for_good(case: Case, flags: Flags, may_be: Bool) -> UInt8:
 
 
 def _reasons(case: Case, flags: Flags) -> tuple[UInt8, Bool | None]:
-    """Return the reasons, and for which jobs a placement may have another one; None: for none."""
+    """Return the reasons, and for which jobs a placement may have another one; None: for none.
+
+    The readable engine says them, of as many servers of a kind as the gang could have GPUs on. A
+    placement that the flags describe has a stand-in, and no stand-in if nothing is known of it.
+    """
     alike = case.alike
-    known = [
-        _reason(case, flags, alike.allowed[kind[0]], kind, alike.has_demands)
-        for kind in alike.kinds
-    ]
-    reason = np.array([reason or 0 for reason in known], np.uint8)[alike.of_job]
+    name, given = values_of(case.spec.placement)
+    has_own = not flags.places and name in ("buddy", "consolidated-relaxed")
+    is_known = has_own or flags.places or flags.scatters or flags.consolidates
+    stand_in = name if has_own else "consolidated" if flags.consolidates else "first-fit"
+    if flags.places:  # it takes any GPUs that the gang fits on
+        stand_in = "first-fit"
+    has_demands = is_known and alike.has_demands and not flags.places
+    servers = servers_of(case.cluster)
+    room = room_of(case.cluster) or [(None, None)] * len(servers)
+    kinds = Counter(zip(servers, room, strict=True))
+
+    @cache
+    def idle(gpus: int) -> Engine:
+        some = [kind for kind, count in kinds.items() for _ in range(min(count, max(1, gpus)))]
+        return make_engine(
+            [], [server for server, _ in some], make_scheduler("fifo", {}), stand_in,
+            placement_params=given if has_own else {}, room=[has for _, has in some],
+            has_demands=has_demands,
+        )  # fmt: skip
+
+    def reason_of(kind: list[int]) -> int:
+        types = frozenset(compress(case.cluster.gpu_types, alike.allowed[kind[0]]))
+        gpus, share_milli, cpu_milli, memory_mib = kind[1:]
+        job = Job(
+            0, 1, gpus, allowed=types, share_milli=share_milli, cpu_milli=cpu_milli,
+            memory_mib=memory_mib,
+        )  # fmt: skip
+        return idle(gpus).reject_reason(Active(0, job)) if types else 1
+
+    reason = np.array([reason_of(kind) for kind in alike.kinds], np.uint8)[alike.of_job]
+    is_open = None if is_known else reason == 0
     if case.measured is not None:
         cannot_run = ~case.measured.can_run[case.measured.of_job]
         reason[(reason == 0) & cannot_run] = 4
-    if None not in known:
-        return reason, None
-    return reason, np.array([reason is None for reason in known])[alike.of_job]
+    return reason, is_open
 
 
 _refusals: Memo[Trace, tuple[UInt8, Bool | None]] = Memo(2)
-
-
-def _reason(
-    case: Case, flags: Flags, allowed: Bool, kind: list[int], has_demands: bool
-) -> int | None:
-    _, gpus, _, cpu_milli, memory_mib = kind
-    may_use = allowed[case.server_type]
-    sizes = case.server_gpus[may_use]
-    if not len(sizes):
-        return 1
-    if gpus > sizes.sum():
-        return 2
-    # Who chooses GPUs itself takes any that the gang fits on.
-    if flags.places:
-        return 0
-    placement = case.spec.placement
-    if has_demands:
-        holds = _host(case, may_use, cpu_milli, memory_mib)
-        fits = has_room(flags, placement, sizes, holds, gpus)
-    else:
-        fits = fits_when_empty(flags, placement, sizes.tolist(), gpus)
-    return None if fits is None else 0 if fits else 3
-
-
-def _host(case: Case, may_use: Bool, cpu_milli: int, memory_mib: int) -> Holds:
-    """Say which allowed servers hold how many workers that each ask for so much."""
-    sizes = case.server_gpus[may_use]
-
-    def holds(workers: int) -> Bool:
-        room: Bool = sizes >= workers
-        for asked, limits in (
-            (cpu_milli, case.cluster.server_cpu_milli),
-            (memory_mib, case.cluster.server_memory_mib),
-        ):
-            if limits is not None:
-                room &= (limits[may_use] < 0) | (limits[may_use] >= asked * workers)
-        return room
-
-    return holds

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched.audit.declarations import parameters
 from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.readable import Graph, GraphStage, Job, Network, Profile, Samples, Throughputs
 
@@ -207,30 +206,3 @@ def network_of(cluster: Cluster) -> Network:
             for domain, uplink in zip(cluster.domains, uplinks, strict=True)
         ],
     )
-
-
-def values_of(text: str) -> tuple[str, dict[str, Any]]:
-    """Split the text of a name with parameters, the values as what they are."""
-    name, given = parameters(text)
-    return name, {key: _value(value) for key, value in given.items()}
-
-
-def typed(given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of parameters as what they are."""
-    values = {key: _value(value) for key, value in given.items()}
-    if "limits" in values and not isinstance(values["limits"], list):
-        values["limits"] = [values["limits"]]
-    return values
-
-
-def _value(text: str) -> Any:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    if "/" in text:
-        return [_value(part) for part in text.split("/")]
-    for read in (int, float):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return text
