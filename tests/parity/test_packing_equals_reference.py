@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given, settings
 
 from gpusched.readable import replay
-from gpusched.readable.packing import ARTEFACT_RULES, NAMES
+from gpusched.readable.packing import NAMES
 from tests.parity.core import assert_same, choice_text, run_core
 from tests.reference.packing_cases import PackingCase, cases_of_many_kinds, packing_cases
 
 POLICIES = ("fifo-skip", "easy", "srtf")
+ARTEFACTS = ("best-fit", "dot-product", "fgd", "gpu-packing", "gpu-clustering")
 SKIPPING = ("fifo-skip", "sjf", "llf", "srtf")
 CHOICES: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in NAMES),
-    *((name, {"artefact": True}) for name in ARTEFACT_RULES),
+    *((name, {"artefact": True}) for name in ARTEFACTS),
     ("dot-product", {"product": "least"}),
     ("dot-product", {"artefact": True, "product": "greatest"}),
 ]
