@@ -14,6 +14,7 @@ from hypothesis import reject
 import gpusched as gs
 from gpusched.readable import Graph, Job, Network, Outcome, Profile, Samples, Throughputs
 from gpusched.readable.model import WHOLE
+from tests.reference import artefact_packing as artefact_packing
 from tests.reference.cases import JOB_TIMES, Case
 
 US_PER_S = 1_000_000

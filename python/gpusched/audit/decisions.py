@@ -139,7 +139,8 @@ def _unshown(case: Case, course: Course) -> str:
         return "the run decided by an object of Python"
     if name not in (*POLICIES, *BY_DEADLINE):
         return f"policy {name} has no readable twin"
-    if values_of(case.spec.placement)[0] not in (*PLACEMENTS, *PACKINGS):
+    placement, placing = values_of(case.spec.placement)
+    if placement not in (*PLACEMENTS, *PACKINGS) or placing.get("artefact"):
         return f"placement {case.spec.placement} has no readable twin"
     if not case.flags.predicted:
         return f"the trace does not hold what {case.spec.predictor} predicted"

@@ -29,38 +29,23 @@ from gpusched.results.result import Result
 from gpusched.schedules.schedule import FINISHED
 from gpusched.traces.workload import Trace
 
-_SECONDS: Final = ("submit", "service")
-_TIMES: Final = ("estimate", "predicted", "deadline")
-_COSTS: Final = ("checkpoint", "restart")
-_PLAIN: Final = ("weight", "value", "min_gpus", "max_gpus")
-_SCALED: Final = {
-    "gpu_share": ("share_milli", 1000),
-    "cpu": ("cpu_milli", 1000),
-    "memory_gib": ("memory_mib", 1024),
-}
+_COLUMNS: Final = (
+    "submit_s", "service_s", "gpus", "estimate_s", "predicted_s", "deadline_s", "checkpoint_s",
+    "restart_s", "weight", "value", "min_gpus", "max_gpus", "gpu_share", "cpu", "memory_gib",
+)  # fmt: skip
 
 Columns = dict[str, Any]
 
 
 def columns_of(trace: Trace) -> Columns:
     """Return what :meth:`Trace.from_columns` makes the jobs of; ids and labels are left out."""
-    columns: Columns = {f"{name}_s": _seconds(getattr(trace, f"{name}_us")) for name in _SECONDS}
-    columns["gpus"] = trace.gpus.tolist()
-    for name in _TIMES:
-        if (values := getattr(trace, f"{name}_us")) is not None:
-            columns[f"{name}_s"] = [
-                float("nan") if us < 0 else second
-                for us, second in zip(values.tolist(), _seconds(values), strict=True)
-            ]
-    for name in _COSTS:
-        if (values := getattr(trace, f"{name}_us")) is not None:
-            columns[f"{name}_s"] = _seconds(values)
-    for name in _PLAIN:
-        if (values := getattr(trace, name)) is not None:
-            columns[name] = [_number(value) for value in values.tolist()]
-    for name, (column, unit) in _SCALED.items():
-        if (values := getattr(trace, column)) is not None:
-            columns[name] = [_number(value / unit) for value in values.tolist()]
+    columns: Columns = {}
+    for name in _COLUMNS:
+        is_time = name.endswith("_s")
+        values = getattr(trace, f"{name[:-1]}us" if is_time else name)
+        if values is not None:
+            values = np.where(values < 0, np.nan, values / US_PER_S) if is_time else values
+            columns[name] = list(map(_number, values.tolist()))
     if trace.type_set is not None:
         columns["gpu_types"] = ["|".join(types) for types in trace.allowed_types or ()]
     for index, models in (("profile", "profiles"), ("graph", "graphs")):
@@ -155,10 +140,6 @@ def _code(value: Any) -> str:
         given = ", ".join(f"{name}={_code(of)}" for name, of in _fields(value).items())
         return f"gs.models.{type(value).__name__}({given})"
     return repr(value)
-
-
-def _seconds(us: Any) -> list[float]:
-    return [_number(tick / US_PER_S) for tick in us.tolist()]
 
 
 def _number(value: float) -> float:
