@@ -2,75 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Final
-
 import numpy as np
 
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import Given, resolved
 from gpusched.audit.log import DECISION_COLUMNS
+from gpusched.audit.rules import ADMISSIONS, AdmissionRule
 from gpusched.base.arrays import AnyArray, Bool
-
-
-@dataclass(frozen=True)
-class AdmissionRule:
-    """How a policy decides about jobs with deadlines.
-
-    Attributes
-    ----------
-    admitted, turned_down
-        The reasons that there are.
-    is_priced
-        Whether a job has a cost; otherwise costs and payoffs are 0.
-    slot_s
-        Of decisions and windows that keep to slots, unless the policy is told otherwise; 0: it
-        decides when jobs come, start or end; negative: at any time.
-    slotted_by
-        A parameter and the value without which it does not keep to slots.
-    names_window
-        Reasons that come with a scarcest type and a window; None: each job has a window from its
-        decision to its deadline.
-    """
-
-    admitted: frozenset[str]
-    turned_down: frozenset[str]
-    is_priced: bool = False
-    slot_s: float = 0.0
-    slotted_by: tuple[str, str] | None = None
-    names_window: frozenset[str] | None = None
-
-
-_ON_SHARES = AdmissionRule(
-    admitted=frozenset({"a share of its type meets the deadline and every promise stands"}),
-    turned_down=frozenset({
-        "the deadline has passed",
-        "another job of its slot cannot be met",
-        "no single GPU type holds the gang",
-        "the GPUs that admitted jobs leave do not suffice",
-        "no plan of at most 32768 slots meets the deadline",
-        "no width of any type meets the deadline",
-    }),
-)  # fmt: skip
-
-ADMISSIONS: Final = {
-    "dancer": AdmissionRule(
-        admitted=frozenset({"admitted"}),
-        turned_down=frozenset({"too dear", "no room", "impossible", "too long", "cannot run"}),
-        is_priced=True,
-        slot_s=300.0,
-        names_window=frozenset({"too dear", "no room"}),
-    ),
-    "chronus": _ON_SHARES,
-    "elasticflow": replace(_ON_SHARES, slot_s=300.0, slotted_by=("admission", "batch")),
-    "edf-greatest": AdmissionRule(
-        admitted=frozenset({"it and all others end in time"}),
-        turned_down=frozenset({"it or another job would miss its deadline"}),
-        slot_s=-1.0,
-    ),
-}
-"""Policies that take jobs or turn them down."""
 
 
 def check(case: Case, course: Course) -> None:

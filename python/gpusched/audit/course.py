@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -11,7 +11,8 @@ from typing import Final
 import numpy as np
 
 from gpusched.audit.case import Case
-from gpusched.audit.declarations import Given, values_of
+from gpusched.audit.declarations import values_of
+from gpusched.audit.rules import SAYINGS
 from gpusched.base.arrays import Bool, Int64
 
 _CANCELLED: Final = re.compile(r"job (\d+) was cancelled at (\d+(?:\.\d{1,6})?) s")
@@ -87,89 +88,6 @@ class Course:
         if self.cancelled:
             ended[self.taken_back(case)[0]] = True
         return ended
-
-
-@dataclass(frozen=True)
-class Saying:
-    """A warning that a policy may give.
-
-    Attributes
-    ----------
-    text
-        A regular expression, or where it ``is_due`` the very text.
-    is_due
-        Whether it must be given as it is; otherwise the log does not tell.
-    """
-
-    text: str
-    is_due: bool = False
-
-
-def _of_serverfilling(case: Case, given: Given) -> Sequence[Saying]:
-    """The filling is exact if each width is a power of two that divides the cluster."""
-    gpus = case.trace.gpus.astype(np.int64)
-    is_odd = (gpus & (gpus - 1) != 0) | (case.cluster.num_gpus % gpus != 0)
-    if not is_odd.any():
-        return []
-    return [
-        Saying(
-            f"{np.count_nonzero(is_odd)} jobs have a width that is no power of two dividing the "
-            "cluster: the filling is not exact and may leave GPUs idle",
-            is_due=True,
-        )
-    ]
-
-
-def _of_edf_greatest(case: Case, given: Given) -> Sequence[Saying]:
-    """Whom it admitted and who ended after the deadline, as decisions and log tell."""
-    decisions, deadline_us = case.schedule.decisions(), case.trace.deadline_us
-    job = np.asarray(decisions["job"])[np.asarray(decisions["admitted"]) == 1]
-    if deadline_us is None:
-        return []
-    late = case.finished[job] & (np.asarray(case.schedule.finish_us)[job] > deadline_us[job])
-    count = np.count_nonzero(late)
-    text = f"edf-greatest: {count} jobs that were admitted missed their deadlines"
-    return [Saying(text, is_due=True)] if count else []
-
-
-def _of_caps(case: Case, given: Given) -> Sequence[Saying]:
-    """Where gangs are bound under a cap."""
-    if given.get("theta_s", 0) == 0:
-        return []
-    raised = r"theta_s was raised \d+ times, in the end to [\d.]+ s, for jobs that fit nowhere "
-    return [
-        Saying(raised + "under it"),
-        Saying("the cap theta_s counts with the true services"),
-    ]
-
-
-def _always(*texts: str) -> SayingRule:
-    """What may be said of any case, as the log does not tell."""
-    return lambda case, given: [Saying(text) for text in texts]
-
-
-SayingRule = Callable[[Case, Given], Sequence[Saying]]
-"""From the case and the policy's parameters."""
-
-_FELL_BEHIND = r"\d+ admitted jobs fell behind their plans and became best effort"
-
-SAYINGS: Final[dict[str, SayingRule]] = {
-    "serverfilling-srpt": _of_serverfilling,
-    # Promises that its plans broke; what a placement adds to that, it does not count.
-    "dancer": _always(r"dancer: \d+ jobs that were admitted missed their deadlines"),
-    "edf-greatest": _of_edf_greatest,
-    "gavel": _always(
-        "gavel decides by throughputs, and the speed of the run has none: .+",
-        r"gavel: \d+ of \d+ programs for .+",
-    ),
-    "chronus-leases": _always(
-        _FELL_BEHIND, r"chronus-leases: \d+ of \d+ programs had no solution; .+"
-    ),
-    "chronus": _always(_FELL_BEHIND),
-    "elasticflow": _always(_FELL_BEHIND),
-    **dict.fromkeys(("sjf-bco", "ff", "ls", "rand"), _of_caps),
-}
-"""What policies warn of."""
 
 
 def check(case: Case, course: Course) -> None:

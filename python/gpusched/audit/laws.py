@@ -20,6 +20,7 @@ from gpusched.audit.course import Course
 from gpusched.audit.declarations import Flags, values_of, widths
 from gpusched.audit.log import REJECT_REASONS
 from gpusched.audit.readable_run import room_of, servers_of
+from gpusched.audit.rules import OWN_FITS
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import Memo
 from gpusched.readable import Job, make_engine, make_scheduler
@@ -466,7 +467,7 @@ def _reasons(case: Case, flags: Flags) -> tuple[UInt8, Bool | None]:
     """
     alike = case.alike
     name, given = values_of(case.spec.placement)
-    has_own = not flags.places and name in ("buddy", "consolidated-relaxed")
+    has_own = not flags.places and name in OWN_FITS
     is_known = has_own or flags.places or flags.scatters or flags.consolidates
     stand_in = name if has_own else "consolidated" if flags.consolidates else "first-fit"
     if flags.places:  # it takes any GPUs that the gang fits on

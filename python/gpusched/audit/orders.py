@@ -2,15 +2,14 @@
 
 Where two jobs ask for the same, a placement that refuses the one refuses the other: so the order of
 the queue shows in the log, whatever the placement. Parameters and their defaults are those of the
-readable scheduler; a key is stated here for all intervals of a log at once.
+readable scheduler.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -18,121 +17,10 @@ from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import resolved, values_of
 from gpusched.audit.log import Steps
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.audit.rules import HEAD_FIRST, ORDERS, TAKES_ANY, Key
+from gpusched.base.arrays import Bool, Int64
 from gpusched.readable import make_scheduler
 from gpusched.readable.lists import DiscretisedLas, ListScheduler, Preemptive, ServerFilling
-from gpusched.readable.rng import draw, uniform
-
-Keys = tuple[AnyArray, ...] | None
-Key = Callable[[Case, Any], Keys]
-"""From the case and the readable scheduler, of each interval at its start, the first first.
-
-None where the log does not tell.
-"""
-
-_LAST = 2**62
-
-
-def _attained_us(case: Case) -> Int64:
-    """Return the progress that each interval's job had made before it, microseconds."""
-    return case.before(case.lasts_us - case.paid_us)
-
-
-def _remaining_us(case: Case) -> Int64 | None:
-    """Return what a policy takes for the remaining service at each start, microseconds.
-
-    None where services are not known, or not counted in whole ticks.
-    """
-    predicted = case.predicted_us
-    if predicted is None or not case.flags.is_steady:
-        return None
-    service = case.trace.service_us[case.job]
-    left = service + case.rule.overrun_us + case.before(case.added_us) - _attained_us(case)
-    truly = np.maximum(left, 1) + (predicted[case.job] - service)
-    remaining: Int64 = np.maximum(truly, 1)
-    return remaining
-
-
-def _of_job(column: Callable[[Case], AnyArray | None], *, on_fixed: bool = False) -> Key:
-    """Make a key of what jobs have; ``on_fixed``: not known where run times are not fixed."""
-
-    def key(case: Case, scheduler: Any) -> Keys:
-        values = column(case) if case.flags.is_steady or not on_fixed else None
-        return None if values is None else (values[case.job],)
-
-    return key
-
-
-def _gpu_time(case: Case) -> Float64 | None:
-    predicted = case.predicted_us
-    return None if predicted is None else case.trace.gpus.astype(np.float64) * predicted
-
-
-def _per_weight(case: Case) -> Float64 | None:
-    predicted, weight = case.predicted_us, case.trace.weight
-    return None if predicted is None else predicted / (1.0 if weight is None else weight)
-
-
-def _lot(case: Case) -> Float64:
-    """A number drawn once per job."""
-    jobs = range(case.num_jobs)
-    return np.array([uniform(draw(case.spec.seed, "order", job, 0)) for job in jobs])
-
-
-def _remaining(case: Case, scheduler: Any) -> Keys:
-    left = _remaining_us(case)
-    return None if left is None else (left,)
-
-
-def _remaining_gpu_time(case: Case, scheduler: Any) -> Keys:
-    left = _remaining_us(case)
-    if left is None:
-        return None
-    return (case.trace.gpus[case.job].astype(np.float64) * left.astype(np.float64),)
-
-
-def _deadline(case: Case, scheduler: Any) -> Keys:
-    deadline = case.trace.deadline_us
-    if deadline is None:
-        return (np.full(len(case.job), _LAST),)
-    return (np.where(deadline < 0, _LAST, deadline)[case.job],)
-
-
-def _laxity(case: Case, scheduler: Any) -> Keys:
-    """Of two jobs at one moment, that moment makes no difference."""
-    left, due = _remaining_us(case), _deadline(case, scheduler)
-    if left is None or due is None:
-        return None
-    return (np.where(due[0] < _LAST, due[0] - left, due[0]),)
-
-
-def _queue(case: Case, scheduler: Any) -> Keys:
-    if scheduler.params["inside"] != "submit" or scheduler.params["promote"] > 0:
-        return None
-    gpu_time = case.trace.gpus[case.job] * _attained_us(case)
-    queue = np.searchsorted(np.array(scheduler.limits), gpu_time, side="right")
-    return queue, case.trace.submit_us[case.job]
-
-
-ORDERS: Final[dict[str, Key | None]] = {
-    "fifo": _of_job(lambda case: case.trace.submit_us),
-    "sjf": _of_job(lambda case: case.predicted_us),
-    "sgf": _of_job(lambda case: case.trace.gpus.astype(np.int64)),
-    "swf": _of_job(_gpu_time),
-    "wspt": _of_job(_per_weight),
-    "random": _of_job(_lot),
-    "spjf": _of_job(lambda case: case.predicted_us, on_fixed=True),
-    "spwf": _of_job(_gpu_time, on_fixed=True),
-    "easy": None,  # jobs behind the first may pass each other
-    "srtf": _remaining,
-    "srsf": _remaining_gpu_time,
-    "las": lambda case, scheduler: (_attained_us(case),),
-    "edf": _deadline,
-    "llf": _laxity,
-    "2d-las": _queue,
-    "serverfilling-srpt": _remaining_gpu_time,
-}
-"""Policies whose queues are documented as keys."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +55,7 @@ class Order:
     @property
     def head_first(self) -> bool:
         """Whether the first by submit starts wherever it can be placed."""
-        return self.name in ("fifo", "easy") and getattr(self.scheduler, "strict", True)
+        return self.name in HEAD_FIRST and getattr(self.scheduler, "strict", True)
 
     def may_idle(self, case: Case) -> bool:
         """Whether GPUs may be left though a waiting job fits."""
@@ -223,12 +111,6 @@ def check_order(case: Case) -> None:
         ),
     )
 
-
-TAKES_ANY: Final = frozenset({
-    "best-fit", "count", "first-fit", "heavy-edge", "lwf", "random", "spread", "topology",
-    "worst-fit",
-})  # fmt: skip
-"""Placements that take a gang wherever enough GPUs are free, on any servers."""
 
 _KINDS, _ROWS = 16, 16_000_000
 """Kinds of jobs that are judged, those that wait most often first: a pass over the log for each.

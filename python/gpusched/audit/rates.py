@@ -7,16 +7,17 @@ where a job is, the readable engine says; who shares which link, the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
 from gpusched.audit.case import Case, allowed_by_set, kinds_of
-from gpusched.audit.declarations import Given, values_of
+from gpusched.audit.declarations import values_of
 from gpusched.audit.laws import redo_us
 from gpusched.audit.readable_run import Links, jobs_of, network_of, servers_of
+from gpusched.audit.rules import PACED, SHARES, Share
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.memo import Memo
 from gpusched.readable.cluster import Cluster as Servers
@@ -26,33 +27,6 @@ from gpusched.readable.speeds import Paced, make_speed
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
     from gpusched.traces.workload import Trace
-
-PACED: Final = frozenset({"ring", "table", "proportional"})
-"""Speeds by which the work in the log is judged; the readable engine says how fast they are."""
-
-Share = Callable[[Float64, Int64 | int, Int64 | int, Int64 | int], Float64]
-"""Of rings on links: from bandwidths, rings there, GPUs of the ring and of all behind the link."""
-
-
-def _equal_parts(given: Given) -> Share:
-    degradation, scaling = given.get("degradation", 0.0), given.get("scaling", 1.0)
-
-    def share(
-        bytes_per_s: Float64, rings: Int64 | int, own: Int64 | int, behind: Int64 | int
-    ) -> Float64:
-        crowd = np.maximum(1.0, scaling * rings)
-        part: Float64 = bytes_per_s / (crowd + degradation * (crowd - 1.0))
-        return part
-
-    return share
-
-
-SHARES: Final[dict[str, Callable[[Given], Share]]] = {
-    "none": lambda given: lambda bytes_per_s, rings, own, behind: bytes_per_s,
-    "reserved": lambda given: lambda bytes_per_s, rings, own, behind: bytes_per_s * (own / behind),
-    "shared": _equal_parts,
-}
-"""What a ring gets of a link, by the parameters of the contention."""
 
 MOST_SHARES: Final = 1_000_000_000
 """Bound on the shares of links that are computed, at about 20 million a second."""
