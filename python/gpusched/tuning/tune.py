@@ -16,7 +16,11 @@ from gpusched.execution.choosing import opened
 from gpusched.results.metric_registry import metrics
 from gpusched.sweeping.plan import choices_of
 from gpusched.sweeping.study import Study
-from gpusched.tuning.held_out import Candidate, best_of, compared, content_of_policy, verdicts
+from gpusched.tuning.held_out import Candidate as Candidate
+from gpusched.tuning.held_out import best_of, content_of_policy
+from gpusched.tuning.held_out import compared as compared
+from gpusched.tuning.held_out import replicates as replicates
+from gpusched.tuning.held_out import verdicts as verdicts
 from gpusched.tuning.search import REDUCTION, Attempt, search
 from gpusched.tuning.space import PolicySpace
 from gpusched.tuning.trials import HELD_OUT, Runner

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpusched.tuning.held_out import Candidate, compared, replicates, verdicts
+from gpusched.tuning.tune import Candidate, compared, replicates, verdicts
 
 
 def runs_of(**values: Any) -> pl.DataFrame:

@@ -13,7 +13,6 @@ import pytest
 import gpusched as gs
 from gpusched.base.progress import Progress
 from gpusched.sweeping.sweep import run_batch
-from gpusched.tuning import trials as trials_module
 from tests.unit.tuning.searches import SPACE, study, tuned
 
 pytestmark = pytest.mark.long
@@ -58,14 +57,15 @@ def test_values_are_those_of_plain_sweeps() -> None:
 def test_a_trial_that_is_pruned_has_seen_short_windows_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    seen: list[tuple[int, str]] = []
-    whole = trials_module.Runner.runs
+    seen: list[tuple[int, int, str]] = []
 
-    def spied(self: Any, part: Any, policies: Any, *rest: Any) -> Any:
-        seen.extend((part.traces[0].jobs, label) for label in policies if rest[0] == "search")
-        return whole(self, part, policies, *rest)
+    def spied(context: Any, batch: Any) -> Any:
+        for _, run in batch.runs:
+            policy = context.choices[0][run.choices[0], run.values]
+            seen.append((run.recipe.jobs, run.seed, str(policy)))
+        return run_batch(context, batch)
 
-    monkeypatch.setattr(trials_module.Runner, "runs", spied)
+    monkeypatch.setattr("gpusched.sweeping.sweep.run_batch", spied)
     found = tuned(trials=12)
     pruned = found.trials.filter(state="pruned")
     assert len(pruned)
@@ -73,10 +73,11 @@ def test_a_trial_that_is_pruned_has_seen_short_windows_alone(
     for row in pruned.iter_rows(named=True):
         assert len(row["values"]) < 3
         if row["policy"] not in finished:
-            assert (90, row["policy"]) not in seen
+            assert (90, 1, row["policy"]) not in seen
     # No window is run twice with one policy.
     assert len(seen) == len(set(seen))
-    assert {jobs for jobs, _ in seen} == {10, 30, 90}
+    assert {jobs for jobs, seed, _ in seen if seed in (1, 2)} == {10, 30, 90}
+    assert {jobs for jobs, seed, _ in seen if seed not in (1, 2)} == {90}
 
 
 @pytest.mark.parametrize("options", [{}, {"batch": 3}, {"sampler": "random", "pruner": "none"}])
