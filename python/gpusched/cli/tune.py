@@ -24,9 +24,8 @@ from gpusched.cli.options import (
     prepare_target,
 )
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.tuning.trials import HELD_OUT, SEARCH
+from gpusched.tuning.tune import HELD_OUT, SEARCH, Tuning
 from gpusched.tuning.tune import tune as run_search
-from gpusched.tuning.tuning_result import Tuning
 
 _SEARCH: Final = "Search"
 _ENDING: Final = ".tune"

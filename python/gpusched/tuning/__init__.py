@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from gpusched.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from gpusched.tuning.tuning_result import Tuning as Tuning
+    from gpusched.tuning.tune import Tuning as Tuning
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "Tuning": "tuning.tuning_result",
+        "Tuning": "tuning.tune",
     },
 )

@@ -2,33 +2,570 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import msgspec
 
 from gpusched.base.field_checks import check_integer
 from gpusched.base.libraries import need
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
-from gpusched.execution.choosing import opened
+from gpusched.base.wording import (
+    change_text,
+    changes,
+    decimals_of,
+    plural,
+    range_text,
+    scale_of,
+    text_of,
+)
+from gpusched.execution.choosing import Backend, opened
+from gpusched.plugins.policy import Policy
 from gpusched.results.metric_registry import metrics
-from gpusched.sweeping.plan import choices_of
+from gpusched.statistics.compared_runs import ComparedRuns
+from gpusched.statistics.comparing import compare_runs
+from gpusched.sweeping.plan import choice_content, choices_of
 from gpusched.sweeping.study import Study
-from gpusched.tuning.held_out import Candidate as Candidate
-from gpusched.tuning.held_out import best_of, content_of_policy
-from gpusched.tuning.held_out import compared as compared
-from gpusched.tuning.held_out import replicates as replicates
-from gpusched.tuning.held_out import verdicts as verdicts
-from gpusched.tuning.search import REDUCTION, Attempt, search
+from gpusched.sweeping.sweep import sweep
+from gpusched.sweeping.sweep_result import SweepResult
 from gpusched.tuning.space import PolicySpace
-from gpusched.tuning.trials import HELD_OUT, Runner
-from gpusched.tuning.tuning_result import Tuning
-from gpusched.tuning.windows import windows_of
+from gpusched.tuning.windows import Windows, windows_of
 
 if TYPE_CHECKING:
     import polars as pl
+
+SEARCH: Final = "search"
+HELD_OUT: Final = "held-out"
+"""Folders in that of a tuning."""
+REDUCTION: Final = 3
+"""A window has so many times the jobs of the one before, and one in so many goes on to it."""
+# A gain that shrinks to less than this part of what the search saw was for the most part luck.
+_KEPT: Final = 0.5
+_MOST: Final = 1_000_000
+_MOST_WINDOWS: Final = 1_000
+_MOST_RUNGS: Final = 10
+_SAMPLERS: Final = ("tpe", "random")
+_PRUNERS: Final = ("halving", "hyperband", "none")
+_STATES: Final = {"finished": "COMPLETE", "pruned": "PRUNED", "failed": "FAIL"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuning:
+    """The outcome of :func:`gpusched.tune`.
+
+    Attributes
+    ----------
+    study, space, metric, better
+        What was searched, for which metric, and whether ``"lower"`` or ``"higher"`` is better.
+    best
+        The best policy of the search in the whole search window: what was held out had no part in
+        its choice.
+    baseline
+        Label of what all are compared with.
+    trials
+        One row per trial: ``trial``, ``policy``, ``state`` (``"finished"``, ``"pruned"`` or
+        ``"failed"``), ``value`` (the mean of the metric over all runs in the whole search window;
+        null unless it finished), ``values`` (of each window it saw, the shortest first),
+        ``num_runs``, ``error``, and a column for each option that was searched.
+    held_out
+        One row for the best few, the default options of their policies and the baseline:
+        ``trial`` (null of what was no trial), ``search_value`` and ``search_ratio`` (to the
+        baseline) in the whole search window, then of the held-out jobs the columns of
+        :class:`~gpusched.statistics.ComparedRuns`: ``mean``, ``low``, ``high``, ``ratio`` to the
+        baseline with its interval, paired, and whether that ``is_significant``.
+    compared
+        The comparison on held-out jobs itself.
+    runs
+        All held-out runs, one by one.
+    windows
+        What was searched and what was held out of each trace, a sentence each.
+    warnings
+        What to know before the best one is believed, a sentence each.
+    folder
+        Where finished runs are kept; None: nowhere.
+    """
+
+    study: Study
+    space: PolicySpace
+    metric: str
+    better: str
+    best: Policy
+    baseline: str
+    trials: pl.DataFrame
+    held_out: pl.DataFrame
+    compared: ComparedRuns
+    runs: SweepResult
+    windows: tuple[str, ...]
+    warnings: tuple[str, ...]
+    folder: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Tuning({self.study.name!r}: {self.metric}, best {self.best}, {self.counts})"
+
+    @property
+    def counts(self) -> str:
+        """How many trials there were, and what became of them, in words."""
+        states = self.trials["state"]
+        parts = [
+            f"{number:,} {state}"
+            for state in ("pruned", "failed")
+            if (number := int((states == state).sum()))
+        ]
+        told = plural(len(states), "trial")
+        return f"{told} ({', '.join(parts)})" if parts else told
+
+    @property
+    def default_value(self) -> float | None:
+        """The metric of the baseline in the whole search window."""
+        found: float | None = self.held_out.filter(policy=self.baseline)["search_value"][0]
+        return found
+
+    @property
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Headings and rows of texts, the best one first: search and held-out jobs side by side."""
+        frame, metric = self.held_out, metrics()[self.metric]
+        known = (frame[name].drop_nulls() for name in ("search_value", "mean"))
+        values = [abs(value) for column in known for value in column]
+        scale, unit = scale_of(metric.kind, values)
+        decimals = decimals_of(metric.kind, [value / scale for value in values])
+        # A mean over runs of what is counted is rarely whole.
+        if decimals == 0 and any(value / scale % 1 for value in values):
+            decimals = 1
+
+        def text(value: float | None) -> str:
+            return "-" if value is None else text_of(value / scale, decimals, metric.kind)
+
+        share = f"{100 * self.compared.level:g} %"
+        of = f"{metric.label}, {unit}" if unit else metric.label
+        headings = ["policy", "trial", f"search: {of}", "change", f"held out: {of}", share,
+                    "change", share, "p"]  # fmt: skip
+        rows = []
+        for row in frame.iter_rows(named=True):
+            is_base = row["policy"] == self.baseline
+            origin = "default" if row["trial"] is None else str(row["trial"])
+            if is_base:
+                origin = "baseline" if row["trial"] is None else f"{origin}, baseline"
+            rows.append(
+                [
+                    row["policy"],
+                    origin,
+                    text(row["search_value"]),
+                    "" if is_base else change_text(row["search_ratio"]),
+                    text(row["mean"]),
+                    range_text(text, row),
+                    *([""] * 3 if is_base else changes(row)),
+                ]
+            )
+        return headings, rows
+
+    def table(self) -> str:
+        """Write search and held-out jobs side by side, as a table of Markdown.
+
+        ``compared.table("latex")`` has the held-out part alone for a paper.
+
+        Returns
+        -------
+        str
+            Ends in a line break; what to know stands below the table.
+
+        Examples
+        --------
+        >>> found = gs.tune({"policy": "las", "period_s": {"low": 10, "high": 3600, "log": True}}, {
+        ...     "name": "tuned", "seeds": [1, 2], "traces": [{"generate": "philly", "jobs": 90}],
+        ...     "clusters": [{"servers": 2, "gpus": 8}],
+        ... }, "mean_jct_s", trials=4, held_out=3)
+        >>> found.table().startswith("| policy")
+        True
+        """
+        from gpusched.base.tables import table
+
+        notes = [f"{self.counts}; {self.windows[0]}", *self.windows[1:], *self.warnings]
+        return table("", *self.rows).to_markdown() + "\n" + "\n".join(notes) + "\n"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        from html import escape
+
+        from gpusched.base.tables import html_page, table
+
+        told = "".join(f"<p>{escape(line)}</p>" for line in (*self.windows, *self.warnings))
+        return html_page(repr(self), table("", *self.rows).to_html(), told)
+
+
+class Score(NamedTuple):
+    """The mean of the metric over all runs of a policy in a window; None with what went wrong."""
+
+    value: float | None
+    error: str | None
+    num_runs: int
+
+
+@dataclass
+class Attempt:
+    """A trial: what it chose, and what became of it.
+
+    Attributes
+    ----------
+    label, values
+        Of the policy in the space, and of its options.
+    policy
+        None if the values do not go together.
+    scores
+        One for each window it has seen.
+    """
+
+    number: int
+    label: str
+    values: dict[str, Any]
+    policy: Policy | None = None
+    scores: list[float] = field(default_factory=list)
+    state: Literal["finished", "pruned", "failed"] | None = None
+    error: str | None = None
+    num_runs: int = 0
+
+    def take(self, score: Score) -> bool:
+        """Take what it achieved in a window, and return whether that is a figure."""
+        self.num_runs += score.num_runs
+        if score.value is None:
+            self.state, self.error = "failed", score.error
+            return False
+        self.scores.append(score.value)
+        return True
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A policy that is judged on what was held out.
+
+    Attributes
+    ----------
+    trial
+        Its number; None: no trial, but the baseline or the default options of a policy.
+    search_value
+        The metric in the whole search window; None if it was not run there, or failed.
+    """
+
+    label: str
+    choice: Any
+    trial: int | None
+    search_value: float | None
+
+    @property
+    def content(self) -> bytes:
+        """What the policy is, by whatever label: defaults that are written are no others."""
+        return choice_content("policy", self.choice)
+
+
+@dataclass
+class Runner:
+    """Does the runs of policies, all on the same jobs, and tells of trials that are done."""
+
+    windows: Windows
+    metric: str
+    backend: Backend
+    folder: str | os.PathLike[str] | None
+    stop: threading.Event | None
+    trials: int
+    progress: OnProgress | None
+    num_done: int = 0
+    _known: dict[tuple[int, str], Score] = field(default_factory=dict)
+
+    def tell(self, _: object = None) -> None:
+        """Tell how many trials are done."""
+        if self.progress is not None:
+            self.progress(Progress(self.num_done, self.trials, SEARCH))
+
+    def scores(self, rung: int, policies: Mapping[str, Any]) -> dict[str, Score]:
+        """Return what policies, by their labels, achieve in a window: worked out once each."""
+        left = {label: p for label, p in policies.items() if (rung, label) not in self._known}
+        if left:
+            done = self._runs(self.windows.rungs[rung], left, SEARCH, self.tell).runs
+            for label in left:
+                own = done.filter(done["policy"] == label)
+                self._known[rung, label] = score_of(own, self.metric)
+        return {label: self._known[rung, label] for label in policies}
+
+    def reference(self, label: str, choice: Any, what: str = "") -> Candidate:
+        """Run what is no trial in the whole search window; ValueError if ``what`` it is fails."""
+        score = self.scores(len(self.windows.rungs) - 1, {label: choice})[label]
+        if what and score.value is None:
+            raise ValueError(f"{what} {label}: {score.error}")
+        return Candidate(label, choice, None, score.value)
+
+    def held_out(self, candidates: Sequence[Candidate]) -> SweepResult:
+        """Do the runs on what was held out."""
+        tell = self.progress or self.tell
+        policies = {one.label: one.choice for one in candidates}
+        return self._runs(
+            self.windows.held_out, policies, HELD_OUT, lambda now: tell(now._replace(part=HELD_OUT))
+        )
+
+    def _runs(
+        self, study: Study, policies: Mapping[str, Any], part: str, progress: OnProgress
+    ) -> SweepResult:
+        entries = tuple({"policy": choice, "label": label} for label, choice in policies.items())
+        return sweep(
+            msgspec.structs.replace(study, policies=entries, baseline=None, metrics=(self.metric,)),
+            folder=None if self.folder is None else Path(self.folder) / part,
+            executor=self.backend,
+            progress=progress,
+            stop=self.stop,
+        )
+
+
+def values_of(runs: pl.DataFrame, metric: str) -> pl.Series:
+    """Return a metric of runs, null where it is not defined."""
+    import polars as pl
+
+    if metric not in runs.columns:
+        return pl.Series(metric, [None] * len(runs), pl.Float64)
+    return runs[metric].cast(pl.Float64, strict=False).fill_nan(None)
+
+
+def score_of(runs: pl.DataFrame, metric: str) -> Score:
+    """Return the mean of a metric over the runs of a policy."""
+    errors, values = runs["error"].drop_nulls(), values_of(runs, metric)
+    if len(errors):
+        return Score(None, errors[0], len(runs))
+    if values.null_count() or values.is_infinite().any():
+        return Score(None, f"{metric} is not defined for each of its runs", len(runs))
+    return Score(math.fsum(values) / len(values), None, len(runs))
+
+
+def search(
+    space: PolicySpace,
+    runner: Runner,
+    *,
+    better: str,
+    batch: int,
+    seed: int,
+    sampler: Any,
+    pruner: Any,
+) -> list[Attempt]:
+    """Search a space; equal arguments give equal trials.
+
+    Parameters
+    ----------
+    batch
+        How many trials are proposed at a time, without knowing what the others achieve.
+    """
+    import optuna
+    from optuna.trial import TrialState
+
+    num_rungs = len(runner.windows.rungs)
+    with _quietly():
+        study = optuna.create_study(
+            sampler=sampler_of(sampler, seed, batch),
+            pruner=pruner_of(pruner, num_rungs),
+            direction="minimize" if better == "lower" else "maximize",
+            study_name="gpusched",  # Hyperband has its brackets from it
+        )
+    is_over: list[bool] = []
+    # A sampler that has nothing left to try asks for this.
+    study.stop = lambda: is_over.append(True)  # type: ignore[method-assign]
+    done: list[Attempt] = []
+    while len(done) < runner.trials and not is_over:
+        asked = [study.ask() for _ in range(min(batch, runner.trials - len(done)))]
+        attempts = [_attempt(space, trial) for trial in asked]
+        for rung in range(num_rungs):
+            running = [pair for pair in zip(attempts, asked, strict=True) if pair[0].state is None]
+            found = runner.scores(rung, {str(one.policy): one.policy for one, _ in running})
+            for one, trial in running:
+                if not one.take(found[str(one.policy)]):
+                    continue
+                if rung == num_rungs - 1:
+                    one.state = "finished"
+                    continue
+                trial.report(one.scores[-1], REDUCTION**rung)
+                if trial.should_prune():
+                    one.state = "pruned"
+        for one, trial in zip(attempts, asked, strict=True):
+            value = one.scores[-1] if one.state == "finished" else None
+            study.tell(trial, value, state=TrialState[_STATES[one.state or "failed"]])
+        done += attempts
+        runner.num_done = len(done)
+        runner.tell()
+    return done
+
+
+def _attempt(space: PolicySpace, trial: Any) -> Attempt:
+    one, values = space.draw(trial)
+    made = Attempt(trial.number, one.label, values)
+    try:
+        made.policy = one.with_values(values)
+    except (TypeError, ValueError) as error:
+        made.state, made.error = "failed", f"{type(error).__name__}: {error}"
+    return made
+
+
+def sampler_of(sampler: Any, seed: int, batch: int) -> Any:
+    """Return a sampler of Optuna as it is, or the one that is named."""
+    from optuna import samplers
+
+    made: tuple[Callable[[], Any], ...] = (
+        partial(samplers.TPESampler, seed=seed, constant_liar=batch > 1),
+        partial(samplers.RandomSampler, seed=seed),
+    )
+    return _named("sampler", sampler, samplers.BaseSampler, dict(zip(_SAMPLERS, made, strict=True)))
+
+
+def pruner_of(pruner: Any, num_rungs: int) -> Any:
+    """Return a pruner of Optuna as it is, or the one that is named."""
+    from optuna import pruners
+
+    how: dict[str, Any] = {"min_resource": 1, "reduction_factor": REDUCTION}
+    most = REDUCTION ** (num_rungs - 1)
+    made: tuple[Callable[[], Any], ...] = (
+        partial(pruners.SuccessiveHalvingPruner, **how),
+        partial(pruners.HyperbandPruner, max_resource=most, **how),
+        pruners.NopPruner,
+    )
+    if num_rungs == 1:
+        made = (pruners.NopPruner,) * 3
+    return _named("pruner", pruner, pruners.BasePruner, dict(zip(_PRUNERS, made, strict=True)))
+
+
+def _named(what: str, given: Any, kind: type, made: Mapping[str, Callable[[], Any]]) -> Any:
+    if isinstance(given, kind):
+        return given
+    if not isinstance(given, str):
+        raise TypeError(f"{what}: expected a name or a {what} of Optuna, not {given!r}")
+    if given not in made:
+        raise ValueError(f"{what}: unknown {given!r}{nearest(given, list(made))}")
+    with warnings.catch_warnings():  # it says that an argument may change
+        warnings.simplefilter("ignore")
+        return made[given]()
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    import optuna
+
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(before)
+
+
+def best_of(
+    found: Sequence[Attempt], baseline: Candidate, better: str, number: int
+) -> list[Candidate]:
+    """Return the best policies that finished, the best one first.
+
+    Of those that have one and the same value only the first is there: they are one policy by
+    another name, such as those that differ in an option without effect.
+    """
+    done = [one for one in found if one.state == "finished"]
+    if not done:
+        errors = [one.error for one in found if one.error]
+        raise ValueError(f"no trial of {len(found):,} finished: {errors[0]}")
+    sign = 1 if better == "lower" else -1
+    done.sort(key=lambda one: (sign * one.scores[-1], one.number))
+    distinct: dict[float, Candidate] = {}
+    for one in done:
+        value = one.scores[-1]
+        made = Candidate(str(one.policy), one.policy, one.number, value)
+        if made.content == baseline.content:
+            made = replace(made, label=baseline.label)
+        distinct.setdefault(value, made)
+    return list(distinct.values())[:number]
+
+
+def replicates(runs: pl.DataFrame, metric: str, titles: Mapping[str, str]) -> pl.DataFrame:
+    """Return one row per policy and seed: the mean over all other axes, null if one is missing."""
+    import polars as pl
+
+    value = pl.col(metric)
+    whole_mean = pl.when(value.is_not_null().all()).then(value.mean()).otherwise(None)
+    return (
+        runs.with_columns(values_of(runs, metric), pl.col("trace").replace(dict(titles)))
+        .group_by("policy", "seed", maintain_order=True)
+        .agg(whole_mean.alias(metric))
+    )
+
+
+def compared(
+    runs: pl.DataFrame,
+    metric: str,
+    candidates: Sequence[Candidate],
+    titles: Mapping[str, str],
+    *,
+    baseline: str,
+    better: str,
+    level: float,
+) -> tuple[pl.DataFrame, ComparedRuns]:
+    """Compare candidates on what was held out.
+
+    The frame has what each achieved in the search, then the columns of the comparison.
+    """
+    import polars as pl
+
+    found = compare_runs(
+        replicates(runs, metric, titles),
+        metric,
+        axis="policy",
+        baseline=baseline,
+        level=level,
+        better=better,  # type: ignore[arg-type]
+    )
+    base = next(one.search_value for one in candidates if one.label == baseline)
+    seen = pl.DataFrame(
+        {
+            "policy": [one.label for one in candidates],
+            "trial": [one.trial for one in candidates],
+            "search_value": [one.search_value for one in candidates],
+            "search_ratio": [
+                one.search_value / base if one.search_value is not None and base else None
+                for one in candidates
+            ],
+        },
+        schema={
+            "policy": pl.String, "trial": pl.Int64, "search_value": pl.Float64,
+            "search_ratio": pl.Float64,
+        },
+    )  # fmt: skip
+    return seen.join(found.frame, on="policy", how="left", maintain_order="left"), found
+
+
+def verdicts(held_out: pl.DataFrame, best: str, baseline: str, better: str) -> list[str]:
+    """Return what speaks against the best one, a sentence each."""
+    if best == baseline:
+        return [f"the search found nothing better than {baseline}"]
+    row = held_out.filter(policy=best).row(0, named=True)
+    ratio, seen = row["ratio"], row["search_ratio"]
+    if ratio is None:
+        return [f"{best}: no gain can be told on held-out jobs; its runs failed, or have no value"]
+    sign = 1.0 if better == "lower" else -1.0
+    gain = sign * (1.0 - ratio)
+    if gain <= 0:
+        worse = f", it is {abs(ratio - 1):.1%} {'more' if ratio > 1 else 'less'}" if gain else ""
+        return [f"{best} is not better than {baseline} on held-out jobs{worse}: the gain in the "
+                "search was chance"]  # fmt: skip
+    lines = []
+    if not row["is_significant"]:
+        lines.append(
+            f"{best}: the gain on held-out jobs, {gain:.1%}, is not significant: chance alone may "
+            "give as much"
+        )
+    if seen is not None and gain < _KEPT * sign * (1.0 - seen):
+        lines.append(
+            f"{best}: the gain on held-out jobs, {gain:.1%}, is much smaller than that in the "
+            f"search, {sign * (1.0 - seen):.1%}: the search fitted its own jobs; more "
+            "of them, or more seeds, would help"
+        )
+    return lines
 
 
 def edges(space: PolicySpace, best: Attempt) -> list[str]:
@@ -74,11 +611,6 @@ def trials_frame(found: Sequence[Attempt], space: PolicySpace) -> pl.DataFrame:
         values = [one.values[option] if one.label == label else None for one in found]
         columns.append(pl.Series(title, [list(v) if isinstance(v, tuple) else v for v in values]))
     return pl.DataFrame(columns)
-
-
-_MOST: Final = 1_000_000
-_MOST_WINDOWS: Final = 1_000
-_MOST_RUNGS: Final = 10
 
 
 def tune(
@@ -208,51 +740,22 @@ def tune(
     read = Study.of(study)
     shares = [float(REDUCTION) ** (rung + 1 - rungs) for rung in range(rungs)]
     windows = windows_of(read, shares, search_share, _held_out_seeds(read, held_out))
-    base = _baseline(read, space)
-    tell = progress if progress is not None else _silent
     with opened(executor) as backend:
-        runner = Runner(metric, backend, folder, stop)
-        num_done = 0
-
-        def told(number: int | None = None) -> None:
-            nonlocal num_done
-            num_done = num_done if number is None else number
-            tell(Progress(num_done, trials, "search"))
-
-        def reference(label: str, choice: Any) -> Candidate:
-            """Run what is no trial in the whole search window."""
-            score = runner.scores(rungs - 1, windows.rungs[-1], {label: choice}, told)[label]
-            if score.value is None and label == base[0]:
-                raise ValueError(f"baseline {label}: {score.error}")
-            return Candidate(label, choice, None, score.value)
-
-        baseline = reference(*base)
+        runner = Runner(windows, metric, backend, folder, stop, trials, progress)
+        baseline = runner.reference(*_baseline(read, space), "baseline")
         found = search(
-            space,
-            rungs,
-            lambda rung, policies: runner.scores(rung, windows.rungs[rung], policies, told),
-            better=better,
-            trials=trials,
-            batch=batch,
-            seed=seed,
-            sampler=sampler,
-            pruner=pruner,
-            told=told,
+            space, runner, better=better, batch=batch, seed=seed, sampler=sampler, pruner=pruner
         )
         best = best_of(found, baseline, better, num_best)
-        candidates = {content_of_policy(one.choice): one for one in best}
+        candidates = {one.content: one for one in best}
         tried = {attempt.number: attempt.label for attempt in found}
         for label in dict.fromkeys(tried[one.trial] for one in best if one.trial is not None):
-            default = next(one.fixed for one in space.policies if one.label == label)
-            if content_of_policy(default) not in {*candidates, content_of_policy(baseline.choice)}:
-                candidates[content_of_policy(default)] = reference(str(default), default)
-        candidates.setdefault(content_of_policy(baseline.choice), baseline)
-        judged = runner.runs(
-            windows.held_out,
-            {one.label: one.choice for one in candidates.values()},
-            HELD_OUT,
-            lambda told: tell(told._replace(part=HELD_OUT)),
-        )
+            fixed = next(one.fixed for one in space.policies if one.label == label)
+            default = choice_content("policy", fixed)
+            if default not in {*candidates, baseline.content}:
+                candidates[default] = runner.reference(str(fixed), fixed)
+        candidates.setdefault(baseline.content, baseline)
+        judged = runner.held_out(list(candidates.values()))
     frame, comparison = compared(
         judged.runs, metric, list(candidates.values()), windows.titles,
         baseline=baseline.label, better=better, level=level,
@@ -314,7 +817,3 @@ def _baseline(study: Study, space: PolicySpace) -> tuple[str, Any]:
             "- at `$.baseline`"
         )
     return study.baseline, there[study.baseline]
-
-
-def _silent(_: Progress) -> None:
-    pass
