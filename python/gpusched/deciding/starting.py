@@ -28,6 +28,7 @@ from gpusched.deciding.cluster_state import (
     refused,
     standing_of,
 )
+from gpusched.deciding.start_draws import LEAST as LEAST
 from gpusched.deciding.start_draws import (
     ArrivalDraws,
     KnownPast,
@@ -35,7 +36,15 @@ from gpusched.deciding.start_draws import (
     move_submissions,
     plain,
 )
-from gpusched.deciding.start_forecast import Sooner, StartCalibration, StartForecast, nearest_rank
+from gpusched.deciding.start_draws import width_classes as width_classes
+from gpusched.deciding.start_forecast import (
+    Sooner,
+    StartCalibration,
+    StartForecast,
+    nearest_rank,
+)
+from gpusched.deciding.start_forecast import stretch_factors as stretch_factors
+from gpusched.deciding.start_forecast import stretched as stretched
 from gpusched.engine.open_run import Simulation
 from gpusched.engine.seams import Chosen, placement_seam
 from gpusched.plugins.policy import PlacementChoice, Policy

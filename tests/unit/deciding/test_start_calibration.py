@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.deciding.start_calibration import calibrate_starts, main
-from gpusched.deciding.start_forecast import StartCalibration, stretch_factors, stretched
+from bench.start_calibration import held_out, main
+from gpusched.deciding.start_calibration import StartCalibration, calibrate_starts
+from gpusched.deciding.starting import stretch_factors, stretched
 
 
 def test_shares_count_who_had_started_by_each_quantile() -> None:
@@ -82,7 +83,7 @@ def test_corrected_forecasts_hold_what_they_say_on_questions_they_have_not_seen(
 
 def test_held_out_weeks_are_corrected_by_the_weeks_before_each() -> None:
     asked = late(600, 3)
-    raw, made = asked.held_out(2)
+    raw, made = held_out(asked, 2)
     assert (
         len(raw.wait_s)
         == len(made.wait_s)

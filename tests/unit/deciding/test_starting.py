@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.deciding.start_draws import (
+from gpusched.deciding.starting import (
     LEAST,
     ArrivalDraws,
     KnownPast,

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpusched.models.calibration import RingFit, calibrate_ring, fit_line, read_pollux
+from bench.ring_calibration import RingFit, calibrate_ring, fit_line
+from gpusched.models import read_pollux
 from tests.unit.real_data import DATA, needs_real_data
 
 TRUTH = {

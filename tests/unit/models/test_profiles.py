@@ -19,8 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from bench.ring_calibration import fit_line
 from gpusched.clusters.cluster import Cluster, ServerGroup
-from gpusched.models.calibration import fit_line
 from gpusched.models.model_zoo import MEASURED, zoo
 from gpusched.models.profiles import JobProfile, read_profiles
 from gpusched.specs.case import job_columns
