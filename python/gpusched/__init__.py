@@ -167,8 +167,8 @@ _MOVED = {
     "engine": "SimulationEvent SimulationState",
     "generator": "assign_graphs describe_graphs",
     "models": (
-        "Calibration JobGraph JobProfile Stage Throughputs calibrate_ring graph_for "
-        "read_pollux read_profiles read_throughputs zoo"
+        "JobGraph JobProfile Stage Throughputs graph_for read_pollux "
+        "read_profiles read_throughputs zoo"
     ),
     "plugins": (
         "Actions Allocation ContentionChoice FreeGpus Part PlacementChoice PluginInfo Request "

@@ -37,7 +37,6 @@ OTHER_WORDS = {
     "deciding.states.formats.kueue": {"count"},  # of pods, in the objects of Kueue
     "deciding.states.kueue_workloads": {"count"},  # the same
     "generator.graph_zoo": {"stages"},  # a column: how many a graph has
-    "models.calibration": {"bias"},  # a figure of the fit
     "models.throughputs": {"spread"},  # a column: throughput on several servers
     "plugins.registry": {"chronus-leases"},  # who asks for it is told where it is
     "results.metric_registry": {"count", "none"},  # kinds of figures, and of tables

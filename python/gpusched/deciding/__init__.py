@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from gpusched.deciding.filling import fill as fill
     from gpusched.deciding.market import JobPlacement as JobPlacement
     from gpusched.deciding.market import place_jobs as place_jobs
-    from gpusched.deciding.start_forecast import Sooner as Sooner
-    from gpusched.deciding.start_forecast import StartForecast as StartForecast
+    from gpusched.deciding.starting import Sooner as Sooner
+    from gpusched.deciding.starting import StartForecast as StartForecast
     from gpusched.deciding.starting import when as when
     from gpusched.deciding.states.reading import read_state as read_state
     from gpusched.deciding.states.schemas import state_schema as state_schema
@@ -48,8 +48,8 @@ _load, __dir__, __all__ = lazy_names(
         "JobPlacement": "deciding.market",
         "Matching": "deciding.assignment",
         "Plan": "deciding.batch_plan",
-        "Sooner": "deciding.start_forecast",
-        "StartForecast": "deciding.start_forecast",
+        "Sooner": "deciding.starting",
+        "StartForecast": "deciding.starting",
         "Transport": "deciding.assignment",
         "assign": "deciding.assignment",
         "fill": "deciding.filling",

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING
 from gpusched.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from gpusched.models.calibration import Calibration as Calibration
-    from gpusched.models.calibration import calibrate_ring as calibrate_ring
-    from gpusched.models.calibration import read_pollux as read_pollux
     from gpusched.models.job_graphs import JobGraph as JobGraph
     from gpusched.models.job_graphs import Stage as Stage
     from gpusched.models.model_zoo import graph_for as graph_for
@@ -20,19 +17,18 @@ if TYPE_CHECKING:
     from gpusched.models.profiles import JobProfile as JobProfile
     from gpusched.models.profiles import read_profiles as read_profiles
     from gpusched.models.throughputs import Throughputs as Throughputs
+    from gpusched.models.throughputs import read_pollux as read_pollux
     from gpusched.models.throughputs import read_throughputs as read_throughputs
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "Calibration": "models.calibration",
         "JobGraph": "models.job_graphs",
         "JobProfile": "models.profiles",
         "Stage": "models.job_graphs",
         "Throughputs": "models.throughputs",
-        "calibrate_ring": "models.calibration",
         "graph_for": "models.model_zoo",
-        "read_pollux": "models.calibration",
+        "read_pollux": "models.throughputs",
         "read_profiles": "models.profiles",
         "read_throughputs": "models.throughputs",
         "zoo": "models.model_zoo",

@@ -9,8 +9,12 @@ import pytest
 
 import gpusched as gs
 from bench.start_calibration import held_out, main
-from gpusched.deciding.start_calibration import StartCalibration, calibrate_starts
-from gpusched.deciding.starting import stretch_factors, stretched
+from gpusched.deciding.starting import (
+    StartCalibration,
+    calibrate_starts,
+    stretch_factors,
+    stretched,
+)
 
 
 def test_shares_count_who_had_started_by_each_quantile() -> None:
