@@ -15,12 +15,16 @@ from gpusched.bounds.known import (
     mean_busy_time,
     priced_time,
     shared_cost,
-    squashed_srpt,
-    trivial,
 )
-from gpusched.bounds.registry import JobColumns
+from gpusched.bounds.registry import BoundedJobs, JobColumns, known_bounds
 from gpusched.readable import PLACEMENTS, POLICIES, Job, replay
 from tests.theorems.exact_schedules import Jobs, least_makespan, least_sum_of_jct
+
+
+def bound(name: str, jobs: JobColumns, num_gpus: int = 1) -> Fraction:
+    """Return the registered bound on gangs that keep their widths."""
+    found: Fraction = known_bounds()[name].compute(BoundedJobs.gangs(jobs, num_gpus))
+    return found
 
 
 def columns(jobs: Jobs) -> JobColumns:
@@ -33,8 +37,8 @@ def columns(jobs: Jobs) -> JobColumns:
 def largest_sum(jobs: Jobs, num_gpus: int) -> Fraction:
     some = columns(jobs)
     return max(
-        trivial(some),
-        squashed_srpt(some, num_gpus),
+        bound("trivial", some),
+        bound("squashed-srpt", some, num_gpus),
         mean_busy_time(some, num_gpus),
         shared_cost(some, num_gpus),
         priced_time(some, num_gpus, rounds=40),
@@ -134,4 +138,4 @@ def test_sharing_the_cost_is_no_worse_than_services_however_many_rounds(instance
     jobs, num_gpus = instance
     some = columns(jobs)
     lower, more = (shared_cost(some, num_gpus, rounds=count) for count in (rounds, rounds + 1))
-    assert float(trivial(some)) * (1 - 1e-12) <= lower <= more
+    assert float(bound("trivial", some)) * (1 - 1e-12) <= lower <= more

@@ -8,7 +8,6 @@ from itertools import accumulate
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int32, Int64
-from gpusched.bounds.known import rows_of
 from gpusched.bounds.registry import Jobs
 
 Row = tuple[int, int, int]
@@ -117,3 +116,57 @@ def _cheapest(pieces: list[_Piece], service: float) -> list[_Piece]:
         if taken > 0:
             chosen.append((price, taken, step))
     return chosen
+
+
+def rows_of(submit_us: Int64, service_us: Int64, gpus: Int32) -> list[tuple[int, int, int]]:
+    """Submit, service and width of each job, as Python's integers."""
+    return list(zip(submit_us.tolist(), service_us.tolist(), gpus.tolist(), strict=True))
+
+
+def mean_busy_half_ticks(
+    submit_us: Int64,
+    service_us: Int64,
+    gpus: Int32,
+    num_gpus: int,
+    weight: Float64,
+    each: list[int] | None = None,
+) -> tuple[int, float]:
+    """Sums of (mean busy time - submit + service / 2), in half ticks: exact, and weighted.
+
+    An empty ``weight`` counts every job once; ``each`` gets those of the jobs.
+    """
+    rows = rows_of(submit_us, service_us, gpus)
+    weights = weight.tolist() or [1.0] * len(rows)
+    remaining = [service * width for _, service, width in rows]
+    moment = [0] * len(rows)  # over the ticks served: the sum of (begin + end), since submit
+    waiting: list[tuple[float | int, int]] = []  # a heap of (work / weight, job)
+    now = total = 0
+    weighted = 0.0
+    if each is not None:
+        each[:] = [0] * len(rows)
+
+    def serve_until(limit: int | None) -> None:
+        nonlocal now, total, weighted
+        while waiting and (limit is None or now < limit):
+            job = waiting[0][1]
+            submit, service, width = rows[job]
+            served = remaining[job] if limit is None else min(remaining[job], limit - now)
+            moment[job] += served * (2 * (now - submit * num_gpus) + served)
+            remaining[job] -= served
+            now += served
+            if remaining[job] == 0:
+                half_ticks = moment[job] // (service * width) + service * num_gpus
+                total += half_ticks
+                if each is not None:
+                    each[job] = half_ticks
+                weighted += float(half_ticks) * weights[job]
+                heapq.heappop(waiting)
+
+    for job, (submit, _, _) in enumerate(rows):
+        serve_until(submit * num_gpus)
+        now = submit * num_gpus
+        work = remaining[job]
+        key = work if len(weight) == 0 else float(work) / weights[job]
+        heapq.heappush(waiting, (key, job))
+    serve_until(None)
+    return total, weighted

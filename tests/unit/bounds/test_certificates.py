@@ -14,22 +14,16 @@ import gpusched as gs
 from gpusched.bounds.certificates import certificate, lower_bounds, makespan_bound
 from gpusched.bounds.known import (
     busy_times,
-    longest_job,
-    mean_busy_half_ticks,
     mean_busy_time,
     priced_time,
     shared_cost,
-    squashed_srpt,
-    total_work,
-    trivial,
-    wide_gangs,
 )
-from gpusched.bounds.registry import JobColumns
+from gpusched.bounds.registry import BoundedJobs, JobColumns, known_bounds
 from gpusched.clusters.cluster import Cluster
 from gpusched.readable import replay
 from gpusched.specs.case import least_costs
 from tests.reference import bound_twins
-from tests.reference.bound_twins import priced_times, squashed_srpt_ticks
+from tests.reference.bound_twins import mean_busy_half_ticks, priced_times, squashed_srpt_ticks
 from tests.unit.small_runs import SECOND, job, trace_of
 
 
@@ -39,6 +33,19 @@ def columns(*jobs):
     return JobColumns(
         np.array(submit_us, np.int64), np.array(service_us, np.int64), np.array(gpus, np.int32)
     )
+
+
+def bound(name):
+    """The registered bound on gangs that keep their widths."""
+    return lambda jobs, num_gpus: known_bounds()[name].compute(BoundedJobs.gangs(jobs, num_gpus))
+
+
+longest_job, total_work, wide_gangs = map(bound, ("longest-job", "total-work", "wide-gangs"))
+squashed_srpt = bound("squashed-srpt")
+
+
+def trivial(jobs):
+    return bound("trivial")(jobs, 1)
 
 
 def native(name):
