@@ -11,16 +11,15 @@ jobs serve for all.
 
 from __future__ import annotations
 
-import math
 import threading
 import weakref
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns
+from gpusched.base.libraries import need
 from gpusched.base.supervision import attended
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
@@ -91,7 +90,8 @@ def rates_of(trace: Trace, cluster: Cluster, speed: SpeedChoice) -> Rates:
         kinds, kind = np.unique(points, axis=0, return_inverse=True)
         ways = [[(0, [(float(gpus), float(rate))])] for gpus, rate in kinds]
         return _gathered(ways, np.array([cluster.num_gpus]), kind.reshape(-1))
-    masks = _type_masks(trace, cluster)
+    columns = job_columns(trace, cluster, uses_estimates=False)
+    masks = _masks(columns, len(trace), len(cluster.gpu_types))
     rows, kind = np.unique(np.stack([width, masks], axis=1), axis=0, return_inverse=True)
     ways = [
         [(t, [(float(gpus), 1.0)]) for t in range(len(cluster.gpu_types)) if int(mask) >> t & 1]
@@ -205,11 +205,6 @@ def _gathered(
 def _type_gpus(cluster: Cluster) -> Int64:
     count = np.bincount(cluster.server_type, cluster.server_gpus, len(cluster.gpu_types))
     return count.astype(np.int64)
-
-
-def _type_masks(trace: Trace, cluster: Cluster) -> Int64:
-    columns = job_columns(trace, cluster, uses_estimates=False)
-    return _masks(columns, len(trace), len(cluster.gpu_types))
 
 
 def _masks(columns: dict[str, Any], num_jobs: int, num_types: int) -> Int64:
@@ -342,8 +337,9 @@ def find_prices(windows: Windows, tree: TimeTree, part: float) -> Float64:
 
     ``part``: of the GPUs, which the jobs share. Raises UnsolvedError after too many iterations.
     """
-    optimize = _scipy("optimize")
-    sparse = _scipy("sparse")
+    need("scipy", "deadline bound", "gpusched[exact]")
+    from scipy import optimize, sparse
+
     rates = windows.rates
     job, node, seconds = tree.cover(windows.begin_s, windows.end_s)
     kind = windows.kind[job]
@@ -446,13 +442,6 @@ def _least_costs(prices: Float64, windows: Windows, tree: TimeTree) -> Float64:
     ]
     least: Float64 = np.maximum(*costs)
     return least
-
-
-def _scipy(module: str) -> Any:
-    try:
-        return import_module(f"scipy.{module}")
-    except ImportError:
-        raise ImportError("deadline bound: needs SciPy: pip install 'gpusched[exact]'") from None
 
 
 def pooled_bound(windows: Windows, most_cells: int) -> float:
@@ -620,24 +609,19 @@ def deadline_bound(
     0.5
     """
     if trace.deadline_us is None:
-        return DeadlineBound({_first(): 0.0}, 0, 0.0, np.zeros(len(trace), dtype=np.bool_))
+        return DeadlineBound(
+            {next(iter(known_bounds(DEADLINES_MET))): 0.0},
+            0,
+            0.0,
+            np.zeros(len(trace), dtype=np.bool_),
+        )
     windows, is_possible = _possible(trace, cluster, speed, values)
-    jobs = DeadlineJobs(windows, values, is_brief=False)
-    bounds: dict[str, float] = {}
-    unsolved: list[str] = []
-    for name, bound in known_bounds(DEADLINES_MET).items():
-        if not bounds or len(windows):
-            try:
-                value = bound.compute(jobs)
-            except UnsolvedError:
-                unsolved.append(name)
-                continue
-            if value is not None:
-                bounds[name] = float(value)
+    found = _Bounds(DeadlineJobs(windows, values, is_brief=False))
+    found.compute_down_to(-1.0)
     has_deadline = trace.deadline_us != NO_DEADLINE
     total = float(_value(trace, values)[has_deadline].sum())
     num_deadlines = int(np.count_nonzero(has_deadline))
-    return DeadlineBound(bounds, num_deadlines, total, is_possible, tuple(unsolved))
+    return DeadlineBound(found.bounds, num_deadlines, total, is_possible, tuple(found.unsolved))
 
 
 def dsr_bound(
@@ -667,52 +651,45 @@ def dsr_bound(
     of_trace = _certificates.setdefault(trace, {})
     found = of_trace.get((cluster, str(speed)))
     if found is None:
-        found = of_trace[cluster, str(speed)] = _Certificate(trace, cluster, speed)
-    best, name = found.down_to(met)
-    return float(best / num_deadlines), name
-
-
-class _Certificate:
-    """Bounds on the number of deadlines met, each computed when it may be the lowest."""
-
-    def __init__(self, trace: Trace, cluster: Cluster, speed: str | SpeedChoice) -> None:
         windows, _ = _possible(trace, cluster, speed, False)
-        first, *others = known_bounds(DEADLINES_MET).values()
         jobs = DeadlineJobs(windows, has_values=False, is_brief=True)
-        self._found: dict[str, float] = {first.name: float(first.compute(jobs))}
-        self._others = others
+        found = of_trace[cluster, str(speed)] = _Bounds(jobs)
+    found.compute_down_to(met)
+    name = min(found.bounds, key=found.bounds.__getitem__)
+    return float(found.bounds[name] / num_deadlines), name
+
+
+class _Bounds:
+    """Bounds on what the deadlines met are worth, each computed when it may be the lowest."""
+
+    def __init__(self, jobs: DeadlineJobs) -> None:
+        self.bounds: dict[str, float] = {}
+        self.unsolved: list[str] = []
+        self._left = list(known_bounds(DEADLINES_MET).values())
+        self._jobs: DeadlineJobs | None = jobs
         self._lock = threading.Lock()
-        # A trace of millions is not to be kept twice.
-        self._jobs = jobs if len(windows) <= _MOST_JOBS else None
 
-    def down_to(self, met: int) -> tuple[float, str]:
-        """Return the lowest bound and its name."""
+    def compute_down_to(self, met: float) -> None:
+        """Compute bounds until one is as low as what some schedule has, or there are no others."""
         with self._lock:
-            self._compute_down_to(met)
-        name = min(self._found, key=self._found.__getitem__)
-        return self._found[name], name
-
-    def _compute_down_to(self, met: int) -> None:
-        jobs = self._jobs
-        if jobs is None:
-            return
-        for bound in self._others:
-            if min(self._found.values()) <= met:
-                return
-            if bound.name not in self._found:
+            jobs = self._jobs
+            while jobs is not None and self._left:
+                if self.bounds and (not len(jobs.windows) or min(self.bounds.values()) <= met):
+                    return
+                bound = self._left.pop(0)
                 try:
                     value = bound.compute(jobs)
                 except UnsolvedError:
-                    value = None
-                self._found[bound.name] = math.inf if value is None else float(value)
-        self._jobs = None
+                    self.unsolved.append(bound.name)
+                    continue
+                if value is not None:
+                    self.bounds[bound.name] = float(value)
+                if jobs.is_brief and len(jobs.windows) > _MOST_JOBS:
+                    break  # a trace of millions is not to be kept twice
+            self._jobs = None
 
 
-def _first() -> str:
-    return next(iter(known_bounds(DEADLINES_MET)))
-
-
-_certificates: weakref.WeakKeyDictionary[Trace, dict[tuple[Cluster, str], _Certificate]] = (
+_certificates: weakref.WeakKeyDictionary[Trace, dict[tuple[Cluster, str], _Bounds]] = (
     weakref.WeakKeyDictionary()
 )
 

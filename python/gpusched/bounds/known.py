@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
+from collections.abc import Callable
 from fractions import Fraction
 from importlib.util import find_spec
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Float64, Int32, Int64
+from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.base.field_checks import unmasked
 from gpusched.bounds.deadline_bounds import DeadlineJobs, pooled_bound, upper_bound
 from gpusched.bounds.registry import (
@@ -24,11 +24,6 @@ from gpusched.bounds.registry import (
 )
 
 
-def trivial(jobs: Jobs) -> Fraction:
-    """Sum of services in microseconds: no job ends before its submit plus its service."""
-    return Fraction(int(np.sum(jobs.service_us, dtype=np.int64)))
-
-
 @register_bound(
     "trivial",
     quantity=TOTAL_JCT,
@@ -38,24 +33,7 @@ def trivial(jobs: Jobs) -> Fraction:
     rank=3,
 )
 def _trivial(jobs: BoundedJobs) -> Fraction:
-    return trivial(jobs.shortest)
-
-
-def longest_job(jobs: Jobs, num_gpus: int) -> Fraction:
-    """A submit and the job's own run time."""
-    return Fraction(_core.longest_job(jobs.submit_us, jobs.service_us))
-
-
-def total_work(jobs: Jobs, num_gpus: int) -> Fraction:
-    """A submit and all work submitted from then on, on all GPUs."""
-    return Fraction(
-        _core.total_work(jobs.submit_us, jobs.service_us, jobs.gpus, num_gpus), num_gpus
-    )
-
-
-def wide_gangs(jobs: Jobs, num_gpus: int) -> Fraction:
-    """A submit and, one after the other, all later gangs wider than half the GPUs."""
-    return Fraction(_core.wide_gangs(jobs.submit_us, jobs.service_us, jobs.gpus, num_gpus))
+    return Fraction(int(np.sum(jobs.shortest.service_us, dtype=np.int64)))
 
 
 @register_bound(
@@ -67,7 +45,7 @@ def wide_gangs(jobs: Jobs, num_gpus: int) -> Fraction:
     rank=1,
 )
 def _longest_job(jobs: BoundedJobs) -> Fraction:
-    return longest_job(jobs.shortest, jobs.num_gpus)
+    return Fraction(_core.longest_job(jobs.shortest.submit_us, jobs.shortest.service_us))
 
 
 @register_bound(
@@ -80,7 +58,8 @@ def _longest_job(jobs: BoundedJobs) -> Fraction:
 )
 def _total_work(jobs: BoundedJobs) -> Fraction:
     # Rounded up to a microsecond, a short gang may be more work than its pieces.
-    return max(total_work(part, jobs.num_gpus) for part in (jobs.pieces, jobs.shortest))
+    work = max(_core.total_work(*part, jobs.num_gpus) for part in (jobs.pieces, jobs.shortest))
+    return Fraction(work, jobs.num_gpus)
 
 
 @register_bound(
@@ -92,18 +71,7 @@ def _total_work(jobs: BoundedJobs) -> Fraction:
     rank=3,
 )
 def _wide_gangs(jobs: BoundedJobs) -> Fraction:
-    return wide_gangs(jobs.shortest, jobs.num_gpus)
-
-
-def squashed_srpt(jobs: Jobs, num_gpus: int) -> Fraction:
-    """Least sum of JCT, in microseconds, if the cluster were one machine that cuts gangs at will.
-
-    The machine runs job ``j`` for ``gpus * service / num_gpus``, shortest remaining first, which
-    is optimal for one machine (Schrage, "A proof of the optimality of the shortest remaining
-    processing time discipline", 1968). O(n log n).
-    """
-    ticks = _core.squashed_srpt(jobs.submit_us, jobs.service_us, jobs.gpus, num_gpus)
-    return Fraction(ticks, num_gpus)
+    return Fraction(_core.wide_gangs(*jobs.shortest, jobs.num_gpus))
 
 
 @register_bound(
@@ -115,7 +83,8 @@ def squashed_srpt(jobs: Jobs, num_gpus: int) -> Fraction:
     rank=1,
 )
 def _squashed_srpt(jobs: BoundedJobs) -> Fraction:
-    return squashed_srpt(jobs.pieces, jobs.num_gpus)
+    """One machine runs job j for gpus x service / num_gpus: shortest first is optimal there."""
+    return Fraction(_core.squashed_srpt(*jobs.pieces, jobs.num_gpus), jobs.num_gpus)
 
 
 def mean_busy_time(jobs: Jobs, num_gpus: int, *, weight: Float64 | None = None) -> Fraction:
@@ -131,13 +100,15 @@ def mean_busy_time(jobs: Jobs, num_gpus: int, *, weight: Float64 | None = None) 
     weight
         Positive weights, shape ``(n,)``: bounds the weighted sum of JCT. It is then computed in
         double precision and lowered by more than the rounding can amount to.
+
+    Raises
+    ------
+    OverflowError
+        If a job's work times the horizon needs more than 127 bits.
     """
     weights = np.empty(0) if weight is None else unmasked("weight", weight)
     columns = (jobs.submit_us, jobs.service_us, jobs.gpus, num_gpus, weights)
-    try:
-        half_ticks, weighted = _core.mean_busy_time(*columns)
-    except OverflowError:  # beyond 128 bits; Python's integers have no bound
-        half_ticks, weighted = mean_busy_half_ticks(*columns)
+    half_ticks, weighted = _core.mean_busy_time(*columns)
     if weight is not None:
         safe = 1.0 - (len(weights) + 8) * 2.0**-52
         return Fraction(weighted * safe) / (2 * num_gpus)
@@ -147,69 +118,26 @@ def mean_busy_time(jobs: Jobs, num_gpus: int, *, weight: Float64 | None = None) 
 def busy_times(jobs: Jobs, num_gpus: int, weight: Float64) -> Float64:
     """Return mean busy time - submit + service / 2 of each job, in half ticks.
 
-    They are those of the machine of :func:`mean_busy_time` under these positive weights.
-
-    Raises
-    ------
-    OverflowError
-        If a job's work times the horizon needs more than 127 bits.
+    They are those of the machine of :func:`mean_busy_time` under these positive weights; so are
+    the errors.
     """
     columns = (jobs.submit_us, jobs.service_us, jobs.gpus, num_gpus, weight)
     return _core.busy_times(*columns)
 
 
-def rows_of(submit_us: Int64, service_us: Int64, gpus: Int32) -> list[tuple[int, int, int]]:
-    """Submit, service and width of each job, as Python's integers."""
-    return list(zip(submit_us.tolist(), service_us.tolist(), gpus.tolist(), strict=True))
+def _where_exact(
+    bound: Callable[[JobColumns, int], Fraction], jobs: BoundedJobs
+) -> Fraction | None:
+    """Return a bound on gangs that keep their widths; None beyond what the core counts.
 
-
-def mean_busy_half_ticks(
-    submit_us: Int64,
-    service_us: Int64,
-    gpus: Int32,
-    num_gpus: int,
-    weight: Float64,
-    each: list[int] | None = None,
-) -> tuple[int, float]:
-    """Sums of (mean busy time - submit + service / 2), in half ticks: exact, and weighted.
-
-    An empty ``weight`` counts every job once; ``each`` gets those of the jobs.
+    That is 127 bits, or 285 years; the other bounds are exact there.
     """
-    rows = rows_of(submit_us, service_us, gpus)
-    weights = weight.tolist() or [1.0] * len(rows)
-    remaining = [service * width for _, service, width in rows]
-    moment = [0] * len(rows)  # over the ticks served: the sum of (begin + end), since submit
-    waiting: list[tuple[float | int, int]] = []  # a heap of (work / weight, job)
-    now = total = 0
-    weighted = 0.0
-    if each is not None:
-        each[:] = [0] * len(rows)
-
-    def serve_until(limit: int | None) -> None:
-        nonlocal now, total, weighted
-        while waiting and (limit is None or now < limit):
-            job = waiting[0][1]
-            submit, service, width = rows[job]
-            served = remaining[job] if limit is None else min(remaining[job], limit - now)
-            moment[job] += served * (2 * (now - submit * num_gpus) + served)
-            remaining[job] -= served
-            now += served
-            if remaining[job] == 0:
-                half_ticks = moment[job] // (service * width) + service * num_gpus
-                total += half_ticks
-                if each is not None:
-                    each[job] = half_ticks
-                weighted += float(half_ticks) * weights[job]
-                heapq.heappop(waiting)
-
-    for job, (submit, _, _) in enumerate(rows):
-        serve_until(submit * num_gpus)
-        now = submit * num_gpus
-        work = remaining[job]
-        key = work if len(weight) == 0 else float(work) / weights[job]
-        heapq.heappush(waiting, (key, job))
-    serve_until(None)
-    return total, weighted
+    if jobs.is_elastic:
+        return None
+    try:
+        return bound(jobs.pieces, jobs.num_gpus)
+    except OverflowError:
+        return None
 
 
 @register_bound(
@@ -222,7 +150,7 @@ def mean_busy_half_ticks(
     rank=2,
 )
 def _mean_busy_time(jobs: BoundedJobs) -> Fraction | None:
-    return None if jobs.is_elastic else mean_busy_time(jobs.pieces, jobs.num_gpus)
+    return _where_exact(mean_busy_time, jobs)
 
 
 _LEAST: Final = 1e-3  # of a job's parts: weights are positive
@@ -324,12 +252,7 @@ def excluding(jobs: JobColumns, num_gpus: int) -> tuple[JobColumns, Int64] | Non
     is_thorough=True,
 )
 def _shared_cost(jobs: BoundedJobs) -> Fraction | None:
-    if jobs.is_elastic:
-        return None
-    try:
-        return shared_cost(jobs.pieces, jobs.num_gpus)
-    except OverflowError:  # beyond 128 bits; the other bounds are exact there
-        return None
+    return _where_exact(shared_cost, jobs)
 
 
 _STEPS: Final = 2_000
@@ -434,12 +357,7 @@ def _edges(jobs: JobColumns, num_gpus: int, steps: int) -> Int64:
     is_thorough=True,
 )
 def _priced_time(jobs: BoundedJobs) -> Fraction | None:
-    if jobs.is_elastic:
-        return None
-    try:
-        return priced_time(jobs.pieces, jobs.num_gpus)
-    except OverflowError:  # 285 years; the other bounds are exact there
-        return None
+    return _where_exact(priced_time, jobs)
 
 
 @register_bound(

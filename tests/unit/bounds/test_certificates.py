@@ -354,13 +354,12 @@ def test_bounds_of_all_jobs_are_computed_once_for_a_trace_and_nobody_can_change_
     assert certificate(jobs, cluster, jobs=np.array([True, False])) is not shared
 
 
-def test_what_is_beyond_128_bits_goes_to_the_readable_twin():
+def test_what_is_beyond_128_bits_has_the_other_bounds():
     jobs = columns((0, 2**53, 2**30), (2**60, 2**53, 2**30))
-    none = np.empty(0)
-    half_ticks, _ = mean_busy_half_ticks(*jobs, num_gpus=2**30, weight=none)
-    assert mean_busy_time(jobs, 2**30) == Fraction(half_ticks, 2**31)
+    assert bound("mean-busy-time")(jobs, 2**30) is None
+    assert squashed_srpt(jobs, 2**30) == trivial(jobs) == 2**54
     with pytest.raises(OverflowError, match="127 bits"):
-        native("mean_busy_time")(*jobs, 2**30, none)
+        native("mean_busy_time")(*jobs, 2**30, np.empty(0))
 
 
 @pytest.mark.parametrize("bits", range(58, 68))
@@ -374,7 +373,7 @@ def test_native_bounds_count_with_wide_words_where_narrow_ones_overflow(bits):
         readable = mean_busy_half_ticks(*jobs, num_gpus=3, weight=np.empty(0))
         if bits < 62:  # beyond, the moments of these jobs need more than 127 bits
             assert native("mean_busy_time")(*jobs, 3, np.empty(0)) == readable
-        assert mean_busy_time(JobColumns(*jobs), 3) == Fraction(readable[0], 6)
+            assert mean_busy_time(JobColumns(*jobs), 3) == Fraction(readable[0], 6)
 
 
 @pytest.mark.parametrize("bits", range(61, 67))
