@@ -24,6 +24,7 @@ USERS = {
     "python/gpusched/audit/readable_run.py": "tells the readable engine what a trace has",
     "python/gpusched/bounds/deadline_bounds.py": "reads the columns of measured speeds",
     "python/gpusched/deciding/filling.py": "makes a table of requests, which have no times",
+    "python/gpusched/deciding/starting.py": "draws services, and moves jobs to other times",
     "python/gpusched/models/profiles.py": "the fields of a profile",
     "python/gpusched/readable/model.py": "a job as the readable engine has it, apart from the core",
     "python/gpusched/specs/case.py": "what a run tells of a job beside its columns",
