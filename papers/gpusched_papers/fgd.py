@@ -39,6 +39,7 @@ from gpusched_papers.study import (
     Runs,
     Stage,
     Study,
+    by_columns,
     by_seed,
     mean,
     reduction,
@@ -197,10 +198,7 @@ class Summary(Runs):
     """The runs by list and placement, one value per seed."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        of: dict[tuple[str, str], list[Row]] = {}
-        for row in sorted(rows, key=lambda row: row.seed):
-            of.setdefault((row.workload, row.placement), []).append(row)
-        super().__init__(of)
+        super().__init__(by_columns(rows, "workload", "placement"))
         self.num_gpus = rows[0].num_gpus
 
     def on(self, workloads: Sequence[Workload]) -> list[Workload]:

@@ -8,70 +8,443 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
+from importlib import import_module
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any, Final, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpusched.base.real_data import find_data
 from gpusched.deciding import JobPlacement, place_jobs
-from gpusched.reporting.text_table import Table, figure_of, table
+from gpusched.reporting.text_table import Table, figure_of
 from gpusched.statistics import Interval
-from gpusched_papers import matching_program
 from gpusched_papers.claims import Comparison, beside, verdicts, with_all
 from gpusched_papers.drawing import Panel, curves
-from gpusched_papers.matching_baselines import BASELINES as BASELINES
-from gpusched_papers.matching_baselines import equal_shares
-from gpusched_papers.matching_instances import (
-    BEST_PART,
-    CLUSTERS,
-    COVERED,
-    COVERED_DRAWS,
-    DRAWN,
-    ENUMERATED,
-    EQUAL_MARKET,
-    FAMILIES,
-    LARGE_RATES,
-    MAIN,
-    SIZES,
-    SWEPT,
-    TIMED,
-    UNIFORM,
-    UNIFORM_DESCENT,
-    Counts,
-    Family,
-    Instance,
-)
-from gpusched_papers.matching_instances import DRAWS as DRAWS
-from gpusched_papers.matching_instances import MEASURED as MEASURED
-from gpusched_papers.matching_instances import OURS as OURS
-from gpusched_papers.matching_instances import draw as draw
-from gpusched_papers.matching_instances import draw_classes as draw_classes
-from gpusched_papers.matching_instances import drawn as drawn
+from gpusched_papers.exact import Program
 from gpusched_papers.matching_online import PUBLISHED as PUBLISHED
-from gpusched_papers.matching_online import Online
+from gpusched_papers.matching_online import TEXTS, Online, jain
 from gpusched_papers.study import (
     Float64,
+    Made,
     Row,
+    Runs,
     Stage,
     Study,
+    by_columns,
     mean,
     run_study,
     stages_of,
     with_left_out,
     write_rows,
 )
-from gpusched_papers.unequal_gpus import TABLES
+from gpusched_papers.unequal_gpus import TABLES, TYPES, throughputs
+
+Counts = NDArray[np.int32]
+"""Workers that each job holds of each column."""
+Size = tuple[int, int]
+"""Jobs S and workers K."""
 
 GAP: Final = float(PUBLISHED.claim("gap").value or 0)
 # Timing and the programs of HiGHS take long, and vary little.
 _TIMED_SEEDS: Final = 10
 _CHECKED_SEEDS: Final = 5
 
+
+@dataclass(frozen=True)
+class Family:
+    """Where instances come from.
+
+    Attributes
+    ----------
+    name, title
+        For files, and for people.
+    types
+        Names of the GPU types.
+    """
+
+    name: str
+    title: str
+    types: tuple[str, ...]
+
+
+MEASURED: Final = Family("measured", "measured speeds, heavy-tailed rounds", tuple(TYPES))
+"""Jobs are models of Gavel's tables; what they have left differs by orders of magnitude."""
+DRAWN: Final = Family("drawn", "drawn speeds, 6 to 12 rounds", ("T4", "P100", "V100"))
+"""Jobs differ little, and no two workers are alike."""
+FAMILIES: Final = (MEASURED, DRAWN)
+
+ROUND_S: Final = 60.0
+"""Of a measured job: its round takes so long on one worker of its best type."""
+MEDIAN_ROUNDS: Final = 10.0
+SIGMA: Final = 2.0
+"""Rounds of measured jobs are log-normal with this median and spread of the logarithm."""
+
+BASE_RATE: Final = (300.0, 700.0, 1500.0)
+JOB_FACTOR: Final = (0.8, 1.6)
+NOISE: Final = 0.1
+ROUNDS: Final = (6, 12)
+ROUND_SAMPLES: Final = 1e5
+
+GRADIENT_BYTES: Final = (10e6, 50e6)
+BANDWIDTH_GBPS: Final = 10.0
+_BYTES_PER_S: Final = BANDWIDTH_GBPS * 1e9 / 8
+
+DRAWS: Final = 59
+# (S, K) whose optimum is proven; MAIN is searched by several samplers and N.
+MAIN: Final = (4, 15)
+SIZES: Final = ((3, 9), MAIN, (5, 20), (5, 24), (6, 24))
+TIMED: Final = (MAIN, (5, 24), (6, 24), (8, 32))
+ENUMERATED: Final = (MAIN, (5, 24))
+SWEPT: Final = (1, 5, 10, 20, 40, 59, 100, 299)
+COVERED: Final = ((4, 12), MAIN)
+"""(S, K) on which it is counted how often uniform draws hold one of the best categories."""
+BEST_PART: Final = 0.05
+COVERED_DRAWS: Final = 50
+"""Samples of ``DRAWS`` categories for each instance."""
+# Jobs, workers of each of four types.
+CLUSTERS: Final = ((8, 16), (16, 32), (32, 64), (64, 128))
+LARGE_RATES: Final = (300.0, 700.0, 1500.0, 2200.0)
+
+OURS: Final = "market, seeded"
+UNIFORM: Final = "uniform draws"
+UNIFORM_DESCENT: Final = "uniform draws + descent"
+EQUAL_MARKET: Final = "equal share + market"
+_SAMPLERS: Final[dict[str, dict[str, Any]]] = {
+    OURS: {},
+    UNIFORM_DESCENT: {"sampler": "uniform"},
+    UNIFORM: {"sampler": "uniform", "descend": False},
+}
+_VALUED: Final = tuple(
+    (f"valuation {name}{more}", {"valuation": name, **off})
+    for name in ("one-pass", "raw")
+    for more, off in (("", {}), (", no descent", {"descend": False}))
+)
+# One thing taken away at a time, and what fairness costs.
+_WITH_LESS: Final[dict[str, dict[str, Any]]] = {
+    "guard off": {"guard": 0.0},
+    "ours for equal batches": {"split": "equal"},
+    **dict(_VALUED),
+    "no descent": {"descend": False},
+    "beta 0.5": {"beta": 0.5},
+    "beta 0": {"beta": 0.0},
+}
+_ABLATED: Final = (
+    OURS, "no descent", *(name for name, _ in _VALUED), EQUAL_MARKET, "random category + market",
+    "ours for equal batches", "ours, equal batches", "guard off", "beta 0.5", "beta 0",
+)  # fmt: skip
 # No categories are enumerated because they are few: the sampler is what is studied.
 _SHORTCUT_OFF: Final[dict[str, Any]] = {"enumerate_up_to": 0}
+# Every market is cleared to the end: what a category is worth is the same whoever looks at it.
+_PLAIN: Final[dict[str, Any]] = {"guard": 0.0, "prune": False, "descend": False}
+_SAME: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One decision.
+
+    Attributes
+    ----------
+    rates
+        Samples per second, shape ``(jobs, columns)``.
+    type_of_column
+        Index into the names of the family's types.
+    capacity
+        Workers of each column.
+    rounds, round_samples, gradient_bytes
+        Of each job.
+    """
+
+    family: Family
+    seed: int
+    rates: Float64 = field(repr=False)
+    type_of_column: NDArray[np.int64] = field(repr=False)
+    capacity: Counts = field(repr=False)
+    rounds: Float64 = field(repr=False)
+    round_samples: Float64 = field(repr=False)
+    gradient_bytes: Float64 = field(repr=False)
+
+    @property
+    def num_jobs(self) -> int:
+        """S."""
+        return len(self.rates)
+
+    @property
+    def num_workers(self) -> int:
+        """K."""
+        return int(self.capacity.sum())
+
+    @property
+    def work(self) -> Float64:
+        """Samples that each job has left."""
+        left: Float64 = self.rounds * self.round_samples
+        return left
+
+    def arguments(self) -> dict[str, Any]:
+        """The same as :func:`gpusched.deciding.place_jobs` takes it."""
+        names = ("rates", "capacity", "rounds", "round_samples", "gradient_bytes")
+        return {name: getattr(self, name) for name in names} | {"bandwidth_gbps": BANDWIDTH_GBPS}
+
+    def job_s(self, counts: Counts, split: str = "proportional") -> Float64:
+        """Completion of each job in seconds; infinite without workers.
+
+        A plain twin of the core's, to judge all decisions alike.
+        """
+        workers = counts.sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if split == "proportional":
+                compute = self.work / (counts * self.rates).sum(axis=1)
+            else:
+                slowest = np.where(counts > 0, self.rates, np.inf).min(axis=1)
+                compute = self.work / (workers * slowest)
+            ring = 2.0 * (workers - 1) / workers * self.gradient_bytes / _BYTES_PER_S
+        seconds: Float64 = np.where(workers > 0, compute + self.rounds * ring, np.inf)
+        return seconds
+
+    def mean_s(self, counts: Counts, split: str = "proportional") -> float:
+        """Mean completion in seconds."""
+        return float(self.job_s(counts, split).mean())
+
+    def market_of(self, category: Any, **options: Any) -> Counts:
+        """Return what the market of one category decides."""
+        of = {"min_workers": category, "max_workers": category, "guard": 0.0}
+        return place_jobs(**self.arguments(), **(of | options)).counts
+
+    def about(self) -> dict[str, Any]:
+        """Return the columns that say which it is."""
+        size = {"jobs": self.num_jobs, "workers": self.num_workers}
+        return {"family": self.family.name, "seed": self.seed, **size}
+
+
+def draw(family: Family, num_jobs: int, num_workers: int, seed: int) -> Instance:
+    """Draw an instance of a family; its columns are single workers.
+
+    Raises
+    ------
+    ValueError
+        If it takes measured speeds, and they are not there.
+    """
+    return (measured if family == MEASURED else drawn)(num_jobs, num_workers, seed)
+
+
+def measured(num_jobs: int, num_workers: int, seed: int) -> Instance:
+    """Draw models of Gavel's tables on one GPU each, and log-normal rounds."""
+    random = np.random.Generator(np.random.PCG64([seed, num_jobs, num_workers, 1]))
+    types = np.sort(random.integers(0, len(MEASURED.types), num_workers))
+    speeds = _measured_speeds()
+    of_job = speeds[random.integers(0, len(speeds), num_jobs)]
+    left = MEDIAN_ROUNDS * np.exp(SIGMA * random.standard_normal(num_jobs))
+    return Instance(
+        family=MEASURED,
+        seed=seed,
+        rates=of_job[:, types],
+        type_of_column=types.astype(np.int64),
+        capacity=np.ones(num_workers, dtype=np.int32),
+        rounds=np.ceil(left),
+        round_samples=ROUND_S * of_job.max(axis=1),
+        gradient_bytes=random.uniform(*GRADIENT_BYTES, num_jobs),
+    )
+
+
+@lru_cache(maxsize=1)
+def _measured_speeds() -> Float64:
+    """Return samples per second of every model on one GPU of each type."""
+    tables = throughputs().values()
+    return np.array([[model.samples_per_s[name] for name in MEASURED.types] for model in tables])
+
+
+def drawn(num_jobs: int, num_workers: int, seed: int) -> Instance:
+    """Draw an instance in which every worker has a speed of its own for every job."""
+    random = np.random.Generator(np.random.PCG64([seed, num_jobs, num_workers]))
+    types = np.sort(random.integers(0, len(DRAWN.types), num_workers))
+    return _drawn(seed, random, np.asarray(BASE_RATE)[types], types, 1, num_jobs)
+
+
+def draw_classes(
+    num_jobs: int, per_type: int, seed: int, base_rate: tuple[float, ...] = BASE_RATE
+) -> Instance:
+    """Draw an instance in which the workers of a type are equal."""
+    num_types = len(base_rate)
+    random = np.random.Generator(np.random.PCG64([seed, num_jobs, per_type, num_types]))
+    return _drawn(seed, random, np.asarray(base_rate), np.arange(num_types), per_type, num_jobs)
+
+
+def _drawn(
+    seed: int,
+    random: np.random.Generator,
+    base: Float64,
+    types: NDArray[np.int64],
+    each: int,
+    num_jobs: int,
+) -> Instance:
+    factor = random.uniform(*JOB_FACTOR, num_jobs)
+    noise = random.uniform(1 - NOISE, 1 + NOISE, (num_jobs, len(base)))
+    return Instance(
+        family=DRAWN,
+        seed=seed,
+        rates=base * factor[:, None] * noise,
+        type_of_column=types.astype(np.int64),
+        capacity=np.full(len(base), each, dtype=np.int32),
+        rounds=np.asarray(random.integers(ROUNDS[0], ROUNDS[1] + 1, num_jobs), dtype=np.float64),
+        round_samples=np.full(num_jobs, ROUND_SAMPLES),
+        gradient_bytes=np.asarray(random.uniform(*GRADIENT_BYTES, num_jobs)),
+    )
+
+
+# Other ways to decide who holds which workers, for one decision. Each takes an instance whose
+# columns are single workers and returns the workers of each job as a matrix of 0 and 1. Where a
+# policy was made for another setting, what it means here is stated; it is the reading that suits
+# it best.
+
+
+def equal_shares(instance: Instance) -> NDArray[np.int64]:
+    """K / S workers for each job; the first ones have one more where it leaves a rest."""
+    share, more = divmod(instance.num_workers, instance.num_jobs)
+    return share + (np.arange(instance.num_jobs) < more)
+
+
+def _none(instance: Instance) -> Counts:
+    return np.zeros(instance.rates.shape, dtype=np.int32)
+
+
+def _fastest(instance: Instance) -> NDArray[np.int64]:
+    return np.argsort(-instance.rates.mean(axis=0), kind="stable")
+
+
+def _first(instance: Instance, jobs: NDArray[np.int64], workers: NDArray[np.int64]) -> Counts:
+    """Give jobs in turn the first of the workers, each an equal share."""
+    counts, shares = _none(instance), equal_shares(instance)
+    ends = np.cumsum(shares[jobs])
+    for job, end in zip(jobs, ends, strict=True):
+        counts[job, workers[end - shares[job] : end]] = 1
+    return counts
+
+
+def fifo_first_fit(instance: Instance) -> Counts:
+    """Jobs in the order of their index, each with the first idle workers of an equal share."""
+    return _first(instance, np.arange(instance.num_jobs), np.arange(instance.num_workers))
+
+
+def shortest_first(instance: Instance) -> Counts:
+    """SRTF: the job with the least work left first, with the fastest idle workers.
+
+    As many as an equal share.
+    """
+    order = np.argsort(instance.work / instance.rates.mean(axis=1), kind="stable")
+    return _first(instance, order, _fastest(instance))
+
+
+def dealt(instance: Instance) -> Counts:
+    """K_i = K / S with workers dealt in turn, the fast ones first: the same mix for every job."""
+    counts = _none(instance)
+    counts[np.arange(instance.num_workers) % instance.num_jobs, _fastest(instance)] = 1
+    return counts
+
+
+def equal_shares_and_market(instance: Instance) -> Counts:
+    """An equal share for each job; a market decides on the workers."""
+    return instance.market_of(equal_shares(instance))
+
+
+def random_category_and_market(instance: Instance) -> Counts:
+    """One uniform draw of the category; a market decides on the workers."""
+    random = np.random.Generator(np.random.PCG64([instance.seed, 1]))
+    cuts = np.sort(random.choice(instance.num_workers - 1, instance.num_jobs - 1, False) + 1)
+    return instance.market_of(np.diff(cuts, prepend=0, append=instance.num_workers))
+
+
+def marginal_gain(instance: Instance) -> Counts:
+    """Optimus: one worker each, then the next one to the job that it helps most.
+
+    Fast workers go first. Peng, Bao, Chen, Wu, Guo, EuroSys 2018.
+    """
+    counts = _none(instance)
+    before = np.full(instance.num_jobs, np.inf)
+    for place, worker in enumerate(_fastest(instance)):
+        given = counts.copy()
+        given[:, worker] = 1
+        after = instance.job_s(given)
+        # Everybody's first: the one that needs it most.
+        is_first = place < instance.num_jobs
+        need = np.where(np.isinf(before), instance.work, -1.0) if is_first else before - after
+        job = int(np.argmax(need))
+        counts[job, worker] = 1
+        before[job] = after[job]
+    return counts
+
+
+def allox(instance: Instance) -> Counts:
+    """AlloX: jobs matched to workers at the least sum of completion times.
+
+    Le, Sun, Chowdhury, Liu, EuroSys 2020, has one worker for each job; here every job is matched
+    to one more worker until none is left.
+    """
+    match = import_module("scipy.optimize").linear_sum_assignment
+    counts = _none(instance)
+    while len(idle := np.flatnonzero(counts.sum(axis=0) == 0)):
+        held = (counts * instance.rates).sum(axis=1)
+        after = instance.work[:, None] / (held[:, None] + instance.rates[:, idle])
+        with np.errstate(divide="ignore"):
+            saved = after - np.minimum(instance.work / held, 1e12)[:, None]
+        jobs, workers = match(saved)
+        counts[jobs, idle[workers]] = 1
+    return counts
+
+
+def gavel(instance: Instance) -> Counts:
+    """Gavel's max-min fairness: shares of time on each type by a linear program.
+
+    Narayanan, Santhanam, Kazhamiaka, Phanishayee, Zaharia, OSDI 2020. Jobs have K / S workers, as
+    its jobs have fixed widths; where it would take turns, each job has its largest shares here.
+    """
+    num_jobs, num_types = instance.num_jobs, len(instance.family.types)
+    share = instance.num_workers / num_jobs
+    kinds = instance.type_of_column
+    room = np.bincount(kinds, minlength=num_types)
+    rate = np.zeros((num_jobs, num_types))  # 0 where there is none of a type
+    for kind in np.flatnonzero(room).tolist():
+        rate[:, kind] = instance.rates[:, kinds == kind].mean(axis=1)
+    normal = (rate * room).sum(axis=1) / room.sum()
+    # Variables: time of job i on type j, and the least normalised throughput.
+    size = num_jobs * num_types + 1
+    rows, limits = np.zeros((2 * num_jobs + num_types, size)), np.zeros(2 * num_jobs + num_types)
+    for job in range(num_jobs):
+        own = slice(job * num_types, (job + 1) * num_types)
+        rows[2 * job, own], rows[2 * job, -1] = -rate[job] / normal[job], 1.0
+        rows[2 * job + 1, own], limits[2 * job + 1] = 1.0, 1.0
+    for kind in range(num_types):
+        rows[2 * num_jobs + kind, kind:-1:num_types] = share
+    limits[2 * num_jobs :] = room
+    objective = np.zeros(size)
+    objective[-1] = -1.0
+    solved = import_module("scipy.optimize").linprog(objective, rows, limits, method="highs")
+    shares = solved.x[:-1].reshape(num_jobs, num_types)
+    counts, left = _none(instance), equal_shares(instance)
+    free = np.ones(instance.num_workers, dtype=bool)
+    for cell in np.argsort(-shares, axis=None, kind="stable").tolist():
+        job, kind = divmod(cell, num_types)
+        wanted = np.flatnonzero(free & (kinds == kind))[: left[job]]
+        if shares[job, kind] > 1e-9:
+            wanted = wanted[: round(shares[job, kind] * share + 0.5)]
+        counts[job, wanted] = 1
+        free[wanted] = False
+        left[job] -= len(wanted)
+    return counts
+
+
+BASELINES: Final[dict[str, Callable[[Instance], Counts]]] = {
+    EQUAL_MARKET: equal_shares_and_market,
+    "equal share, dealt": dealt,
+    "random category + market": random_category_and_market,
+    "Optimus, marginal gain": marginal_gain,
+    "AlloX, matched again and again": allox,
+    "Gavel, max-min": gavel,
+    "SRTF, equal share": shortest_first,
+    "FIFO first-fit, equal share": fifo_first_fit,
+}
 
 
 class Run(Row):
@@ -96,53 +469,43 @@ class Runner:
         self.instance = instance
         self.runs: list[Run] = []
         self.optimum_s = np.nan
-        self.optimal_rates: Float64 | None = None
+        self.optimal_rates: Float64 = np.empty(0)
         if prove:
             found = place_jobs(**instance.arguments(), **_SHORTCUT_OFF, guard=0.0, sampler="exact")
             if not found.is_optimal:
                 raise RuntimeError(f"seed {instance.seed}: the optimum was not proven")
             self.optimum_s = instance.mean_s(found.counts)
             self.optimal_rates = (found.counts * instance.rates).sum(axis=1)
-        self._equal_s = instance.job_s(BASELINES[EQUAL_MARKET](instance))
+        self._equal_s = instance.job_s(equal_shares_and_market(instance))
 
     def market(self, arm: str, draws: int = DRAWS, **options: Any) -> JobPlacement:
         """Decide by a market with these options."""
-        found = place_jobs(
-            **self.instance.arguments(), **(_SHORTCUT_OFF | {"draws": draws} | options)
-        )
+        chosen = _SHORTCUT_OFF | {"draws": draws} | options
+        found = place_jobs(**self.instance.arguments(), **chosen)
         split = str(options.get("split", "proportional"))
-        seconds = self.instance.job_s(found.counts, split)
-        self._add(
-            arm, seconds, draws, found.lower_bound_s, found.processor_s, found.categories_tried
-        )
+        told = (draws, found.lower_bound_s, found.processor_s, found.categories_tried)
+        self.counts(arm, found.counts, split, told)
         return found
 
-    def counts(self, arm: str, counts: Counts, split: str = "proportional") -> None:
-        """Judge a decision of someone else."""
-        self._add(arm, self.instance.job_s(counts, split), 0, np.nan, np.nan, 0)
-
-    def _add(
+    def counts(
         self,
         arm: str,
-        seconds: Float64,
-        draws: int,
-        bound_s: float,
-        decision_s: float,
-        markets: int,
+        counts: Counts,
+        split: str = "proportional",
+        told: tuple[int, float, float, int] = (0, np.nan, np.nan, 0),
     ) -> None:
-        ratio = seconds / self._equal_s
+        """Judge a decision; ``told``: its draws, bound, seconds and markets."""
+        seconds = self.instance.job_s(counts, split)
+        draws, bound_s, decision_s, markets = told
         self.runs.append(
             Run(
-                family=self.instance.family.name,
-                seed=self.instance.seed,
-                jobs=self.instance.num_jobs,
-                workers=self.instance.num_workers,
+                **self.instance.about(),
                 arm=arm,
                 draws=draws,
                 mean_s=float(seconds.mean()),
                 optimum_s=float(self.optimum_s),
                 bound_s=bound_s,
-                fairness=float(ratio.sum() ** 2 / (len(ratio) * np.sum(ratio**2))),
+                fairness=jain(seconds / self._equal_s),
                 decision_s=decision_s,
                 markets=markets,
             )
@@ -150,44 +513,23 @@ class Runner:
 
 
 def gap_runs(family: Family, seed: int, quick: bool) -> list[Run]:
-    """Gaps to the proven optimum against size, sampler and N."""
+    """Gaps to the proven optimum against size, sampler and N; everybody else's decisions."""
     runs: list[Run] = []
     for size in (MAIN,) if quick else SIZES:
         runner = Runner(draw(family, *size, seed))
-        runner.market(OURS)
-        runner.market(UNIFORM, sampler="uniform", descend=False)
-        runner.market(UNIFORM_DESCENT, sampler="uniform")
-        if size == MAIN:
-            for draws in SWEPT:
-                if draws == DRAWS:
-                    continue
-                runner.market(OURS, draws)
-                runner.market(UNIFORM, draws, sampler="uniform", descend=False)
-                runner.market(UNIFORM_DESCENT, draws, sampler="uniform")
+        swept = [draws for draws in SWEPT if draws != DRAWS and size == MAIN]
+        for draws in (DRAWS, *swept):
+            for arm in (OURS, UNIFORM, UNIFORM_DESCENT):
+                runner.market(arm, draws, **_SAMPLERS[arm])
         if size in (MAIN, SIZES[-1]):
-            decide_otherwise(runner)
-            decide_with_less(runner)
+            for name, decide in BASELINES.items():
+                runner.counts(name, decide(runner.instance))
+            for name, options in _WITH_LESS.items():
+                found = runner.market(name, **options)
+                if name == "guard off":
+                    runner.counts("ours, equal batches", found.counts, "equal")
         runs += runner.runs
     return runs
-
-
-def decide_otherwise(runner: Runner) -> None:
-    """Everybody else's decisions."""
-    for name, decide in BASELINES.items():
-        runner.counts(name, decide(runner.instance))
-
-
-def decide_with_less(runner: Runner) -> None:
-    """One thing taken away at a time, and what fairness costs."""
-    ours = runner.market("guard off", guard=0.0)
-    runner.counts("ours, equal batches", ours.counts, "equal")
-    runner.market("ours for equal batches", split="equal")
-    for valuation in ("one-pass", "raw"):
-        runner.market(f"valuation {valuation}", valuation=valuation)
-        runner.market(f"valuation {valuation}, no descent", valuation=valuation, descend=False)
-    runner.market("no descent", descend=False)
-    for beta in (0.5, 0.0):
-        runner.market(f"beta {beta:g}", beta=beta)
 
 
 class Timing(Row):
@@ -199,17 +541,20 @@ class Timing(Row):
     """
 
     @property
+    def all_s(self) -> float:
+        """What all categories take."""
+        return float(self.categories * self.per_category_s)
+
+    @property
     def speedup(self) -> float:
         """How many times faster the sampler is."""
-        return float(self.categories * self.per_category_s / self.decision_s)
+        return self.all_s / float(self.decision_s)
 
 
-def time_one(size: tuple[int, int], seed: int, repeats: int = 5) -> Timing:
+def time_one(size: Size, seed: int, repeats: int = 5) -> Timing:
     """Time a decision; the least of some repetitions, as the machine may be shared."""
     arguments = draw(DRAWN, *size, seed).arguments()
     ours = [place_jobs(**arguments, **_SHORTCUT_OFF) for _ in range(repeats)]
-    decision_s = min(found.processor_s for found in ours)
-    categories = ours[0].num_categories
     plain: dict[str, Any] = {"prune": False, "descend": False}
     pruned_s = np.nan
     if size in ENUMERATED:
@@ -221,55 +566,79 @@ def time_one(size: tuple[int, int], seed: int, repeats: int = 5) -> Timing:
         seed=seed,
         jobs=size[0],
         workers=size[1],
-        categories=categories,
+        categories=ours[0].num_categories,
         per_category_s=found.processor_s / found.categories_tried,
         is_extrapolated=size not in ENUMERATED,
-        decision_s=decision_s,
+        decision_s=min(found.processor_s for found in ours),
         pruned_s=pruned_s,
     )
 
 
-def large_runs(seed: int, repeats: int = 3) -> list[Run]:
-    """Decisions over classes of equal workers, as for a cluster."""
-    runs = []
+def timings_of(seed: int) -> tuple[list[Timing], list[Run]]:
+    """Time all sizes, and decisions over classes of equal workers, as for a cluster."""
+    large = []
     for jobs, per_type in CLUSTERS:
         runner = Runner(draw_classes(jobs, per_type, seed, LARGE_RATES), prove=False)
-        for _ in range(repeats):
+        for _ in range(3):
             runner.market(OURS)
-        runs.append(min(runner.runs, key=lambda run: run.decision_s))
-    return runs
+        large.append(min(runner.runs, key=lambda run: run.decision_s))
+    return [time_one(size, seed) for size in TIMED], large
 
 
-def timings_of(seed: int) -> tuple[list[Timing], list[Run]]:
-    """Time all sizes, and decisions as for a cluster."""
-    return [time_one(size, seed) for size in TIMED], large_runs(seed)
-
-
-def check_one(family: Family, size: tuple[int, int], seed: int, time_limit_s: float = 60.0) -> Row:
-    """Solve an instance by HiGHS as well (extra: exact)."""
-    instance = draw(family, *size, seed)
-    runner = Runner(instance)
-    assert runner.optimal_rates is not None
-    proof = matching_program.solve(instance, runner.optimal_rates, time_limit_s)
-    return Row(
-        family=family.name,
-        seed=seed,
-        jobs=size[0],
-        workers=size[1],
-        optimum_s=runner.optimum_s,
-        milp_bound_s=proof.lower_bound_s,
-        milp_s=proof.mean_s,
-    )
+# Tangents of work / rate, in parts of the rate of the decision to begin with.
+_TANGENTS: Final = np.geomspace(0.4, 2.5, 81)
 
 
 def checks_of(family: Family, seed: int) -> list[Row]:
     """Solve the main and the largest instance of a seed by HiGHS as well (extra: exact)."""
-    return [check_one(family, size, seed) for size in (MAIN, SIZES[-1])]
+    made = []
+    for size in (MAIN, SIZES[-1]):
+        runner = Runner(draw(family, *size, seed))
+        bound_s, mean_s = program(runner.instance, runner.optimal_rates)
+        optimum = {"optimum_s": runner.optimum_s}
+        about = runner.instance.about()
+        made.append(Row(**about, **optimum, milp_bound_s=bound_s, milp_s=mean_s))
+    return made
 
 
-# Every market is cleared to the end: what a category is worth is the same whoever looks at it.
-_PLAIN: Final[dict[str, Any]] = {"guard": 0.0, "prune": False, "descend": False}
-_SAME: Final = 1e-9
+def program(
+    instance: Instance, estimate: Float64, time_limit_s: float = 60.0
+) -> tuple[float, float]:
+    """Solve an instance by a program: who holds which worker is whole, work / rate is above its
+    tangents.
+
+    Parameters
+    ----------
+    estimate
+        Sum of rates of each job, near which the tangents touch.
+
+    Returns
+    -------
+    tuple
+        No decision has a lower mean completion time; that of the decision that it found.
+    """
+    num_jobs, num_workers = instance.rates.shape
+    width = np.arange(1, num_workers - num_jobs + 2)
+    made = Program()
+    holds = made.variables(num_jobs, num_workers, upper=1.0, integer=True)
+    has_size = made.variables(num_jobs, len(width), upper=1.0, integer=True)
+    time = made.variables(num_jobs)
+    cost = dict.fromkeys(time.tolist(), 1.0)
+    for worker in range(num_workers):
+        made.row((1.0, holds[:, worker]), lower=0.0, upper=1.0)
+    for job in range(num_jobs):
+        ring = 2.0 * (width - 1) / width * instance.gradient_bytes[job] / _BYTES_PER_S
+        cost |= zip(has_size[job].tolist(), (instance.rounds[job] * ring).tolist(), strict=True)
+        made.row((1.0, has_size[job]), lower=1.0, upper=1.0)
+        made.row((1.0, holds[job]), (-width, has_size[job]), lower=0.0, upper=0.0)
+        work, rates = instance.work[job], instance.rates[job]
+        for at in estimate[job] * _TANGENTS:
+            made.row((work / at**2 * rates, holds[job]), (1.0, time[job]), lower=2.0 * work / at)
+    found = made.solve(cost, time_limit_s=time_limit_s, gap=1e-6)
+    held = np.zeros((num_jobs, num_workers), dtype=np.int32)
+    if found.x is not None:
+        held = np.rint(found.x[holds]).astype(np.int32)
+    return float(found.mip_dual_bound) / num_jobs, instance.mean_s(held)
 
 
 def theory(categories: int, draws: int = DRAWS, part: float = BEST_PART) -> float:
@@ -287,13 +656,6 @@ def num_best(categories: int, part: float = BEST_PART) -> int:
     return int(part * categories + _SAME)
 
 
-def values_of_all(instance: Instance) -> Float64:
-    """Return the mean completion time of every category under its market, ascending."""
-    jobs, workers = instance.num_jobs, instance.num_workers
-    cuts = combinations(range(1, workers), jobs - 1)
-    return np.sort([_value(instance, np.diff((0, *cut, workers))) for cut in cuts])
-
-
 def coverage_of(family: Family, seed: int) -> list[Row]:
     """Count on one instance of each size."""
     return [count(draw(family, *size, seed), COVERED_DRAWS) for size in COVERED]
@@ -305,30 +667,62 @@ def count(instance: Instance, samples: int) -> Row:
     ``is_open``: whether equal shares, which every search begins with, are not among the best: else
     no draw is needed. ``hits``: samples that held one of the best.
     """
-    values = values_of_all(instance)
+
+    def value(category: Any) -> float:
+        return instance.mean_s(instance.market_of(category, **_PLAIN))
+
+    workers = instance.num_workers
+    cuts = combinations(range(1, workers), instance.num_jobs - 1)
+    values = np.sort([value(np.diff((0, *cut, workers))) for cut in cuts])
     best = num_best(len(values))
     least = values[best - 1] * (1 + _SAME)
-    arguments = instance.arguments() | _PLAIN
     found = [
-        place_jobs(**arguments, sampler="uniform", enumerate_up_to=0, draws=DRAWS, seed=sample)
+        place_jobs(
+            **instance.arguments(), **_PLAIN, **_SHORTCUT_OFF,
+            sampler="uniform", draws=DRAWS, seed=sample,
+        )
         for sample in range(samples)
-    ]
+    ]  # fmt: skip
     return Row(
-        family=instance.family.name,
-        seed=instance.seed,
-        jobs=instance.num_jobs,
-        workers=instance.num_workers,
+        **instance.about(),
         categories=len(values),
         best=best,
-        is_open=bool(_value(instance, equal_shares(instance)) > least),
+        is_open=bool(value(equal_shares(instance)) > least),
         samples=samples,
         hits=sum(bool(instance.mean_s(one.counts) <= least) for one in found),
     )
 
 
-def _value(instance: Instance, category: Any) -> float:
-    found = place_jobs(**instance.arguments(), **_PLAIN, min_workers=category, max_workers=category)
-    return instance.mean_s(found.counts)
+class Decisions(Runs):
+    """Runs by family and size, and by arm and draws; those without draws have ``DRAWS``."""
+
+    figure = "gap"
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        of: dict[tuple[Any, Any], list[Run]] = {}
+        for (family, *size, arm, draws), rows in by_columns(
+            runs, "family", "jobs", "workers", "arm", "draws"
+        ).items():
+            of[(family, tuple(size)), (arm, draws or DRAWS)] = rows
+        super().__init__(of)
+        self.families = [
+            one for one in FAMILIES if any(one.name == of for of, _ in self.settings())
+        ]
+
+    def sizes(self, family: Family, arm: str = OURS) -> list[Size]:
+        """Return the sizes of a family that an arm decided."""
+        return [size for size in SIZES if self.has((family.name, size), (arm, DRAWS))]
+
+    def of(
+        self, family: Family, size: Size, arm: str, column: Any = "gap", draws: int = DRAWS
+    ) -> Float64:
+        """Return a column, one value per seed."""
+        return self.values((family.name, size), (arm, draws), column)
+
+    def spread(self, family: Family, size: Size, draws: int = DRAWS) -> list[str]:
+        """Return mean and greatest gap of the samplers."""
+        gaps = (self.of(family, size, arm, draws=draws) for arm in _SAMPLERS)
+        return [percent(part) for one in gaps for part in (one.mean(), one.max())]
 
 
 @dataclass
@@ -371,77 +765,59 @@ class Matching(Study):
         # Without the measured speeds drawn ones alone.
         families = FAMILIES if find_data(TABLES) else (DRAWN,)
 
-        def each(num: int, *more: Any) -> list[tuple[Any, ...]]:
-            return [(family, seed, *more) for family in families for seed in range(num)]
+        def stage(name: str, run: Any, into: str, part: str, num: int, *more: Any) -> Stage:
+            tasks = [(family, seed, *more) for family in families for seed in range(num)]
 
-        def into(name: str) -> Callable[[dict[tuple[Any, ...], Any]], None]:
-            return lambda made: setattr(self, name, list(chain(*made.values())))
+            def take(made: Made) -> None:
+                setattr(self, into, list(chain(*made.values())))
 
-        def take_times(made: dict[tuple[Any, ...], tuple[list[Timing], list[Run]]]) -> None:
+            return Stage(name, run, tasks, take, (part + "{0[0].title}, seed {0[1]}").format)
+
+        def take_times(made: Made) -> None:
             self.timings = list(chain(*(timings for timings, _ in made.values())))
             self.large = list(chain(*(large for _, large in made.values())))
 
-        def named(part: str) -> Callable[[tuple[Any, ...]], str]:
-            return lambda task: f"{part}{task[0].title}, seed {task[1]}"
-
-        runs = each(seeds, quick)
-        plan = [Stage("instances with a proven optimum", gap_runs, runs, into("runs"), named(""))]
+        plan = [stage("instances with a proven optimum", gap_runs, "runs", "", seeds, quick)]
         if not quick:
-            plan.append(
-                Stage("samples of categories counted", coverage_of, each(seeds),
-                      into("coverage"), named("coverage, "))
-            )  # fmt: skip
+            name, part = "samples of categories counted", "coverage, "
+            plan.append(stage(name, coverage_of, "coverage", part, seeds))
             times = [(seed,) for seed in range(min(seeds, _TIMED_SEEDS))]
-            part = "times, seed {}".format
-            plan.append(
-                Stage("decisions timed", timings_of, times, take_times,
-                      lambda task: part(task[0]), is_timed=True)
-            )  # fmt: skip
+            part_of = "times, seed {0[0]}".format
+            timed = Stage("decisions timed", timings_of, times, take_times, part_of, is_timed=True)
+            plan.append(timed)
         if exact:
-            checked = each(min(seeds, _CHECKED_SEEDS))
-            plan.append(
-                Stage("mixed-integer programs", checks_of, checked, into("checks"),
-                      named("check, "))
-            )  # fmt: skip
+            num = min(seeds, _CHECKED_SEEDS)
+            plan.append(stage("mixed-integer programs", checks_of, "checks", "check, ", num))
         return [*plan, *self.online.plan(seeds, quick, exact)]
-
-    def is_enough(self) -> bool:
-        """Whether two seeds are there."""
-        return len({run.seed for run in self.runs}) > 1
 
     def comparisons(self) -> list[Comparison]:
         """Our gaps, times and fairness beside what the abstract says."""
         online = self.online.comparisons() if self.online.runs else []
-        found = (*_decided(self.runs), *_timed(self.timings), *online)
+        found = (*_decided(Decisions(self.runs)), *_timed(self.timings), *online)
         return with_all(found, PUBLISHED.results)
 
     def tables(self) -> list[Table]:
         """The results."""
-        known = families(self.runs)
-        made = [_by_size(self.runs, family) for family in known]
+        decisions = Decisions(self.runs)
+        made = [_by_size(decisions, family) for family in decisions.families]
         made.append(verdicts(self.comparisons()))
-        for of in (_by_draws, _against_baselines, _ablations):
-            made += [of(self.runs, family) for family in known]
-        if self.coverage:
-            made.append(_coverage(self.coverage))
-        if self.timings:
-            made.append(_timings(self.timings))
-        if self.large:
-            made.append(_large(self.large))
-        if self.checks:
-            made.append(_checks(self.checks))
+        made += [_by_draws(decisions, family) for family in decisions.families]
+        for name, of, arms in (
+            ("baselines", next(iter(BASELINES)), (OURS, *BASELINES)),
+            ("ablations", "guard off", _ABLATED),
+        ):
+            made += [_arms(name, decisions, family, of, arms) for family in decisions.families]
+        made += [_coverage(self.coverage)] if self.coverage else []
+        made += [_timings(self.timings)] if self.timings else []
+        made += [_large(self.large)] if self.large else []
+        made += [_checks(self.checks)] if self.checks else []
         online = self.online.tables()
-        return [*made, *online] if online else with_left_out(made, self.online.missing)
+        return [*made, *online] if online else with_left_out(made, self.online.left_out)
 
     def data(self) -> dict[str, Any]:
         """All runs."""
-        return {
-            "runs": (*self.runs, *self.large),
-            "coverage": self.coverage,
-            "timings": self.timings,
-            "checks": self.checks,
-            **self.online.data(),
-        }
+        told = {name: getattr(self, name) for name in ("coverage", "timings", "checks")}
+        return {"runs": (*self.runs, *self.large), **told, **self.online.data()}
 
     def rows(self) -> list[dict[str, Any]]:
         """All decisions."""
@@ -457,12 +833,14 @@ class Matching(Study):
 
     def figures(self) -> dict[str, Any]:
         """The gap against the number of draws, the time against the number of workers."""
-        seeds = len({run.seed for run in self.runs})
+        decisions = Decisions(self.runs)
         panels = []
-        for family in families(self.runs):
-            own = of_family(self.runs, family)
-            draws = [n for n in SWEPT if len(gaps(own, OURS, MAIN, n))]
-            found = {arm: [gaps(own, arm, MAIN, n) for n in draws] for arm in _ARMS}
+        for family in decisions.families:
+            place = family.name, MAIN
+            draws = [n for n in SWEPT if decisions.has(place, (OURS, n))]
+            found = {
+                arm: [decisions.of(family, MAIN, arm, draws=n) for n in draws] for arm in _SAMPLERS
+            }
             means = {arm: [float(one.mean()) for one in some] for arm, some in found.items()}
             marks = {
                 arm: {n: float(one.max()) for n, one in zip(draws, some, strict=True)}
@@ -470,6 +848,7 @@ class Matching(Study):
             }
             marks["published, on other instances"] = dict.fromkeys(draws, GAP)
             panels.append(Panel(family.title, "draws, N", draws, means, marks))
+        seeds = len({run.seed for run in self.runs})
         note = f"{MAIN[0]} jobs, {MAIN[1]} workers, {seeds} instances; mean, and dashed the worst"
         log = {"value": "log"}
         gap = curves(
@@ -480,259 +859,130 @@ class Matching(Study):
         if self.timings:
             note = "Time of a decision, one thread, median of the instances"
             two = {"value": "log", "base": 2}
-            shown["time.png"] = curves(
-                _time_panels(self.timings, self.large), "Seconds", note, x_scale=two, y_scale=log
-            )
+            panels = _time_panels(self.timings, self.large)
+            shown["time.png"] = curves(panels, "Seconds", note, x_scale=two, y_scale=log)
         return shown | self.online.figures()
 
 
-def _time_panels(timings: Sequence[Timing], large: Sequence[Run]) -> list[Panel]:
-    def middle(values: Iterable[float]) -> float:
-        return float(np.median(list(values)))
+def _middle(rows: Iterable[Any], column: str) -> float:
+    return float(np.median([getattr(row, column) for row in rows]))
 
-    sizes = list(dict.fromkeys((one.jobs, one.workers) for one in timings))
-    wide = list(dict.fromkeys(run.workers for run in large))
-    of = {size: [one for one in timings if (one.jobs, one.workers) == size] for size in sizes}
+
+def _time_panels(timings: Sequence[Timing], large: Sequence[Run]) -> list[Panel]:
+    of, wide = by_columns(timings, "workers", "jobs"), by_columns(large, "workers")
     lines = {
-        OURS: [middle(one.decision_s for one in of[size]) for size in sizes],
-        "all categories": [
-            middle(one.categories * one.per_category_s for one in of[size]) for size in sizes
-        ],
+        name: [_middle(rows, column) for rows in of.values()]
+        for name, column in ((OURS, "decision_s"), ("all categories", "all_s"))
     }
-    decided = [middle(run.decision_s for run in large if run.workers == k) for k in wide]
+    decided = {OURS: [_middle(rows, "decision_s") for rows in wide.values()]}
+    heading = "workers, K"
     return [
-        Panel("every worker its own speed", "workers, K", [size[1] for size in sizes], lines),
-        Panel("four types of equal workers", "workers, K", wide, {OURS: decided}),
+        Panel("every worker its own speed", heading, [workers for workers, _ in of], lines),
+        Panel("four types of equal workers", heading, [workers for (workers,) in wide], decided),
     ]
 
 
-def _decided(runs: Sequence[Run]) -> Iterator[Comparison]:
-    for family in families(runs):
-        for size in SIZES:
-            own = chosen(of_family(runs, family), OURS, size, DRAWS)
-            if not own:
-                continue
-            gaps, jain = [run.gap for run in own], [run.fairness for run in own]
-            at = f"{len(own)} instances of {size}, {family.title}"
+def _decided(decisions: Decisions) -> Iterator[Comparison]:
+    for family in decisions.families:
+        for size in decisions.sizes(family):
+            gaps, jain = (decisions.of(family, size, OURS, key) for key in ("gap", "fairness"))
+            at = f"{len(gaps)} instances of {size}, {family.title}"
             yield beside(PUBLISHED.claim("gap"), mean(gaps), f"mean of {at}")
-            yield beside(PUBLISHED.claim("gap"), _single(max(gaps), len(own)), f"worst of {at}")
-            found = _single(min(jain), len(own))
-            yield beside(PUBLISHED.claim("fairness"), found, f"Jain's index, least of {at}")
+            worst = _single(gaps.max(), len(gaps))
+            yield beside(PUBLISHED.claim("gap"), worst, f"worst of {at}")
+            least = _single(jain.min(), len(gaps))
+            yield beside(PUBLISHED.claim("fairness"), least, f"Jain's index, least of {at}")
 
 
 def _timed(timings: Sequence[Timing]) -> Iterator[Comparison]:
-    for size in dict.fromkeys((one.jobs, one.workers) for one in timings):
-        faster = [one.speedup for one in timings if (one.jobs, one.workers) == size]
-        what = f"times faster than enumeration of {size}, least of {len(faster)}"
-        yield beside(PUBLISHED.claim("time"), _single(float(np.min(faster)), len(faster)), what)
+    for size, own in by_columns(timings, "jobs", "workers").items():
+        what = f"times faster than enumeration of {size}, least of {len(own)}"
+        least = min(one.speedup for one in own)
+        yield beside(PUBLISHED.claim("time"), _single(least, len(own)), what)
 
 
 def _single(value: float, num: int) -> Interval:
-    return Interval(value, np.nan, np.nan, num)
+    return Interval(float(value), np.nan, np.nan, num)
 
 
-_ARMS = (OURS, UNIFORM_DESCENT, UNIFORM)
+def _sized(size: Sequence[int]) -> str:
+    return f"({size[0]}, {size[1]})"
 
 
-def of_family(runs: Sequence[Run], family: Family) -> list[Run]:
-    """Runs on instances of a family."""
-    return [run for run in runs if run.family == family.name]
+def _least(values: Float64) -> list[str]:
+    return [f"{values.mean():.3f}", f"{values.min():.3f}"]
 
 
-def families(runs: Sequence[Run]) -> list[Family]:
-    """Those of which there are runs."""
-    return [family for family in FAMILIES if of_family(runs, family)]
-
-
-def chosen(
-    runs: Sequence[Run], arm: str, size: tuple[int, int], draws: int | None = None
-) -> list[Run]:
-    """Runs of an arm on instances of a size, one per seed; all of one family."""
-    return [
-        run
-        for run in runs
-        if run.arm == arm
-        and (run.jobs, run.workers) == size
-        and (draws is None or run.draws == draws)
-    ]
-
-
-def gaps(runs: Sequence[Run], arm: str, size: tuple[int, int], draws: int = DRAWS) -> Float64:
-    """Parts by which the mean completion time exceeds the optimum, one per seed."""
-    return np.array([run.gap for run in chosen(runs, arm, size, draws)])
-
-
-def _sizes(runs: Sequence[Run]) -> list[tuple[int, int]]:
-    known = {(run.jobs, run.workers) for run in runs}
-    return [size for size in SIZES if size in known]
-
-
-def _by_size(runs: Sequence[Run], family: Family) -> Table:
+def _by_size(decisions: Decisions, family: Family) -> Table:
     """The gap against S and K."""
     rows = []
-    runs = of_family(runs, family)
-    for size in _sizes(runs):
-        ours = gaps(runs, OURS, size)
-        own = chosen(runs, OURS, size, DRAWS)
-        bounds = np.array([run.optimum_s / run.bound_s - 1 for run in own])
-        row = [f"({size[0]}, {size[1]})", str(len(ours))]
-        for arm in _ARMS:
-            found = gaps(runs, arm, size)
-            row += [percent(found.mean()), percent(found.max())]
-        fair = np.array([run.fairness for run in own])
-        row += [f"{np.mean(ours < 1e-6):.0%}", percent(bounds.mean())]
-        rows.append((*row, f"{fair.mean():.3f}", f"{fair.min():.3f}"))
-    return table(
-        f"Mean completion time above the proven optimum, N = {DRAWS}: {family.title}",
-        (
-            "(S, K)",
-            "instances",
-            "seeded, mean",
-            "worst",
-            "uniform + descent, mean",
-            "worst",
-            "uniform alone, mean",
-            "worst",
-            "seeded is optimal",
-            "optimum above our bound",
-            "Jain's index of seeded, mean",
-            "least",
-        ),
-        rows,
-        (
-            f"Published [abstract]: within {GAP:.2%} of the optimum, on instances that are not "
-            "known. Categories are never enumerated here, even where they are few. Every optimum "
-            "is proven by branch and bound over all categories.",
-        ),
-    )
+    for size in decisions.sizes(family):
+        ours, jain = (decisions.of(family, size, OURS, key) for key in ("gap", "fairness"))
+        bounds = decisions.of(family, size, OURS, lambda run: run.optimum_s / run.bound_s - 1)
+        best = [f"{np.mean(ours < 1e-6):.0%}", percent(bounds.mean())]
+        row = [_sized(size), len(ours), *decisions.spread(family, size), *best]
+        rows.append([*row, *_least(jain)])
+    return TEXTS.table("sizes", rows, draws=DRAWS, family=family.title, gap=GAP)
 
 
-def _by_draws(runs: Sequence[Run], family: Family) -> Table:
+def _by_draws(decisions: Decisions, family: Family) -> Table:
     """The gap against N."""
-    rows = []
-    runs = of_family(runs, family)
-    for draws in SWEPT:
-        if not len(gaps(runs, OURS, MAIN, draws)):
-            continue
-        row = [str(draws)]
-        for arm in _ARMS:
-            found = gaps(runs, arm, MAIN, draws)
-            row += [percent(found.mean()), percent(found.max())]
-        rows.append(row)
-    return table(
-        f"The same against the number of draws, (S, K) = {MAIN}: {family.title}",
-        (
-            "N",
-            "seeded, mean",
-            "worst",
-            "uniform + descent, mean",
-            "worst",
-            "uniform alone, mean",
-            "worst",
-        ),
-        rows,
-    )
+    place = family.name, MAIN
+    rows = [
+        [draws, *decisions.spread(family, MAIN, draws)]
+        for draws in SWEPT
+        if decisions.has(place, (OURS, draws))
+    ]
+    return TEXTS.table("draws", rows, main=MAIN, family=family.title)
 
 
-def _against_baselines(runs: Sequence[Run], family: Family) -> Table:
-    """Other ways to decide."""
-    runs = of_family(runs, family)
-    sizes = [size for size in _sizes(runs) if chosen(runs, next(iter(BASELINES)), size)]
-    return _arms_table(
-        f"Other ways to decide: completion above the optimum, and Jain's index: {family.title}",
-        runs,
-        sizes,
-        (OURS, *BASELINES),
-        ("All under proportional batches. What each means for one decision stands in the text.",),
-    )
-
-
-def _ablations(runs: Sequence[Run], family: Family) -> Table:
-    """One thing taken away at a time."""
-    runs = of_family(runs, family)
-    names = (
-        OURS,
-        "no descent",
-        "valuation one-pass",
-        "valuation one-pass, no descent",
-        "valuation raw",
-        "valuation raw, no descent",
-        EQUAL_MARKET,
-        "random category + market",
-        "ours for equal batches",
-        "ours, equal batches",
-        "guard off",
-        "beta 0.5",
-        "beta 0",
-    )
-    sizes = [size for size in _sizes(runs) if chosen(runs, "guard off", size)]
-    return _arms_table(
-        f"Ablations: completion above the optimum, and Jain's index: {family.title}",
-        runs,
-        sizes,
-        names,
-        (
-            "*ours, equal batches*: our workers, but every one gets the same number of samples; "
-            "*for equal batches*: the workers were chosen for that.",
-        ),
-    )
-
-
-def _arms_table(
-    title: str,
-    runs: Sequence[Run],
-    sizes: Sequence[tuple[int, int]],
-    arms: Sequence[str],
-    notes: Sequence[str],
-) -> Table:
-    headings = ["decided by"]
-    for size in sizes:
-        label = f"({size[0]}, {size[1]})"
-        headings += [f"{label} mean", "worst", "fairness, mean", "least"]
+def _arms(name: str, decisions: Decisions, family: Family, of: str, arms: Sequence[str]) -> Table:
+    """Gaps and fairness of ways to decide, on the sizes that one of them decided."""
+    sizes = decisions.sizes(family, of)
     rows = []
     for arm in arms:
         row = [arm]
         for size in sizes:
-            own = [run for run in chosen(runs, arm, size) if run.draws in (0, DRAWS)]
-            found = np.array([run.gap for run in own])
-            fair = np.array([run.fairness for run in own])
-            row += [percent(found.mean()), percent(found.max())]
-            row += [f"{fair.mean():.3f}", f"{fair.min():.3f}"]
+            gaps, jain = (decisions.of(family, size, arm, key) for key in ("gap", "fairness"))
+            row += [percent(gaps.mean()), percent(gaps.max()), *_least(jain)]
         rows.append(row)
-    return table(title, headings, rows, notes)
+    headings = (
+        heading
+        for size in sizes
+        for heading in (f"{_sized(size)} mean", "worst", "fairness, mean", "least")
+    )
+    return TEXTS.table(name, rows, *headings, family=family.title)
+
+
+_TITLES: Final = {family.name: family.title for family in FAMILIES}
+
+
+def _in_order(rows: Sequence[Any]) -> dict[tuple[Any, ...], list[Any]]:
+    """Return rows by family and size, in the order of the families."""
+    of = by_columns(rows, "family", "jobs", "workers")
+    return dict(sorted(of.items(), key=lambda item: list(_TITLES).index(item[0][0])))
 
 
 def _coverage(found: Sequence[Row]) -> Table:
     """How often uniform draws hold one of the best categories, and what theory says."""
     rows = []
-    titles = {family.name: family.title for family in FAMILIES}
-    for name, *size in dict.fromkeys((one.family, one.jobs, one.workers) for one in found):
-        own = [one for one in found if (one.family, one.jobs, one.workers) == (name, *size)]
+    for (name, *size), own in _in_order(found).items():
         counted = [one for one in own if one.is_open]
         held = [one.hits / one.samples for one in counted]
         rows.append(
             (
-                titles[name],
-                f"({size[0]}, {size[1]})",
+                _TITLES[name],
+                _sized(size),
                 f"{own[0].categories:,}",
-                f"{own[0].best}",
-                f"{100 * theory(own[0].categories):.2f}",
-                figure_of(mean(held), 2, 100) if held else "",
+                own[0].best,
+                100 * theory(own[0].categories),
+                figure_of(mean(held), 2, 100) if held else None,
                 f"{sum(one.samples for one in counted):,}",
                 f"{len(counted)} of {len(own)}",
             )
         )
-    return table(
-        f"How often {DRAWS} uniform draws hold one of the best {BEST_PART:.0%} of categories, %",
-        ("instances", "(S, K)", "categories", "best", "theory", "counted", "samples", "counted on"),
-        rows,
-        (
-            f"Theory: 1 - (1 - floor({BEST_PART:g} C) / C)^{DRAWS} of C categories; "
-            f"{100 * (1 - (1 - BEST_PART) ** DRAWS):.2f} as C grows. Counted on instances whose "
-            "equal shares, with which every search begins, are not among the best; mean "
-            "and 95 % interval over them.",
-        ),
-    )
+    most = 100 * (1 - (1 - BEST_PART) ** DRAWS)
+    return TEXTS.table("coverage", rows, draws=DRAWS, part=BEST_PART, most=most)
 
 
 def percent(part: float) -> str:
@@ -743,95 +993,45 @@ def percent(part: float) -> str:
 def _timings(found: Sequence[Timing]) -> Table:
     """A decision against the enumeration."""
     rows = []
-    for size in dict.fromkeys((one.jobs, one.workers) for one in found):
-        own = [one for one in found if (one.jobs, one.workers) == size]
-
-        def middle(of: Callable[[Timing], float], own: Sequence[Timing] = own) -> float:
-            return float(np.median([of(one) for one in own]))
-
-        pruned = middle(lambda one: one.pruned_s)
+    for size, own in by_columns(found, "jobs", "workers").items():
+        pruned = _middle(own, "pruned_s")
         rows.append(
             (
-                f"({size[0]}, {size[1]})",
+                _sized(size),
                 f"{own[0].categories:,.0f}",
-                f"{1e6 * middle(lambda one: one.per_category_s):.0f} us",
-                _seconds(middle(lambda one: one.per_category_s * one.categories))
+                f"{1e6 * _middle(own, 'per_category_s'):.0f} us",
+                _seconds(_middle(own, "all_s"))
                 + (" (extrapolated)" if own[0].is_extrapolated else ""),
                 "-" if np.isnan(pruned) else _seconds(pruned),
-                _seconds(middle(lambda one: one.decision_s)),
-                f"{middle(lambda one: one.speedup):,.0f} x",
+                _seconds(_middle(own, "decision_s")),
+                f"{_middle(own, 'speedup'):,.0f} x",
                 f"{min(one.speedup for one in own):,.0f} x",
             )
         )
-    return table(
-        "Time of a decision against the enumeration of all categories",
-        (
-            "(S, K)",
-            "categories",
-            "a category",
-            "all of them",
-            "all, with the bound of prices",
-            f"seeded, N = {DRAWS}",
-            "faster, median",
-            "least",
-        ),
-        rows,
-        (
-            "Same inner solver, processor time of one thread. Extrapolated: the time of a category "
-            "over 400 uniform draws, times their number.",
-        ),
-    )
+    return TEXTS.table("timings", rows, draws=DRAWS)
 
 
 def _large(runs: Sequence[Run]) -> Table:
     """Decisions at the scale of a cluster."""
     rows = []
-    for size in dict.fromkeys((run.jobs, run.workers) for run in runs):
-        own = [run for run in runs if (run.jobs, run.workers) == size]
+    for size, own in by_columns(runs, "jobs", "workers").items():
         over = np.array([run.mean_s / run.bound_s - 1 for run in own])
-        took = np.array([run.decision_s for run in own])
-        rows.append(
-            (
-                f"({size[0]}, {size[1]})",
-                f"{1e3 * np.median(took):.2f} ms",
-                f"{1e3 * took.max():.2f} ms",
-                percent(over.mean()),
-                percent(over.max()),
-                f"{min(run.fairness for run in own):.3f}",
-            )
-        )
-    return table(
-        "Decisions over four types of equal workers",
-        ("(S, K)", "decision", "longest", "above our bound", "worst", "fairness, least"),
-        rows,
-        ("Processor time of one thread, the least of three; the longest of the instances.",),
-    )
+        took = 1e3 * np.array([run.decision_s for run in own])
+        times = (f"{np.median(took):.2f} ms", f"{took.max():.2f} ms")
+        least = f"{min(run.fairness for run in own):.3f}"
+        rows.append((_sized(size), *times, percent(over.mean()), percent(over.max()), least))
+    return TEXTS.table("large", rows)
 
 
 def _checks(found: Sequence[Row]) -> Table:
     """Our optimum beside that of HiGHS."""
     rows = []
-    titles = {family.name: family.title for family in FAMILIES}
-    for name, *size in dict.fromkeys((one.family, one.jobs, one.workers) for one in found):
-        own = [one for one in found if (one.family, one.jobs, one.workers) == (name, *size)]
-        below = mean([one.milp_bound_s / one.optimum_s - 1 for one in own]).value
-        above = mean([one.milp_s / one.optimum_s - 1 for one in own]).value
-        rows.append(
-            (
-                titles[name],
-                f"({size[0]}, {size[1]})",
-                str(len(own)),
-                f"{100 * below:+.4f}%",
-                f"{100 * max(one.milp_bound_s / one.optimum_s - 1 for one in own):+.4f}%",
-                f"{100 * above:+.4f}%",
-            )
-        )
-    return table(
-        "Our optimum beside a mixed-integer program (HiGHS)",
-        ("instances", "(S, K)", "number", "its bound, mean", "highest", "its decision, mean"),
-        rows,
-        ("Its bound is below the optimum by the distance of its tangents; never above it.",),
-    )
+    for (name, *size), own in _in_order(found).items():
+        below = [100 * (one.milp_bound_s / one.optimum_s - 1) for one in own]
+        above = [100 * (one.milp_s / one.optimum_s - 1) for one in own]
+        parts = (mean(below).value, max(below), mean(above).value)
+        rows.append((_TITLES[name], _sized(size), len(own), *(f"{part:+.4f}%" for part in parts)))
+    return TEXTS.table("checks", rows)
 
 
 def _seconds(value: float) -> str:

@@ -456,14 +456,6 @@ class Runs:
         self._rows = rows
         self.num_seeds = max((len(some) for some in rows.values()), default=0)
 
-    @classmethod
-    def by(cls, rows: Iterable[Any], key: Callable[[Any], tuple[Any, Any]]) -> Self:
-        """Sort rows, of each pair in the order of the seeds, by what gives their pair."""
-        of: dict[tuple[Any, Any], list[Any]] = {}
-        for row in sorted(rows, key=lambda row: row.seed):
-            of.setdefault(key(row), []).append(row)
-        return cls(of)
-
     def has(self, setting: Any, *arms: Any) -> bool:
         """Whether it was run with all of these."""
         return all((setting, arm) in self._rows for arm in arms)
@@ -504,6 +496,14 @@ class Runs:
     ) -> list[Interval | None]:
         """Return the mean in each setting; None where it was not run."""
         return [self.mean(s, arm, column) if self.has(s, arm) else None for s in settings]
+
+
+def by_columns(rows: Iterable[Any], *columns: str) -> dict[tuple[Any, ...], list[Any]]:
+    """Return rows by some of their columns, of each group in the order of the seeds."""
+    of: dict[tuple[Any, ...], list[Any]] = {}
+    for row in sorted(rows, key=lambda row: row.seed):
+        of.setdefault(tuple(getattr(row, column) for column in columns), []).append(row)
+    return of
 
 
 def mean(values: ArrayLike) -> Interval:
