@@ -73,9 +73,9 @@ if TYPE_CHECKING:
     from gpusched.results.result import load_result as load_result
     from gpusched.specs.run_spec import RunSpec as RunSpec
     from gpusched.studies.base_cases import fidelity as fidelity
+    from gpusched.studies.comparison import Comparison as Comparison
+    from gpusched.studies.comparison import Interrupted as Interrupted
     from gpusched.studies.comparison import compare as compare
-    from gpusched.studies.comparison_result import Comparison as Comparison
-    from gpusched.studies.comparison_result import Interrupted as Interrupted
     from gpusched.studies.sizing import size as size
     from gpusched.studies.what_if import whatif as whatif
     from gpusched.sweeping.study import Study as Study
@@ -88,9 +88,9 @@ if TYPE_CHECKING:
 _HOME = {
     "Cancelled": "base.supervision",
     "Cluster": "clusters.cluster",
-    "Comparison": "studies.comparison_result",
+    "Comparison": "studies.comparison",
     "Domain": "clusters.cluster",
-    "Interrupted": "studies.comparison_result",
+    "Interrupted": "studies.comparison",
     "InvariantError": "_core",
     "LogLimitError": "_core",
     "Order": "_core",

@@ -16,12 +16,12 @@ from gpusched.results import shown_metrics
 from gpusched.results.metric_registry import Summary
 from gpusched.results.result import Result
 from gpusched.results.shown_metrics import MARK, all_metrics, columns
-from gpusched.studies.comparison_result import Comparison
 
 if TYPE_CHECKING:
     import polars
 
     from gpusched.results.cost import Cost
+    from gpusched.studies.comparison import Comparison
 
 _MOST_GROUPS: Final = 20
 _MOST_JOBS: Final = 10

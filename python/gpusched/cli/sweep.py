@@ -47,7 +47,7 @@ from gpusched.sweeping.sweep import sweep as run_study
 from gpusched.sweeping.sweep_result import SweepResult, overview
 
 if TYPE_CHECKING:
-    from gpusched.statistics.compared_runs import ComparedRuns
+    from gpusched.statistics.comparing import ComparedRuns
     from gpusched.sweeping.run_store import SweepStatus
     from gpusched.sweeping.sweep import SweepEstimate
 

@@ -45,7 +45,7 @@ from gpusched.schedules.series import series_of
 if TYPE_CHECKING:
     from gpusched.results.result import Result
     from gpusched.schedules.series import Series
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 # Together they bound the page. A point takes 11 bytes, a packed bar about 12, a map 10,000.
 _POINTS: Final = 60_000

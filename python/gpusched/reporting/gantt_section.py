@@ -13,7 +13,7 @@ from gpusched.reporting.charts.chart import Bars, Gantt
 from gpusched.reporting.drawing import palette
 
 if TYPE_CHECKING:
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 
 def gantt_facts(comparison: Comparison, chart: Gantt, most_bars: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from gpusched.reporting.charts.highlights import best
 from gpusched.reporting.notes import policy_name
 
 if TYPE_CHECKING:
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 _TRUTH = "which sees the true service times"
 

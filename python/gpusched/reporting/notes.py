@@ -15,7 +15,7 @@ from gpusched.results.shown_metrics import MARK
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 CLAIRVOYANT: Final = "†"
 SEES_TRUTH: Final = "clairvoyant: decides by the true service times"

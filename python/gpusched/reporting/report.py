@@ -30,7 +30,7 @@ from gpusched.reporting.tables import (
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 
 def write_report(

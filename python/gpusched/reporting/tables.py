@@ -21,7 +21,7 @@ from gpusched.results.shown_metrics import MARK, Column, columns
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 MOST_GROUPS: Final = 30
 """Rows of a table: the groups that held most GPU time; the others are counted."""

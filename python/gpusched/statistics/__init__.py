@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpusched.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from gpusched.statistics.compared_runs import ComparedRuns as ComparedRuns
+    from gpusched.statistics.comparing import ComparedRuns as ComparedRuns
     from gpusched.statistics.comparing import compare_runs as compare_runs
     from gpusched.statistics.corrections import holm as holm
     from gpusched.statistics.effects import effect_size as effect_size
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "ComparedRuns": "statistics.compared_runs",
+        "ComparedRuns": "statistics.comparing",
         "Interval": "statistics.intervals",
         "RankTest": "statistics.rank_tests",
         "compare_runs": "statistics.comparing",

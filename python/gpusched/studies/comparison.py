@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
 
 from gpusched._core import Placement
+from gpusched.base.arrays import AnyArray, Bool
 from gpusched.base.failures import raise_named
+from gpusched.base.field_checks import check_integer
 from gpusched.base.progress import OnProgress, Progress, checked
 from gpusched.base.run_warning import warn
+from gpusched.base.suggest import nearest
 from gpusched.base.supervision import Cancelled
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.prepare import check_memory, least_bytes
@@ -26,15 +33,19 @@ from gpusched.plugins.policy import (
     SpeedChoice,
     runs_by_label,
 )
+from gpusched.results.breakdown import job_groups
+from gpusched.results.cost import sums
 from gpusched.results.run_remarks import of_results
 from gpusched.results.run_window import RunWindow
-from gpusched.studies.comparison_result import Comparison as Comparison
-from gpusched.studies.comparison_result import Interrupted as Interrupted
+from gpusched.schedules.jobs_table import trace_series, write_jobs
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
 
+Side = Literal["lost", "won"]
 DEFAULT_POLICIES: Final = ("fifo", "fifo-skip", "sjf", "srtf", "2d-las", "easy")
 _MOST_THREADS: Final = 1_024
 
@@ -209,3 +220,512 @@ def _num_threads(threads: int | None, num_runs: int) -> int:
     if threads < 1:
         raise ValueError(f"threads: must be at least 1, not {threads}")
     return min(threads, num_runs, _MOST_THREADS)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The results of several policies on one workload.
+
+    Attributes
+    ----------
+    trace, cluster
+        What all of them ran on.
+    results
+        One :class:`~gpusched.results.result.Result` per policy, by its canonical text, in the
+        order asked.
+    unfinished
+        Policies that an interrupt or a stop cut off; empty otherwise.
+    failed
+        The errors of policies that failed.
+    window
+        The part of the runs that tables, breakdowns and the report are of; None: all of it.
+    """
+
+    trace: Trace
+    cluster: Cluster
+    results: Mapping[str, Result]
+    unfinished: tuple[str, ...] = ()
+    failed: Mapping[str, Exception] = field(default_factory=dict)
+    window: RunWindow | None = None
+    _ready: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+
+    @property
+    def summaries(self) -> dict[str, dict[str, Any]]:
+        """``Result.summary()`` of each policy, in the window."""
+        for label, result in self.results.items():
+            if label not in self._ready:
+                self._ready[label] = result.summary(**self._cuts)
+        return {label: dict(self._ready[label]) for label in self.results}
+
+    def without_summary(self) -> tuple[str, ...]:
+        """Name policies that had finished, but whose summary an interrupt or a stop cut off.
+
+        Returns
+        -------
+        tuple of str
+            Their labels.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, gs.Cluster.uniform(1, 4), policies=["fifo", "sjf"])
+        >>> found.without_summary()
+        ()
+        """
+        return tuple(label for label in self.results if label not in self._ready)
+
+    def _repr_html_(self) -> str:
+        """Return a table with a row for each policy, for notebooks."""
+        from gpusched.results.shown_metrics import table_of_summaries
+
+        where = f"{self.trace.name}: {len(self.trace):,} jobs on {self.cluster}"
+        return table_of_summaries(list(self.summaries.items()), where)
+
+    def select(self, labels: Collection[str]) -> Comparison:
+        """Return the comparison of some of the policies.
+
+        Returns
+        -------
+        Comparison
+            Their results, in the order in which they were; unknown labels are passed over.
+
+        Raises
+        ------
+        TypeError
+            If ``labels`` is no collection.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(1, 4)
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, cluster, policies=["fifo", "sjf"])
+        >>> list(found.select(["sjf"]).results)
+        ['sjf']
+        """
+        results = {label: result for label, result in self.results.items() if label in labels}
+        return replace(self, results=results)
+
+    def within(self, warm_up_s: float | None, tail_s: float | None = None) -> Comparison:
+        """Return the same runs, measured after a warm-up and before a tail.
+
+        Parameters
+        ----------
+        warm_up_s, tail_s
+            As for :meth:`gpusched.Result.summary`; None and None are the whole runs.
+
+        Returns
+        -------
+        Comparison
+            Of the same results; the runs are not done again.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`gpusched.Result.summary`.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(1, 4)
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, cluster, policies=["fifo", "sjf"])
+        >>> len(found.within(warm_up_s=1).results)
+        2
+        """
+        window = RunWindow.checked(self.trace, warm_up_s, tail_s)
+        return replace(self, window=window, _ready={})
+
+    @property
+    def counted(self) -> Bool:
+        """Which jobs are submitted in the window: bool, one for each job."""
+        if self.window is None:
+            return np.ones(len(self.trace), dtype=np.bool_)
+        return self.window.counted(self.trace)
+
+    @property
+    def _cuts(self) -> dict[str, float | None]:
+        return {} if self.window is None else self.window.cuts
+
+    def table(self) -> pl.DataFrame:
+        """Return one row per policy, one column per entry of ``Result.summary()``.
+
+        Returns
+        -------
+        polars.DataFrame
+            In the order of the policies.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, gs.Cluster.uniform(1, 4), policies=["fifo", "sjf"])
+        >>> found.table()["policy"].to_list()
+        ['fifo', 'sjf']
+        """
+        import polars as pl
+
+        rows = [summary | {"policy": label} for label, summary in self.summaries.items()]
+        return pl.from_dicts(rows, infer_schema_length=None)
+
+    def by(self, by: str) -> pl.DataFrame:
+        """Break the jobs of every policy down: those in the comparison's window.
+
+        Parameters
+        ----------
+        by
+            As for :meth:`gpusched.Result.by`.
+
+        Returns
+        -------
+        polars.DataFrame
+            As :meth:`gpusched.Result.by`, the policies below each other, led by a column
+            ``policy``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`gpusched.Result.by`.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(4)
+        >>> jobs = gs.generate("philly", 200, load=0.9, cluster=cluster)
+        >>> gs.compare(jobs, cluster, ["fifo", "srtf"]).by("gpus").columns[:2]
+        ['policy', 'gpus']
+        """
+        import polars as pl
+
+        labels = pl.Enum(list(self.results))
+        frames = []
+        for label, result in self.results.items():
+            frame = result.by(by, **self._cuts)
+            name = pl.repeat(label, len(frame), dtype=labels, eager=True).alias("policy")
+            frames.append(frame.insert_column(0, name))
+        return pl.concat(frames)
+
+    def losers(
+        self,
+        policy: str | None = None,
+        *,
+        baseline: str | None = None,
+        by: str | None = None,
+        limit: int | None = 20,
+    ) -> pl.DataFrame:
+        """Tell who was hurt by a change of policy: the jobs that end later, or the groups.
+
+        Jobs count that are submitted in the comparison's window.
+
+        Parameters
+        ----------
+        policy, baseline
+            The policies after the change and before, as they are labelled in ``results``.
+            Default: the first as the baseline; the other one, if there are two.
+        by
+            None: job by job. Otherwise by groups, as for :meth:`gpusched.Result.by`; those of
+            ``"type"`` are where jobs ran under the baseline.
+        limit
+            Rows; None returns all.
+
+        Returns
+        -------
+        polars.DataFrame
+            Of jobs: ``job`` (JobId), ``id``, ``user`` and ``queue`` where there are such,
+            ``gpus``, ``submit_s``, ``service_s``, of each policy ``baseline_status``,
+            ``baseline_wait_s``, ``baseline_jct_s`` and so on, and ``lost_s``, by which the JCT
+            grew: the most first, led by jobs that no longer finish, of which it is null.
+
+            Of groups: their jobs, ``num_worse`` and ``num_better`` ones, ``lost_s`` of those that
+            are worse in all, and of the jobs that finish under both policies ``mean_change_s`` of
+            the JCT and the mean waits.
+
+        Raises
+        ------
+        ValueError
+            If a policy is not among the results (the nearest is suggested), both are the same, or
+            there are several to choose from.
+        TypeError
+            If ``limit`` is no integer.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(4)
+        >>> jobs = gs.generate("philly", 200, load=0.9, cluster=cluster)
+        >>> found = gs.compare(jobs, cluster, ["fifo", "srtf"])
+        >>> found.losers("srtf", limit=5)["lost_s"].min() > 0
+        True
+        """
+        return self._changed("lost", policy, baseline, by, limit)
+
+    def winners(
+        self,
+        policy: str | None = None,
+        *,
+        baseline: str | None = None,
+        by: str | None = None,
+        limit: int | None = 20,
+    ) -> pl.DataFrame:
+        """Tell who gained by a change of policy: :meth:`losers` the other way round.
+
+        Returns
+        -------
+        polars.DataFrame
+            As :meth:`losers`, with ``won_s`` in place of ``lost_s``; jobs lead that only now
+            finish.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`losers`.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(1, 4)
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, cluster, policies=["fifo", "sjf"])
+        >>> found.winners("sjf", baseline="fifo")["won_s"].to_list()
+        [60.0, 55.0]
+        """
+        return self._changed("won", policy, baseline, by, limit)
+
+    def _changed(
+        self,
+        side: Side,
+        policy: str | None,
+        baseline: str | None,
+        by: str | None,
+        limit: int | None,
+    ) -> pl.DataFrame:
+        if limit is not None:
+            check_integer("limit", limit, 1, 2**62)
+        before, after = _changed_policies(list(self.results), policy, baseline)
+        runs = self.results[before], self.results[after]
+        if by is None:
+            return _changed_jobs(*runs, side, limit, self.counted)
+        found = _changed_groups(*runs, side, by, self.counted)
+        return found if limit is None else found.head(limit)
+
+    def jobs(self) -> pl.DataFrame:
+        """Return the jobs of every policy below each other, led by a ``policy`` column.
+
+        Returns
+        -------
+        polars.DataFrame
+            As many rows as jobs times policies.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, gs.Cluster.uniform(1, 4), policies=["fifo", "sjf"])
+        >>> found.jobs().height
+        6
+        """
+        import polars as pl
+
+        labels = pl.Enum(list(self.results))
+        of_trace = trace_series(self.trace)
+        frames = [
+            result.jobs.frame(of_trace).insert_column(0, _constant(label, labels, len(self.trace)))
+            for label, result in self.results.items()
+        ]
+        return pl.concat(frames)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`jobs` as one Parquet file, compressed by LZ4.
+
+        Its rows are as many as jobs times policies: Zstandard takes three times as long to make
+        such a file a quarter smaller. Its texts are Arrow's views: Polars reads them,
+        and pyarrow from 16 on; 14 does not.
+
+        Returns
+        -------
+        None
+            The file is there, with all its rows, when this returns.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(1, 4)
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, cluster, policies=["fifo", "sjf"])
+        >>> found.to_parquet("jobs.parquet")
+        >>> import polars
+        >>> polars.read_parquet("jobs.parquet").height
+        6
+        """
+        write_jobs(self.jobs(), path, "lz4")
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give :meth:`jobs` to what reads Arrow streams, such as ``pyarrow.table(comparison)``."""
+        return self.jobs().__arrow_c_stream__(requested_schema)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything the tables show, as plain values that any JSON writer takes.
+
+        Returns
+        -------
+        dict
+            Undefined figures (the mean of no jobs) are None.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, gs.Cluster.uniform(1, 4), policies=["fifo", "sjf"])
+        >>> [row["policy"] for row in found.to_dict()["results"]]
+        ['fifo', 'sjf']
+        """
+        trace, cluster = self.trace, self.cluster
+        return {
+            "trace": {
+                "name": trace.name,
+                "source": str(trace.source),
+                "num_jobs": len(trace),
+                "num_rejects": int(trace.rejects.total),
+            },
+            "cluster": {
+                "name": cluster.name,
+                "description": str(cluster),
+                "num_servers": int(cluster.num_servers),
+                "num_gpus": int(cluster.num_gpus),
+            },
+            "results": [
+                {key: _plain(value) for key, value in (summary | {"policy": label}).items()}
+                for label, summary in self.summaries.items()
+            ],
+            **({} if self.window is None else {"window": self.window.cuts}),
+            "unfinished": list(self.unfinished),
+            "failed": {label: str(error) for label, error in self.failed.items()},
+            "warnings": {
+                label: list(result.warnings)
+                for label, result in self.results.items()
+                if result.warnings
+            },
+        }
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during :func:`compare`; ``comparison`` holds the policies that had finished."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        super().__init__(f"unfinished: {', '.join(comparison.unfinished) or 'none'}")
+        self.comparison = comparison
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.comparison,)
+
+
+def _changed_policies(
+    labels: list[str], policy: str | None, baseline: str | None
+) -> tuple[str, str]:
+    """Choose the policies before and after a change; errors as of ``Comparison.losers``."""
+    if baseline is None:
+        baseline = next((label for label in labels if label != policy), "")
+    for name, label in (("baseline", baseline), ("policy", policy)):
+        if label is not None and label not in labels:
+            raise ValueError(f"{name}: {label!r} is not compared{nearest(label, labels)}")
+    others = [label for label in labels if label != baseline]
+    if policy is None:
+        if len(others) != 1:
+            raise ValueError(f"policy: name one of {', '.join(others) or 'two or more'}")
+        policy = others[0]
+    if policy == baseline:
+        raise ValueError(f"policy: {policy} is the baseline itself")
+    return baseline, policy
+
+
+def _changed_jobs(
+    baseline: Result, policy: Result, side: Side, limit: int | None, counted: Bool
+) -> pl.DataFrame:
+    """Return the jobs that lost, or won, the most; see ``Comparison.losers``."""
+    change_s = np.where(counted, _change_s(baseline, policy, side), np.nan)
+    # What ended under one policy only has lost, or won, more than any time tells.
+    chosen = np.flatnonzero(change_s > 0)
+    order = np.lexsort((chosen, -change_s[chosen]))
+    jobs = chosen[order][:limit]
+    return _described(baseline, policy, jobs).with_columns(_seconds(f"{side}_s", change_s[jobs]))
+
+
+def _changed_groups(
+    baseline: Result, policy: Result, side: Side, by: str, counted: Bool
+) -> pl.DataFrame:
+    """Return the groups of jobs that lost, or won, the most in all; see ``Comparison.losers``."""
+    import polars as pl
+
+    groups = job_groups(baseline, by)
+    codes, size = groups.codes, len(groups.names)
+    change_s = np.where(counted, _change_s(baseline, policy, side), np.nan)
+    both = np.isfinite(change_s)
+    waits = [run.jobs.wait_s for run in (baseline, policy)]
+    waited = np.isfinite(waits[0]) & np.isfinite(waits[1]) & counted
+
+    def count(mask: AnyArray) -> AnyArray:
+        return np.bincount(codes[mask], minlength=size)
+
+    def mean(values: AnyArray, mask: AnyArray) -> AnyArray:
+        with np.errstate(invalid="ignore"):
+            return sums(codes[mask], values[mask], size) / count(mask)
+
+    # What is later is worse, whichever side is asked for.
+    later_s = change_s if side == "lost" else -change_s
+    data: dict[str, Any] = {
+        by: list(groups.names),
+        "num_jobs": count(counted),
+        "num_worse": count(later_s > 0),
+        "num_better": count(later_s < 0),
+        f"{side}_s": sums(codes[both], np.maximum(change_s[both], 0), size),
+        "mean_change_s": mean(later_s, both),
+        "baseline_mean_wait_s": mean(waits[0], waited),
+        "policy_mean_wait_s": mean(waits[1], waited),
+    }
+    frame = pl.DataFrame(data, nan_to_null=True).filter(pl.col("num_jobs") > 0)
+    return frame.sort(f"{side}_s", "num_jobs", by, descending=[True, True, False])
+
+
+def _change_s(baseline: Result, policy: Result, side: Side) -> AnyArray:
+    """JCT lost or won by each job, seconds; infinite where it ended under one policy only.
+
+    NaN where it ended under neither.
+    """
+    before, after = (np.where(r.jobs.is_finished, r.jobs.jct_s, np.inf) for r in (baseline, policy))
+    with np.errstate(invalid="ignore"):
+        lost: AnyArray = after - before
+    return lost if side == "lost" else -lost
+
+
+def _described(baseline: Result, policy: Result, jobs: AnyArray) -> pl.DataFrame:
+    import polars as pl
+
+    trace = baseline.trace
+    data: dict[str, Any] = {"job": jobs, "id": trace.id[jobs].tolist()}
+    for column in ("user", "queue"):
+        labels = getattr(trace, column)
+        if labels is not None:
+            data[column] = labels.values()[jobs].tolist()
+    data["gpus"] = trace.gpus[jobs]
+    for column in ("submit_s", "service_s"):
+        data[column] = getattr(trace, column)[jobs]
+    for name, run in (("baseline", baseline), ("policy", policy)):
+        data[f"{name}_status"] = run.jobs.status[jobs].tolist()
+        data[f"{name}_wait_s"] = run.jobs.wait_s[jobs]
+        data[f"{name}_jct_s"] = run.jobs.jct_s[jobs]
+    return pl.DataFrame(data, nan_to_null=True)
+
+
+def _seconds(name: str, values: AnyArray) -> pl.Series:
+    """Seconds as a column; null where they are infinite."""
+    import polars as pl
+
+    return pl.Series(name, np.where(np.isfinite(values), values, np.nan), nan_to_null=True)
+
+
+def _constant(label: str, dtype: pl.Enum, length: int) -> pl.Series:
+    import polars as pl
+
+    return pl.repeat(label, length, dtype=dtype, eager=True).alias("policy")
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars as Python values, and NaN or infinity, which JSON does not have, as None."""
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -17,7 +17,7 @@ from gpusched.sweeping.study import ROLES, Study
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.statistics.compared_runs import ComparedRuns
+    from gpusched.statistics.comparing import ComparedRuns
 
 QUEUE_GROWTH: Final = "queue_growth"
 """The metric that says where a queue grows: every run has it, since no one run can be believed."""

@@ -15,7 +15,7 @@ from gpusched.reporting.charts.bars import knows_servers, runs_of_bits
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 TICKS: Final = 1 << 24
 """Times are told to this part of the whole time."""

@@ -16,7 +16,7 @@ from gpusched.reporting.charts.time_axis import TimeAxis, first_submit_s
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
     from gpusched.results.result import Result
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 MOST_BARS: Final = 4_000
 """Bars of each policy unless another number is named."""

@@ -17,7 +17,7 @@ from gpusched.results.breakdown import NOT_GIVEN
 if TYPE_CHECKING:
     import polars
 
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
     from gpusched.traces.workload import Trace
 
 By = Literal["user", "width"]

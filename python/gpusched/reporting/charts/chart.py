@@ -13,7 +13,7 @@ from gpusched.reporting.notes import policy_name
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 MOST_COLOURED: Final = 6
 """Curves that are told apart when they lie over each other; of more, one is highlighted."""

@@ -13,7 +13,7 @@ from gpusched.reporting.charts.thinning import QUANTILES_RULE, thin_distribution
 from gpusched.results.result import Result
 
 if TYPE_CHECKING:
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 HOVER: Final = (".1%", "of the jobs")
 RULE: Final = f"{QUANTILES_RULE}."

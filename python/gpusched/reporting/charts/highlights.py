@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from gpusched.reporting.charts.chart import MOST_COLOURED
 
 if TYPE_CHECKING:
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 
 def best(

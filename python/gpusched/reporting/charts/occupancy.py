@@ -14,7 +14,7 @@ from gpusched.reporting.charts.time_axis import TimeAxis, end_of_most
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
     from gpusched.results.result import Result
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 MOST_ROWS: Final = 48
 NUM_COLUMNS: Final = 160

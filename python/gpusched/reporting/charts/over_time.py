@@ -16,7 +16,7 @@ from gpusched.results.result import Result
 from gpusched.schedules.series import Steps
 
 if TYPE_CHECKING:
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 _RULE: Final = (
     f"{STEPS_RULE}; the axis ends where 99 % of the jobs are done, the rest is a zoom away."

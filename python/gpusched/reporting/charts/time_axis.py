@@ -17,7 +17,7 @@ from gpusched.reporting.charts.chart import Axis
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 _UNITS: Final = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 

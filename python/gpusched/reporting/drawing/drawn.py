@@ -8,7 +8,7 @@ from gpusched.results.result import Result
 
 if TYPE_CHECKING:
     from gpusched.reporting.charts.chart import Chart
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 Library = Literal["plotly", "matplotlib"]
 
@@ -21,7 +21,7 @@ def comparison_of(source: Result | Comparison) -> Comparison:
     TypeError
         If it is neither.
     """
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
     if isinstance(source, Comparison):
         return source

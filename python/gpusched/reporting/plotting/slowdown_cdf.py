@@ -12,7 +12,7 @@ from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison_result import Comparison
+    from gpusched.studies.comparison import Comparison
 
 
 def slowdown_cdf(
