@@ -237,8 +237,8 @@ def test_how_many_jobs_a_seed_draws_is_no_axis() -> None:
     result = gs.sweep(small(traces=[{"trace": a_trace(100), "sample": 0.5}], seeds=[1, 2, 3]))
     assert result.runs["jobs"].n_unique() > 1
     table = overview(result.study, result.runs)
-    assert table.headings[:2] == ["policy", "seeds"]
-    assert [row[:2] for row in table.rows] == [["fifo", "3"], ["srtf", "3"]]
+    assert list(table.headings[:2]) == ["policy", "seeds"]
+    assert [list(row[:2]) for row in table.rows] == [["fifo", "3"], ["srtf", "3"]]
     numbers = small(traces=[{"generate": "philly", "jobs": [50, 60]}])
     assert overview(gs.Study.of(numbers), gs.sweep(numbers).runs).headings[0] == "jobs"
 
