@@ -32,8 +32,7 @@ from gpusched.base.wording import (
 from gpusched.execution.choosing import Backend, opened
 from gpusched.plugins.policy import Policy
 from gpusched.results.metric_registry import metrics
-from gpusched.statistics.compared_runs import ComparedRuns
-from gpusched.statistics.comparing import compare_runs
+from gpusched.statistics.comparing import ComparedRuns, compare_runs
 from gpusched.sweeping.plan import choice_content, choices_of
 from gpusched.sweeping.study import Study
 from gpusched.sweeping.sweep import sweep
