@@ -21,6 +21,7 @@ from gpusched.deciding.cluster_state import (
     refused,
     shortest_run,
 )
+from gpusched.deciding.remembered import Memory as Memory
 from gpusched.engine.seams import Chosen, placement_seam, policy_seam
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.schedules.schedule import REJECT_REASONS
