@@ -656,16 +656,6 @@ _FARTHEST_LOOK_US: Final = 28 * _FIRST_LOOK_US
 _PER_JOB: Final = frozenset(each.name for each in _core.JOB_COLUMNS if each.per == "job")
 
 
-class Case(NamedTuple):
-    """What is asked: a state, who decides there, and the seed of that."""
-
-    state: ClusterState
-    policy: Chosen
-    placement: Chosen
-    seed: int
-    first_us: int | None = None  # when it first decides, unless something happens before
-
-
 class Started(NamedTuple):
     """When a job started, microseconds, and where; -1 for never."""
 
@@ -674,167 +664,139 @@ class Started(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Futures:
-    """What may come, sample by sample.
+class _Question:
+    """When a job of a state starts, and what may come until then, sample by sample.
 
     Attributes
     ----------
+    first_us
+        When the policy first decides, unless something happens before; None: now.
     service_us
         int64[samples, num_jobs]: how long each job of the state takes.
     arrivals, begin_us
         What is submitted, and where each sample begins in it; None: nothing.
     """
 
+    state: ClusterState
+    job: int
+    policy: Chosen
+    placement: Chosen
+    seed: int
+    first_us: int | None
     service_us: Int64
     arrivals: ArrivalDraws | None = None
     begin_us: Int64 | None = None
 
-    def head(self, count: int) -> Futures:
-        """Return the first samples."""
+    @property
+    def is_told(self) -> bool:
+        """Whether the policy decides by what is said of run times beforehand."""
+        return self.policy.has("clairvoyant") or self.policy.has("estimate")
+
+    def head(self, count: int) -> Self:
+        """Return the question of the first samples."""
         begin_us = None if self.begin_us is None else self.begin_us[:count]
-        return Futures(self.service_us[:count], self.arrivals, begin_us)
+        return dataclasses.replace(self, service_us=self.service_us[:count], begin_us=begin_us)
 
+    def drawn(self, past: KnownPast, samples: int, seed: int, *, arrivals: bool) -> Self:
+        """Draw services, and submissions if these are to be."""
+        if not self.is_told:
+            past = dataclasses.replace(past, told_us=None)
+        state, random = self.state, generator(seed)
+        draws, jobs = ServiceDraws(past), state.jobs
+        numbers = random.integers(0, 2**53, size=(len(jobs), samples))
+        drawn = np.empty((len(jobs), samples), np.int64)
+        told_us = jobs.service_us if past.told_us is not None else np.zeros(len(jobs), np.int64)
+        own_s = np.maximum(0.0, state.attained_s - np.nan_to_num(state.added_s))
+        alike = np.stack([jobs.gpus, seconds_to_us(own_s), told_us], axis=1)
+        kinds, kind_of = np.unique(alike, axis=0, return_inverse=True)
+        order = np.argsort(kind_of, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(kind_of[order])) + 1):
+            gpus, attained_us, told = kinds[kind_of[rows[0]]].tolist()
+            drawn[rows] = draws.draw(gpus, attained_us, numbers[rows], told or None)
+        asked = dataclasses.replace(self, service_us=np.ascontiguousarray(drawn.T))
+        if not arrivals:
+            return asked
+        later = ArrivalDraws(past, draws, random)
+        begin_us = later.begins(random.integers(0, 2**53, size=samples))
+        return dataclasses.replace(asked, arrivals=later, begin_us=begin_us)
 
-def drawn_futures(
-    state: ClusterState, past: KnownPast, samples: int, seed: int, *, is_told: bool, arrivals: bool
-) -> Futures:
-    """Draw services and submissions.
-
-    Parameters
-    ----------
-    is_told
-        Whether what the state and the past say of run times is what was said beforehand.
-    arrivals
-        Whether to draw submissions.
-    """
-    if not is_told:
-        past = dataclasses.replace(past, told_us=None)
-    random = generator(seed)
-    draws, jobs = ServiceDraws(past), state.jobs
-    numbers = random.integers(0, 2**53, size=(len(jobs), samples))
-    drawn = np.empty((len(jobs), samples), np.int64)
-    told_us = jobs.service_us if past.told_us is not None else np.zeros(len(jobs), np.int64)
-    own_s = np.maximum(0.0, state.attained_s - np.nan_to_num(state.added_s))
-    alike = np.stack([jobs.gpus, seconds_to_us(own_s), told_us], axis=1)
-    kinds, kind_of = np.unique(alike, axis=0, return_inverse=True)
-    order = np.argsort(kind_of, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(kind_of[order])) + 1):
-        gpus, attained_us, told = kinds[kind_of[rows[0]]].tolist()
-        drawn[rows] = draws.draw(gpus, attained_us, numbers[rows], told or None)
-    service_us = np.ascontiguousarray(drawn.T)
-    if not arrivals:
-        return Futures(service_us)
-    later = ArrivalDraws(past, draws, random)
-    return Futures(service_us, later, later.begins(random.integers(0, 2**53, size=samples)))
-
-
-def starts(pool: ThreadPoolExecutor, case: Case, job: int, futures: Futures) -> list[Started]:
-    """Return the start of the job in each future."""
-    sampler = _Sampler(case, job, futures)
-
-    def batch(first: int) -> list[Started]:
-        count = min(_BATCH, len(futures.service_us) - first)
-        return [sampler.start(first + sample) for sample in range(count)]
-
-    with refused(case.policy, case.placement):
-        batches = pool.map(batch, range(0, len(futures.service_us), _BATCH))
-        return [each for part in batches for each in part]
-
-
-class _Sampler:
-    """What the samples of a case share."""
-
-    def __init__(self, case: Case, job: int, futures: Futures) -> None:
-        state, later = case.state, futures.arrivals
-        self._job, self._futures, self._now_us = job, futures, state.now_us
-        self._num_jobs = len(state.jobs)
-        uses_estimates = case.policy.has("estimate")
+    def answered(self, pool: ThreadPoolExecutor) -> list[Started]:
+        """Run every sample on until the job starts, with as many submissions as that takes."""
+        state, later = self.state, self.arrivals
+        uses_estimates, num_jobs = self.policy.has("estimate"), len(state.jobs)
         if later is None:
-            self._columns = job_table(state, uses_estimates=uses_estimates)
+            table = job_table(state, uses_estimates=uses_estimates)
         else:
-            self._columns = _joined_columns(state, later, uses_estimates=uses_estimates)
-        self._cluster = core_cluster(state.cluster)
-        self._standing = standing_of(state, case.first_us)
-        self._description = description_of(case.policy, case.placement, case.seed)
+            both = [plain(state.jobs), later.from_time(state.now_us + 1)]
+            joined = merged(both, ["state", "history"])
+            table = job_columns(joined, state.cluster, uses_estimates=uses_estimates)
+            table["predicted_us"] = np.concatenate([state.jobs.service_us, later.told_us])
+        cluster, standing = core_cluster(state.cluster), standing_of(state, self.first_us)
+        description = description_of(self.policy, self.placement, self.seed)
 
-    def start(self, sample: int) -> Started:
-        """Run on until the job starts, with as many submissions as that takes."""
-        futures = self._futures
-        drawn_us = np.minimum(futures.service_us[sample], MAX_SERVICE_US)
-        if futures.arrivals is None or futures.begin_us is None:
-            found = self._until_start({**self._columns, "service_us": drawn_us})
-            return Started(-1, ()) if found is None else found
-        begin_us = int(futures.begin_us[sample])
-        look_us = _FIRST_LOOK_US
-        while True:
-            rows, after_us = futures.arrivals.until(begin_us, look_us)
-            found = self._until_start(self._with_later(drawn_us, rows, after_us))
-            if found is not None and found.start_us <= self._now_us + look_us:
-                return found
-            if look_us >= _FARTHEST_LOOK_US:
-                return Started(-1, ()) if found is None else found
-            look_us = min(look_us * _FARTHER, _FARTHEST_LOOK_US)
+        def until_start(columns: dict[str, Any]) -> Started | None:
+            run = _core.Run(_core.JobTable(**columns), cluster, description, standing=standing)
+            found = _core.until_start(run, self.job)
+            return None if found is None else Started(found[0], tuple(found[1]))
 
-    def _with_later(self, drawn_us: Int64, rows: Int64, after_us: Int64) -> dict[str, Any]:
-        later, now = rows + self._num_jobs, np.arange(self._num_jobs)
-        taken = np.concatenate([now, later])
-        columns = {
-            name: values[taken] if name in _PER_JOB else values
-            for name, values in self._columns.items()
-        }
-        columns["service_us"][: self._num_jobs] = drawn_us
-        move_submissions(columns, self._num_jobs, self._now_us + 1 + after_us)
-        return columns
+        def with_later(drawn_us: Int64, rows: Int64, after_us: Int64) -> dict[str, Any]:
+            taken = np.concatenate([np.arange(num_jobs), rows + num_jobs])
+            columns = {
+                name: values[taken] if name in _PER_JOB else values
+                for name, values in table.items()
+            }
+            columns["service_us"][:num_jobs] = drawn_us
+            move_submissions(columns, num_jobs, state.now_us + 1 + after_us)
+            return columns
 
-    def _until_start(self, columns: dict[str, Any]) -> Started | None:
-        table = _core.JobTable(**columns)
-        run = _core.Run(table, self._cluster, self._description, standing=self._standing)
-        found = _core.until_start(run, self._job)
-        return None if found is None else Started(found[0], tuple(found[1]))
+        def start(sample: int) -> Started:
+            drawn_us = np.minimum(self.service_us[sample], MAX_SERVICE_US)
+            if later is None or self.begin_us is None:
+                return until_start({**table, "service_us": drawn_us}) or Started(-1, ())
+            look_us = _FIRST_LOOK_US
+            while True:
+                rows, after_us = later.until(int(self.begin_us[sample]), look_us)
+                found = until_start(with_later(drawn_us, rows, after_us))
+                if found is not None and found.start_us <= state.now_us + look_us:
+                    return found
+                if look_us >= _FARTHEST_LOOK_US:
+                    return found or Started(-1, ())
+                look_us = min(look_us * _FARTHER, _FARTHEST_LOOK_US)
 
+        def batch(first: int) -> list[Started]:
+            return [start(each) for each in range(first, min(first + _BATCH, len(self.service_us)))]
 
-def _joined_columns(
-    state: ClusterState, later: ArrivalDraws, *, uses_estimates: bool
-) -> dict[str, Any]:
-    """Return the columns of the jobs of the state, and then of what may be submitted."""
-    both = merged([plain(state.jobs), later.from_time(state.now_us + 1)], ["state", "history"])
-    columns = job_columns(both, state.cluster, uses_estimates=uses_estimates)
-    columns["predicted_us"] = np.concatenate([state.jobs.service_us, later.told_us])
-    return columns
+        with refused(self.policy, self.placement):
+            batches = pool.map(batch, range(0, len(self.service_us), _BATCH))
+            return [each for part in batches for each in part]
 
+    def alternatives(self) -> Iterator[tuple[str, Self]]:
+        """Yield what might make the job start sooner, with the question of that.
 
-def start_alternatives(
-    case: Case, job: int, futures: Futures
-) -> Iterator[tuple[str, Case, Futures]]:
-    """Yield what might make the job start sooner, and the futures that go with it.
-
-    What is changed is changed now: the policy decides at once.
-    """
-    case = case._replace(first_us=None)
-    jobs = case.state.jobs
-    gpus = int(jobs.gpus[job])
-    for part in (2, 4):
-        if gpus % part or jobs.min_gpus is not None:
-            continue
-        longer = futures.service_us.copy()
-        longer[:, job] *= part
-        width, service_us = jobs.gpus.copy(), jobs.service_us.copy()
-        width[job] //= part
-        service_us[job] *= part
-        narrower = dataclasses.replace(jobs, gpus=width, service_us=service_us)
-        state = dataclasses.replace(case.state, jobs=narrower)
-        yield (
-            f"{gpus // part} GPU{'s' * (gpus > part)}",
-            case._replace(state=state),
-            dataclasses.replace(futures, service_us=longer),
-        )
-    other = _scattering(case.placement, jobs)
-    if other is not None:
-        yield f"placement {other}", case._replace(placement=placement_seam(other)), futures
-    larger = _with_one_more(case.state.cluster, jobs, job)
-    if larger is not None:
-        state = dataclasses.replace(case.state, cluster=larger, servers=())
-        yield "one more server", case._replace(state=state), futures
+        What is changed is changed now: the policy decides at once.
+        """
+        now = dataclasses.replace(self, first_us=None)
+        jobs, job = self.state.jobs, self.job
+        gpus = int(jobs.gpus[job])
+        for part in (2, 4):
+            if gpus % part or jobs.min_gpus is not None:
+                continue
+            longer = self.service_us.copy()
+            longer[:, job] *= part
+            width, service_us = jobs.gpus.copy(), jobs.service_us.copy()
+            width[job] //= part
+            service_us[job] *= part
+            narrower = dataclasses.replace(jobs, gpus=width, service_us=service_us)
+            state = dataclasses.replace(self.state, jobs=narrower)
+            what = f"{gpus // part} GPU{'s' * (gpus > part)}"
+            yield what, dataclasses.replace(now, state=state, service_us=longer)
+        other = _scattering(self.placement, jobs)
+        if other is not None:
+            yield f"placement {other}", dataclasses.replace(now, placement=placement_seam(other))
+        larger = _with_one_more(self.state.cluster, jobs, job)
+        if larger is not None:
+            state = dataclasses.replace(self.state, cluster=larger, servers=())
+            yield "one more server", dataclasses.replace(now, state=state)
 
 
 def _scattering(placement: Chosen, jobs: Trace) -> str | None:
@@ -986,26 +948,35 @@ def when(
         past = KnownPast.of_log(history, state)
     if state.is_running[job]:
         raise ValueError(f"job: row {shown} runs already")
-    case = Case(
-        state, _named(asked(policy or "fifo")), _named(placement_seam(placement or "consolidated")),
-        check_seed(seed), first_us,
+    question = _Question(
+        state, job, _named(asked(policy or "fifo")),
+        _named(placement_seam(placement or "consolidated")), check_seed(seed), first_us,
+        state.jobs.service_us.reshape(1, -1),
     )  # fmt: skip
-    if past is None:
-        futures = Futures(state.jobs.service_us.reshape(1, -1))
-    else:
-        is_told = case.policy.has("clairvoyant") or case.policy.has("estimate")
-        futures = drawn_futures(state, past, samples, seed, is_told=is_told, arrivals=arrivals)
+    if past is not None:
+        question = question.drawn(past, samples, seed, arrivals=arrivals)
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        started = starts(pool, case, job, futures)
-        others = start_alternatives(case, job, futures.head(PAIRED)) if alternatives else iter(())
+        started = question.answered(pool)
+        others = question.head(PAIRED).alternatives() if alternatives else iter(())
         compared = tuple(
-            _compared(what, started, starts(pool, other, job, drawn), state.now_s)
-            for what, other, drawn in others
+            _compared(what, started, other.answered(pool), state.now_s) for what, other in others
         )
-    found = _forecast(case, job, shown, started, parts, compared, past is not None)
-    if calibration is None:
-        return found
-    return dataclasses.replace(found, factors=calibration.factors())
+    found = [each for each in started if each.start_us >= 0]
+    counts = Counter(server for each in found for server in each.servers).most_common()
+    counts.sort(key=lambda entry: (-entry[1], entry[0]))
+    return StartForecast(
+        job=shown,
+        id=state.jobs.id[job],
+        now_s=state.now_s,
+        start_s=np.sort(_seconds(started)),
+        quantiles=parts,
+        num_servers=np.array([len(each.servers) for each in found], np.int64),
+        servers=np.array([server for server, _ in counts], np.int64),
+        share=np.array([count / len(found) for _, count in counts], np.float64),
+        alternatives=compared,
+        is_sampled=past is not None,
+        factors=None if calibration is None else calibration.factors(),
+    )
 
 
 def _parts(
@@ -1048,32 +1019,6 @@ def _compared(what: str, base: Sequence[Started], other: Sequence[Started], now_
     was, is_now = (float(nearest_rank(np.sort(each), (0.5,))[0]) for each in (before, after))
     sooner = was - is_now if np.isfinite(was) and np.isfinite(is_now) else float("nan")
     return Sooner(what, is_now, sooner, float((after < before).mean()))
-
-
-def _forecast(
-    case: Case,
-    job: int,
-    shown: int,
-    started: list[Started],
-    parts: tuple[float, ...],
-    compared: tuple[Sooner, ...],
-    is_sampled: bool,
-) -> StartForecast:
-    found = [each for each in started if each.start_us >= 0]
-    counts = Counter(server for each in found for server in each.servers).most_common()
-    counts.sort(key=lambda entry: (-entry[1], entry[0]))
-    return StartForecast(
-        job=shown,
-        id=case.state.jobs.id[job],
-        now_s=case.state.now_s,
-        start_s=np.sort(_seconds(started)),
-        quantiles=parts,
-        num_servers=np.array([len(each.servers) for each in found], np.int64),
-        servers=np.array([server for server, _ in counts], np.int64),
-        share=np.array([count / len(found) for _, count in counts], np.float64),
-        alternatives=compared,
-        is_sampled=is_sampled,
-    )
 
 
 def calibrate_starts(
