@@ -14,7 +14,7 @@ from gpusched.execution.calls import Outcome
 from gpusched.execution.kept_runs import KeptRuns, forget
 from gpusched.reporting.text_table import Table, table
 from gpusched_papers.claims import MEANINGS, RULE, Row, Verdict, row_of, table_of
-from gpusched_papers.registry import OnProgress, Paper, known_papers
+from gpusched_papers.registry import ALL, OnProgress, known_papers
 from gpusched_papers.study import StageTime, measured
 
 _DONE: Final = "done"  # in the folder of what is kept; the runs of a paper are in one of its name
@@ -69,49 +69,30 @@ class Part:
         return sum(stage.processor_s for stage in self.stages.values())
 
 
-def overview(parts: Sequence[Part]) -> Table:
-    """Return how many of each verdict a system has, its command, and its seconds."""
+def tables(parts: Sequence[Part]) -> list[Table]:
+    """Return how many of each verdict a system has, the time of each stage, and the comparisons."""
     words = get_args(Verdict)
-    rows = []
+    counted, timed = [], []
     for part in parts:
         given = [row.verdict for row in part.rows]
         counts = ["" if part.left_out else str(given.count(word)) for word in words]
-        rows.append((part.name, *counts, f"`{part.command}`", f"{part.processor_s:.0f}"))
+        counted.append((part.name, *counts, f"`{part.command}`", f"{part.processor_s:.0f}"))
+        for stage, time in part.stages.items():
+            timed.append((part.name, stage, str(time.parts), f"{time.processor_s:.0f}"))
+    timed.append((ALL, "", "", f"{sum(part.processor_s for part in parts):.0f}"))
     left = [f"{part.name} is left out: {part.left_out}" for part in parts if part.left_out]
-    return table("Verdicts", ("system", *words, "command", "seconds"), rows, left)
-
-
-def by_stage(parts: Sequence[Part]) -> Table:
-    """Return the processor time of each stage of each paper, and of all."""
-    rows = [
-        (part.name, stage, str(time.parts), f"{time.processor_s:.0f}")
-        for part in parts
-        for stage, time in part.stages.items()
+    return [
+        table("Verdicts", ("system", *words, "command", "seconds"), counted, left),
+        table("Seconds", ("system", "stage", "parts", "seconds"), timed),
+        *(table_of(part.rows, f"{part.name}: {part.source}") for part in parts if part.rows),
     ]
-    everything = sum(part.processor_s for part in parts)
-    rows.append(("all", "", "", f"{everything:.0f}"))
-    return table("Seconds", ("system", "stage", "parts", "seconds"), rows)
-
-
-def by_system(parts: Sequence[Part]) -> list[Table]:
-    """Return a table of the comparisons of each paper that has some."""
-    return [table_of(part.rows, f"{part.name}: {part.source}") for part in parts if part.rows]
 
 
 def page(parts: Sequence[Part], command: str) -> str:
-    """Return the page in Markdown.
-
-    Parameters
-    ----------
-    parts
-        The papers.
-    command
-        What wrote it.
-    """
+    """Return the page in Markdown; ``command``: what wrote it."""
     meanings = "\n".join(f"- *{word}*: {meaning};" for word, meaning in MEANINGS.items())
     head = _HEAD.format(command=command, meanings=meanings.removesuffix(";") + ".", rule=RULE)
-    body = (overview(parts), by_stage(parts), *by_system(parts))
-    return "\n".join((head, *(one.to_markdown() for one in body)))
+    return "\n".join((head, *(one.to_markdown() for one in tables(parts))))
 
 
 def reproduce_all(
@@ -154,15 +135,15 @@ def reproduce_all(
         with data_at(data):
             found = kept.find(run, task) if kept else None
         if found is not None:
-            part = found.made
-        else:
-            place = None if folder is None else folder / paper.name
-            part = run(*task, data=data, keep=place, executor=executor, progress=progress)
-            if kept and not part.left_out:
-                with data_at(data):
-                    kept.keep(run, task, Outcome(part, processor_s=part.processor_s))
-                forget(folder / paper.name)  # type: ignore[operator]
+            made.append(found.made)
+            continue
+        place = None if folder is None else folder / paper.name
+        part = run(*task, data=data, keep=place, executor=executor, progress=progress)
         made.append(part)
+        if kept and place and not part.left_out:
+            with data_at(data):
+                kept.keep(run, task, Outcome(part, processor_s=part.processor_s))
+            forget(place)
     return made
 
 
@@ -180,35 +161,31 @@ def run(
     seeds: int | None,
     quick: bool,
     exact: bool,
-    *,
-    data: str | os.PathLike[str] | None = None,
-    keep: str | os.PathLike[str] | None = None,
-    executor: Any = None,
-    progress: OnProgress | None = None,
+    **more: Any,
 ) -> Part:
-    """Reproduce one paper for the page; an error is told in its part, and stops no other."""
+    """Reproduce one paper for the page; an error is told in its part, and stops no other.
+
+    ``more``: as for :meth:`~gpusched_papers.registry.Paper.reproduce`.
+    """
     paper = known_papers()[name]
     failures = Failures()
     rows = []
     with measured() as spent, failures.part(name):
-        found = paper.reproduce(
-            seeds=seeds, quick=quick, exact=exact, data=data,
-            keep=keep, executor=executor, progress=progress,
-        )  # fmt: skip
+        found = paper.reproduce(seeds=seeds, quick=quick, exact=exact, **more)
         judged = getattr(found, "comparisons", list)
         rows = [row_of(one) for one in judged()]
     return Part(
         name=name,
         title=paper.title,
         source=paper.source,
-        command=_command(paper, seeds, quick, exact),
+        command=command(name, seeds, quick, exact),
         stages=spent,
         rows=rows,
         left_out=" ".join(str(failures.errors.get(name, "")).split()),
     )
 
 
-def _command(paper: Paper, seeds: int | None, quick: bool, exact: bool) -> str:
-    wanted = [f"gpusched reproduce {paper.name}"]
-    wanted += ["--quick"] * quick + ["--exact"] * exact
-    return " ".join(wanted + ([] if seeds is None else [f"--seeds {seeds}"]))
+def command(name: str, seeds: int | None, quick: bool, exact: bool) -> str:
+    """Return what runs a paper, or all."""
+    words = [f"gpusched reproduce {name}", *["--quick"] * quick, *["--exact"] * exact]
+    return " ".join(words + ([] if seeds is None else [f"--seeds {seeds}"]))

@@ -9,13 +9,15 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
+from importlib import import_module, resources
 from typing import Any, Final
+
+import msgspec
 
 import gpusched as gs
 from gpusched.base.real_data import data_at
 from gpusched.base.registry import Registry, told
-from gpusched_papers.claims import Published
+from gpusched_papers.claims import Published, claims_file
 from gpusched_papers.study import LEAST_SEEDS, Reproduction, running
 
 ALL: Final = "all"
@@ -143,9 +145,8 @@ class Paper:
         """
         checked = self._checked(seeds, exact)
         run: Callable[..., Reproduction] = import_module(self.module).reproduce
-        reports = _silent if progress is None else partial(_tell, progress)
         with data_at(data), running(executor, keep):
-            return run(seeds=checked, quick=quick, exact=exact, progress=reports)
+            return run(seeds=checked, quick=quick, exact=exact, progress=partial(_tell, progress))
 
     def _checked(self, seeds: int | None, exact: bool) -> int:
         number = self.seeds if seeds is None else seeds
@@ -156,7 +157,7 @@ class Paper:
         return number
 
 
-PAPERS: Final[Registry[Paper]] = Registry("paper", "gpusched_papers.listed")
+PAPERS: Final[Registry[Paper]] = Registry("paper", "gpusched_papers.registry")
 
 
 def register_paper(paper: Paper) -> None:
@@ -194,9 +195,15 @@ def paper(name: str) -> Paper:
     return PAPERS.find(name)
 
 
-def _tell(progress: OnProgress, stage: str, done: int, total: int) -> None:
-    progress(gs.Progress(done, total, stage))
+def _tell(progress: OnProgress | None, stage: str, done: int, total: int) -> None:
+    if progress is not None:
+        progress(gs.Progress(done, total, stage))
 
 
-def _silent(stage: str, done: int, total: int) -> None:
-    pass
+# The papers here: of each a claims file, NAME.toml, and a module, NAME.py.
+for _path in sorted(resources.files("gpusched_papers").iterdir(), key=str):
+    _stem, _, _ending = _path.name.partition(".")
+    if _ending == "toml":
+        _module = f"gpusched_papers.{_stem}"
+        _about = {"name": _stem.replace("_", "-"), "module": _module, "published": _module}
+        register_paper(msgspec.convert(_about | claims_file(_stem)["paper"], Paper))

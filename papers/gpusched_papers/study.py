@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -555,7 +556,7 @@ def with_left_out(tables: Sequence[Table], files: Iterable[str]) -> list[Table]:
     if not names:
         return list(tables)
     note = f"Left out: {names} (not in the folder that --data or {VARIABLE} names)."
-    first = dataclasses.replace(tables[0], notes=(*tables[0].notes, note))
+    first = msgspec.structs.replace(tables[0], notes=(*tables[0].notes, note))
     return [first, *tables[1:]]
 
 

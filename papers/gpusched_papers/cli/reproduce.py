@@ -25,14 +25,7 @@ from gpusched.cli.progress import ProgressDisplay
 from gpusched.execution.kept_runs import forget, num_kept
 from gpusched.reporting.text_table import table
 from gpusched_papers import registry as papers
-from gpusched_papers.all_papers import (
-    by_stage,
-    by_system,
-    forget_all,
-    overview,
-    page,
-    reproduce_all,
-)
+from gpusched_papers.all_papers import command, forget_all, page, reproduce_all, tables
 from gpusched_papers.study import Interrupted, plain
 
 EPILOG: Final = """
@@ -94,40 +87,55 @@ def reproduce(
         _list(json)
         return
     executor = place.executor()
-    if name == papers.ALL:
-        _every_paper(seeds, quick, exact, data, dry_run, out, executor, json)
-        return
-    paper = papers.paper(name)
-    wanted = seeds or (min(QUICK_SEEDS, paper.seeds) if quick else paper.seeds)
+    is_all = name == papers.ALL
+    known = list(papers.known_papers().values()) if is_all else [papers.paper(name)]
     if dry_run:
-        stages = paper.stages(seeds=wanted, quick=quick, exact=exact, data=data)
-        if json:
-            show_json({"paper": name, "stages": stages})
+        stages = {
+            paper.name: paper.stages(
+                seeds=_seeds(paper, seeds, quick), quick=quick, data=data,
+                exact=exact and (paper.has_exact or not is_all),
+            )
+            for paper in known
+        }  # fmt: skip
+        if not json:
+            _show_stages(known, stages)
+        elif is_all:
+            show_json({"papers": stages})
         else:
-            _show_stages(paper, stages)
+            show_json({"paper": name, "stages": stages[name]})
         return
     if out is not None:
-        from gpusched_papers.drawing import need_matplotlib
+        if not is_all:
+            from gpusched_papers.drawing import need_matplotlib
 
-        need_matplotlib()  # now, and not after minutes of runs
-        check_folder(out)
+            need_matplotlib()  # now, and not after minutes of runs
+        check_folder(out, *([[_PAGE]] if is_all else []))
     kept = None if out is None else out / _KEPT
-    before = 0 if kept is None else num_kept(kept)
-    if before:
+    asked: dict[str, Any] = {
+        "quick": quick, "exact": exact, "data": data, "keep": kept, "executor": executor,
+    }  # fmt: skip
+    if is_all:
+        _every_paper(QUICK_SEEDS if quick and seeds is None else seeds, asked, out, json)
+    else:
+        _one_paper(known[0], _seeds(known[0], seeds, quick), asked, out, json)
+
+
+def _seeds(paper: papers.Paper, seeds: int | None, quick: bool) -> int:
+    return seeds or (min(QUICK_SEEDS, paper.seeds) if quick else paper.seeds)
+
+
+def _one_paper(
+    paper: papers.Paper, seeds: int, asked: dict[str, Any], out: Path | None, json: bool
+) -> None:
+    """Reproduce a paper, write its files and show its tables, of what is done at least."""
+    kept: Path | None = asked["keep"]
+    if before := 0 if kept is None else num_kept(kept):
         remark([f"goes on from {plural(before, 'finished run')} in {kept}"])
     interrupted = False
     failed: dict[str, Exception] = {}
     with worker_pipes(), ProgressDisplay() as display:
         try:
-            result = paper.reproduce(
-                seeds=wanted,
-                quick=quick,
-                exact=exact,
-                data=data,
-                keep=kept,
-                executor=executor,
-                progress=_shown_by(display),
-            )
+            result = paper.reproduce(seeds=seeds, progress=_shown_by(display), **asked)
         except Interrupted as interruption:
             if interruption.reproduction is None:
                 _tell_kept(kept)
@@ -183,64 +191,27 @@ def _list(json: bool) -> None:
         show_lines([paper.source], style="dim")
 
 
-def _every_paper(
-    seeds: int | None,
-    quick: bool,
-    exact: bool,
-    data: Path | None,
-    dry_run: bool,
-    out: Path | None,
-    executor: Any,
-    json: bool,
-) -> None:
+def _every_paper(seeds: int | None, asked: dict[str, Any], out: Path | None, json: bool) -> None:
     """Reproduce all papers and show, or write, the page; the exit code tells if one is left out."""
-    if quick and seeds is None:
-        seeds = QUICK_SEEDS
-    if dry_run:
-        _show_all_stages(seeds, quick, exact, data, json)
-        return
-    if out is not None:
-        check_folder(out, [_PAGE])
-    kept = None if out is None else out / _KEPT
     with worker_pipes(), ProgressDisplay() as display:
-        parts = reproduce_all(
-            seeds=seeds, quick=quick, exact=exact, data=data,
-            keep=kept, executor=executor, progress=_shown_by(display),
-        )  # fmt: skip
+        parts = reproduce_all(seeds=seeds, progress=_shown_by(display), **asked)
+    left_out = any(part.left_out for part in parts)
     try:
-        if out is not None and kept is not None:
-            write_text(out / _PAGE, page(parts, _command(seeds, quick, exact)))
-            if not any(part.left_out for part in parts):
-                forget_all(kept)
+        if out is not None:
+            told = command(papers.ALL, seeds, asked["quick"], asked["exact"])
+            write_text(out / _PAGE, page(parts, told))
+            if not left_out:
+                forget_all(out / _KEPT)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if json:
             show_json(plain(parts=parts))
         else:
-            for table in (overview(parts), by_stage(parts), *by_system(parts)):
+            for table in tables(parts):
                 show_text_table(table)
     if out is not None:
         remark([f"wrote {out / _PAGE}"])
-    if any(part.left_out for part in parts):
+    if left_out:
         raise typer.Exit(_LEFT_OUT)
-
-
-def _command(seeds: int | None, quick: bool, exact: bool) -> str:
-    words = ["gpusched reproduce all", *["--quick"] * quick, *["--exact"] * exact]
-    return " ".join(words + ([] if seeds is None else [f"--seeds {seeds}"]))
-
-
-def _show_all_stages(
-    seeds: int | None, quick: bool, exact: bool, data: Path | None, json: bool
-) -> None:
-    of = {
-        paper: paper.stages(seeds=seeds, quick=quick, exact=exact and paper.has_exact, data=data)
-        for paper in papers.known_papers().values()
-    }
-    if json:
-        show_json({"papers": {paper.name: stages for paper, stages in of.items()}})
-        return
-    for paper, stages in of.items():
-        _show_stages(paper, stages)
 
 
 def _shown_by(display: ProgressDisplay) -> papers.OnProgress:
@@ -256,9 +227,10 @@ def _shown_by(display: ProgressDisplay) -> papers.OnProgress:
     return progress
 
 
-def _show_stages(paper: papers.Paper, stages: dict[str, int]) -> None:
-    """Print what a paper would run."""
-    show_lines([paper.title], style="bold")
-    show_lines([f"reproduces {', '.join(paper.reproduces)}"])
-    rows = [(stage, f"{parts:,}") for stage, parts in stages.items()]
-    show_table(table("", ("stage", "parts"), rows))
+def _show_stages(known: Sequence[papers.Paper], stages: dict[str, dict[str, int]]) -> None:
+    """Print what papers would run."""
+    for paper in known:
+        show_lines([paper.title], style="bold")
+        show_lines([f"reproduces {', '.join(paper.reproduces)}"])
+        rows = [(stage, f"{parts:,}") for stage, parts in stages[paper.name].items()]
+        show_table(table("", ("stage", "parts"), rows))
