@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from queue import SimpleQueue
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from gpusched import _core
 from gpusched.base.progress import OnProgress, Progress, checked
@@ -26,13 +26,6 @@ _here = threading.local()  # .scope: that of this thread
 _supervised = threading.local()  # .control: that of the run of this thread
 
 
-class Stoppable(Protocol):
-    """A native run, as it is told to end."""
-
-    def stop(self) -> None:
-        """Ask it to end soon."""
-
-
 class StopScope:
     """A stop for what is called inside of it, of which the calls themselves know nothing.
 
@@ -42,7 +35,7 @@ class StopScope:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: list[Stoppable] = []
+        self._running: list[_core.RunControl] = []
         self._is_set = False
 
     def is_set(self) -> bool:
@@ -67,7 +60,7 @@ class StopScope:
             _here.scope = before
 
     @contextmanager
-    def reaching(self, run: Stoppable) -> Iterator[None]:
+    def reaching(self, run: _core.RunControl) -> Iterator[None]:
         """Stop ``run``, too, as long as this lasts."""
         with self._lock:
             self._running.append(run)
@@ -177,10 +170,22 @@ def supervised(
         raise Cancelled(0, total, unit)
     scope = scope_here()
     is_main = threading.current_thread() is threading.main_thread()
-    if progress is None and stop is None and (scope is not None or not is_main):
-        return run() if scope is None else _within(scope, run, control, total, unit)
-    compute = _watching if is_native else _waiting
-    outcome = compute(run, control, progress, stop, total, unit)
+
+    def look() -> None:
+        if is_asked(stop):
+            control.stop()
+        if progress is not None:
+            progress(Progress(control.num_finished, total))
+
+    try:
+        if progress is None and stop is None and (scope is not None or not is_main):
+            return run() if scope is None else _within(scope, run, control)
+        if is_native:
+            outcome = _watching(run, control, None if stop is None and progress is None else look)
+        else:
+            outcome = _apart(run, control, look)
+    except _core.Stopped:
+        raise Cancelled(control.num_finished, total, unit) from None
     if progress is not None:
         progress(Progress(total, total))
     if is_asked(stop):
@@ -189,66 +194,37 @@ def supervised(
 
 
 def _watching(
-    run: Callable[[], _Outcome],
-    control: _core.RunControl,
-    progress: OnProgress | None,
-    stop: threading.Event | None,
-    total: int,
-    unit: str,
+    run: Callable[[], _Outcome], control: _core.RunControl, look: Callable[[], None] | None
 ) -> _Outcome:
     """Have the run itself look up in this thread."""
-
-    def look() -> None:
-        if is_asked(stop):
-            control.stop()
-        if progress is not None:
-            progress(Progress(control.num_finished, total))
-
-    control.watch(None if stop is None and progress is None else look)
+    control.watch(look)
     try:
         return run()
-    except _core.Stopped:
-        raise Cancelled(control.num_finished, total, unit) from None
     finally:
-        control.watch(None)  # which would hold this frame, and the frame it
+        control.watch(None)  # which would hold the frame of the call, and the frame it
 
 
-def _waiting(
-    run: Callable[[], _Outcome],
-    control: _core.RunControl,
-    progress: OnProgress | None,
-    stop: threading.Event | None,
-    total: int,
-    unit: str,
+def _apart(
+    run: Callable[[], _Outcome], control: _core.RunControl, look: Callable[[], None]
 ) -> _Outcome:
     """Run in a thread of its own while this one waits."""
     with ThreadPoolExecutor(1, thread_name_prefix="gpusched-run") as pool:
         future = pool.submit(_listening, run, control)
         try:
-            while True:
-                if wait([future], timeout=_POLL_SECONDS).done:
-                    return future.result()
-                if is_asked(stop):
-                    control.stop()
-                if progress is not None:
-                    progress(Progress(control.num_finished, total))
-        except _core.Stopped:
-            raise Cancelled(control.num_finished, total, unit) from None
+            while not wait([future], timeout=_POLL_SECONDS).done:
+                look()
+            return future.result()
         except BaseException:
             control.stop()
             raise
 
 
-def _within(
-    scope: StopScope, run: Callable[[], _Outcome], control: _core.RunControl, total: int, unit: str
-) -> _Outcome:
+def _within(scope: StopScope, run: Callable[[], _Outcome], control: _core.RunControl) -> _Outcome:
     """Run in this thread; who entered the scope listens for Ctrl-C."""
     before = getattr(_supervised, "control", None)
     try:
         with scope.reaching(control):
             return _listening(run, control)
-    except _core.Stopped:
-        raise Cancelled(control.num_finished, total, unit) from None
     finally:
         _supervised.control = before
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 # What is made anew for each run, of jobs that are cut before.
-_MODELS: Final[dict[str, Any]] = {"profiles": None, "throughputs": None, "deadlines": None}
+_MODELS: Final = ("profiles", "throughputs", "deadlines")
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def windows_of(
         for cut in (
             _generated(entry, shares, study.seeds, seeds)
             if entry.generate is not None
-            else _read(entry, shares, search_share, study.seeds[0], seeds)
+            else _read(entry, shares, search_share, study.seeds[0], len(seeds))
         )
     ]
     rungs = tuple(
@@ -153,58 +153,46 @@ def _read(
     shares: Sequence[float],
     search_share: float,
     seed: int,
-    seeds: Sequence[int],
+    num_held_out: int,
 ) -> Iterator[_Cut]:
-    bare = msgspec.structs.replace(entry, **_MODELS)
+    models: dict[str, Any] = {key: getattr(entry, key) for key in _MODELS}
+    bare = msgspec.structs.replace(entry, **dict.fromkeys(_MODELS))
     source = source_of(entry)
-    for jobs in entry.numbers_of_jobs:
-        for window in range(len(entry.windows)) if entry.windows else (None,):
-            trace = jobs_of(bare, source, None, Recipe("", 0, -1, jobs, window, None, seed))
-            title = entry.title
-            title += f" {jobs:,}" if len(entry.numbers_of_jobs) > 1 else ""
-            title += f" {entry.windows[window]}" if window is not None else ""
-            yield _cut(entry, trace, title, shares, search_share, seeds)
-
-
-def _cut(
-    entry: StudyTrace,
-    trace: Trace,
-    title: str,
-    shares: Sequence[float],
-    search_share: float,
-    seeds: Sequence[int],
-) -> _Cut:
-    num_searched = round(search_share * len(trace))
-    num_left = len(trace) - num_searched
-    if num_searched < 1 or num_left < len(seeds):
-        raise ValueError(
-            f"trace {title}: of its {plural(len(trace), 'job')} {num_searched:,} would be searched "
-            f"and {num_left:,} be left for {plural(len(seeds), 'held-out window')}: too few"
-        )
-    order = np.arange(len(trace))
-    sizes = [max(1, round(share * num_searched)) for share in shares]
-    # Of equal numbers of jobs, and not of equal times: a quiet one would tell little.
-    ends = np.linspace(num_searched, len(trace), len(seeds) + 1).round().astype(np.int64)
 
     def part(jobs: Trace, label: str) -> StudyTrace:
-        models = {key: getattr(entry, key) for key in _MODELS}
-        return StudyTrace(trace=jobs, label=label, loads=entry.loads, **models)
+        return StudyTrace(trace=jobs.rebased(), label=label, loads=entry.loads, **models)
 
-    several = len(seeds) > 1
-    held_out = tuple(
-        part(
-            trace.filter((order >= begin) & (order < end)).rebased(),
-            f"{title}, held out {number + 1}" if several else title,
+    windows = range(len(entry.windows)) if entry.windows else (None,)
+    for jobs, window in itertools.product(entry.numbers_of_jobs, windows):
+        trace = jobs_of(bare, source, None, Recipe("", 0, -1, jobs, window, None, seed))
+        title = entry.title
+        title += f" {jobs:,}" if len(entry.numbers_of_jobs) > 1 else ""
+        title += f" {entry.windows[window]}" if window is not None else ""
+        num_searched = round(search_share * len(trace))
+        num_left = len(trace) - num_searched
+        if num_searched < 1 or num_left < num_held_out:
+            raise ValueError(
+                f"trace {title}: of its {plural(len(trace), 'job')} {num_searched:,} would be "
+                f"searched and {num_left:,} be left for {plural(num_held_out, 'held-out window')}: "
+                "too few"
+            )
+        order = np.arange(len(trace))
+        sizes = [max(1, round(share * num_searched)) for share in shares]
+        # Of equal numbers of jobs, and not of equal times: a quiet one would tell little.
+        ends = np.linspace(num_searched, len(trace), num_held_out + 1).round().astype(np.int64)
+        yield _Cut(
+            title,
+            tuple(part(trace.head(size), title) for size in sizes),
+            tuple(
+                part(
+                    trace.filter((order >= begin) & (order < end)),
+                    f"{title}, held out {number + 1}" if num_held_out > 1 else title,
+                )
+                for number, (begin, end) in enumerate(itertools.pairwise(ends))
+            ),
+            f"{title}: searched in its first {_counts(sizes)} jobs; held out: the {num_left:,} "
+            f"jobs after them, in {plural(num_held_out, 'window')}",
         )
-        for number, (begin, end) in enumerate(itertools.pairwise(ends))
-    )
-    return _Cut(
-        title,
-        tuple(part(trace.head(size).rebased(), title) for size in sizes),
-        held_out,
-        f"{title}: searched in its first {_counts(sizes)} jobs; held out: the {num_left:,} jobs "
-        f"after them, in {plural(len(seeds), 'window')}",
-    )
 
 
 def _counts(sizes: Sequence[int]) -> str:
