@@ -69,8 +69,10 @@ class ProgressDisplay:
             self._runs |= zip(labels, tasks, strict=True)
 
     def update(self, progress: Progress) -> None:
-        """Show how far a run is."""
+        """Show how far a run is, from now on if it was not announced."""
         if self._bars is not None:
+            if progress.part not in self._runs:
+                self.runs([progress.part])
             task = self._runs[progress.part]
             self._bars.start_task(task)
             self._bars.update(task, completed=progress.done, total=progress.total)

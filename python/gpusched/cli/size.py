@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final
 import typer
 
 from gpusched.base.libraries import is_installed
-from gpusched.base.progress import Progress
 from gpusched.base.tables import Column, table
 from gpusched.base.wording import plural
 from gpusched.cli.console import remark, show_json, show_lines, show_table
@@ -35,7 +34,7 @@ from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import load_workload, remark_rejects
 from gpusched.plugins.policy import Policy
 from gpusched.studies import sizing as study
-from gpusched.studies.sizing import PART, Goals, Sizing
+from gpusched.studies.sizing import Goals, Sizing
 
 _GOAL: Final = "Goal"
 _MOST_ROWS: Final = 24
@@ -105,7 +104,6 @@ def size(
     gpus = _gpus_of(gpus_per_server)
     picture = out / "size.html"
     speed = how.speed_for(workload)
-    shown: list[str] = []
     with ProgressDisplay() as display:
         display.stage("reading the trace")
         loaded = load_workload(trace, workload, ClusterOptions(), speed=speed, seed=how.seed)
@@ -114,12 +112,6 @@ def size(
         # The cluster is what is sought here: that one was assumed is no news.
         assumptions = [line for line in loaded.assumptions if not line.startswith("cluster ")]
         display.stage("looking for the servers needed")
-
-        def tell(progress: Progress) -> None:
-            if not shown:
-                shown.append(PART)
-                display.runs(shown)
-            display.update(progress)
 
         found = study.size(
             loaded.trace,
@@ -136,7 +128,7 @@ def size(
             max_servers=max_servers,
             resamples=resamples,
             block_s=_seconds(block_days),
-            progress=tell,
+            progress=display.update,
         )
     files = {"picture": picture} if is_installed("plotly") else {}
     try:

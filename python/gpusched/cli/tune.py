@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import typer
 
-from gpusched.base.progress import Progress
 from gpusched.base.run_warning import heard
 from gpusched.base.tables import table
 from gpusched.cli.console import remark, show_json, show_lines, show_table, worker_pipes
@@ -94,14 +93,6 @@ def tune(
         prepare_target(report, {"study": study, "space": space})
     executor = place.executor()
     with worker_pipes(), ProgressDisplay(has_time_left=True) as display:
-        shown: list[str] = []
-
-        def tell(progress: Progress) -> None:
-            if progress.part not in shown:
-                shown.append(progress.part)
-                display.runs([progress.part])
-            display.update(progress)
-
         try:
             with heard() as lines:
                 found = run_search(
@@ -117,7 +108,7 @@ def tune(
                     seed=seed,
                     folder=kept,
                     executor=executor,
-                    progress=tell,
+                    progress=display.update,
                 )
         except KeyboardInterrupt:
             told = f"finished runs are kept in {kept}" if kept.exists() else "nothing was run"

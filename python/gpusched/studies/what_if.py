@@ -6,7 +6,8 @@ import dataclasses
 import math
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +22,7 @@ from gpusched.base.suggest import nearest
 from gpusched.base.tables import aligned
 from gpusched.base.ticks import MAX_SERVICE_US
 from gpusched.base.wording import Kind, decimals_of, plural, scale_of, text_of, wrapped
-from gpusched.clusters.cluster import Cluster, ServerGroup
+from gpusched.clusters.cluster import Cluster
 from gpusched.engine.seams import check_shared
 from gpusched.plugins.policy import (
     AnyPolicy,
@@ -196,19 +197,10 @@ class Change:
     def __str__(self) -> str:
         return f"{self.key}{f'[{self.group}]' if self.group else ''}={self.value}"
 
-    def check(self, trace: Trace) -> None:
-        """Raise ValueError if the value is malformed, as far as that shows without a cluster."""
-        try:
-            if self.key in _CHOICES and isinstance(self.value, str):
-                _CHOICES[self.key].parse(self.value)
-            elif self.key in _NUMBERS:
-                _moved(0, self.value)
-            elif self.key == "load":
-                _factor(self.value)
-            elif self.key == "estimates":
-                _estimates(trace, self.value)
-        except ValueError as error:
-            raise ValueError(f"change {self}: {error}") from None
+    def check(self, trace: Trace) -> Any:
+        """Return the value as it is read; ValueError if it is malformed, or not for this trace."""
+        with self._named():
+            return _KEYS[self.key][0](trace, self.value)
 
     def applied(self, scenario: Scenario, base: Scenario) -> Scenario:
         """Return the scenario with the change.
@@ -223,8 +215,14 @@ class Change:
         ValueError
             If the value is malformed, or cannot be had; the message names the change.
         """
+        value = self.check(scenario.trace)
+        with self._named():
+            return _KEYS[self.key][1](scenario, base, self, value)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
         try:
-            return _HOW[self.key](scenario, base, self)
+            yield
         except ValueError as error:
             raise ValueError(f"change {self}: {error}") from None
 
@@ -272,24 +270,20 @@ def _pair(text: Any) -> tuple[str, str]:
 def _change(key: Any, value: Any) -> Change:
     match = re.fullmatch(r"([\w-]+)(?:\[(.+)\])?", key) if isinstance(key, str) else None
     name = "" if match is None else match[1].replace("-", "_")
-    if match is None or name not in _HOW:
-        raise ValueError(f"change {key!r}: unknown{nearest(str(key), list(_HOW))}")
-    if match[2] is not None and _HOW[name] is not _resized:
+    if match is None or name not in _KEYS:
+        raise ValueError(f"change {key!r}: unknown{nearest(str(key), list(_KEYS))}")
+    if match[2] is not None and name not in _NUMBERS:
         raise ValueError(f"change {key!r}: only servers and gpus_per_server have types")
     return Change(name, value, match[2] or "")
 
 
-_How = Callable[[Scenario, Scenario, Change], Scenario]
-
-
-def _replaced(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
-    value: Any = change.value
-    if change.key in _CHOICES and isinstance(value, str):
-        value = _CHOICES[change.key].parse(value)
+def _replaced(scenario: Scenario, base: Scenario, change: Change, value: Any) -> Scenario:
     return dataclasses.replace(scenario, **{change.key: value})
 
 
-def _resized(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
+def _resized(
+    scenario: Scenario, base: Scenario, change: Change, moved: tuple[str, int]
+) -> Scenario:
     """Give the servers of a type another number, or other numbers of GPUs."""
     cluster = scenario.cluster
     if cluster.domains:
@@ -306,25 +300,22 @@ def _resized(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
         raise ValueError(f"the cluster has {len(fits)} groups of such servers (types: {types})")
     groups = list(cluster.servers)
     field = _NUMBERS[change.key]
-    number = _moved(getattr(groups[fits[0]], field), change.value)
-    groups[fits[0]] = _with(groups[fits[0]], field, number)
+    present, (sign, number) = getattr(groups[fits[0]], field), moved
+    sizes: dict[str, Any] = {
+        field: {"": number, "+": present + number, "-": present - number}[sign]
+    }
+    groups[fits[0]] = msgspec.structs.replace(groups[fits[0]], **sizes)
     return dataclasses.replace(
         scenario, cluster=msgspec.structs.replace(cluster, servers=tuple(groups))
     )
 
 
-def _with(group: ServerGroup, field: str, number: int) -> ServerGroup:
-    changes: dict[str, Any] = {field: number}
-    return msgspec.structs.replace(group, **changes)
-
-
-def _moved(present: int, value: Any) -> int:
-    """Return ``12`` for 12, and ``present`` + 4 for ``+4``."""
+def _moved(trace: Trace, value: Any) -> tuple[str, int]:
+    """Read ``12``, and ``+4`` or ``-4``."""
     match = re.fullmatch(r"([+-]?)(\d{1,9})", str(value).strip())
     if match is None or isinstance(value, bool):
         raise ValueError("must be a number, or one to add or take away: 12, +4 or -4")
-    number = int(match[2])
-    return {"": number, "+": present + number, "-": present - number}[match[1]]
+    return match[1], int(match[2])
 
 
 def _number(value: Any) -> float:
@@ -337,30 +328,32 @@ def _number(value: Any) -> float:
     return number
 
 
-def _loaded(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
+def _loaded(
+    scenario: Scenario, base: Scenario, change: Change, load: tuple[bool, float]
+) -> Scenario:
     """Rescale the gaps between arrivals to a load of the base cluster, or by a factor."""
-    is_factor, number = _factor(change.value)
-    if is_factor:
-        trace = scenario.trace.scale_load(number)
-    else:
-        trace = scenario.trace.with_load(number, base.cluster.num_gpus)
-    return dataclasses.replace(scenario, trace=trace)
+    is_factor, number = load
+    trace = scenario.trace
+    scaled = (
+        trace.scale_load(number) if is_factor else trace.with_load(number, base.cluster.num_gpus)
+    )
+    return dataclasses.replace(scenario, trace=scaled)
 
 
-def _factor(value: Any) -> tuple[bool, float]:
+def _factor(trace: Trace, value: Any) -> tuple[bool, float]:
     """Read ``*1.2``, or ``0.9``: whether it is a factor, and the number."""
     is_factor = isinstance(value, str) and value.startswith("*")
     return is_factor, _number(value[1:] if is_factor else value)
 
 
-def _estimated(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
-    """Make estimates exact, or longer or shorter by a factor."""
-    trace = scenario.trace
-    estimate_us = _estimates(trace, change.value)
-    return dataclasses.replace(scenario, trace=dataclasses.replace(trace, estimate_us=estimate_us))
+def _estimated(scenario: Scenario, base: Scenario, change: Change, estimate_us: Int64) -> Scenario:
+    return dataclasses.replace(
+        scenario, trace=dataclasses.replace(scenario.trace, estimate_us=estimate_us)
+    )
 
 
 def _estimates(trace: Trace, value: Any) -> Int64:
+    """Make estimates exact, or longer or shorter by a factor."""
     if value == "exact":
         return trace.service_us
     if isinstance(value, str) and value.startswith("*"):
@@ -372,27 +365,24 @@ def _estimates(trace: Trace, value: Any) -> Int64:
     raise ValueError("must be exact, or a factor such as *2")
 
 
-_CHOICES: Final[dict[str, Any]] = {
-    "policy": Policy,
-    "placement": PlacementChoice,
-    "speed": SpeedChoice,
-    "contention": ContentionChoice,
-}
+def _choice(kind: Any) -> Callable[[Trace, Any], Any]:
+    return lambda trace, value: kind.parse(value) if isinstance(value, str) else value
+
+
 _NUMBERS: Final = {"servers": "count", "gpus_per_server": "gpus"}
 """Changes that give the servers of a group another number, and its field."""
-
-
-_HOW: Final[dict[str, _How]] = {
-    "policy": _replaced,
-    "placement": _replaced,
-    "predictor": _replaced,
-    "speed": _replaced,
-    "contention": _replaced,
-    "servers": _resized,
-    "gpus_per_server": _resized,
-    "load": _loaded,
-    "estimates": _estimated,
+_KEYS: Final[dict[str, tuple[Callable[[Trace, Any], Any], Callable[..., Scenario]]]] = {
+    "policy": (_choice(Policy), _replaced),
+    "placement": (_choice(PlacementChoice), _replaced),
+    "predictor": (lambda trace, value: value, _replaced),
+    "speed": (_choice(SpeedChoice), _replaced),
+    "contention": (_choice(ContentionChoice), _replaced),
+    "servers": (_moved, _resized),
+    "gpus_per_server": (_moved, _resized),
+    "load": (_factor, _loaded),
+    "estimates": (_estimates, _estimated),
 }
+"""What can be changed: how the value is read, and what it makes of a scenario."""
 
 
 _SHOWN: Final[tuple[tuple[str, str, Kind], ...]] = (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -194,21 +195,26 @@ def checked(policy: str, option: str, value: Any, path: str) -> Any:
     TypeError, ValueError
         As :class:`gpusched.Policy`, with the path.
     """
-    try:
+    with _at(path):
         return Policy(policy, **{option: value}).parameters[option]
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{error} - at `$.{path}`") from None
 
 
 def _registered(policy: str, option: str, path: str) -> Mapping[str, Any]:
     known = Policy(policy).info.parameter(option)
-    if known is not None:
-        return known
+    if known is None:
+        with _at(path):
+            Policy(policy, **{option: 0})
+        raise AssertionError("an option that is not known is refused")
+    return known
+
+
+@contextmanager
+def _at(path: str) -> Iterator[None]:
+    """Name the path in a space at which an error is."""
     try:
-        Policy(policy, **{option: 0})
-    except ValueError as error:
-        raise ValueError(f"{error} - at `$.{path}`") from None
-    raise AssertionError("an option that is not known is refused")
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{error} - at `$.{path}`") from None
 
 
 FIELD: Final = "space"
@@ -271,7 +277,9 @@ class PolicySpace:
         """
         if isinstance(space, cls):
             return space
-        if isinstance(space, os.PathLike) or (isinstance(space, str) and _is_file(space)):
+        if isinstance(space, os.PathLike) or (
+            isinstance(space, str) and space.endswith((".toml", ".json"))
+        ):
             return cls._read(space)
         with naming("space"):
             if isinstance(space, Mapping) and "policy" not in space:
@@ -343,10 +351,6 @@ class PolicySpace:
         return "\n".join(map(str, self.policies))
 
 
-def _is_file(text: str) -> bool:
-    return text.endswith((".toml", ".json"))
-
-
 def _policy_of(entry: Any, path: str) -> TunedPolicy:
     if isinstance(entry, Policy):
         return TunedPolicy(str(entry), entry, {})
@@ -356,7 +360,10 @@ def _policy_of(entry: Any, path: str) -> TunedPolicy:
         raise TypeError(f"expected a policy or a table, not {entry!r} - at `$.{path}`")
     if "policy" not in entry:
         raise ValueError(f"Object missing required field `policy` - at `$.{path}`")
-    base = _base(entry["policy"], f"{path}.policy")
+    base: Policy = entry["policy"]
+    if not isinstance(base, Policy):
+        with _at(f"{path}.policy"):
+            base = Policy.parse(base)
     fixed: dict[str, Any] = dict(base.parameters)
     options: dict[str, Option] = {}
     for key, told in entry.items():
@@ -379,16 +386,6 @@ def _policy_of(entry: Any, path: str) -> TunedPolicy:
     if not (isinstance(label, str) and label.strip()):
         raise ValueError(f"{label!r} must be text that is not empty - at `$.{path}.label`")
     return TunedPolicy(label, known, options)
-
-
-def _base(told: Any, path: str) -> Policy:
-    if isinstance(told, Policy):
-        return told
-    try:
-        made: Policy = Policy.parse(told)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{error} - at `$.{path}`") from None
-    return made
 
 
 def _names(told: Any, path: str) -> Sequence[str]:
