@@ -11,9 +11,10 @@ import gpusched as gs
 from gpusched.readable import Graph, GraphStage, Job, Network
 from gpusched.readable.cluster import Cluster
 from gpusched.readable.model import Active
-from gpusched.readable.placements import every_cut, ranks_of
+from gpusched.readable.placements import ranks_of
 from gpusched.readable.speeds import Stages, reserved
 from tests.parity.core import make_cluster, make_trace
+from tests.reference.cuts import every_cut
 from tests.reference.stage_cases import graphs
 
 SERVICE_US = 10**12  # long, so that a tick more or less does not matter

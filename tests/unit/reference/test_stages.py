@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from gpusched.readable import Graph, GraphStage, Job, Network, replay
 from gpusched.readable.cluster import Cluster
 from gpusched.readable.model import Active, Allocation
-from gpusched.readable.placements import Cut, every_cut, grow, heavy_edge, ranks_of, swapped
+from gpusched.readable.placements import Cut, grow, heavy_edge, ranks_of, swapped
 from gpusched.readable.speeds import Stages, none
 from tests.reference.contention_cases import networks
+from tests.reference.cuts import every_cut
 from tests.reference.stage_cases import graphs
 
 GB = 1e9  # bytes; 8 Gbit/s are 1 GB/s
