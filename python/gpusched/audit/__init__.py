@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from gpusched.audit import admissions, claims, course, laws, orders
+from gpusched.audit import claims, course, laws, orders
 from gpusched.audit.case import Case
 from gpusched.audit.declarations import Flags
 from gpusched.base.arrays import AnyArray
@@ -129,7 +129,7 @@ def audit(
     claims.check_figures(case, digest, summary)
     if not flags.is_steady:
         rates.check_rates(case)
-    admissions.check(case, done)
+    claims.check_decisions(case, done)
     if case.problems:  # what follows reads a log that is possible
         return AuditReport(case.problems, case.notes)
     course.check(case, done)

@@ -392,17 +392,12 @@ class _Sweep:
     def _bytes_per_s(self, who: Int64, instant: Int64) -> Float64:
         """Return the bandwidth of intervals at instants: its least share of a link."""
         num_links = self._num_links[who]
-        pairs = np.cumsum(num_links)
-        least = np.empty(len(who))
-        for begin, end in _blocks(pairs):
-            on = _ranges(self._first_pair[who[begin:end]], num_links[begin:end])
-            link = self._places.pair_link[on]
-            moment = link * len(self._instants) + np.repeat(
-                instant[begin:end], num_links[begin:end]
-            )
-            rings = self._count[np.searchsorted(self._moments, moment, side="right") - 1]
-            parts = self._share(self._places.links.bytes_per_s[link], rings, 1, 1)
-            least[begin:end] = np.minimum.reduceat(parts, _offsets(num_links[begin:end]))
+        on = _ranges(self._first_pair[who], num_links)
+        link = self._places.pair_link[on]
+        moment = link * len(self._instants) + np.repeat(instant, num_links)
+        rings = self._count[np.searchsorted(self._moments, moment, side="right") - 1]
+        parts = self._share(self._places.links.bytes_per_s[link], rings, 1, 1)
+        least: Float64 = np.minimum.reduceat(parts, _offsets(num_links))
         return self._places.within(least, who)
 
 

@@ -6,14 +6,15 @@ of gpusched.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from gpusched.readable.a_srpt import ASrpt
 from gpusched.readable.ada_srsf import AdaSrsf
 from gpusched.readable.backfilling import Conservative, Easy
 from gpusched.readable.cluster import Network
-from gpusched.readable.engine import Change, Engine, Scheduler
+from gpusched.readable.engine import Engine, Scheduler
 from gpusched.readable.lists import ASrptP, DiscretisedLas, ListScheduler, Preemptive, ServerFilling
 from gpusched.readable.model import (
     FINISHED,
@@ -27,11 +28,10 @@ from gpusched.readable.model import (
     Profile,
     Samples,
     Throughputs,
-    check_horizon,
 )
 from gpusched.readable.orders import NON_PREEMPTIVE, STRICT, edf, las, llf, srsf, srtf
 from gpusched.readable.placements import NAMES as PLACEMENTS
-from gpusched.readable.speeds import CONTENTIONS, make_speed
+from gpusched.readable.speeds import CONTENTIONS
 
 BY_DEADLINE = ("edf", "llf")
 PREEMPTIVE = ("srtf", "srsf", "las", "2d-las", "serverfilling-srpt", "a-srpt-p", *BY_DEADLINE)
@@ -68,80 +68,33 @@ __all__ = [
 ]
 
 
+_BY_NAME: dict[str, Callable[[Mapping[str, Any]], Scheduler]] = {
+    "easy": Easy,
+    "conservative": Conservative,
+    "ada-srsf": AdaSrsf,
+    "srtf": partial(Preemptive, srtf),
+    "srsf": partial(Preemptive, srsf),
+    "las": lambda params: Preemptive(las, {"period_s": 60.0} | dict(params)),
+    "edf": partial(Preemptive, edf),
+    "llf": lambda params: Preemptive(llf, {"period_s": 60.0} | dict(params)),
+    "2d-las": DiscretisedLas,
+    "a-srpt": ASrpt,
+    "a-srpt-p": ASrptP,
+    "serverfilling-srpt": ServerFilling,
+}
+
+
 def make_scheduler(policy: str, params: Mapping[str, Any]) -> Scheduler:
     """Return the scheduler of a policy's name."""
     if policy in NON_PREEMPTIVE:
         scan = params.get("scan", "strict" if policy in STRICT else "skip")
         return ListScheduler(NON_PREEMPTIVE[policy], scan == "strict")
-    if policy == "easy":
-        return Easy(params)
-    if policy == "conservative":
-        return Conservative()
-    if policy == "ada-srsf":
-        return AdaSrsf(params)
-    if policy == "srtf":
-        return Preemptive(srtf, params)
-    if policy == "srsf":
-        return Preemptive(srsf, params)
-    if policy == "las":
-        return Preemptive(las, {"period_s": 60.0} | dict(params))
-    if policy == "edf":
-        return Preemptive(edf, params)
-    if policy == "llf":
-        return Preemptive(llf, {"period_s": 60.0} | dict(params))
-    if policy == "2d-las":
-        return DiscretisedLas(params)
-    if policy == "a-srpt":
-        return ASrpt(params)
-    if policy == "a-srpt-p":
-        return ASrptP(params)
-    if policy == "serverfilling-srpt":
-        return ServerFilling(params)
-    raise ValueError(f"unknown policy {policy!r}")
+    if policy not in _BY_NAME:
+        raise ValueError(f"unknown policy {policy!r}")
+    return _BY_NAME[policy](params)
 
 
-def make_engine(
-    jobs: Sequence[Job],
-    servers: Sequence[tuple[int, str]],
-    scheduler: Scheduler,
-    placement: str = "count",
-    *,
-    placement_params: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    speed: str = "fixed",
-    contention: str = "none",
-    speed_params: Mapping[str, Any] | None = None,
-    contention_params: Mapping[str, Any] | None = None,
-    network: Network | None = None,
-    room: Sequence[tuple[int | None, int | None]] = (),
-    max_instants: int = 200_000,
-    changes: Sequence[Change] = (),
-    numbers: Sequence[int] | None = None,
-    has_demands: bool = False,
-) -> Engine:
-    """Return an engine whose jobs a scheduler decides about; arguments as of :func:`replay`.
-
-    ``numbers`` are the ids of the jobs, which are in the order of their submits then. Placements
-    are those for jobs that ask for more than GPUs if any of these does, or it ``has_demands``.
-    """
-    check_horizon(jobs)
-    return Engine(
-        jobs,
-        servers,
-        scheduler,
-        placement,
-        placement_params or {},
-        lambda cluster: make_speed(
-            cluster, network, speed, speed_params or {}, contention, contention_params or {}
-        ),
-        seed=seed,
-        max_instants=max_instants,
-        room=room,
-        network=network,
-        changes=changes,
-        numbers=numbers,
-        has_demands=has_demands,
-    )
+make_engine = Engine
 
 
 def replay(

@@ -10,7 +10,8 @@ from typing import Any
 from gpusched.readable.engine import Engine
 from gpusched.readable.lists import NonPreemptive
 from gpusched.readable.model import Active, Allocation
-from gpusched.readable.placements import Placer, limits, placed_s
+from gpusched.readable.placements import Placer, limits
+from gpusched.readable.speeds import Ring, Stages
 
 
 class VirtualMachine:
@@ -187,7 +188,8 @@ class ASrpt(NonPreemptive):
         if len(allocation) <= math.ceil(job.gpus / largest):
             return needs.least_s
         ranks = engine.placer.ranks(job, allocation)
-        return placed_s(engine.speed, job, allocation, ranks)
+        assert isinstance(engine.speed, Ring | Stages)
+        return engine.speed.placed_s(job, allocation, ranks)
 
     def wake(self, engine: Engine) -> int | None:
         """Return the next end of patience, or the next completion on the machine."""

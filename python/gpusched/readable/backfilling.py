@@ -155,7 +155,7 @@ class Conservative(NonPreemptive):
     One that has come and finds no place keeps its turn, and wants its GPUs from now on.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         self.reserved: dict[int, int] = {}
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Protocol
@@ -19,11 +19,12 @@ from gpusched.readable.model import (
     Job,
     Outcome,
     Row,
+    check_horizon,
     check_instant,
 )
 from gpusched.readable.packing import make_packing
 from gpusched.readable.placements import Placer, stretch
-from gpusched.readable.speeds import Speed
+from gpusched.readable.speeds import make_speed
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
@@ -100,24 +101,33 @@ class Standing:
 
 
 class Engine:
-    """The state of one replay."""
+    """The state of one replay; arguments as of :func:`gpusched.readable.replay`.
+
+    ``numbers`` are the ids of the jobs, which are in the order of their submits then. Placements
+    are those for jobs that ask for more than GPUs if any of these does, or it ``has_demands``.
+    """
 
     def __init__(
         self,
         jobs: Sequence[Job],
         servers: Sequence[tuple[int, str]],
         scheduler: Scheduler,
-        placement: str,
-        placement_params: Mapping[str, Any],
-        make_speed: Callable[[Cluster], Speed],
-        seed: int,
-        max_instants: int,
-        room: Sequence[tuple[int | None, int | None]] = (),
+        placement: str = "count",
+        *,
+        placement_params: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        speed: str = "fixed",
+        contention: str = "none",
+        speed_params: Mapping[str, Any] | None = None,
+        contention_params: Mapping[str, Any] | None = None,
         network: Network | None = None,
+        room: Sequence[tuple[int | None, int | None]] = (),
+        max_instants: int = 200_000,
         changes: Sequence[Change] = (),
         numbers: Sequence[int] | None = None,
         has_demands: bool = False,
     ) -> None:
+        check_horizon(jobs)
         jobs = sorted(jobs, key=lambda job: job.submit_us)
         ids = range(len(jobs)) if numbers is None else numbers
         self.jobs = {i: Active(i, job) for i, job in zip(ids, jobs, strict=True)}  # by JobId
@@ -125,11 +135,14 @@ class Engine:
         self.has_demands = has_demands or any(asks)
         self.cluster = Cluster(servers, placement == "count", room)
         self.scheduler = scheduler
-        self.speed = make_speed(self.cluster)
-        packed = make_packing(
-            placement, placement_params, self.cluster, jobs, network, seed, self.has_demands
+        self.speed = make_speed(
+            self.cluster, network, speed, speed_params or {}, contention, contention_params or {}
         )
-        self.placer = Placer(placement, placement_params, self.cluster, seed, self.speed, packed)
+        placing = placement_params or {}
+        packed = make_packing(
+            placement, placing, self.cluster, jobs, network, seed, self.has_demands
+        )
+        self.placer = Placer(placement, placing, self.cluster, seed, self.speed, packed)
         self.restart = restart_rule(scheduler)
         self.seed = seed
         self.max_instants = max_instants

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from gpusched.readable.cluster import Cluster, Link, Network
 from gpusched.readable.model import Active, Allocation, Graph, Profile, Samples, Throughputs
@@ -36,70 +36,64 @@ def shared(degradation: float = 0.0, scaling: float = 1.0) -> Share:
     return share
 
 
-class Speed(Protocol):
-    """Rates are service per tick, above 1 only on more GPUs than the job's own."""
+class Speed:
+    """Rates are service per tick, above 1 only on more GPUs than the job's own.
 
-    is_fixed: bool
-    is_elastic: bool
+    Unless it says otherwise a job may run wherever its GPUs are, at its own width alone.
+    """
+
+    is_fixed = False
+    is_elastic = False
     """Whether jobs may run at other widths than their own."""
 
     def can_run(self, job: Active) -> bool:
         """Whether the job can run at its own width on the empty cluster."""
+        return True
 
     def can_use(self, job: Active, allocation: Allocation) -> bool:
         """Whether the job can run on these GPUs."""
+        return True
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
         """Return the rates of running jobs, all of which are given; of others they stay."""
+        raise NotImplementedError
 
     def uncontended_rate(self, job: Active) -> float:
         """Return the rate of a running job if it had every link for itself."""
+        raise NotImplementedError
 
 
-class Paced(Speed, Protocol):
+class Paced(Speed):
     """A speed that the places of a job and the bandwidth of its slowest link determine."""
 
     def runs(self, job: Active, name: str) -> bool:
         """Whether the job can run at its own width on GPUs of a type, however many there are."""
+        return True
 
     def ideal_s(self, job: Active) -> float:
         """Return the least seconds of an iteration at the job's own width."""
+        raise NotImplementedError
 
     def seconds(self, job: Active, bandwidth: float) -> float:
         """Return the seconds of an iteration where the job is, through links of a bandwidth."""
+        raise NotImplementedError
 
     def sent_bytes(self, job: Active) -> float:
         """Return the bytes that pass the slowest link in an iteration."""
+        raise NotImplementedError
 
 
-class Anywhere:
-    """A job may run wherever its GPUs are, at its own width alone."""
-
-    is_fixed = False
-    is_elastic = False
-
-    def can_run(self, job: Active) -> bool:
-        """Return True: there is a figure for every type."""
-        return True
-
-    def can_use(self, job: Active, allocation: Allocation) -> bool:
-        """Return True."""
-        return True
-
-    def runs(self, job: Active, name: str) -> bool:
-        """Return True."""
-        return True
-
-
-class OnLinks(Anywhere):
+class OnLinks(Paced):
     """Jobs are slower where others use their links."""
 
-    network: Network
+    network: Network | None
     share: Share
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
         """Compare the least iteration time with the one beside all others."""
-        links = [link for job in running for link in self.network.links(allocation_of(job))]
+        links: list[Link] = []
+        if self.network is not None:
+            links = [link for job in running for link in self.network.links(allocation_of(job))]
         return [(job, self.rate(job, self.share, links)) for job in running]
 
     def uncontended_rate(self, job: Active) -> float:
@@ -111,7 +105,7 @@ class OnLinks(Anywhere):
         raise NotImplementedError
 
 
-class Fixed(Anywhere):
+class Fixed(Speed):
     """Every job runs as fast wherever it is."""
 
     is_fixed = True
@@ -127,6 +121,8 @@ class Fixed(Anywhere):
 
 class Ring(OnLinks):
     """Workers compute, then gradients travel around a ring as fast as its slowest link."""
+
+    network: Network
 
     def __init__(
         self,
@@ -149,9 +145,27 @@ class Ring(OnLinks):
 
     def seconds(self, job: Active, bandwidth: float) -> float:
         """Return the seconds of an iteration where the job is, through links of a bandwidth."""
-        allocation, profile = allocation_of(job), profile_of(job)
+        return self.seconds_on(job, allocation_of(job), bandwidth)
+
+    def seconds_on(self, job: Active, allocation: Allocation, bandwidth: float) -> float:
+        """Return the same where it would be."""
+        profile = profile_of(job)
         compute = max(profile.compute_s(self.cluster.types[server]) for server in allocation)
         return self.iteration_s(profile, job.gpus, len(allocation), bandwidth, compute)
+
+    def placed_s(self, job: Active, allocation: Allocation, ranks: Sequence[int]) -> float:
+        """Return the seconds of an iteration where each GPU owns an equal part of its links."""
+        bandwidth = slowest_link(self.network, self.cluster, allocation, reserved, [])
+        return self.seconds_on(job, allocation, bandwidth)
+
+    def high(self, job: Active) -> float:
+        """Return the seconds of an iteration with every worker alone on the worst server."""
+        allowed, profile = self.cluster.allowed_servers(job.job), profile_of(job)
+        compute = max(profile.compute_s(self.cluster.types[server]) for server in allowed)
+        worst = self.network.intra(allowed[0])
+        if job.gpus > 1:
+            worst = worst_part(self.network, self.cluster, allowed)
+        return self.iteration_s(profile, job.gpus, job.gpus, worst, compute)
 
     def sent_bytes(self, job: Active) -> float:
         """Return the bytes that pass the slowest link in an iteration."""
@@ -196,6 +210,16 @@ def slowest_link(
     return bandwidth
 
 
+def worst_part(network: Network, cluster: Cluster, allowed: Sequence[int]) -> float:
+    """Return the least bytes per second of any link where each GPU owns an equal part of it."""
+    worst = min(network.intra(server) for server in allowed)
+    uplinks = [("uplink", d) for d, up in enumerate(network.domain_parent) if up is not None]
+    for link in [("nic", server) for server in allowed] + uplinks:
+        if any(network.is_behind(server, link) for server in allowed):
+            worst = min(worst, network.bandwidth(link) / network.gpus_behind(link, cluster.sizes))
+    return worst
+
+
 def allocation_of(job: Active) -> Allocation:
     """Return the GPUs of a running job."""
     assert job.allocation is not None
@@ -230,10 +254,9 @@ def between(known: Mapping[int, float], gpus: int) -> float:
     return known[below] + (known[above] - known[below]) * part
 
 
-class Table:
+class Table(Paced):
     """Who is on several types goes as fast as all of its GPUs of the slowest type would."""
 
-    is_fixed = False
     is_elastic = True
 
     def __init__(self, cluster: Cluster) -> None:
@@ -266,13 +289,6 @@ class Table:
     def sent_bytes(self, job: Active) -> float:
         """Return the bytes that pass a link in an iteration: nothing is known of any."""
         return 0.0
-
-    def rate(self, job: Active, gpu_type: int, gpus: int) -> float:
-        """Return the rate on so many GPUs of one type, on few servers; 0 where it cannot run so."""
-        name = self.cluster.gpu_types[gpu_type]
-        if gpus > self.cluster.gpus_of(name) or between(tables_of(job).packed[name], gpus) == 0:
-            return 0.0
-        return self.ideal_s(job) / (1.0 / between(tables_of(job).packed[name], gpus))
 
     def ideal_s(self, job: Active) -> float:
         """Return the least seconds per iteration at the job's own width."""
@@ -383,10 +399,9 @@ def whole_in_equal_parts(batch: int, most: Sequence[float]) -> list[int] | None:
     return parts
 
 
-class Proportional:
+class Proportional(OnLinks):
     """A round takes as long as its slowest worker, and then as its slowest link."""
 
-    is_fixed = False
     is_elastic = True
 
     def __init__(
@@ -417,18 +432,7 @@ class Proportional:
         most = samples.most.get(name) or math.inf
         return samples.per_s[name] > 0 and most * job.gpus >= samples.batch
 
-    def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
-        """Compare the least seconds of a round at the job's own width with the present ones."""
-        links: list[Link] = []
-        if self.network is not None:
-            links = [link for job in running for link in self.network.links(allocation_of(job))]
-        return [(job, self.rate_there(job, self.share, links)) for job in running]
-
-    def uncontended_rate(self, job: Active) -> float:
-        """Return the rate if the job had every link for itself."""
-        return self.rate_there(job, none, [])
-
-    def rate_there(self, job: Active, share: Share, all_links: Sequence[Link]) -> float:
+    def rate(self, job: Active, share: Share, all_links: Sequence[Link]) -> float:
         """Return the rate where ``all_links`` has every link as often as rings use it."""
         allocation = allocation_of(job)
         bandwidth = math.inf
@@ -444,14 +448,6 @@ class Proportional:
     def sent_bytes(self, job: Active) -> float:
         """Return the bytes that pass the slowest link in a round."""
         return 2.0 * (job.width - 1) / job.width * samples_of(job).gradient_bytes
-
-    def rate(self, job: Active, gpu_type: int, gpus: int) -> float:
-        """Return the rate on so many GPUs of one type, on few servers; 0 where it cannot run so."""
-        name = self.cluster.gpu_types[gpu_type]
-        if gpus > self.cluster.gpus_of(name):
-            return 0.0
-        round_s = self.round_s(job, [name] * gpus, self.best_bandwidth([name], gpus))
-        return self.ideal_s(job) / self.at_least_ideal(job, gpus, round_s)
 
     def at_least_ideal(self, job: Active, gpus: int, round_s: float) -> float:
         """Return the seconds of a round, at the job's own width no fewer than the ideal."""
@@ -594,6 +590,8 @@ def all_reduce_s(graph: Graph, stage: int, bandwidth: float) -> float:
 class Stages(OnLinks):
     """Rates by the graphs of the jobs."""
 
+    network: Network
+
     def __init__(
         self, cluster: Cluster, network: Network, share: Share, micro_batches: int = 0
     ) -> None:
@@ -673,17 +671,7 @@ class Stages(OnLinks):
         """Return the seconds of an iteration with every replica alone on the worst server."""
         graph = graph_of(job)
         allowed = self.cluster.allowed_servers(job.job)
-        links: list[Link] = [("nic", server) for server in allowed]
-        links += [
-            ("uplink", d)
-            for d, parent in enumerate(self.network.domain_parent)
-            if parent is not None
-            and any(self.network.is_behind(server, ("uplink", d)) for server in allowed)
-        ]
-        worst = min(self.network.intra(server) for server in allowed)
-        for link in links:
-            behind = self.network.gpus_behind(link, self.cluster.sizes)
-            worst = min(worst, self.network.bandwidth(link) / behind)
+        worst = worst_part(self.network, self.cluster, allowed)
         slowest = self.seconds(graph, allowed, max)
         stages = range(len(graph.stages))
         alone = [
