@@ -1,8 +1,9 @@
-"""Workloads are drawn, laws are asked, and what breaks one is made small."""
+"""Workloads are drawn, laws are asked, and Hypothesis makes small what breaks one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,16 +17,10 @@ from gpusched.testing.cases import (
     Case,
     Subject,
     Workload,
-    cluster_of,
     corner_cases,
-    with_columns,
-    with_rows,
 )
 from gpusched.testing.law_registry import Law, LawBroken, checked_claims, chosen_laws
 from gpusched.traces.workload import Trace
-
-_NUMBERS = {"submit_s": 0, "service_s": 1, "gpus": 1}
-_NEEDED = {*_NUMBERS, "profile", "profiles", "graph", "graphs"}
 
 
 def first_broken(case: Case, asked: Iterable[Law]) -> tuple[Law, str] | None:
@@ -46,56 +41,6 @@ def broken_laws(case: Case, asked: Iterable[Law]) -> Iterator[tuple[Law, str]]:
             yield law, fault
             if "result" not in vars(case):
                 return
-
-
-def made_smaller(case: Case, law: Law, fault: str) -> tuple[Case, Law, str]:
-    """Take away from a case what it can do without and still break the law."""
-    while True:
-        for other in _smaller_ones(case):
-            broken = first_broken(other, (law,))
-            if broken is not None:
-                case, fault = other, broken[1]
-                break
-        else:
-            return case, law, fault
-
-
-def _smaller_ones(case: Case) -> Iterator[Case]:
-    """Yield cases that are a step smaller, the largest steps first."""
-    columns, num_jobs = case.columns, len(case.trace)
-    for job in range(num_jobs if num_jobs > 1 else 0):
-        yield case.on(with_rows(columns, [row for row in range(num_jobs) if row != job]))
-    for name in columns.keys() - _NEEDED:
-        yield case.on(with_columns({key: columns[key] for key in columns.keys() - {name}}))
-    for cluster in _smaller_clusters(case.cluster):
-        yield case.on(case.trace, cluster)
-    if "graph" in columns:  # whose widths are those of the jobs
-        return
-    for name, least in _NUMBERS.items():
-        for job, value in enumerate(columns[name]):
-            for less in sorted({least, value // 2, value - 1}):
-                if least <= less < value:
-                    changed = [*columns[name][:job], less, *columns[name][job + 1 :]]
-                    try:
-                        yield case.on(with_columns(columns, **{name: changed}))
-                    except ValueError:  # such as a deadline that then lies before the submission
-                        continue
-
-
-def _smaller_clusters(cluster: Cluster) -> Iterator[Cluster]:
-    if cluster.domains:
-        return
-    last = cluster.servers[-1]
-    links = {"nic_gbps": last.nic_gbps, "intra_gbps": last.intra_gbps}
-    types = [cluster.gpu_types[i] for i in cluster.server_type.tolist()]
-    servers = list(zip(cluster.server_gpus.tolist(), types, strict=True))
-    for at in range(len(servers) if len(servers) > 1 else 0):
-        yield cluster_of(servers[:at] + servers[at + 1 :], **links)
-    for at, (gpus, gpu_type) in enumerate(servers):
-        if gpus > 1:
-            yield cluster_of([*servers[:at], (gpus - 1, gpu_type), *servers[at + 1 :]], **links)
-    if len(set(types)) > 1:
-        yield cluster_of([(gpus, types[0]) for gpus, _ in servers], **links)
 
 
 _TYPES = ("A", "B")
@@ -289,22 +234,28 @@ def _check(
     asked = chosen_laws(names)
     check_integer("examples", examples, 0, _MOST_EXAMPLES)
     check_seed(seed)
-    if on is not None:
-        _ask(question.of(on), asked, 1)
-        return
-    number = 0
-    for workload in question.corners():
+    number, found = 0, list[_Found]()
+    for workload in question.corners() if on is None else (on,):
         number += 1
-        _ask(question.of(workload), asked, number)
-    if examples:
-        _search(question, asked, examples, seed, number)
+        case = question.of(workload)
+        broken = first_broken(case, asked)
+        if broken is not None:
+            found.append((case, *broken))
+            break
+    if on is None and (examples or found):
+        number = _search(question, asked, examples, seed, number, found)
+    if found:
+        raise _told(*min(found, key=_size), asked, number)
 
 
-def _ask(case: Case, asked: tuple[Law, ...], number: int) -> None:
-    """Raise if one of the laws does not hold."""
-    broken = first_broken(case, asked)
-    if broken is not None:
-        raise _told(*made_smaller(case, *broken), asked, number)
+_Found = tuple[Case, Law, str]
+
+
+def _size(found: _Found) -> tuple[int, ...]:
+    """Of two cases that break a law the smaller one is shown."""
+    case, _, _ = found
+    seconds = sum(case.columns["submit_s"]) + sum(case.columns["service_s"])
+    return len(case.trace), case.cluster.num_gpus, len(case.columns), int(seconds)
 
 
 def _told(case: Case, law: Law, fault: str, asked: tuple[Law, ...], number: int) -> LawBroken:
@@ -315,26 +266,38 @@ def _told(case: Case, law: Law, fault: str, asked: tuple[Law, ...], number: int)
 
 
 def _search(
-    question: _Question, asked: tuple[Law, ...], examples: int, seed: int, before: int
-) -> None:
-    need("hypothesis", "gpusched.testing", "gpusched[testing]")
+    question: _Question,
+    asked: tuple[Law, ...],
+    examples: int,
+    seed: int,
+    number: int,
+    found: list[_Found],
+) -> int:
+    """Draw workloads until one breaks a law, and then smaller ones that break it.
+
+    Those that do are added to ``found``. Return how many had been tried by the first.
+    """
+    try:
+        need("hypothesis", "gpusched.testing", "gpusched[testing]")
+    except ImportError:
+        if found:
+            return number
+        raise
     import hypothesis
 
     from gpusched.testing.strategies import workloads
 
-    found: list[tuple[Case, Law, str]] = []
-    number = before
+    if found:
+        examples = _LIKE_A_CORNER
 
     def look(workload: Workload) -> None:
         nonlocal number
-        if not found:  # else what broke a law is only repeated
-            number += 1
-            case = question.of(workload)
-            broken = first_broken(case, asked)
-            if broken is None:
-                return
+        number += not found
+        case = question.of(workload)
+        broken = first_broken(case, (found[0][1],) if found else asked)
+        if broken is not None:
             found.append((case, *broken))
-        raise _Broken
+            raise _Broken
 
     types = ("gpu",) if question.is_pooled else _TYPES
     drawn = workloads(columns=question.columns, gpu_types=types, is_fitting=question.has_models)
@@ -347,14 +310,16 @@ def _search(
             print_blob=False,
             verbosity=hypothesis.Verbosity.quiet,
             suppress_health_check=list(hypothesis.HealthCheck),
-            # Made smaller it is by what is known of jobs and servers, in far fewer runs.
-            phases=(hypothesis.Phase.generate,),
+            phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
         )(hypothesis.given(drawn)(look))
     )
-    try:
+    with suppress(_Broken, hypothesis.errors.Flaky):  # who breaks a law may do so now and then
         wrapped()
-    except _Broken:
-        raise _told(*made_smaller(*found[0]), asked, number) from None
+    return number
+
+
+_LIKE_A_CORNER = 100
+"""Workloads among which a smaller one is looked for if one of those always asked is at fault."""
 
 
 class _Broken(Exception):

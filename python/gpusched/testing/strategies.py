@@ -80,10 +80,6 @@ def graphs_of(draw: DrawFn, widths: Sequence[int]) -> list[JobGraph]:
     return graphs
 
 
-need("hypothesis", "gpusched.testing", "gpusched[testing]")
-
-from hypothesis import strategies as st  # noqa: E402
-
 MAX_SUBMIT_S: Final = 20
 MAX_SERVICE_S: Final = 10
 
