@@ -326,11 +326,6 @@ class Case(LoggedRun):
         """What is held of each server, of a log that names no other servers."""
         return Occupancy(self.rows, self.server_gpus)
 
-    @property
-    def interacts(self) -> bool:
-        """Whether rates depend on who else is on a link."""
-        return self.flags.interacts
-
     @kept
     def predicted_us(self) -> Int64 | None:
         """What policies take for the services, at least a microsecond; None if it is not known."""

@@ -239,7 +239,7 @@ def check_counters(case: Case, course: Course) -> None:
     # Each start is a rate, and so is each change of one.
     num_starts, changed = len(case.first), int(counters["rates_changed"])
     wrong("rates_computed", num_starts + changed, 2**63)
-    if not case.interacts:
+    if not case.flags.interacts:
         wrong("rates_changed", 0, 0)
         wrong("rates_computed", num_starts, num_starts)
 

@@ -220,7 +220,7 @@ def check_rates(case: Case, most_shares: int = MOST_SHARES) -> None:
     work = (case.trace.service_us + redo_us(case)).astype(np.float64)
     begin_us = case.start_us + case.restart_us  # of progress
     places, share = _Places(case), SHARES[name](given)
-    if case.interacts and places.sent.any():
+    if case.flags.interacts and places.sent.any():
         sweep = _Sweep(case, places, share, begin_us)
         judged = sweep.affordable(case, most_shares)
         pace = _Pace(judged, *sweep.run(judged[case.job]))

@@ -19,18 +19,23 @@ Cut = list[list[int]]
 """The stages of the replicas on each server, servers in the order in which they are filled."""
 
 
+def filled(free: Counts, gpus: int, key: Callable[[int, int], Any]) -> Counts:
+    """Take all that one server has or that is still needed, from the least by ``key`` on.
+
+    ``key(server, rest)``: where so many GPUs are still needed. In order of filling.
+    """
+    chosen: Counts = {}
+    while (rest := gpus - sum(chosen.values())) > 0:
+        open_servers = [s for s in free if s not in chosen and free[s] > 0]
+        server = min(open_servers, key=lambda s: (key(s, rest), s))
+        chosen[server] = min(free[server], rest)
+    return chosen
+
+
 def heavy_edge(free: Counts, gpus: int, fill: str) -> Counts:
     """The fullest server that holds the gang, else the fewest servers; in order of filling."""
-    fitting = [server for server in free if free[server] >= gpus]
-    if fitting:
-        return {min(fitting, key=lambda s: (free[s], s)): gpus}
     sign = 1 if fill == "fewest" else -1
-    chosen: Counts = {}
-    for server in sorted(free, key=lambda s: (sign * free[s], s)):
-        count = min(free[server], gpus - sum(chosen.values()))
-        if count > 0:
-            chosen[server] = count
-    return chosen
+    return filled(free, gpus, lambda s, _: (0, free[s]) if free[s] >= gpus else (1, sign * free[s]))
 
 
 def grow(graph: Graph, quotas: Sequence[int]) -> Cut:
@@ -131,33 +136,17 @@ def ranks_of(graph: Graph, cut: Cut, servers: Sequence[int]) -> list[int]:
 
 def first_fit(free: Counts, gpus: int) -> Counts:
     """The lowest server that holds the gang, else fill the servers in id order."""
-    for server, count in free.items():
-        if count >= gpus:
-            return {server: gpus}
-    chosen: Counts = {}
-    for server, count in free.items():
-        chosen[server] = min(count, gpus - sum(chosen.values()))
-    return chosen
+    return filled(free, gpus, lambda s, _: free[s] < gpus)
 
 
 def best_fit(free: Counts, gpus: int) -> Counts:
     """The fullest server that holds the remainder, else all of the fullest server."""
-    chosen: Counts = {}
-    while (rest := gpus - sum(chosen.values())) > 0:
-        open_servers = [s for s in free if s not in chosen and free[s] > 0]
-        fitting = [s for s in open_servers if free[s] >= rest]
-        server = min(fitting or open_servers, key=lambda s: (free[s], s))
-        chosen[server] = min(free[server], rest)
-    return chosen
+    return filled(free, gpus, lambda s, rest: (free[s] < rest, free[s]))
 
 
 def worst_fit(free: Counts, gpus: int) -> Counts:
     """As much as possible on the emptiest server, again and again."""
-    chosen: Counts = {}
-    while (rest := gpus - sum(chosen.values())) > 0:
-        server = min((s for s in free if s not in chosen), key=lambda s: (-free[s], s))
-        chosen[server] = min(free[server], rest)
-    return chosen
+    return filled(free, gpus, lambda s, _: -free[s])
 
 
 def spread(free: Counts, gpus: int) -> Counts:
@@ -194,15 +183,7 @@ def consolidated_relaxed(free: Counts, gpus: int, sizes: Counts, kappa: float) -
     chosen = consolidated(free, gpus, sizes)
     if chosen is not None:
         return chosen
-    chosen = {}
-    while (rest := gpus - sum(chosen.values())) > 0:
-        unused = [s for s in free if s not in chosen]
-        fitting = [s for s in unused if free[s] >= rest]
-        if fitting:
-            server = min(fitting, key=lambda s: (free[s], s))
-        else:
-            server = min(unused, key=lambda s: (-free[s], s))
-        chosen[server] = min(free[server], rest)
+    chosen = filled(free, gpus, lambda s, rest: (0, free[s]) if free[s] >= rest else (1, -free[s]))
     fewest = math.ceil(gpus / max(sizes.values()))
     return chosen if len(chosen) <= floor_times(kappa, fewest) else None
 
