@@ -638,14 +638,14 @@ class Stages(OnLinks):
             parts.append(
                 Part(
                     counts=tuple(here.count(stage) for stage in range(len(graph.stages))),
-                    seconds=self.seconds(graph, [server]),
+                    seconds=self.computing_s(graph, [server]),
                     inside=inside,
                     outside=min([inside, *up]),
                 )
             )
         return parts
 
-    def seconds(
+    def computing_s(
         self, graph: Graph, servers: Sequence[int], choose: Callable[[list[float]], float] = min
     ) -> tuple[float, ...]:
         """Return what a replica computes on the best or the worst of the servers, by stage."""
@@ -658,7 +658,7 @@ class Stages(OnLinks):
         allowed = self.cluster.allowed_servers(job.job)
         inside = max(self.network.intra(server) for server in allowed)
         ring = max(inside, max(self.network.nic(server) for server in allowed))
-        fastest = self.seconds(graph, allowed, min)
+        fastest = self.computing_s(graph, allowed, min)
         whole = Part(tuple(s.replicas for s in graph.stages), fastest, inside, inside)
         busy = [fastest[s] + exchange_s(graph, whole, s) for s in range(len(graph.stages))]
         reduce_s = [all_reduce_s(graph, s, ring) for s in range(len(graph.stages))]
@@ -672,7 +672,7 @@ class Stages(OnLinks):
         graph = graph_of(job)
         allowed = self.cluster.allowed_servers(job.job)
         worst = worst_part(self.network, self.cluster, allowed)
-        slowest = self.seconds(graph, allowed, max)
+        slowest = self.computing_s(graph, allowed, max)
         stages = range(len(graph.stages))
         alone = [
             Part(tuple(int(s == stage) for s in stages), slowest, worst, worst)
