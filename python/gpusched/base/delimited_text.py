@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _UNUSED: Final = "\x01"
 """Separates nothing: what is read with it is one column of whole lines."""
+_SMALL: Final = 4096
+"""Characters of a file that is read sooner than Polars is set up for it."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -75,7 +77,8 @@ def read_table(
                 f"{source}, line 1: column {name!r} is missing; the header has {', '.join(names)}"
             )
     first_row = 0 if header is not None else 1
-    table = _read_lines(source, names, separator, first_row)
+    is_small = len(source.text) < _SMALL
+    table = None if is_small else _read_lines(source, names, separator, first_row)
     if table is None:
         table = _read_records(source, names, separator, first_row)
     if not table.lines.size:

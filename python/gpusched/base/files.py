@@ -8,7 +8,7 @@ import re
 import stat
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, Final, TypeVar
 
@@ -244,3 +244,20 @@ def decode_toml(text: str | bytes, type: type[Decoded]) -> Decoded:
         if most > MAX_PARTS:
             raise ValueError(f"a key of {most:,} parts; it may have {MAX_PARTS:,}")
     return msgspec.toml.decode(text, type=type, strict=True)
+
+
+def toml_value(value: Any) -> str:
+    """Write a value as TOML, tables inline."""
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{toml_key(key)} = {toml_value(entry)}" for key, entry in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml_value, value))}]"
+    # A JSON string is a TOML basic string, but for the one control character JSON lets pass.
+    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
+
+
+def toml_key(name: str) -> str:
+    """Write a key, between quotes where it needs them."""
+    is_bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if is_bare else toml_value(name)

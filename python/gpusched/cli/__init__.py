@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import os
 import re
 import signal
@@ -77,9 +76,8 @@ class Command(msgspec.Struct, frozen=True):
         return get_command(app)
 
 
-_WHOLE: Final = re.compile(r"-?[0-9]{1,15}")
-_DECIMAL: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?")
 _TYPERS: Final = object()
+_NUMBERS: Final = {int: "an integer", float: "a number"}
 
 
 class PlainCommand(TyperCommand):
@@ -91,10 +89,10 @@ class PlainCommand(TyperCommand):
 
 
 def taking_plain_values(params: Any) -> Any:
-    """Have texts, paths and numbers taken as they are; typer loads pydantic, for a quarter second.
+    """Have texts, paths and numbers read here; typer loads pydantic, for a quarter of a second.
 
-    What is anything else, or wrong, is left to typer; so is all where typer's own way of asking
-    for a value is not there.
+    What is anything else is left to typer; so is all where its own way of asking for a value is
+    another.
     """
     for param in params:
         if getattr(param, "_runtime_param", _TYPERS) is None:
@@ -110,12 +108,16 @@ class _Plain:
         if value is None:
             return () if is_list else None
         told, kind = param.type_descriptor.parameter_info, param.type_descriptor.annotation
-        if is_list and isinstance(value, list | tuple):
-            made = [_plain(one, get_args(kind)[0], told) for one in value]
-            if _TYPERS not in made:
-                return made
-        elif (one := _plain(value, kind, told)) is not _TYPERS:
-            return one
+        try:
+            if is_list and isinstance(value, list | tuple):
+                made = [_plain(one, get_args(kind)[0], told) for one in value]
+                if _TYPERS not in made:
+                    return made
+            elif (one := _plain(value, kind, told)) is not _TYPERS:
+                return one
+        except typer.BadParameter as error:
+            error.ctx, error.param = ctx, param
+            raise
         param._runtime_param = None
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
 
@@ -124,19 +126,24 @@ def _plain(value: Any, kind: Any, told: Any) -> Any:
     """The value of an option that is a text, a path or a number, or that it is for typer."""
     if kind is str and isinstance(value, str):
         return value
-    if kind is Path and isinstance(value, str | Path):
-        asks = (told.exists, told.writable, told.resolve_path, told.allow_dash, told.path_type)
-        is_any = told.file_okay and told.dir_okay and not any(asks)
-        is_read = not os.path.exists(value) or os.access(value, os.R_OK)
-        return Path(value) if is_any and is_read else _TYPERS
-    if kind in (int, float):
-        form = _WHOLE if kind is int else _DECIMAL
-        number = kind(value) if isinstance(value, str) and form.fullmatch(value) else value
-        low = -math.inf if told.min is None else told.min
-        high = math.inf if told.max is None else told.max
-        if type(number) is kind and low <= number <= high:
-            return number
-    return _TYPERS
+    if kind is Path and not (os.path.exists(value) and not os.access(value, os.R_OK)):
+        return Path(value)  # no option of ours asks for more of a path
+    return _number(value, kind, told) if kind in _NUMBERS else _TYPERS
+
+
+def _number(value: Any, kind: Any, told: Any) -> Any:
+    """Read a number that stands between the bounds of its option."""
+    number = value
+    if isinstance(value, str):
+        try:
+            number = kind(re.sub(r"\.0*$", "", value.strip()))
+        except ValueError:
+            raise typer.BadParameter(f"{value!r} must be {_NUMBERS[kind]}") from None
+    if told.min is not None and not number >= told.min:
+        raise typer.BadParameter(f"{value} must be at least {told.min}")
+    if told.max is not None and not number <= told.max:
+        raise typer.BadParameter(f"{value} must be at most {told.max}")
+    return kind(number)
 
 
 class LazyCommands(TyperGroup):
@@ -261,7 +268,7 @@ class Commands(LazyCommands):
             "List policies, placements, speeds, contentions and predictors, with their parameters.",
         ),
         "metrics": Command(
-            "metrics:metrics",
+            "policies:metrics",
             "List the metrics of a result and the bounds behind its gaps, with their definitions.",
         ),
     }

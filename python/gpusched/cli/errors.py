@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 from gpusched.base.early_interrupts import INTERRUPTED as INTERRUPTED
 from gpusched.base.registry import PluginWarning
@@ -15,17 +15,6 @@ from gpusched.base.suggest import HintedError
 
 _MISTAKES: Final = (ValueError, TypeError, OSError, ImportError, MemoryError)
 _TRACEBACK: Final = "GPUSCHED_TRACEBACK"
-_BOUND: Final = ("must be at", "must be above", "must be below")
-# What the parser's library calls a rule, and how it is said here.
-_RULES: Final = {
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
-    "greater_than": "must be above {gt}",
-    "less_than": "must be below {lt}",
-    "int_parsing": "must be an integer",
-    "int_from_float": "must be an integer",
-    "float_parsing": "must be a number",
-}
 
 
 def report_failures(failed: Mapping[str, Exception], what: str = "") -> int:
@@ -59,7 +48,6 @@ def explain(error: Exception) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
         return 2
     if hasattr(error, "format_message"):  # from the parser of the command line
-        _name_value(error)
         message, code = error.format_message(), int(getattr(error, "exit_code", 2))
     elif isinstance(error, _MISTAKES) and not os.environ.get(_TRACEBACK):
         message, code = _message(error), 2
@@ -68,18 +56,6 @@ def explain(error: Exception) -> int:
     sys.stdout.flush()
     print(f"gpusched: {' '.join(message.split())}", file=sys.stderr)
     return code
-
-
-def _name_value(error: Any) -> None:
-    """Put the value that was given into an error of the parser that tells the rule alone."""
-    found = getattr(error.__cause__, "errors", None)
-    faults: Sequence[Any] = found() if callable(found) else ()
-    if len(faults) == 1 and isinstance(faults[0], Mapping):
-        value, kind = faults[0].get("input"), str(faults[0].get("type"))
-        bounds = faults[0].get("ctx") or {}
-        rule = _RULES.get(kind, "").format_map(bounds) or f"is wrong: {error.message}"
-        shown = value if rule.startswith(_BOUND) else repr(value)
-        error.message = f"{shown} {rule}"
 
 
 def _message(error: Exception) -> str:

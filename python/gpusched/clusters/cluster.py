@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int32, Int64, read_only
 from gpusched.base.field_checks import check_integer, check_name, check_positive
-from gpusched.base.files import decode_toml, naming
+from gpusched.base.files import decode_toml, naming, toml_value
 from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE
 
@@ -526,13 +526,13 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         >>> gs.Cluster.from_toml(cluster.to_toml()) == cluster
         True
         """
-        lines = [f"name = {_toml(self.name)}"]
+        lines = [f"name = {toml_value(self.name)}"]
         for table in (*self.domains, *self.servers):
             lines += ["", "[[domains]]" if isinstance(table, Domain) else "[[servers]]"]
             for field in msgspec.structs.fields(table):
                 value = getattr(table, field.name)
                 if value is not None:
-                    lines.append(f"{field.name} = {_toml(value)}")
+                    lines.append(f"{field.name} = {toml_value(value)}")
         return "\n".join(lines) + "\n"
 
     def with_bandwidth(
@@ -654,8 +654,3 @@ def _decode(text: str, source: str) -> Cluster:
         except msgspec.MsgspecError as error:
             path = "" if " at `$" in str(error) else " - at `$`"
             raise ValueError(f"{source}: {error}{path}") from None
-
-
-def _toml(value: str | float) -> str:
-    # A JSON string is a TOML basic string, but for the delete character.
-    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")

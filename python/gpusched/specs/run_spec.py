@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gpusched.base.files import decode_toml, naming
+from gpusched.base.files import decode_toml, naming, toml_value
 from gpusched.base.memo import Memo
 from gpusched.clusters.cluster import Cluster
 from gpusched.plugins.identity import PythonObject
@@ -184,7 +184,7 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def _toml_lines(table: dict[str, Any], path: tuple[str, ...]) -> list[str]:
     """Write plain values first, then tables and arrays of tables, as TOML wants it."""
     lines = [
-        f"{key} = {_toml(value)}"
+        f"{key} = {toml_value(value)}"
         for key, value in table.items()
         if value is not None and not isinstance(value, dict | list | tuple)
     ]
@@ -196,8 +196,3 @@ def _toml_lines(table: dict[str, Any], path: tuple[str, ...]) -> list[str]:
             for entry in value:
                 lines += ["", f"[[{name}]]", *_toml_lines(entry, (*path, key))]
     return lines
-
-
-def _toml(value: str | float) -> str:
-    # A JSON string is a TOML basic string, but for the one control character JSON lets pass.
-    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Self, TypeVar
 import msgspec
 
 from gpusched.base.field_checks import check_integer, check_name, not_negative
-from gpusched.base.files import decode_toml, naming, read_bytes
+from gpusched.base.files import decode_toml, naming, read_bytes, toml_key, toml_value
 from gpusched.base.suggest import nearest, with_nearest_field
 from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
 from gpusched.results.run_window import RunWindow
@@ -701,12 +701,12 @@ def _refused(value: Any) -> Any:
 def toml_lines(fields: Mapping[str, Any]) -> list[str]:
     """Write plain values and lists first, then each table of a list, as a person would."""
     plain = {key: value for key, value in fields.items() if not _is_tables(value)}
-    lines = [f"{key} = {_toml(value)}" for key, value in plain.items()]
+    lines = [f"{key} = {toml_value(value)}" for key, value in plain.items()]
     for key, tables in fields.items():
         if key in plain:
             continue
         for table in tables:
-            own = [f"{_key(name)} = {_toml(value)}" for name, value in table.items()]
+            own = [f"{toml_key(name)} = {toml_value(value)}" for name, value in table.items()]
             lines += ["", f"[[{key}]]", *own]
     return lines
 
@@ -717,18 +717,3 @@ def _is_tables(value: Any) -> bool:
         and bool(value)
         and all(isinstance(entry, dict) for entry in value)
     )
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(key)} = {_toml(entry)}" for key, entry in value.items())
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
-    # A JSON string is a TOML basic string, but for the one control character JSON lets pass.
-    return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
-
-
-def _key(name: str) -> str:
-    is_bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if is_bare else _toml(name)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from gpusched.base.files import naming
 from gpusched.base.rejects import OnBad
 from gpusched.base.run_warning import warn
 from gpusched.base.source import AnyFile, Source
-from gpusched.base.suggest import nearest
+from gpusched.base.suggest import HintedError, nearest
 from gpusched.traces.format_registry import TraceFormat, detect, find, trace_formats
 from gpusched.traces.intake.merging import merged
-from gpusched.traces.mistaken_files import check_kind
 from gpusched.traces.workload import Trace
 from gpusched.traces.writers import write_trace
 
 __all__ = ["read_trace", "trace_formats", "write_trace"]
+
+# A job, a task or a step, and fields between bars: what sacct prints without its header.
+_HEADLESS: Final = re.compile(r"\d+(?:_\d+|\+\d+)?(?:\.\w+)?\|[^|]*\|[^|]*\|")
+_QUEUE: Final = re.compile(r"\s*JOBID\s+\S.*\s(?:ST|STATE)\s")
 
 
 def read_trace(
@@ -154,7 +158,7 @@ def read_source(
         generic = _generic_formats()
         reader = next((r for r in generic if r.recognises(source)), generic[-1])
     else:
-        check_kind(source)
+        _check_kind(source)
         reader = detect(source)
     if columns is not None:
         given["columns"] = columns
@@ -164,6 +168,26 @@ def read_source(
             raise TypeError(f"{source}: format {reader.name!r} has no option {name!r}{known}")
     trace: Trace = reader.read(source, on_bad=on_bad, **given)
     return trace
+
+
+def _check_kind(source: Source) -> None:
+    """Raise ValueError if a file is known to be something else than a trace."""
+    line = source.first_line
+    if _HEADLESS.match(line):
+        raise ValueError(
+            f"{source}, line 1: {line[:40]!r} is no header; print it by sacct without --noheader"
+        )
+    if _QUEUE.match(line):
+        raise ValueError(f"{source}: squeue printed this for the eye; print it with squeue --json")
+    if line.strip() and line.lstrip()[0] not in "{[":
+        return
+    from gpusched.traces.formats import slurm_nodes
+
+    if slurm_nodes.recognises(source):
+        raise HintedError(
+            f"{source}: lists servers, and no jobs",
+            " (read it with gpusched.read_cluster)", " (give it as --cluster)",
+        )  # fmt: skip
 
 
 def _generic_formats() -> list[TraceFormat]:
