@@ -19,11 +19,20 @@ from gpusched.base.real_data import find_data, need_data
 from gpusched.generator import assign_graphs
 from gpusched.prediction import predictor
 from gpusched.reporting.text_table import Table, figure_of, percent_of
-from gpusched_papers.claims import Comparison, Texts, beside, published_of, verdicts, with_all
+from gpusched_papers.claims import (
+    Comparison,
+    Texts,
+    beside,
+    claims_file,
+    published_of,
+    verdicts,
+    with_all,
+)
 from gpusched_papers.drawing import Panel, bars, curves
 from gpusched_papers.study import (
     US_PER_S,
     Arm,
+    Arms,
     Float64,
     PairStudy,
     Row,
@@ -38,12 +47,8 @@ from gpusched_papers.study import (
 
 PUBLISHED: Final = published_of("a_srpt")
 TEXTS: Final = Texts("a_srpt")
+_FILE: Final = claims_file("a_srpt")
 _GAIN: Final = PUBLISHED.claim("gain")
-_NAMES: Final = ("spjf", "spwf", "wcs-duration", "wcs-workload", "wcs-subtime")
-"""Names that others give for the baselines of the paper; their rules are as we read the names."""
-
-PCIE_GBPS: Final = 96.0  # 12 GB/s
-NVLINK_GBPS: Final = 2400.0  # 300 GB/s
 FOREST: Final = "forest:trees=20,new_share=0.2,batch_jobs=20"
 FIRST_SEED: Final = 1000
 """Policies and options were chosen on the seeds 0 to 7; all that is told is of seeds from here."""
@@ -81,25 +86,17 @@ class Place:
         return gs.Cluster.uniform(servers=self.servers, gpus=self.gpus, **links)
 
 
-TESTBED: Final = Place("8 x 4, 10 Gbit/s, PCIe", 8, 4, 10.0, PCIE_GBPS, 2_000)
-LARGE: Final = Place("64 x 8, 25 Gbit/s, NVLink", 64, 8, 25.0, NVLINK_GBPS, 5_000)
-OTHERS: Final = (
-    Place("64 x 8, 100 Gbit/s, NVLink", 64, 8, 100.0, NVLINK_GBPS, 5_000),
-    Place("64 x 8, 25 Gbit/s, PCIe", 64, 8, 25.0, PCIE_GBPS, 5_000),
-    Place("64 x 8, 100 Gbit/s, PCIe", 64, 8, 100.0, PCIE_GBPS, 5_000),
-    Place("125 x 8, 25 Gbit/s, NVLink", 125, 8, 25.0, NVLINK_GBPS, 8_000),
-    Place("250 x 8, 25 Gbit/s, NVLink", 250, 8, 25.0, NVLINK_GBPS, 12_000),
-)
+TESTBED: Final = Place(**_FILE["testbed"])
+LARGE, *_OTHERS = (Place(*told) for told in _FILE["simulated"])
+OTHERS: Final = tuple(_OTHERS)
 PROFILES: Final = tuple(
     replace(place, name=f"{place.name}, {profile} jobs", profile=profile)
     for place in (TESTBED, LARGE)
     for profile in ("philly", "helios", "pai")
 )
-REAL: Final = (
-    Place("ITP 02 on 12 x 8", 12, 8, 25.0, NVLINK_GBPS, 0, "itp/cluster02.csv"),
-    Place("ITP 03 on 19 x 8", 19, 8, 25.0, NVLINK_GBPS, 0, "itp/cluster03.csv"),
-    Place("ITP 06 on 12 x 8", 12, 8, 25.0, NVLINK_GBPS, 0, "itp/cluster06.csv"),
-    Place("Philly on 80 x 8", 80, 8, 25.0, NVLINK_GBPS, 12_000, "philly/philly.csv"),
+REAL: Final = tuple(
+    Place(name, servers, 8, LARGE.nic_gbps, LARGE.intra_gbps, jobs, trace)
+    for name, servers, jobs, trace in _FILE["real"]
 )
 
 
@@ -145,44 +142,24 @@ class Setting:
         return replace(self, contention="none", predictor="oracle")
 
 
-def _placed(name: str, policy: str = "", placement: str = "heavy-edge") -> Arm:
-    return Arm(name, policy or name, placement)
-
-
-A_SRPT: Final = _placed("a-srpt")
-BY_WORK: Final = _placed("a-srpt-by-work")
-PREEMPTIVE: Final = _placed("a-srpt-p", "a-srpt-p:cost_s=60", "consolidated")
+_ARMS: Final = Arms(_FILE)
+A_SRPT, BY_WORK, PREEMPTIVE = (_ARMS[name] for name in ("a-srpt", "a-srpt-by-work", "a-srpt-p"))
+FIFO, SRTF = (_ARMS[name] for name in ("fifo", "srtf"))
 OURS: Final = (BY_WORK, A_SRPT, PREEMPTIVE)
-BASELINES: Final = tuple(_placed(name) for name in _NAMES)
+BASELINES: Final = _ARMS.some("baselines")
 """With the placement of A-SRPT; what is known of them stands with the names."""
-WAITING: Final = tuple(_placed(f"{name}, waiting", name, "consolidated") for name in _NAMES)
+WAITING: Final = tuple(
+    replace(arm, name=f"{arm.name}, waiting", placement="consolidated") for arm in BASELINES
+)
 """The same, but a gang waits until it fits on as few servers as it can: ours."""
 COMPARED: Final = (*OURS, *BASELINES, *WAITING)
-FIFO: Final = _placed("fifo", "fifo", "consolidated")
-SRTF: Final = _placed("srtf", "srtf", "consolidated")
-
-_CHANGES: Final = (
-    ("tau=0", "heavy-edge"),
-    ("idle=false", "heavy-edge"),
-    ("fill=most-free", "heavy-edge"),
-    ("scan=strict", "heavy-edge"),
-    ("", "heavy-edge:swaps=false"),
-    ("", "first-fit"),
-    ("", "random"),
-    ("", "consolidated"),
-)
-STEPS: Final = (
-    _placed("a-srpt: queue=work", "a-srpt:queue=work"),
-    _placed("a-srpt: wait=loss", "a-srpt:wait=loss"),
-    _placed("a-srpt: queue=work, wait=loss", "a-srpt:queue=work,wait=loss"),
-    _placed("a-srpt: tau=4", "a-srpt:tau=4"),
-)
+STEPS: Final = _ARMS.some("steps")
 """From ``a-srpt`` to ``a-srpt-by-work``."""
 
 
 def ablations(base: Arm) -> tuple[Arm, ...]:
     """One thing changed at a time."""
-    return tuple(_changed(base, change, placement) for change, placement in _CHANGES)
+    return tuple(_changed(base, change, placement) for change, placement in _FILE["changes"])
 
 
 def by_tau(base: Arm, tau: float) -> Arm:

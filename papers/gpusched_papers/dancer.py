@@ -17,12 +17,21 @@ import gpusched as gs
 from gpusched.base.real_data import need_data
 from gpusched.reporting.text_table import Table
 from gpusched.statistics import relative_change
-from gpusched_papers.claims import Comparison, Texts, beside, published_of, verdicts, with_all
+from gpusched_papers.claims import (
+    Comparison,
+    Texts,
+    beside,
+    claims_file,
+    published_of,
+    verdicts,
+    with_all,
+)
 from gpusched_papers.drawing import Panel, curves
 from gpusched_papers.exact import Program
 from gpusched_papers.study import (
     US_PER_S,
     Arm,
+    Arms,
     Float64,
     Made,
     PairStudy,
@@ -53,6 +62,7 @@ from gpusched_papers.unequal_gpus import (
 
 PUBLISHED: Final = published_of("dancer")
 TEXTS: Final = Texts("dancer")
+_FILE: Final = claims_file("dancer")
 _GAINS: Final = PUBLISHED.claim("gains")
 
 PLACEMENT: Final = "buddy"
@@ -103,62 +113,22 @@ class Setting:
         return f"{self.workload.name}{size}, load {self.load:g}"
 
 
-def _dancer(name: str, options: str = "") -> Arm:
-    return Arm(name, f"dancer:{options}" if options else "dancer", slot="slot_s")
-
-
-DANCER: Final = _dancer("dancer")
-PLAIN: Final = _dancer("dancer, plain primal-dual", "preset=theory")
+_ARMS: Final = Arms(_FILE)
+EVERYONE: Final = tuple(_ARMS.values())
+DANCER, ORDERED, PINNED = (_ARMS[name] for name in ("dancer", "elasticflow", "elasticflow, pinned"))
+EDF, EDF_FASTEST, GAVEL = (_ARMS[name] for name in ("edf", "edf-fastest", "gavel"))
+GAVEL_DEADLINES: Final = _ARMS["gavel, deadlines"]
+PLAIN: Final = _ARMS["dancer, plain primal-dual"]
 """What the competitive ratio is of, and nothing else: theory prices, whole slots."""
-ABLATIONS: Final = (
-    *(
-        _dancer(f"dancer, {name.replace('-', ' ')}", f"preset={name}")
-        for name in ("count-only", "type-only", "constant-price")
-    ),
-    PLAIN,
-)
-EDF: Final = Arm("edf", "edf")
-EDF_FASTEST: Final = Arm("edf-fastest", "edf-fastest")
-ORDERED: Final = Arm("elasticflow", "elasticflow", slot="slot_s")
-PINNED: Final = Arm("elasticflow, pinned", "elasticflow:types=pinned", slot="slot_s")
-CHRONUS: Final = Arm("chronus", "chronus", slot="lease_s")
-GAVEL: Final = Arm("gavel", "gavel")
-GAVEL_DEADLINES: Final = Arm("gavel, deadlines", "gavel:objective=deadlines")
-TIRESIAS: Final = Arm("tiresias", "2d-las:preset=tiresias")
-THEMIS: Final = Arm("themis-greedy", "themis-greedy")
-BASELINES: Final = (
-    ORDERED, EDF_FASTEST, PINNED, CHRONUS, GAVEL_DEADLINES, GAVEL, TIRESIAS, THEMIS, EDF,
-    Arm("llf", "llf"),
-)  # fmt: skip
-COMPARED: Final = (EDF, TIRESIAS, GAVEL, THEMIS, PINNED)
+ABLATIONS: Final = _ARMS.some("ablations")
+BASELINES: Final = _ARMS.some("baselines")
+COMPARED: Final = _ARMS.some("compared")
 """Our choice, as the abstract names no baseline: the gain over these stands beside the paper's."""
 ARMS: Final = (DANCER, *ABLATIONS, *BASELINES)
-
-_ADDITIONS: Final = ("exchange", "retry", "replan", "fill")
-"""What is ours beside the prices, and no part of the primal-dual form."""
-_DENSITY: Final = "prices=density"
-
-
-def _without(*additions: str, more: str = "") -> Arm:
-    name = f"without {', '.join(additions)}" + (", market prices" if more else "")
-    return _dancer(name, ",".join((*(f"{one}=false" for one in additions), *filter(None, [more]))))
-
-
-ONE_TAKEN_AWAY: Final = (
-    *map(_without, _ADDITIONS),
-    _dancer("without market prices", _DENSITY),
-)
+ONE_TAKEN_AWAY: Final = _ARMS.some("one-taken-away")
 """One of our additions taken away, the others kept."""
-TAKEN_AWAY: Final = (
-    *(_without(*_ADDITIONS[:count]) for count in range(1, len(_ADDITIONS) + 1)),
-    _without(*_ADDITIONS, more=_DENSITY),
-    PLAIN,
-)
+TAKEN_AWAY: Final = _ARMS.some("taken-away")
 """One more of them taken away from each to the next, down to the primal-dual form alone."""
-EVERYONE: Final = tuple(dict.fromkeys((*ARMS, *ONE_TAKEN_AWAY, *TAKEN_AWAY)))
-VARIED: Final = (DANCER, ORDERED, PINNED, EDF_FASTEST, EDF)
-"""Policies run where something but the load is varied."""
-SLOTTED: Final = (DANCER, ORDERED, PINNED, CHRONUS)
 
 
 @dataclass(frozen=True)
@@ -168,35 +138,23 @@ class Series:
     title: str
     heading: str
     settings: dict[str, Setting]
-    arms: tuple[Arm, ...] = VARIED
+    arms: tuple[Arm, ...]
 
 
-def _varying(title: str, heading: str, field: str, values: Iterable[Any], **more: Any) -> Series:
-    arms = more.pop("arms", VARIED)
-    of = {f"{v:g}": replace(Setting(GENERATED_ITP), **more, **{field: v}) for v in values}
-    return Series(title, heading, of, arms)
+def _series(
+    title: str, heading: str, field: str, values: dict[str, Any], arms: str, **more: Any
+) -> Series:
+    def setting(label: str, value: Any) -> Setting:
+        if field == "place":
+            is_small = tuple(value) == SMALL.servers
+            value = SMALL if is_small else Place(f"{label} servers", tuple(value), SMALL.jobs)
+        return Setting(GENERATED_ITP, **more, **{field: value})
+
+    settings = {label: setting(label, value) for label, value in values.items()}
+    return Series(title, heading, settings, _ARMS.some(arms))
 
 
-_MIXES: Final = {"6/0/0": (6, 0, 0), "4/1/1": (4, 1, 1), "2/2/2": (2, 2, 2), "1/1/4": (1, 1, 4)}
-_MIXED: Final = {
-    mix: SMALL if servers == SMALL.servers else Place(f"{mix} servers", servers, SMALL.jobs)
-    for mix, servers in _MIXES.items()
-}
-_ERRORS: Final = {"0": 0.0, "5": 0.05, "10": 0.1, "20": 0.2}
-
-SERIES: Final = (
-    _varying("how tight deadlines are", "deadline after the submit, in run times",
-             "tightness", (0.5, 1.0, 1.5, 2.0, 3.0), recipe="constant"),
-    Series("the types of the GPUs", "servers with V100/P100/K80",
-           {mix: Setting(GENERATED_ITP, place=place) for mix, place in _MIXED.items()}),
-    _varying("the length of a slot", "slot, s",
-             "slot_s", (60.0, 150.0, 300.0, 600.0, 1200.0), arms=SLOTTED),
-    _varying("what a restart costs", "restart, s", "restart_s", (0.0, 30.0, 120.0, 300.0)),
-    Series("errors of the run times that policies know", "up to, %",
-           {name: Setting(GENERATED_ITP, error=error) for name, error in _ERRORS.items()}, SLOTTED),
-)  # fmt: skip
-
-_DRAWN: Final = (DANCER, ORDERED, PINNED, EDF_FASTEST, CHRONUS, TIRESIAS, GAVEL, EDF)
+SERIES: Final = tuple(_series(**told) for told in _FILE["series"])
 BOUND: Final = "upper bound"
 _NOTHING: Final = 1e-9
 
@@ -537,7 +495,9 @@ class Dancer(PairStudy):
 
         main = [setting for setting in summary.main() if setting.place != LARGE]
         of = {w: {f"{s.load:g}": s for s in main if s.workload == w} for w in WORKLOADS}
-        panels = [panel(w.name, "load", here, _DRAWN) for w, here in of.items() if here]
+        panels = [
+            panel(w.name, "load", here, _ARMS.some("drawn")) for w, here in of.items() if here
+        ]
         seeds = f"{summary.num_seeds} seeds, mean and 95 % interval"
         note = f"{main[0].place.name}, {main[0].place.jobs} jobs; {seeds}"
         draw = partial(curves, y="DSR, %", scale=100, top=100)

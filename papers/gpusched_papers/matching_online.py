@@ -19,10 +19,11 @@ from gpusched.base.real_data import find_data
 from gpusched.reporting.text_table import Table, percent_of
 from gpusched.statistics import Interval
 from gpusched_papers import unequal_gpus
-from gpusched_papers.claims import Comparison, Texts, beside, published_of
+from gpusched_papers.claims import Comparison, Texts, beside, claims_file, published_of
 from gpusched_papers.drawing import Panel, curves
 from gpusched_papers.study import (
     US_PER_S,
+    Arms,
     Float64,
     PairStudy,
     Row,
@@ -52,6 +53,7 @@ from gpusched_papers.unequal_gpus import (
 
 PUBLISHED: Final = published_of("matching")
 TEXTS: Final = Texts("matching")
+_FILE: Final = claims_file("matching")
 
 TUNED: Final = (0, 1, 2, 3, 4, 5)
 """Seeds that served to choose the policy's defaults; nothing is reported of them."""
@@ -99,40 +101,17 @@ class Setting:
         return f"{self.workload.name}{size}, {self.speed}, {self.load:g}"
 
 
-ELASTIC: Final = Arm("matching", "matching", keeps_widths=False)
-OWN: Final = Arm("matching own", "matching:widths=own")
-OWN_AT_PERIODS: Final = Arm("matching own, 360 s", "matching:widths=own,period_s=360")
-OWN_AT_ONCE: Final = Arm("matching own, hysteresis 0", "matching:widths=own,hysteresis=0")
-SHORT_SIGHTED: Final = Arm("matching, focus 0", "matching:focus=0", keeps_widths=False)
-OWN_SHORT_SIGHTED: Final = Arm("matching own, focus 0", "matching:widths=own,focus=0")
+_ARMS: Final = Arms(_FILE)
+ARMS: Final = tuple(_ARMS.values())
+ELASTIC, OWN, OPTIMUS = (_ARMS[name] for name in ("matching", "matching own", "optimus"))
+GAVEL, ALLOX, FIFO = (_ARMS[name] for name in ("gavel", "allox", "fifo-skip"))
+GAVEL_THROUGHPUT, GAVEL_JCT = (_ARMS[f"gavel, {name}"] for name in ("throughput", "JCT"))
+SHORT_SIGHTED: Final = _ARMS["matching, focus 0"]
 """The mean JCT, which the abstract minimises, as we read it: as if nothing changed any more."""
-GAVEL: Final = Arm("gavel", "gavel")
-GAVEL_THROUGHPUT: Final = Arm("gavel, throughput", "gavel:objective=throughput")
-GAVEL_JCT: Final = Arm("gavel, JCT", "gavel:objective=allox")
-"""The objective of Gavel's simulator that minimises the mean JCT: jobs matched to places in the
-queues of GPUs, and kept there."""
-ALLOX: Final = Arm("allox", "allox")
-ALLOX_AT_EVENTS: Final = Arm("allox, at events", "allox:period_s=0")
-SRTF: Final = Arm("srtf", "srtf")
-FIFO: Final = Arm("fifo-skip", "fifo-skip")
-OPTIMUS: Final = Arm("optimus", "optimus", keeps_widths=False)
-OPTIMUS_AT_EVENTS: Final = Arm("optimus, at events", "optimus:period_s=0", keeps_widths=False)
-ARMS: Final = (
-    ELASTIC, SHORT_SIGHTED, OPTIMUS, OPTIMUS_AT_EVENTS,
-    OWN, OWN_SHORT_SIGHTED, OWN_AT_PERIODS, OWN_AT_ONCE,
-    GAVEL, GAVEL_THROUGHPUT, GAVEL_JCT, ALLOX, ALLOX_AT_EVENTS, SRTF, FIFO,
-)  # fmt: skip
-PAIRS: Final = (
-    (OWN, GAVEL), (OWN, GAVEL_THROUGHPUT), (OWN, GAVEL_JCT), (OWN, ALLOX), (OWN, ALLOX_AT_EVENTS),
-    (OWN, SRTF), (OWN, FIFO), (OWN, OWN_SHORT_SIGHTED), (OWN, OWN_AT_PERIODS), (OWN, OWN_AT_ONCE),
-    (OWN_SHORT_SIGHTED, GAVEL), (OWN_SHORT_SIGHTED, GAVEL_JCT), (OWN_SHORT_SIGHTED, ALLOX),
-    (ELASTIC, OPTIMUS), (ELASTIC, OPTIMUS_AT_EVENTS), (ELASTIC, GAVEL), (ELASTIC, GAVEL_JCT),
-    (ELASTIC, ALLOX), (ELASTIC, OWN), (ELASTIC, SHORT_SIGHTED),
-    (SHORT_SIGHTED, GAVEL), (SHORT_SIGHTED, GAVEL_JCT), (SHORT_SIGHTED, ALLOX),
-)  # fmt: skip
+PAIRS: Final = tuple(
+    (_ARMS[ours], _ARMS[other]) for ours, others in _FILE["pairs"] for other in others
+)
 """Who is compared with whom; first at own widths."""
-
-
 _SHOWN: Final = (
     (OWN, GAVEL), (OWN, ALLOX), (ELASTIC, OPTIMUS), (ELASTIC, GAVEL), (ELASTIC, ALLOX),
 )  # fmt: skip

@@ -434,6 +434,22 @@ class Arm:
         return f"{self.policy}{mark}{self.slot}={setting.slot_s:g}"
 
 
+class Arms(dict[str, Arm]):
+    """The policies of a paper by name, as its file has them under ``arms``.
+
+    A text is the policy; a table has the attributes of :class:`Arm`.
+    """
+
+    def __init__(self, file: Mapping[str, Any]) -> None:
+        self._sets: Mapping[str, list[str]] = file.get("sets", {})
+        for name, told in file["arms"].items():
+            self[name] = Arm(name, told) if isinstance(told, str) else Arm(name, **told)
+
+    def some(self, name: str) -> tuple[Arm, ...]:
+        """Return those that the file names under ``sets``."""
+        return tuple(self[one] for one in self._sets[name])
+
+
 def about(setting: Any, arm: Arm, seed: int, jobs: int, **more: Any) -> dict[str, Any]:
     """Return the columns that say what was run: the setting, its place first, and the policy."""
     of = {field.name: getattr(setting, field.name) for field in dataclasses.fields(setting)}
