@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +14,7 @@ import typer
 from gpusched.base.libraries import is_installed, need
 from gpusched.base.replacing import write_text
 from gpusched.base.run_warning import heard
+from gpusched.base.suggest import nearest
 from gpusched.base.tables import Column, table, text_column
 from gpusched.base.wording import (
     changes,
@@ -44,7 +46,7 @@ from gpusched.sweeping.run_store import STUDY, sweep_status
 from gpusched.sweeping.study import Study
 from gpusched.sweeping.sweep import estimate, python_parts
 from gpusched.sweeping.sweep import sweep as run_study
-from gpusched.sweeping.sweep_result import SweepResult, overview
+from gpusched.sweeping.sweep_result import SweepResult, axis_text, overview
 
 if TYPE_CHECKING:
     from gpusched.statistics.comparing import ComparedRuns
@@ -195,9 +197,6 @@ def _rendered(
 
 
 def _check_metrics(wanted: list[str] | None) -> None:
-    from gpusched.base.suggest import nearest
-    from gpusched.results.metric_registry import metrics
-
     known = metrics()
     for key in wanted or ():
         if key not in known:
@@ -219,23 +218,18 @@ def _run(
                     progress=lambda told: display.update(told._replace(part=label)),
                 )
         except KeyboardInterrupt:
-            _tell_kept(folder)
+            if folder is not None:
+                told = sweep_status(folder)
+                remark(
+                    [
+                        f"interrupted: {told.num_done:,} of {plural(told.num_runs, 'run')} are "
+                        f"kept in {folder}; the same command goes on from there"
+                    ],
+                    style="yellow",
+                )
             raise typer.Exit(INTERRUPTED) from None
     remark((line for line in lines if line not in result.warnings), style="yellow")
     return result
-
-
-def _tell_kept(folder: Path | None) -> None:
-    if folder is None:
-        return
-    told = sweep_status(folder)
-    remark(
-        [
-            f"interrupted: {told.num_done:,} of {plural(told.num_runs, 'run')} are kept in "
-            f"{folder}; the same command goes on from there"
-        ],
-        style="yellow",
-    )
 
 
 def _show(result: SweepResult, wanted: Sequence[str]) -> None:
@@ -268,9 +262,7 @@ def _plain(result: SweepResult) -> dict[str, Any]:
 def _show_status(told: SweepStatus, json: bool) -> None:
     """Print how far a study is."""
     if json:
-        fields = ("name", "folder", "num_runs", "num_done", "num_failed", "num_left", "spent_s",
-                  "left_s", "is_same_code", "damaged")  # fmt: skip
-        show_json({key: getattr(told, key) for key in fields})
+        show_json(asdict(told) | {"num_left": told.num_left})
         return
     show_lines([str(told)])
     remark(told.damaged, style="yellow")
@@ -279,9 +271,7 @@ def _show_status(told: SweepStatus, json: bool) -> None:
 def _show_estimate(study: Study, told: SweepEstimate, folder: Path, json: bool) -> None:
     """Print what a study takes."""
     if json:
-        fields = ("num_runs", "num_kept", "num_jobs", "num_slots", "runs_s", "wall_s",
-                  "memory_bytes", "pilots", "errors")  # fmt: skip
-        show_json({key: getattr(told, key) for key in fields})
+        show_json(asdict(told))
         return
     show_lines([study.title or study.name], style="bold")
     show_lines([str(told)])
@@ -294,13 +284,8 @@ def _show_estimate(study: Study, told: SweepEstimate, folder: Path, json: bool) 
 def _show_overview(result: SweepResult) -> None:
     """Print the means of the main metrics, a row for all that differs."""
     shown = overview(result.study, result.runs)
-    if shown.common:
-        show_lines([", ".join(f"{key} {value}" for key, value in shown.common.items())])
-    columns = [
-        text_column(heading) if at < shown.num_axes - 1 else Column(heading.replace(", ", "\n"))
-        for at, heading in enumerate(shown.headings)
-    ]
-    show_table(table("", columns, shown.rows))
+    show_lines(shown.notes)
+    show_table(shown)
     show_lines([f"means over the seeds of {plural(result.num_done, 'run')}"], style="dim")
 
 
@@ -322,7 +307,7 @@ def _show_comparison(compared: ComparedRuns) -> None:
     figures += [] if compared.baseline is None else ["change", share, "p"]
     rows = []
     for row in frame.iter_rows(named=True):
-        cells = [_text(row[key]) for key in keys]
+        cells = [axis_text(row[key]) for key in keys]
         cells += [f"{row['num_seeds']:,}", text(row["mean"]), range_text(text, row)]
         if compared.baseline is not None:
             is_base = row[compared.axis] == compared.baseline
@@ -333,12 +318,6 @@ def _show_comparison(compared: ComparedRuns) -> None:
     show_table(table("", columns, rows, best=best))
     against = f", changes against {compared.baseline}" if compared.baseline is not None else ""
     show_lines([f"intervals over the seeds ({compared.method}){against}"], style="dim")
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return "-"
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _finite(value: Any) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.replacing import replacing
+from gpusched.base.tables import Column, Table, html_page, table, text_column
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import Metric, metrics
 from gpusched.results.shown_metrics import columns, main_metrics
@@ -248,24 +249,12 @@ class SweepResult:
 
     def _repr_html_(self) -> str:
         """Return the means of the shown metrics as a table, for notebooks."""
-        from gpusched.base.tables import html_page, table
-
         shown = overview(self.study, self.runs)
-        rows = [list(map(str, row)) for row in shown.rows[:_SHOWN_ROWS]]
+        rows = list(shown.rows[:_SHOWN_ROWS])
         if len(shown.rows) > len(rows):
             more = f"{len(shown.rows) - len(rows):,} more"
-            rows.append(["...", more, *[""] * (len(shown.headings) - 2)])
-        return html_page(repr(self), table("", shown.headings, rows).to_html())
-
-
-@dataclass(frozen=True)
-class Overview:
-    """Headings and texts of a table, and the axes that have one value."""
-
-    headings: list[str]
-    rows: list[list[str]]
-    common: dict[str, str]
-    num_axes: int
+            rows.append(("...", more, *[""] * (len(shown.columns) - 2)))
+        return html_page(repr(self), table("", shown.columns, rows).to_html())
 
 
 def differing_axes(study: Study, runs: pl.DataFrame) -> list[str]:
@@ -286,14 +275,16 @@ def shown_metrics(study: Study, runs: pl.DataFrame) -> list[Metric]:
     return [m for m in main_metrics() if m.key in runs.columns][:_MOST_METRICS]
 
 
-def overview(study: Study, runs: pl.DataFrame) -> Overview:
-    """Lay out the mean over the seeds of each metric, for all else that differs."""
+def overview(study: Study, runs: pl.DataFrame) -> Table:
+    """Lay out the mean over the seeds of each metric, for all else that differs; a note has what
+    does not.
+    """
     import polars as pl
 
     done = runs.filter(pl.col("wall_s").is_not_null())
     order = [key for key in differing_axes(study, runs) if key != "policy"] + ["policy"]
     if not len(done):
-        return Overview(order, [], {}, len(order))
+        return table("", [*map(text_column, order)], [])
     chosen = [metric for metric in shown_metrics(study, runs) if metric.key in done.columns]
     means = done.group_by(order, maintain_order=True).agg(
         pl.len().alias("seeds"),
@@ -301,17 +292,20 @@ def overview(study: Study, runs: pl.DataFrame) -> Overview:
           for metric in chosen),
     )  # fmt: skip
     laid_out = columns(means.iter_rows(named=True), chosen)
-    cells = [[cell.text for cell in column.cells] for column in laid_out]
     rows = [
-        [*map(_text, keys), *(column[at] for column in cells)]
+        [*map(axis_text, keys), *(column.cells[at].text for column in laid_out)]
         for at, keys in enumerate(means.select(*order, "seeds").iter_rows())
     ]
-    others = (key for key in RUN_KEYS if key not in (*order, "seed"))
-    common = {key: _text(done[key][0]) for key in others}
-    return Overview([*order, "seeds", *(c.heading for c in laid_out)], rows, common, len(order) + 1)
+    figures = (Column(column.metric.label, column.unit) for column in laid_out)
+    same = ", ".join(
+        f"{key} {axis_text(done[key][0])}" for key in RUN_KEYS if key not in (*order, "seed")
+    )
+    titles = [*map(text_column, order), Column("seeds"), *figures]
+    return table("", titles, rows, [same] if same else [])
 
 
-def _text(value: object) -> str:
+def axis_text(value: object) -> str:
+    """Write the value of an axis as tables have it."""
     if value is None:
         return "-"
     return f"{value:g}" if isinstance(value, float) else str(value)
