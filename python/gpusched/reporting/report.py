@@ -15,8 +15,11 @@ from gpusched.base.replacing import write_text
 from gpusched.base.wording import plural
 from gpusched.reporting.chart_library import INLINE, library_tag
 from gpusched.reporting.drawing.drawn import comparison_of
+from gpusched.reporting.charts.bar_rows import TICKS as TICKS
+from gpusched.reporting.charts.bar_rows import BarRows as BarRows
+from gpusched.reporting.charts.bar_rows import bar_rows as bar_rows
 from gpusched.reporting.figures import cluster_figures, job_figures
-from gpusched.reporting.headline import headline
+from gpusched.reporting.headline import headline as headline
 from gpusched.reporting.notes import caption, footnotes, remarks
 from gpusched.reporting.page_parts import asset, colours
 from gpusched.reporting.tables import (

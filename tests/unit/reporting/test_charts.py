@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.reporting.charts import bar_rows, bars, breakdowns, occupancy
+from gpusched.reporting.charts import bars, breakdowns, occupancy
 from gpusched.reporting.charts.thinning import kept_steps, thin_distribution
 from gpusched.reporting.plotting import allocation, gantt, jct_cdf, queue, servers, wait_cdf
+from gpusched.reporting.report import TICKS, BarRows, bar_rows
 from gpusched.studies.comparison import Comparison, compare
 
 
@@ -212,7 +213,7 @@ def test_a_window_has_a_begin_an_end_or_both(two_servers: Comparison) -> None:
         gs.plot.gantt(two_servers, from_s=7, to_s=7)
 
 
-def unpacked(rows: bar_rows.BarRows) -> dict[str, np.ndarray]:
+def unpacked(rows: BarRows) -> dict[str, np.ndarray]:
     """The columns, read as the page's script reads them."""
     planes = np.frombuffer(zlib.decompress(base64.b64decode(rows.packed)), np.uint8)
     planes = planes.reshape(7, 4, rows.count).astype(np.int64)
@@ -224,13 +225,13 @@ def unpacked(rows: bar_rows.BarRows) -> dict[str, np.ndarray]:
 
 
 def test_packed_bars_are_all_of_the_run(comparison: Comparison) -> None:
-    packed, span_s = bar_rows.bar_rows(comparison, (0.0, 1.0), 10**6)
+    packed, span_s = bar_rows(comparison, (0.0, 1.0), 10**6)
     origin_us = int(comparison.trace.submit_us[0])
     for rows, result in zip(packed, comparison.results.values(), strict=True):
         assert rows.left_out == 0
         bars_of_run = unpacked(rows)
         log = result.intervals
-        tick_us = span_s * 1e6 / bar_rows.TICKS
+        tick_us = span_s * 1e6 / TICKS
         area = bars_of_run["length"] * bars_of_run["count"]
         for name in ("server", "job"):
             gpu_us = np.bitwise_count(log["mask"]) * (log["end_us"] - log["start_us"])
@@ -245,13 +246,13 @@ def test_packed_bars_are_all_of_the_run(comparison: Comparison) -> None:
 
 def test_of_too_many_bars_the_window_and_the_largest_are_packed(comparison: Comparison) -> None:
     window_s = (3 * 86_400.0, 3.2 * 86_400.0)
-    every, span_s = bar_rows.bar_rows(comparison, window_s, 10**6)
-    some, _ = bar_rows.bar_rows(comparison, window_s, 500)
+    every, span_s = bar_rows(comparison, window_s, 10**6)
+    some, _ = bar_rows(comparison, window_s, 500)
     for whole, part in zip(map(unpacked, every), some, strict=True):
         told = unpacked(part)
         assert 490 <= part.count <= 500
         assert part.left_out == len(whole["begin"]) - part.count > 0
-        low, high = (end / span_s * bar_rows.TICKS for end in window_s)
+        low, high = (end / span_s * TICKS for end in window_s)
 
         def inside(bars: dict, low: float = low, high: float = high) -> int:
             return int(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import gpusched as gs
-from gpusched.reporting.headline import headline
+from gpusched.reporting.report import headline
 from gpusched.studies.comparison import Comparison, compare
 
 

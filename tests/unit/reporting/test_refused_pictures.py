@@ -10,8 +10,9 @@ import pytest
 
 import gpusched as gs
 from gpusched.reporting.charts.bars import bars
+from gpusched.reporting.charts.chart import Axis, Chart
 from gpusched.reporting.charts.occupancy import occupancy
-from gpusched.reporting.drawing import matplotlib_studies, plotly_studies
+from gpusched.reporting.drawing import matplotlib_figures, plotly_figures
 
 
 def runs(**columns: Any) -> pl.DataFrame:
@@ -89,9 +90,7 @@ def test_a_pool_has_no_servers_to_draw(chart: Callable[[Any], Any]) -> None:
         chart(pooled)
 
 
-@pytest.mark.parametrize(
-    "draw", [matplotlib_studies.figure, lambda chart: plotly_studies.parts(chart, {})]
-)
+@pytest.mark.parametrize("draw", [matplotlib_figures.figure, plotly_figures.figure])
 def test_what_is_no_chart_is_not_drawn(draw: Callable[[Any], Any]) -> None:
-    with pytest.raises(TypeError, match="no drawing of a int"):
-        draw(3)
+    with pytest.raises(TypeError, match="no drawing of a Chart"):
+        draw(Chart(name="", title="", caption="", x=Axis("")))
