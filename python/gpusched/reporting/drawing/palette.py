@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
+from gpusched.reporting.charts.study_charts import HeatMap
+
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1f2933")
 """Okabe and Ito (2008): told apart by colour-blind readers as well. Dashes take over from there."""
 DARK_COLOURS: Final = (
@@ -45,3 +49,20 @@ def dash_of(place: int) -> str:
 def opacity_of(place: int, highlighted: frozenset[int]) -> float:
     """Return how opaque a policy is drawn where some are highlighted."""
     return 1.0 if not highlighted or place in highlighted else FADED
+
+
+def ends_of(chart: HeatMap) -> tuple[float, float]:
+    """Return the ends of the scale of colours; a middle lies half-way between them."""
+    finite = chart.values[np.isfinite(chart.values)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    if chart.middle is not None:
+        reach = max(abs(low - chart.middle), abs(high - chart.middle), 1e-9)
+        return chart.middle - reach, chart.middle + reach
+    return low, high if high > low else low + 1.0
+
+
+def halves(base: float, low: float, high: float) -> list[tuple[float, float, str]]:
+    """Return the parts of a bar below and above the base, each with its colour."""
+    below, _, above = RATIO_COLOURS
+    parts = [(low, min(high, base), below), (max(low, base), high, above)]
+    return [(begin, end, colour) for begin, end, colour in parts if end > begin]

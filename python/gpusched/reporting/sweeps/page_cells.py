@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gpusched.reporting.charts.chart import Axis, Chart
-from gpusched.reporting.drawing.plotly_parts import layout_of
+from gpusched.reporting.drawing.plotly_figures import layout_of
 from gpusched.reporting.drawing.time_ticks import COARSE
 from gpusched.reporting.sweeps.cdf_over_seeds import LEAST, WORDS, quantile_columns
 from gpusched.reporting.sweeps.cells import Cell, Span
