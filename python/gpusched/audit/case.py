@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched.audit.declarations import Flags, RestartRule
-from gpusched.audit.log import FINISHED, JOB_COLUMNS, REJECTED, LoggedRun, Occupancy
+from gpusched.audit.log import JOB_COLUMNS, LoggedRun, Occupancy
 from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns, numbered
 from gpusched.base.memo import Memo, kept
+from gpusched.readable.model import FINISHED, REJECTED
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
@@ -213,21 +214,11 @@ class Case(LoggedRun):
         """The servers of the cluster."""
         return Servers.of(self.cluster)
 
-    @property
-    def server_gpus(self) -> Int64:
-        """GPUs of each server."""
-        return self.servers.gpus
-
-    @property
-    def server_type(self) -> Int64:
-        """Index of each server's GPU type among the cluster's."""
-        return self.servers.type
-
     @kept
     def names_servers(self) -> bool:
         """Whether all rows are on servers that there are."""
         server = self.rows["server"]
-        return not len(server) or bool(server.min() >= 0 and server.max() < len(self.server_gpus))
+        return not len(server) or bool(server.min() >= 0 and server.max() < len(self.servers.gpus))
 
     @property
     def pooled(self) -> bool:
@@ -324,7 +315,7 @@ class Case(LoggedRun):
     @kept
     def occupancy(self) -> Occupancy:
         """What is held of each server, of a log that names no other servers."""
-        return Occupancy(self.rows, self.server_gpus)
+        return Occupancy(self.rows, self.servers.gpus)
 
     @kept
     def predicted_us(self) -> Int64 | None:

@@ -14,10 +14,11 @@ import numpy as np
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import Given, resolved
-from gpusched.audit.log import DECISION_COLUMNS, REJECT_REASONS, log_digest
+from gpusched.audit.log import DECISION_COLUMNS, log_digest
 from gpusched.audit.orders import order_of
 from gpusched.audit.rules import ADMISSIONS, AdmissionRule
 from gpusched.base.arrays import AnyArray, Bool, Int64
+from gpusched.readable.model import REJECT_REASONS
 from gpusched.specs.fingerprints import fingerprint
 
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(\w*)")

@@ -18,13 +18,12 @@ import numpy.typing as npt
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import Flags, values_of, widths
-from gpusched.audit.log import REJECT_REASONS
 from gpusched.audit.readable_run import room_of, servers_of
 from gpusched.audit.rules import OWN_FITS
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import Memo
 from gpusched.readable import Job, make_engine, make_scheduler
-from gpusched.readable.model import Active
+from gpusched.readable.model import REJECT_REASONS, Active
 
 if TYPE_CHECKING:
     from gpusched.readable.engine import Engine
@@ -144,7 +143,7 @@ def _real_gpus(case: Case, course: Course) -> None:
         missing,
         lambda i: (
             f"job {job[i]} holds GPUs {int(mask[i]):#x} "
-            f"of the {case.server_gpus[server[i]]} on server {server[i]}"
+            f"of the {case.servers.gpus[server[i]]} on server {server[i]}"
         ),
     )
 
@@ -158,7 +157,7 @@ def _allowed_types(case: Case, course: Course) -> None:
     allowed = np.array(
         [[not types or t in types for t in cluster.gpu_types] for types in trace.type_sets]
     )
-    kind = case.server_type[server]
+    kind = case.servers.type[server]
     case.report(
         "GPU type not allowed",
         ~allowed[trace.type_set[rows["job"]], kind],
@@ -198,7 +197,7 @@ def _check_overlap(case: Case) -> None:
         return
     order = np.lexsort((case.rows["start_us"], case.rows["server"]))
     rows = {name: column[order] for name, column in case.rows.items()}
-    for gpu in range(int(case.server_gpus.max())):
+    for gpu in range(int(case.servers.gpus.max())):
         _check_gpu(case, rows, gpu)
 
 
@@ -219,7 +218,7 @@ def _check_gpu(case: Case, rows: Mapping[str, AnyArray], gpu: int) -> None:
 
 def _check_shares(case: Case) -> None:
     """Of each GPU no more than a thousand thousandths are held."""
-    for gpu in range(int(case.server_gpus.max())):
+    for gpu in range(int(case.servers.gpus.max())):
         users = np.flatnonzero(case.rows["mask"] >> np.uint64(gpu) & np.uint64(1))
         assert case.trace.share_milli is not None
         share = case.trace.share_milli[case.rows["job"][users]].astype(np.int64)

@@ -1,7 +1,7 @@
 """The log of a run as an audit reads it: rows, intervals, jobs, instants, and what is held when.
 
-Codes, columns and the digest are written anew from the documentation, and shared with nothing that
-makes schedules.
+Columns and the digest are written anew from the documentation, and shared with nothing that makes
+schedules.
 """
 
 from __future__ import annotations
@@ -15,22 +15,11 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import kept
+from gpusched.readable.model import REJECTED
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
-
-FINISHED: Final = 0
-REJECTED: Final = 1
-UNFINISHED: Final = 2
-
-REJECT_REASONS: Final = (
-    "",
-    "no server has an allowed GPU type",
-    "needs more GPUs than the cluster has",
-    "the placement refuses it on an empty cluster",
-    "the speed knows no configuration for it",
-)
 
 LOG_COLUMNS: Final = ("job", "start_us", "end_us", "server", "mask")
 """In the order in which they enter the digest."""

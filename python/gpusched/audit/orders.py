@@ -207,10 +207,10 @@ class Room:
         allowed, gpus = case.alike.allowed[case.alike.kinds[kind][0]], case.alike.kinds[kind][1]
         if case.pooled:
             return self._free_of_pool().spans(gpus)
-        servers = allowed[case.server_type]
+        servers = allowed[case.servers.type]
         if self._takes_any:
             return self._free(servers).spans(gpus)
-        if not case.flags.consolidates or gpus > case.server_gpus[servers].max(initial=0):
+        if not case.flags.consolidates or gpus > case.servers.gpus[servers].max(initial=0):
             return None
         return self._with_room(servers, gpus).spans(1)
 
@@ -225,13 +225,13 @@ class Room:
         own = servers[case.rows["server"]]
         held = np.bitwise_count(case.rows["mask"][own]).astype(np.int64)
         us = np.concatenate((case.rows["start_us"][own], case.rows["end_us"][own]))
-        total = int(case.server_gpus[servers].sum())
+        total = int(case.servers.gpus[servers].sum())
         return Steps.of(total, us, np.concatenate((-held, held)))
 
     def _with_room(self, servers: Bool, gpus: int) -> Steps:
         """Return how many of some servers have so many GPUs free."""
         case, there = self._case, self._case.occupancy
-        is_roomy = servers & (case.server_gpus >= gpus)  # when it is idle
+        is_roomy = servers & (case.servers.gpus >= gpus)  # when it is idle
         has = there.free >= gpus
         if not servers.all():
             has &= servers[there.server]

@@ -139,7 +139,7 @@ class _Places:
         self._lone_bytes_per_s = self.least(self.links.bytes_per_s[self.pair_link])
         num_types = len(case.cluster.gpu_types)
         held = np.bitwise_count(rows["mask"]).astype(np.int64)
-        cell = owner * num_types + case.server_type[rows["server"]]
+        cell = owner * num_types + case.servers.type[rows["server"]]
         workers = np.bincount(cell, held, len(case.first) * num_types).astype(np.int64)
         _, slowest = np.unique(self._lone_bytes_per_s, return_inverse=True)
         columns = [kind, span, slowest, *workers.reshape(-1, num_types).T]

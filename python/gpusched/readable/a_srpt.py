@@ -39,23 +39,23 @@ class VirtualMachine:
         """Take a job back, if it is there."""
         self.waiting = [(left, job) for left, job in self.waiting if job != number]
         if self.running == number:
-            self.running = None
-            if self.waiting:
-                left, job = min(self.waiting)
-                self.waiting.remove((left, job))
-                self.running, self.end = job, now + left
+            self.go_on(now)
 
     def completed(self, now: int) -> list[int]:
         """Go on until ``now``; return the jobs completed on the way, in order."""
         done = []
         while self.running is not None and self.end <= now:
             done.append(self.running)
-            self.running = None
-            if self.waiting:
-                left, job = min(self.waiting)
-                self.waiting.remove((left, job))
-                self.running, self.end = job, self.end + left
+            self.go_on(self.end)
         return done
+
+    def go_on(self, now: int) -> None:
+        """Run the job with the least work left."""
+        self.running = None
+        if self.waiting:
+            left, job = min(self.waiting)
+            self.waiting.remove((left, job))
+            self.running, self.end = job, now + left
 
 
 @dataclass

@@ -383,22 +383,6 @@ def whole_in_proportion(
     return parts
 
 
-def in_equal_parts(batch: float, most: Sequence[float]) -> list[float] | None:
-    """Divide without regard to who is fast."""
-    return in_proportion(batch, [1.0] * len(most), most)
-
-
-def whole_in_equal_parts(batch: int, most: Sequence[float]) -> list[int] | None:
-    """As even as whole samples allow; the first have one more."""
-    parts = [0] * len(most)
-    while sum(parts) < batch:
-        open_workers = [k for k in range(len(parts)) if parts[k] < most[k]]
-        if not open_workers:
-            return None
-        parts[min(open_workers, key=lambda k: (parts[k], k))] += 1
-    return parts
-
-
 class Proportional(OnLinks):
     """A round takes as long as its slowest worker, and then as its slowest link."""
 
@@ -487,12 +471,10 @@ class Proportional(OnLinks):
         self, samples: Samples, rates: Sequence[float], most: Sequence[float]
     ) -> Sequence[float] | None:
         """Return the samples of each worker."""
-        if self.is_whole and self.is_equal:
-            return whole_in_equal_parts(samples.batch, most)
+        if self.is_equal:  # without regard to who is fast
+            rates = [1.0] * len(rates)
         if self.is_whole:
             return whole_in_proportion(samples.batch, rates, most)
-        if self.is_equal:
-            return in_equal_parts(float(samples.batch), most)
         return in_proportion(float(samples.batch), rates, most)
 
     def ideal_s(self, job: Active) -> float:
