@@ -155,43 +155,5 @@ _SUBMODULES = (
     "traces",
     "tuning",
 )
-# What stood here, by the submodule that has it.
-_MOVED = {
-    "bounds": "DeadlineBound deadline_bound iteration_limits lower_bounds",
-    "clusters": "read_topology",
-    "deciding": (
-        "AssignmentSolver ClusterDecision ClusterState DeadlineJob DeadlinePlan DeadlineStep "
-        "FillResult JobPlacement Matching Plan Sooner StartForecast Transport assign fill "
-        "place_jobs plan plan_deadlines read_state state_schema transport"
-    ),
-    "engine": "SimulationEvent SimulationState",
-    "generator": "assign_graphs describe_graphs",
-    "models": (
-        "JobGraph JobProfile Stage Throughputs graph_for read_pollux "
-        "read_profiles read_throughputs zoo"
-    ),
-    "plugins": (
-        "Actions Allocation ContentionChoice FreeGpus Part PlacementChoice PluginInfo Request "
-        "SpeedChoice State"
-    ),
-    "prediction": "PredictionReport load_predictor predict predictor",
-    "reporting": "write_sizing write_sweep write_tuning",
-    "studies": "Fidelity Sizing WhatIf",
-    "sweeping": "SweepResult sweep_status",
-    "traces": "Requests read_requests smallest_cluster",
-    "tuning": "Tuning",
-}
 
-__getattr__, __dir__, __all__ = lazy_names(
-    "gpusched",
-    _HOME,
-    submodules=_SUBMODULES,
-    moved={
-        "load": "gpusched.load_result",
-        **{
-            name: f"gpusched.{room}.{name}"
-            for room, names in _MOVED.items()
-            for name in names.split()
-        },
-    },
-)
+__getattr__, __dir__, __all__ = lazy_names("gpusched", _HOME, submodules=_SUBMODULES)

@@ -84,22 +84,6 @@ def test_what_type_checkers_see_is_what_is_there(package: ModuleType) -> None:
         assert getattr(importlib.import_module(seen[name]), name) is getattr(package, name)
 
 
-@pytest.mark.parametrize(
-    ("name", "where"),
-    [
-        (name, f"gpusched.{room}.{name}")
-        for room, names in gs._MOVED.items()
-        for name in names.split()
-    ]
-    + [("load", "gpusched.load_result")],
-)
-def test_a_name_that_moved_says_where_it_is(name: str, where: str) -> None:
-    with pytest.raises(AttributeError, match=f"no attribute '{name}'; it is {where} now"):
-        getattr(gs, name)
-    package, _, last = where.rpartition(".")
-    assert last in importlib.import_module(package).__all__
-
-
 def test_public_submodules_need_no_import_of_their_own() -> None:
     code = "import gpusched as gs; print(gs.deciding.assign.__module__, 'deciding' in dir(gs))"
     done = subprocess.run(

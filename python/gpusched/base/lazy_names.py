@@ -1,4 +1,4 @@
-"""Names of a package that are loaded on first use, and where those went that it no longer has."""
+"""Names of a package that are loaded on first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ def lazy_names(
     homes: Mapping[str, str],
     *,
     submodules: Iterable[str] = (),
-    moved: Mapping[str, str] | None = None,
 ) -> _Surface:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
@@ -27,23 +26,20 @@ def lazy_names(
         By public name the module in which it is made, below ``gpusched``.
     submodules
         Those that are public, too: loaded on first use, and not in ``__all__``.
-    moved
-        By a name that the package had what it is now, such as ``gpusched.deciding.assign``; the
-        AttributeError says so.
     """
-    names, rooms, gone = sorted(homes), frozenset(submodules), moved or {}
+    names, rooms = sorted(homes), frozenset(submodules)
 
     def load(name: str) -> Any:
         if name in rooms:
             return import_module(f"{package}.{name}")  # which binds it in the package
         if name not in homes:
             text = f"module {package!r} has no attribute {name!r}"
-            if name in gone:
-                text += f"; it is {gone[name]} now"
-            elif not name.startswith("_"):
+            # An import statement looks whether a module's name is there, and drops the text.
+            if not name.startswith("_") and sys._getframe(1).f_code.co_name != "_handle_fromlist":
                 from difflib import get_close_matches
 
-                if close := get_close_matches(name, [*names, *rooms], n=1):
+                close = get_close_matches(name, [*names, *rooms], n=1)
+                if close := close or [known for known in names if known.startswith(f"{name}_")]:
                     text += f"; did you mean {close[0]!r}?"
             raise AttributeError(text)
         value = getattr(import_module(f"gpusched.{homes[name]}"), name)
