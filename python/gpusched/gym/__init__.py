@@ -13,11 +13,11 @@ from gpusched.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from gpusched.gym.queue_env import QueueEnv as QueueEnv
-    from gpusched.gym.queue_vector_env import QueueVectorEnv as QueueVectorEnv
+    from gpusched.gym.queue_env import QueueVectorEnv as QueueVectorEnv
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
-    {"QueueEnv": "gym.queue_env", "QueueVectorEnv": "gym.queue_vector_env"},
+    {"QueueEnv": "gym.queue_env", "QueueVectorEnv": "gym.queue_env"},
 )
 
 _QUEUE: Final = "gpusched/Queue-v0"
@@ -29,5 +29,5 @@ if find_spec("gymnasium") is not None:
         gymnasium.register(
             _QUEUE,
             entry_point="gpusched.gym.queue_env:QueueEnv",
-            vector_entry_point="gpusched.gym.queue_vector_env:QueueVectorEnv",
+            vector_entry_point="gpusched.gym.queue_env:QueueVectorEnv",
         )
