@@ -364,9 +364,16 @@ class Row:
 
 def row_of(one: Comparison) -> Row:
     """Return a comparison in texts."""
-    claim = one.claim
+    claim, ours, likely = one.claim, "", ""
     about = f"{claim.says}, {claim.place}" + (f": {one.what}" if one.what else "")
-    return Row(about, claim.figure, claim.known, _ours(one), _range(one), one.verdict, one.why)
+    scale, is_part = (100, True) if claim.unit == "%" else (1, False)
+    if one.mean is not None:
+        digits = 1 if is_part else 0 if abs(one.mean.value) >= 10 else 3
+        ours = f"{figure_of(one.mean, digits, scale)} {claim.unit}".rstrip()
+    if one.predicted is not None and not math.isnan(one.predicted[0]) and not one.why:
+        low, high = (f"{scale * end:.{int(is_part)}f}" for end in one.predicted)
+        likely = f"{low} to {high} {claim.unit}".rstrip()
+    return Row(about, claim.figure, claim.known, ours, likely, one.verdict, one.why)
 
 
 def verdicts(found: Sequence[Comparison], title: str = "Published, and ours") -> Table:
@@ -388,22 +395,3 @@ def table_of(rows: Sequence[Row], title: str) -> Table:
         ),
         (RULE, *(f"{number.strip()} {why}" for why, number in numbers.items())),
     )  # fmt: skip
-
-
-def _ours(one: Comparison) -> str:
-    if one.mean is None:
-        return ""
-    unit = one.claim.unit
-    scale = 100 if unit == "%" else 1
-    digits = 1 if unit == "%" else 0 if abs(one.mean.value) >= 10 else 3
-    return f"{figure_of(one.mean, digits, scale)} {unit}".rstrip()
-
-
-def _range(one: Comparison) -> str:
-    if one.predicted is None or math.isnan(one.predicted[0]) or one.why:
-        return ""
-    low, high = one.predicted
-    unit = one.claim.unit
-    if unit == "%":
-        return f"{100 * low:.1f} to {100 * high:.1f} %"
-    return f"{low:.0f} to {high:.0f} {unit}".rstrip()

@@ -175,20 +175,14 @@ def capacity(trace: gs.Trace) -> float:
     Each type counts with the mean of its single-GPU speeds, weighted by the jobs' GPU time; there
     are as many GPUs of each type.
     """
-    weight = trace.gpus * trace.service_us
-    return float(np.average(relative_speeds(trace).mean(axis=1), weights=weight))
-
-
-def relative_speeds(trace: gs.Trace) -> Float64:
-    """Return the speed of one GPU of each type over that of the best type, by job."""
     assert trace.profiles is not None
     assert trace.profile is not None
-    of_model = np.array(
-        [[profile.samples_per_s.get(kind, 0.0) for kind in TYPES] for profile in trace.profiles]
+    speeds = np.array(
+        [[of.samples_per_s.get(kind, 0.0) for kind in TYPES] for of in trace.profiles]
     )
-    of_model /= of_model.max(axis=1, keepdims=True)
-    found: Float64 = of_model[trace.profile]
-    return found
+    speeds /= speeds.max(axis=1, keepdims=True)
+    weight = trace.gpus * trace.service_us
+    return float(np.average(speeds[trace.profile].mean(axis=1), weights=weight))
 
 
 def _first(seed: int, jobs: int) -> int:

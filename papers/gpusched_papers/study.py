@@ -50,8 +50,7 @@ FEW_SEEDS: Final = 5
 LEAST_SEEDS: Final = 2
 """An interval needs two."""
 
-_executor: ContextVar[Any] = ContextVar("executor", default=None)
-_kept: ContextVar[KeptRuns | None] = ContextVar("kept", default=None)
+_place: ContextVar[tuple[Any, KeptRuns | None]] = ContextVar("place", default=("processes", None))
 _spent: ContextVar[dict[str, StageTime] | None] = ContextVar("spent", default=None)
 
 
@@ -104,12 +103,11 @@ def running(executor: Any = None, folder: str | os.PathLike[str] | None = None) 
     """
     kept = None if folder is None else KeptRuns(folder)
     with opened(executor or "processes") as backend:
-        tokens = _executor.set(backend), _kept.set(kept)
+        token = _place.set((backend, kept))
         try:
             yield
         finally:
-            _executor.reset(tokens[0])
-            _kept.reset(tokens[1])
+            _place.reset(token)
 
 
 @contextmanager
@@ -160,14 +158,14 @@ def run_stage(
             time.parts += 1
             time.processor_s += processor_s
 
-    where = _executor.get() or "processes"
+    where, kept = _place.get()
     with opened("threads:1" if is_timed or (len(tasks) == 1) else where) as backend:
         yield from run_tasks(
             run,
             tasks,
             backend=backend,
             arguments=tuple,
-            kept=_kept.get(),
+            kept=kept,
             on_failure=fail,
             on_spent=count,
             progress=lambda told: progress(stage, told.done, len(tasks)),

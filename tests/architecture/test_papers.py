@@ -12,7 +12,7 @@ PUBLIC = {"bounds", "deciding", "generator", "models", "prediction", "statistics
 # Of the package, beside these: this list only becomes shorter.
 PRIVATE = """
     base.failures base.real_data base.registry base.replacing base.supervision
-    base.wording cli cli.console cli.errors cli.progress
+    cli cli.console cli.errors cli.progress
     execution.calls execution.choosing execution.driver execution.kept_runs
     plugins.schedulers.type_parts reporting.text_table
 """

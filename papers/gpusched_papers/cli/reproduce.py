@@ -10,7 +10,6 @@ import typer
 
 import gpusched as gs
 from gpusched.base.replacing import check_folder, write_text
-from gpusched.base.wording import plural
 from gpusched.cli import options
 from gpusched.cli.console import (
     remark,
@@ -130,7 +129,7 @@ def _one_paper(
     """Reproduce a paper, write its files and show its tables, of what is done at least."""
     kept: Path | None = asked["keep"]
     if before := 0 if kept is None else num_kept(kept):
-        remark([f"goes on from {plural(before, 'finished run')} in {kept}"])
+        remark([f"goes on from {_finished(before)} in {kept}"])
     interrupted = False
     failed: dict[str, Exception] = {}
     with worker_pipes(), ProgressDisplay() as display:
@@ -170,12 +169,16 @@ def _one_paper(
         raise typer.Exit(report_failures(failed))
 
 
+def _finished(runs: int) -> str:
+    return f"{runs:,} finished run" + "s" * (runs != 1)
+
+
 def _tell_kept(kept: Path | None) -> None:
     if kept is None:
         remark(["nothing is kept; with --out FOLDER the same command would go on from here"])
     else:
-        number = plural(num_kept(kept), "finished run")
-        remark([f"kept {number} in {kept}: the same command goes on from there"])
+        told = f"kept {_finished(num_kept(kept))} in {kept}"
+        remark([f"{told}: the same command goes on from there"])
 
 
 def _list(json: bool) -> None:
