@@ -8,8 +8,7 @@ import numpy as np
 
 from gpusched.base.arrays import Float64
 from gpusched.base.wording import decimals_of, scale_of, text_of
-from gpusched.reporting.charts.chart import Axis
-from gpusched.reporting.charts.study_charts import Estimates, Lines, Panel
+from gpusched.reporting.charts.chart import Axis, Estimates, Lines, Panel
 from gpusched.reporting.drawing.drawn import Library, drawn
 from gpusched.results.metric_registry import metrics
 

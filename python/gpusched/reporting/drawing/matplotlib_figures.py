@@ -8,11 +8,18 @@ from typing import Any, Final
 import numpy as np
 
 from gpusched.base.libraries import need
-from gpusched.reporting.charts.chart import Axis, Bars, Chart, Curve, Curves, Dots, Gantt, Grids
-from gpusched.reporting.charts.study_charts import (
+from gpusched.reporting.charts.chart import (
+    Axis,
+    Bars,
+    Chart,
+    Curve,
+    Curves,
+    Dots,
     Estimates,
     Forest,
     Front,
+    Gantt,
+    Grids,
     HeatMap,
     Lines,
     Tornado,

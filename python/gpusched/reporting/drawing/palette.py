@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.reporting.charts.study_charts import HeatMap
+from gpusched.reporting.charts.chart import HeatMap
 
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1f2933")
 """Okabe and Ito (2008): told apart by colour-blind readers as well. Dashes take over from there."""

@@ -18,14 +18,12 @@ from gpusched.reporting.charts.chart import (
     Curve,
     Curves,
     Dots,
-    Gantt,
-    Grid,
-    Grids,
-)
-from gpusched.reporting.charts.study_charts import (
     Estimates,
     Forest,
     Front,
+    Gantt,
+    Grid,
+    Grids,
     HeatMap,
     Lines,
     Tornado,

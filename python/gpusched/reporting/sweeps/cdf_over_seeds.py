@@ -10,11 +10,9 @@ import numpy as np
 
 from gpusched.base.arrays import Float64
 from gpusched.base.wording import duration
-from gpusched.reporting.charts.chart import Axis
-from gpusched.reporting.charts.study_charts import Estimates, Lines, Panel
+from gpusched.reporting.charts.chart import Axis, Estimates, Lines, Panel
 from gpusched.reporting.drawing.drawn import Library, drawn
-from gpusched.reporting.sweeps.cells import Span
-from gpusched.reporting.sweeps.settled import Settled, settled
+from gpusched.reporting.sweeps.settled import Settled, Span, settled
 from gpusched.reporting.sweeps.study_runs import Where, runs_of
 from gpusched.results.result import Result
 

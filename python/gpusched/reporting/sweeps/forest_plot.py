@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from gpusched.reporting.charts.chart import Axis
-from gpusched.reporting.charts.study_charts import Estimates, Forest
+from gpusched.reporting.charts.chart import Axis, Estimates, Forest
 from gpusched.reporting.drawing.drawn import Library, drawn
-from gpusched.reporting.sweeps.cells import Cell
 from gpusched.reporting.sweeps.measures import Measure, measure
-from gpusched.reporting.sweeps.settled import Settled, settled, span_of, text_of, unit_of
+from gpusched.reporting.sweeps.settled import Cell, Settled, settled, span_of, text_of, unit_of
 from gpusched.reporting.sweeps.study_runs import (
     Where,
     axes_of,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched.reporting.charts.chart import Axis
-from gpusched.reporting.charts.study_charts import HeatMap
+from gpusched.reporting.charts.chart import Axis, HeatMap
 from gpusched.reporting.drawing.drawn import Library, drawn
 from gpusched.reporting.sweeps.measures import measure
 from gpusched.reporting.sweeps.settled import Settled, Shown, settled, span_of, text_of, unit_of

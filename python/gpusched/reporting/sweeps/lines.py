@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpusched.reporting.charts.chart import Axis
-from gpusched.reporting.charts.study_charts import Estimates, Lines, Panel
+from gpusched.reporting.charts.chart import Axis, Estimates, Lines, Panel
 from gpusched.reporting.drawing.drawn import Library, drawn
-from gpusched.reporting.sweeps.cells import Cell
 from gpusched.reporting.sweeps.measures import Measure, measure
-from gpusched.reporting.sweeps.settled import Settled, Shown, settled, span_of, text_of, unit_of
+from gpusched.reporting.sweeps.settled import (
+    Cell,
+    Settled,
+    Shown,
+    settled,
+    span_of,
+    text_of,
+    unit_of,
+)
 from gpusched.reporting.sweeps.study_runs import Where, along, chosen_runs, runs_of, values_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched.reporting.charts.chart import Axis
-from gpusched.reporting.charts.study_charts import Estimates, Front
+from gpusched.reporting.charts.chart import Axis, Estimates, Front
 from gpusched.reporting.drawing.drawn import Library, drawn
 from gpusched.reporting.sweeps.measures import Measure, measure
 from gpusched.reporting.sweeps.settled import Settled, settled, unit_of

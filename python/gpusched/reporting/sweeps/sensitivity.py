@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpusched.base.suggest import nearest
-from gpusched.reporting.charts.chart import Axis
-from gpusched.reporting.charts.study_charts import Swing, Tornado
+from gpusched.reporting.charts.chart import Axis, Swing, Tornado
 from gpusched.reporting.drawing.drawn import Library, drawn
 from gpusched.reporting.sweeps.measures import Measure, measure
 from gpusched.reporting.sweeps.settled import Settled, settled
