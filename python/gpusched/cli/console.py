@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import signal
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 from rich.console import Console
@@ -14,6 +15,9 @@ from rich.measure import Measurement
 from rich.text import Text
 
 from gpusched.base.tables import Table
+
+if TYPE_CHECKING:
+    import polars as pl
 
 WIDTH: Final = 100
 
@@ -74,6 +78,17 @@ def show_lines(lines: Iterable[str], style: str = "") -> None:
 def show_json(value: Mapping[str, Any]) -> None:
     """Print ``value`` as JSON to stdout."""
     print(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def plain_rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a frame for :func:`show_json`: what is not finite is None."""
+    return [
+        {
+            key: None if isinstance(value, float) and not math.isfinite(value) else value
+            for key, value in row.items()
+        }
+        for row in frame.iter_rows(named=True)
+    ]
 
 
 def remark(lines: Iterable[str], style: str = "dim") -> None:

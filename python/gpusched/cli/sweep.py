@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -25,7 +24,14 @@ from gpusched.base.wording import (
     scale_of,
     text_of,
 )
-from gpusched.cli.console import remark, show_json, show_lines, show_table, worker_pipes
+from gpusched.cli.console import (
+    plain_rows,
+    remark,
+    show_json,
+    show_lines,
+    show_table,
+    worker_pipes,
+)
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.options import (
     JSON,
@@ -252,10 +258,7 @@ def _plain(result: SweepResult) -> dict[str, Any]:
         "num_runs": len(result.runs),
         "num_failed": result.num_failed,
         "warnings": result.warnings,
-        "runs": [
-            {key: _finite(value) for key, value in row.items()}
-            for row in result.runs.iter_rows(named=True)
-        ],
+        "runs": plain_rows(result.runs),
     }
 
 
@@ -318,7 +321,3 @@ def _show_comparison(compared: ComparedRuns) -> None:
     show_table(table("", columns, rows, best=best))
     against = f", changes against {compared.baseline}" if compared.baseline is not None else ""
     show_lines([f"intervals over the seeds ({compared.method}){against}"], style="dim")
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +9,7 @@ import typer
 
 from gpusched.base.run_warning import heard
 from gpusched.base.tables import table
-from gpusched.cli.console import remark, show_json, show_lines, show_table, worker_pipes
+from gpusched.cli.console import plain_rows, remark, show_json, show_lines, show_table, worker_pipes
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.options import (
     JSON,
@@ -158,16 +157,6 @@ def _plain(found: Tuning) -> dict[str, Any]:
         "windows": list(found.windows),
         "warnings": list(found.warnings),
         "folder": found.folder,
-        "trials": _rows(found.trials),
-        "held_out": _rows(found.held_out),
+        "trials": plain_rows(found.trials),
+        "held_out": plain_rows(found.held_out),
     }
-
-
-def _rows(frame: Any) -> list[dict[str, Any]]:
-    return [
-        {
-            key: None if isinstance(value, float) and not math.isfinite(value) else value
-            for key, value in row.items()
-        }
-        for row in frame.iter_rows(named=True)
-    ]

@@ -281,7 +281,10 @@ class OwnStarts:
         first, last = int(submit_us[0]), int(submit_us[-1])
         most = int(MOST_CUT * (last - first))
         if warm_up_s is None:
-            warm_up = min(self._filled_us() - first, most)
+            mean = mean_difference(*self.changes, first, last)[1]
+            time_us, level = self.usage
+            filled = int(time_us[np.argmax(level >= min(mean, float(level.max())))])
+            warm_up = min(max(filled - first, 0), most)
         else:
             warm_up = round(not_negative("warm_up_s", warm_up_s, 2.0**43) * US_PER_S)
         if tail_s is None:
@@ -297,16 +300,6 @@ class OwnStarts:
                 f"({tail / US_PER_S:,.0f} s); at least {MIN_COMPARED} are needed"
             )
         return Window(self, begin, end, warm_up / US_PER_S, tail / US_PER_S, compared)
-
-    def _filled_us(self) -> int:
-        """The first instant at which as many GPUs are in use as on average over the arrivals."""
-        submit_us, (time_us, level) = self.trace.submit_us, self.usage
-        first, last = int(submit_us[0]), int(submit_us[-1])
-        if first == last:
-            return first
-        length = np.diff(np.clip(np.append(time_us, last), first, last)).astype(np.float64)
-        mean = float(np.dot(level, length)) / (last - first)
-        return max(first, int(time_us[np.argmax(level >= min(mean, float(level.max())))]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -567,12 +560,7 @@ class Grade:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
-        return {
-            "letter": self.letter,
-            "letters": dict(self.letters),
-            "why": self.why,
-            "meaning": self.meaning,
-        }
+        return asdict(self) | {"meaning": self.meaning}
 
 
 def grade_of(values: Mapping[str, float], num_jobs: int, num_waited: int) -> Grade:

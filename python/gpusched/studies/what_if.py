@@ -40,6 +40,7 @@ from gpusched.studies.base_cases import (
     CaseSearch,
     Grade,
     Likeness,
+    Window,
     default_predictor,
     factor_between,
     has_starts,
@@ -685,11 +686,10 @@ def whatif(
     known = default_predictor(trace) if predictor is None else predictor
     _check_names(trace, asked, placement, known, speed, contention)
     said: list[str] = []
+    measured, no_grade = _measured(trace, resolution_s, warm_up_s, tail_s)
     if cluster is None:
         start = Scenario(trace, ANYWHERE, policy, placement, known, speed, "none", seed)
-        cluster, how = _assumed(
-            start, gpus_per_server, resolution_s, (warm_up_s, tail_s), threads, stop
-        )
+        cluster, how = _assumed(start, measured, gpus_per_server, threads, stop)
         said.append(f"cluster assumed: {cluster}, {how}")
     start = Scenario(trace, cluster, policy, placement, known, speed, contention, seed)
     scenarios = {BASE: start, **_changed(start, asked)}
@@ -706,14 +706,14 @@ def whatif(
     )
     if window is not None:
         said.append(f"measures: of the runs {window}, on the clock of each")
-    like, why_not = _judged(reference, resolution_s, warm_up_s, tail_s)
+    like = None if measured is None else measured.likeness(reference)
     return WhatIf(
         trace,
         outcomes[0],
         outcomes[1:],
         like,
         None if like is None else like.grade,
-        why_not,
+        no_grade,
         resolution_s,
         (*said, *_remarks(results)),
     )
@@ -751,43 +751,36 @@ def _changed(start: Scenario, asked: tuple[Change, ...]) -> dict[str, Scenario]:
     return scenarios
 
 
+def _measured(
+    trace: Trace, resolution_s: float, warm_up_s: float | None, tail_s: float | None
+) -> tuple[Window | None, str]:
+    """Return the part of the trace that says what happened, or why nothing does."""
+    if not has_starts(trace):
+        return None, "the trace has no starts of its own"
+    try:
+        return own_starts(trace, resolution_s).window(warm_up_s, tail_s), ""
+    except ValueError as error:
+        if warm_up_s is not None or tail_s is not None:
+            raise
+        return None, str(error)
+
+
 def _assumed(
     start: Scenario,
+    measured: Window | None,
     gpus_per_server: int,
-    resolution_s: float,
-    cuts: tuple[float | None, float | None],
     threads: int | None,
     stop: threading.Event | None,
 ) -> tuple[Cluster, str]:
     """Choose the cluster of the base case, and say why that one."""
     trace = start.trace
     no_types(trace)
-    if start.speed is None and has_starts(trace):
-        try:
-            window = own_starts(trace, resolution_s).window(*cuts)
-        except ValueError:
-            window = None
-        if window is not None:
-            search = CaseSearch(start, window, (), gpus_per_server)
-            found = in_threads({BASE: search.found}, threads=threads, stop=stop)[BASE]
-            return found[0].cluster, "on which jobs wait most nearly as long as they did"
+    if start.speed is None and measured is not None:
+        search = CaseSearch(start, measured, (), gpus_per_server)
+        found = in_threads({BASE: search.found}, threads=threads, stop=stop)[BASE]
+        return found[0].cluster, "on which jobs wait most nearly as long as they did"
     chosen = smallest_cluster(trace, gpus_per_server)
     return chosen, why_so_many(trace, chosen, gpus_per_server)
-
-
-def _judged(
-    result: Result, resolution_s: float, warm_up_s: float | None, tail_s: float | None
-) -> tuple[Likeness | None, str]:
-    """Return how near the base case comes to what happened, or why nobody knows."""
-    if not has_starts(result.trace):
-        return None, "the trace has no starts of its own"
-    try:
-        window = own_starts(result.trace, resolution_s).window(warm_up_s, tail_s)
-    except ValueError as error:
-        if warm_up_s is not None or tail_s is not None:
-            raise
-        return None, str(error)
-    return window.likeness(result), ""
 
 
 def _remarks(results: Mapping[str, Result]) -> list[str]:
