@@ -176,9 +176,6 @@ class Plan:
         return pl.from_dicts([vars(known) for known in self.candidates], infer_schema_length=None)
 
 
-# Policies that bind gangs to GPUs say so by this flag.
-
-
 def plan(
     trace: Trace,
     cluster: Cluster,
@@ -263,122 +260,69 @@ def plan(
         {"mode": mode, "start": start, "order": order, "lambda": lambda_, "u": u, "tie": tie},
         theta_s,
     )
-    candidates = _Candidates(trace, cluster, seed, tolerance, speed, contention, stop)
+    jobs = _core.JobTable(**job_columns(trace, cluster, uses_estimates=False))
+    servers = _core.Cluster(cluster.server_gpus, cluster.server_type)
+
+    def evaluated(kappa: int | None) -> tuple[PlanCandidate, _core.GangPlan, Result]:
+        packing = base if kappa is None else _with(base, kappa=kappa)
+        values, control = packing.core_values(), _core.RunControl()
+        bound: _core.GangPlan = supervised(
+            lambda: _core.plan_gangs(
+                jobs, servers, packing.name, values, seed, tolerance, control
+            ),
+            control,
+            stop=stop,
+        )  # fmt: skip
+        theta_s = bound.cap_us / 1e6
+        # The policy chooses GPUs itself, whatever the placement.
+        result, planned = (
+            simulate(
+                trace, cluster, policy=_with(packing, theta_s=theta_s), speed=own_speed,
+                contention=own_contention, seed=seed, stop=stop,
+            )
+            for own_speed, own_contention in ((speed, contention), ("fixed", "none"))
+        )  # fmt: skip
+        candidate = PlanCandidate(
+            kappa=kappa,
+            theta_s=theta_s,
+            busy_s=float(bound.busy_us.max()) / 1e6,
+            planned_makespan_s=_last(planned),
+            makespan_s=_last(result),
+            mean_jct_s=float(np.mean(result.schedule.finish_us - trace.submit_us)) / 1e6,
+            caps_tried=bound.num_tried,
+        )
+        return candidate, bound, result
+
     widths = np.unique(trace.gpus)
-    ready: dict[int | None, _Evaluated] = {}
+    ready: dict[int | None, tuple[PlanCandidate, _core.GangPlan, Result]] = {}
     rows: list[PlanCandidate] = []
-    best: _Evaluated | None = None
+    best: tuple[PlanCandidate, _core.GangPlan, Result] | None = None
     wanted = _kappas(base, kappas, trace)
     for kappa in wanted:
         # Equal for all up to the next width.
         known = None if kappa is None else int(widths[widths <= kappa].max(initial=0))
         if known not in ready:
             try:
-                ready[known] = candidates.evaluate(base, kappa)
+                ready[known] = evaluated(kappa)
             except Cancelled:
                 raise Cancelled(len(rows), len(wanted), "values of kappa") from None
-        row = replace(ready[known].candidate, kappa=kappa)
-        rows.append(row)
-        if best is None or row.makespan_s < best.candidate.makespan_s:
-            best = replace(ready[known], candidate=row)
+        rows.append(replace(ready[known][0], kappa=kappa))
+        if best is None or rows[-1].makespan_s < best[0].makespan_s:
+            best = (rows[-1], *ready[known][1:])
         if progress is not None:
             progress(Progress(len(rows), len(wanted)))
     assert best is not None  # there is a kappa
+    chosen, bound, result = best
     return Plan(
-        policy=best.result.spec.policy,
-        result=best.result,
+        policy=result.spec.policy,
+        result=result,
         candidates=tuple(rows),
-        chosen=best.candidate,
-        first=best.bound.first,
-        server=best.bound.server,
-        mask=best.bound.mask,
-        planned_busy_s=best.bound.busy_us / 1e6,
+        chosen=chosen,
+        first=bound.first,
+        server=bound.server,
+        mask=bound.mask,
+        planned_busy_s=bound.busy_us / 1e6,
         lower_bound_s=float(makespan_bound(trace, cluster.num_gpus)) / 1e6,
-    )
-
-
-@dataclass(frozen=True)
-class _Evaluated:
-    bound: _core.GangPlan
-    result: Result
-    candidate: PlanCandidate
-
-
-class _Candidates:
-    """Binds and runs one batch in several ways."""
-
-    def __init__(
-        self,
-        trace: Trace,
-        cluster: Cluster,
-        seed: int,
-        tolerance: float,
-        speed: str | SpeedChoice | None,
-        contention: str | ContentionChoice,
-        stop: threading.Event | None,
-    ) -> None:
-        self.trace = trace
-        self.cluster = cluster
-        self.seed = seed
-        self.tolerance = tolerance
-        self.speed = speed
-        self.contention = contention
-        self.stop = stop
-        self.jobs = _core.JobTable(**job_columns(trace, cluster, uses_estimates=False))
-        self.servers = _core.Cluster(cluster.server_gpus, cluster.server_type)
-
-    def evaluate(self, base: Policy, kappa: int | None) -> _Evaluated:
-        packing = base if kappa is None else _with(base, kappa=kappa)
-        bound = self.bind(packing)
-        chosen = _with(packing, theta_s=bound.cap_us / 1e6)
-        result = self.run(chosen, self.speed, self.contention)
-        planned = self.run(chosen, "fixed", "none")
-        return _Evaluated(bound, result, _candidate(kappa, bound, planned, result))
-
-    def bind(self, packing: Policy) -> _core.GangPlan:
-        control = _core.RunControl()
-
-        def search() -> _core.GangPlan:
-            return _core.plan_gangs(
-                self.jobs,
-                self.servers,
-                packing.name,
-                packing.core_values(),
-                self.seed,
-                self.tolerance,
-                control,
-            )
-
-        return supervised(search, control, stop=self.stop)
-
-    def run(
-        self, chosen: Policy, speed: str | SpeedChoice | None, contention: str | ContentionChoice
-    ) -> Result:
-        # The policy chooses GPUs itself, whatever the placement.
-        return simulate(
-            self.trace,
-            self.cluster,
-            policy=chosen,
-            speed=speed,
-            contention=contention,
-            seed=self.seed,
-            stop=self.stop,
-        )
-
-
-def _candidate(
-    kappa: int | None, bound: _core.GangPlan, planned: Result, result: Result
-) -> PlanCandidate:
-    submit_us = result.trace.submit_us
-    finish_us = result.schedule.finish_us
-    return PlanCandidate(
-        kappa=kappa,
-        theta_s=bound.cap_us / 1e6,
-        busy_s=float(bound.busy_us.max()) / 1e6,
-        planned_makespan_s=_last(planned),
-        makespan_s=_last(result),
-        mean_jct_s=float(np.mean(finish_us - submit_us)) / 1e6,
-        caps_tried=bound.num_tried,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from gpusched.base.field_checks import check_distinct, check_name, not_negative
+from gpusched.base.field_checks import check_distinct, check_integer, check_name, not_negative
 from gpusched.models.profiles import PerType, per_type
 
 MAX_REPLICAS: Final = 1_000_000
@@ -44,10 +44,7 @@ class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     activation_bytes: float = 0.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.replicas, bool) or not isinstance(self.replicas, int):
-            raise TypeError(f"replicas: {self.replicas!r} must be an integer")
-        if not 1 <= self.replicas <= MAX_REPLICAS:
-            raise ValueError(f"replicas: {self.replicas} must lie in 1..{MAX_REPLICAS:,}")
+        check_integer("replicas", self.replicas, 1, MAX_REPLICAS)
         set_field = msgspec.structs.force_setattr
         set_field(self, "compute_s", per_type("compute_s", self.compute_s, _MAX_SECONDS))
         for gpu_type in self.gpu_types or ("",):
