@@ -15,9 +15,19 @@ import numpy.typing as npt
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64
 from gpusched.base.libraries import need
 from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S, us_to_seconds
-from gpusched.prediction.history import LABELS, CompletionLog, JobKeys, quantiles
 from gpusched.prediction.interface import UNKNOWN_US
-from gpusched.prediction.learner import COUNTS, COUNTS_NOTE, Header, Learner, require, take
+from gpusched.prediction.learner import (
+    COUNTS,
+    COUNTS_NOTE,
+    LABELS,
+    CompletionLog,
+    Header,
+    JobKeys,
+    Learner,
+    quantiles,
+    require,
+    take,
+)
 from gpusched.prediction.registry import register_predictor
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.workload import Trace
@@ -108,9 +118,7 @@ def mean_log(log: CompletionLog, rows: Int64) -> Float64:
     an hour if nothing is.
     """
     everyone = log.total_log / len(log) if len(log) else np.log(us_to_seconds(UNKNOWN_US))
-    known = log.of["kind"].mean_log(rows)
-    for level in ("group", "user"):
-        known = _or(known, log.of[level].mean_log(rows))
+    known = log.first_known(lambda level, rows: log.of[level].mean_log(rows), rows)
     return _or(known, everyone)
 
 

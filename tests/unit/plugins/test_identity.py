@@ -19,7 +19,7 @@ import pytest
 import gpusched as gs
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.prediction.known import Oracle
-from gpusched.prediction.simple import GroupMean
+from gpusched.prediction.learner import GroupMean
 from tests.other_processes import printed_by_processes
 
 CLUSTER = gs.Cluster.uniform(2, 4)

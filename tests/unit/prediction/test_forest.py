@@ -12,8 +12,8 @@ import gpusched as gs
 from gpusched.prediction import predictor
 from gpusched.prediction.choose import resolve
 from gpusched.prediction.forest import FEATURES, FeatureTable, Trees, grow
-from gpusched.prediction.history import CompletionLog, JobKeys, Records
 from gpusched.prediction.interface import UNKNOWN_US
+from gpusched.prediction.learner import CompletionLog, JobKeys, Records
 from tests.learners import learner
 from tests.unit.prediction.predicting import SECOND, predicted, recurring
 

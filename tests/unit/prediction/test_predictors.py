@@ -21,8 +21,8 @@ from gpusched.prediction import (
     register_predictor,
 )
 from gpusched.prediction.choose import resolve
-from gpusched.prediction.history import JobKeys, Records, quantiles
 from gpusched.prediction.interface import UNKNOWN_US
+from gpusched.prediction.learner import JobKeys, Records, quantiles
 from gpusched.prediction.online import OnlineRun, RecordedRun, batches
 from tests.learners import learner
 from tests.unit.prediction.predicting import SECOND, predicted, recurring
