@@ -77,12 +77,12 @@ def mixed_trace(*, typed: bool) -> gs.Trace:
 def networked_results() -> Iterator[gs.Result]:
     """Runs at speeds that depend on who else is on the links."""
     profiles = [
-        gs.models.JobProfile(f"{bytes_:g}", bytes_, batch=8, forward_s=0.005, backward_s=0.03)
+        gs.model.JobProfile(f"{bytes_:g}", bytes_, batch=8, forward_s=0.005, backward_s=0.03)
         for bytes_ in (0.0, 1e8, 3e9)
     ]
     trace = uniform_trace().with_profiles(profiles, seed=5)
     flat = gs.Cluster.uniform(servers=6, gpus=8, nic_gbps=10, intra_gbps=200)
-    staged = gs.generator.assign_graphs(uniform_trace(), flat, seed=5)
+    staged = gs.traces.generating.assign_graphs(uniform_trace(), flat, seed=5)
     for policy, placement, contention in (
         ("a-srpt:queue=work,wait=loss", "heavy-edge", "reserved"),
         ("a-srpt:scan=strict", "heavy-edge:swaps=false,fill=fewest", "shared"),
@@ -131,7 +131,7 @@ def elastic_results() -> Iterator[gs.Result]:
     service_s = random.integers(60, 4_000, num_jobs)
     submit_s = np.sort(random.integers(0, 8_000, num_jobs))
     profiles = [
-        gs.models.JobProfile(
+        gs.model.JobProfile(
             f"model{drag}",
             throughput={
                 name: {n: pace * n / (1 + drag * n) for n in (1, 2, 4, 8)}

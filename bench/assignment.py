@@ -13,7 +13,7 @@ from bench.measure import Timing, interleave, processor_s
 from bench.table import Bar, Section
 from gpusched import _core
 from gpusched.base.arrays import Float64
-from gpusched.deciding.assignment import AssignmentSolver, assign
+from gpusched.online.assignment import AssignmentSolver, assign
 
 SIZE = 2048
 CHANGES = 100  # rows that are changed, one after the other

@@ -128,7 +128,7 @@ class Measured:
 def measure(jobs: int, repeats: int) -> Iterator[Measured]:
     """Time every case."""
     plain = philly(jobs, SERVERS).trace
-    trace = plain.with_profiles(gs.models.zoo(), seed=SEED)
+    trace = plain.with_profiles(gs.model.zoo(), seed=SEED)
     clusters = {network: network.cluster(SERVERS) for network in (FLAT, RACKS)}
     num_gpus = SERVERS * GPUS_PER_SERVER
 

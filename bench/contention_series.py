@@ -88,7 +88,7 @@ def gangs(jobs: int, at: Setting) -> gs.Trace:
     gap_s = work / (at.servers * GPUS_PER_SERVER * SERIES_LOAD)
     submit_s = np.cumsum(random.exponential(1.0, jobs)) * gap_s
     trace = gs.Trace.from_columns(submit_s=submit_s, service_s=service_s, gpus=gpus)
-    return trace.with_profiles(gs.models.zoo()[MODEL])
+    return trace.with_profiles(gs.model.zoo()[MODEL])
 
 
 def measure(jobs: int, repeats: int) -> Iterator[Point]:

@@ -16,7 +16,7 @@ from bench.table import Bar, Section
 from bench.workloads import GPUS_PER_SERVER, SEED
 from gpusched import _core
 from gpusched.base.real_data import find_data
-from gpusched.models.throughputs import Throughputs
+from gpusched.model.throughputs import Throughputs
 from gpusched.schedules.schedule import SCHEDULE_COLUMNS
 
 TYPES = ("V100", "P100", "K80")
@@ -67,10 +67,10 @@ def tables() -> tuple[Throughputs, str]:
     """Return the throughputs of Gavel if they are there, others if not, and which they are."""
     path = find_data(GAVEL)
     if path is not None:
-        return gs.models.read_throughputs(path), "those of Gavel"
+        return gs.model.read_throughputs(path), "those of Gavel"
     widths = (1, 2, 4, 8)
     profiles = [
-        gs.models.JobProfile(
+        gs.model.JobProfile(
             f"model{index}",
             throughput={
                 name: {width: speed * width**exponent for width in widths}

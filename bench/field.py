@@ -169,7 +169,7 @@ class Standings:
 
     def ranking(
         self, metric: str, *, is_deployable: bool = True
-    ) -> gs.statistics.RankTest | None:  # fmt: skip
+    ) -> gs.studies.RankTest | None:  # fmt: skip
         """Rank the policies by their means on each workload; None if there is too little to rank.
 
         Parameters
@@ -185,9 +185,7 @@ class Standings:
         if len(means) < 2 or len(rows) < 2:
             return None
         better = gs.metrics()[metric].better
-        return gs.statistics.nemenyi(
-            means, rows, better="higher" if better == "higher" else "lower"
-        )
+        return gs.studies.nemenyi(means, rows, better="higher" if better == "higher" else "lower")
 
 
 def ranks_table(standings: Standings, *, is_deployable: bool = True) -> Table:
@@ -226,7 +224,7 @@ def workload_table(standings: Standings, place: int) -> Table:
     for row in standings.rows:
         if len(mean := standings.values(row, work, RANKED_BY)):
             cells = (_cell(standings.values(row, work, name), name) for name in metrics)
-            found.append((gs.statistics.interval(mean).value, (row, *cells)))
+            found.append((gs.studies.interval(mean).value, (row, *cells)))
     body = [cells for _, cells in sorted(found, key=lambda one: one[0])]
     title = f"{work}, {standings.study.clusters[place].servers} servers of 8 GPUs"
     columns = (Column(_label(name), _SCALES[gs.metrics()[name].unit][2]) for name in metrics)
@@ -255,7 +253,7 @@ def _cell(values: np.ndarray, metric: str) -> str:
     if not len(values):
         return "-"
     scale, digits, _ = _SCALES[gs.metrics()[metric].unit]
-    return figure_of(gs.statistics.interval(values), digits, scale)
+    return figure_of(gs.studies.interval(values), digits, scale)
 
 
 def main() -> None:

@@ -32,7 +32,7 @@ def section(repeats: int) -> Section:
     if table is None or jobs is None:
         out.notes.append("Not measured: the trace and its table are found by $GPUSCHED_DATA.")
         return out
-    models = gs.models.read_throughputs(table)
+    models = gs.model.read_throughputs(table)
     types = ",".join(TYPES).lower()
     trace = gs.read_trace(jobs, throughputs=table, gpu_type=types).with_throughputs(models)
     cluster = gs.Cluster(tuple(gs.ServerGroup(SERVERS, 1, name) for name in TYPES))

@@ -48,8 +48,8 @@ CASES = (
 
 METHOD = (
     f"Philly-like jobs, load {LOAD}, on {SERVERS} servers of {GPUS_PER_SERVER} with NICs of "
-    f"{NIC_GBPS:g} Gbit/s; every job is a graph drawn by `gs.generator.assign_graphs`, and the "
-    "truth is predicted. Processor time of the whole `gs.simulate`, medians of interleaved "
+    f"{NIC_GBPS:g} Gbit/s; every job is a graph drawn by `gs.traces.generating.assign_graphs`, "
+    "and the truth is predicted. Processor time of the whole `gs.simulate`, medians of interleaved "
     "repetitions."
 )
 
@@ -58,7 +58,7 @@ def workload(jobs: int) -> tuple[gs.Trace, gs.Cluster]:
     """Make the jobs and the servers."""
     cluster = gs.Cluster.uniform(SERVERS, GPUS_PER_SERVER, nic_gbps=NIC_GBPS, intra_gbps=INTRA_GBPS)
     trace = gs.generate("philly", jobs=jobs, load=LOAD, cluster=cluster, seed=SEED)
-    return gs.generator.assign_graphs(trace, cluster, seed=SEED), cluster
+    return gs.traces.generating.assign_graphs(trace, cluster, seed=SEED), cluster
 
 
 def measure(jobs: int, repeats: int) -> Iterator[tuple[Case, Timing]]:

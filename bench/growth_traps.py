@@ -85,7 +85,7 @@ def crowd_on_types(jobs: int) -> Made:
         service_s=random.integers(60, 36_000, jobs).astype(float),
         gpus=np.ones(jobs),
     )
-    profile = gs.models.JobProfile("one", throughput={name: {1: v} for name, v in speeds.items()})
+    profile = gs.model.JobProfile("one", throughput={name: {1: v} for name, v in speeds.items()})
     servers = jobs // (2 * GPUS_PER_SERVER * len(speeds))
     groups = (gs.ServerGroup(servers, GPUS_PER_SERVER, name) for name in speeds)
     return trace.with_profiles([profile]), gs.Cluster(tuple(groups))

@@ -1,7 +1,7 @@
 """How often intervals hold the truth: experiments whose truth is known, for few seeds.
 
 Every cell of the table is the share of the experiments whose interval held it, of each method as
-it is and of what ``gs.statistics`` makes of its default.
+it is and of what ``gs.studies`` makes of its default.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import gpusched as gs
 from bench.measure import machine
 from bench.table import Section
 from gpusched.base.arrays import Float64
-from gpusched.statistics.limits import mean_limits, ratio_limits, usable
+from gpusched.studies.limits import mean_limits, ratio_limits, usable
 
 METHODS: Final = ("bootstrap-t", "t", "bca", "percentile")
 DEFAULT: Final = "bootstrap-t"

@@ -18,7 +18,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.base.arrays import Float64
-from gpusched.generator.graph_zoo import assign_graphs
+from gpusched.traces.generating.graph_zoo import assign_graphs
 from gpusched_papers.a_srpt import BY_WORK, FOREST, TESTBED, workload
 
 LOAD: Final = 0.95
@@ -59,7 +59,7 @@ def measured(trace: gs.Trace, text: str, seed: int) -> tuple[float, float, float
 
 def below(jct_s: Float64, base: Float64) -> str:
     """By how much the mean is below that of the forest of seconds, with its 95 % interval."""
-    ratio = gs.statistics.ratio_of_means(jct_s, base)
+    ratio = gs.studies.ratio_of_means(jct_s, base)
     share = [100 * (1 - value) for value in (ratio.value, ratio.high, ratio.low)]
     return "{:.1f} [{:.1f}, {:.1f}] %".format(*share)
 

@@ -101,7 +101,7 @@ def decisions() -> Section:
 def _decided_by_the_state() -> Iterator[str]:
     """Yield the registered policies that need no memory."""
     cluster = gs.Cluster.uniform(1, 8)
-    state = gs.deciding.ClusterState(
+    state = gs.online.ClusterState(
         cluster, gs.Trace.from_columns([0], [60], [1], deadline_s=[90]), 1
     )
     for policy in sorted(gs.policies()):
@@ -141,15 +141,15 @@ def _forecast_seconds(job: int, run: gs.Simulation, policy: str, *, submits: boo
     return time.perf_counter() - begin
 
 
-def _freed(run: gs.Simulation, ended: int, count: int) -> Iterator[gs.deciding.ClusterState]:
+def _freed(run: gs.Simulation, ended: int, count: int) -> Iterator[gs.online.ClusterState]:
     """Yield so many states of a full cluster in which some jobs have just ended."""
     rng = np.random.default_rng(2)
-    full = gs.deciding.ClusterState.of(run)
+    full = gs.online.ClusterState.of(run)
     for _ in range(count):
         kept = np.ones(len(full.jobs), np.bool_)
         kept[rng.choice(np.flatnonzero(full.is_running), ended, replace=False)] = False
         held = kept[full.held_job]
-        yield gs.deciding.ClusterState(
+        yield gs.online.ClusterState(
             full.cluster,
             full.jobs._take(kept),
             full.now_s,

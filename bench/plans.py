@@ -14,7 +14,7 @@ SIZES = (4, 8, 16, 32)
 CASES = ((160, 20, 0.1), (10_000, 1_000, 60.0))
 SEED = 1
 METHOD = (
-    "`gs.deciding.plan` of a batch with the widths of Yu et al. (MobiHoc 2022), services of 50 to "
+    "`gs.online.plan` of a batch with the widths of Yu et al. (MobiHoc 2022), services of 50 to "
     "300 s, servers of 4, 8, 16 and 32 GPUs drawn evenly, speed `ring`, contention `shared`: all "
     "kappas, each with its tightest theta and a simulation. Processor time, medians of repetitions."
 )
@@ -26,7 +26,7 @@ def batch(jobs: int, servers: int) -> tuple[gs.Trace, gs.Cluster]:
     widths = np.repeat([w for w, _ in WIDTHS], [count for _, count in WIDTHS])
     gpus = np.resize(widths, jobs)
     random.shuffle(gpus)
-    profile = gs.models.JobProfile(
+    profile = gs.model.JobProfile(
         "batch", gradient_bytes=1e7, batch=1, forward_s=0.0, backward_s=0.03
     )
     trace = gs.Trace.from_columns(np.zeros(jobs), random.uniform(50, 300, jobs), gpus)
@@ -45,10 +45,10 @@ def section(repeats: int) -> Section:
     for jobs, servers, limit_s in CASES:
         trace, cluster = batch(jobs, servers)
         for policy in ("sjf-bco", "ls", "ff", "rand"):
-            found = gs.deciding.plan(trace, cluster, policy=policy)
+            found = gs.online.plan(trace, cluster, policy=policy)
 
             def call(policy: str = policy, t: gs.Trace = trace, c: gs.Cluster = cluster) -> float:
-                return processor_s(lambda: gs.deciding.plan(t, c, policy=policy))
+                return processor_s(lambda: gs.online.plan(t, c, policy=policy))
 
             (timing,) = interleave([call], repeats)
             ratio = found.makespan_s / found.lower_bound_s

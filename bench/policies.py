@@ -20,7 +20,7 @@ import gpusched as gs
 from bench.table import Bar, Section
 from bench.workloads import GPUS_PER_SERVER, LOAD, SEED
 from gpusched import _core
-from gpusched.models.throughputs import Throughputs
+from gpusched.model.throughputs import Throughputs
 
 ENOUGH = 50.0  # thousands of jobs per second
 DECISION_MS = 50.0
@@ -103,7 +103,7 @@ def typed(jobs: int, servers: int) -> tuple[gs.Trace, gs.Cluster]:
         for count, name in zip(counts, TYPES, strict=True)
     )
     profiles = [
-        gs.models.JobProfile(
+        gs.model.JobProfile(
             f"model{index}",
             throughput={
                 name: {width: speed * width**exponent for width in WIDTHS}

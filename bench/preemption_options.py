@@ -95,7 +95,7 @@ def _fixed(jobs: int, servers: int) -> Case:
 def _on_types(jobs: int, servers: int) -> Case:
     """Return jobs whose speed depends on the type, and on whether they are on one server."""
     profiles = [
-        gs.models.JobProfile(
+        gs.model.JobProfile(
             f"model{model}",
             throughput=_table(TOGETHER[model]),
             spread_throughput=_table(SPREAD[model]),
@@ -123,5 +123,5 @@ def _on_links(jobs: int, servers: int) -> Case:
     """Return jobs that slow each other down on the links between servers."""
     cluster = gs.Cluster.uniform(servers, GPUS_PER_SERVER, nic_gbps=25.0, intra_gbps=1000.0)
     trace = philly(jobs, servers, LOADS["links", servers]).trace
-    trace = trace.with_profiles(gs.models.zoo(), seed=SEED).with_deadlines(seed=SEED)
+    trace = trace.with_profiles(gs.model.zoo(), seed=SEED).with_deadlines(seed=SEED)
     return trace, cluster, {"speed": "ring", "contention": "shared"}

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from gpusched.base.arrays import Float64
-from gpusched.models import read_pollux, zoo
+from gpusched.model import read_pollux, zoo
 
 REDUCTION_BYTES_PER_S: Final = 3e11
 """The default C of the speed ``ring``."""
@@ -34,7 +34,7 @@ MODELS: Final = {
     "ncf": "ncf",
     "yolov3": "yolov3",
 }
-"""The applications of the Pollux tables, and their names in :func:`gpusched.models.zoo`."""
+"""The applications of the Pollux tables, and their names in :func:`gpusched.model.zoo`."""
 
 
 class RingFit(msgspec.Struct, frozen=True):
@@ -128,10 +128,10 @@ def calibrate_ring(
     Parameters
     ----------
     table
-        Columns as of :func:`gpusched.models.read_pollux`; ``application``, ``servers``,
+        Columns as of :func:`gpusched.model.read_pollux`; ``application``, ``servers``,
         ``gpus``, ``batch`` and ``step_s`` are used.
     gradient_bytes
-        By application; None takes those of :data:`MODELS` from :func:`gpusched.models.zoo`.
+        By application; None takes those of :data:`MODELS` from :func:`gpusched.model.zoo`.
     shared
         Fit one pair of bandwidths and one overhead for all applications, as one cluster has them;
         otherwise each application has its own.

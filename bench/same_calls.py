@@ -306,7 +306,7 @@ def decide(draw: Draw) -> Any:
     run = gs.Simulation(draw.trace(), draw.cluster(), policy=draw.choice(("fifo", "srtf", "easy")))
     for _ in range(draw.randint(0, 30)):
         run.step()
-    state = gs.deciding.ClusterState.of(run)
+    state = gs.deciding.ClusterState.of(run)  # type: ignore[attr-defined]
     if draw.random() < 0.75:
         options = {"policy": draw.policy(), "placement": draw.one("placements"), "seed": 1}
         return state, gs.decide(state, **draw.spoil(options))

@@ -36,7 +36,7 @@ SMALL: Final = 100_000
 READERS: Final = {
     "read_cluster": lambda path: gs.read_cluster(path),
     "read_requests": lambda path: gs.traces.read_requests(path),
-    "read_state": lambda path: gs.deciding.read_state(path),
+    "read_state": lambda path: gs.deciding.read_state(path),  # type: ignore[attr-defined]
     "read_throughputs": lambda path: gs.models.read_throughputs(path),
     "read_pollux": lambda path: gs.models.read_pollux(path),
     "read_profiles": lambda path: gs.models.read_profiles(path),
@@ -175,7 +175,7 @@ def states(setting: Setting) -> Iterator[Question]:
             found.append((shown, parts))
     for shown, source in found:
         try:
-            state = gs.deciding.read_state(source)
+            state = gs.deciding.read_state(source)  # type: ignore[attr-defined]
         except Exception as raised:
             yield f"{shown} refused", lambda raised=raised: raised
             continue
@@ -217,11 +217,13 @@ def kept(setting: Setting) -> Iterator[Question]:
     yield (
         "memory",
         lambda: gs.decide(
-            gs.deciding.read_state(state), policy="2d-las", memory=memory.read_bytes()
+            gs.deciding.read_state(state),
+            policy="2d-las",
+            memory=memory.read_bytes(),  # type: ignore[attr-defined]
         ),
     )
     yield "sweep", lambda: gs.sweep(str(here / "study.toml"), folder=str(here / "study.sweep"))
-    yield "sweep status", lambda: gs.sweeping.sweep_status(str(here / "study.sweep"))
+    yield "sweep status", lambda: gs.sweeping.sweep_status(str(here / "study.sweep"))  # type: ignore[attr-defined]
     yield "sweep again", lambda: sorted(path.name for path in (here / "study.sweep").rglob("*"))
 
 
@@ -252,7 +254,7 @@ def write_kept(folder: Path) -> None:
         learner.train(traces["helios"]).save(folder / f"{name}.model")
     waiting = [job for job in STATE["jobs"] if "held" not in job]  # what remembers begins so
     (folder / "state.json").write_text(json.dumps({**STATE, "jobs": waiting}))
-    state = gs.deciding.read_state(folder / "state.json")
+    state = gs.deciding.read_state(folder / "state.json")  # type: ignore[attr-defined]
     (folder / "memory").write_bytes(gs.decide(state, policy="2d-las", memory=b"").memory)
     (folder / "study.toml").write_text(STUDY.replace("[1, 2]", "[1]"))
     gs.sweep(str(folder / "study.toml"), folder=str(folder / "study.sweep"))

@@ -21,7 +21,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.base.wording import duration
-from gpusched.deciding.starting import (
+from gpusched.online.starting import (
     LEAST_QUESTIONS,
     StartCalibration,
     calibrate_starts,

@@ -2,10 +2,11 @@
 
     python docs/rooms.py [--tree CHECKOUT] [--draw FILE.svg]
 
-A room is a folder. An arrow from one room to another means that a file of the one imports or
-includes a file of the other, inside a function or for a type checker alone as well; it is drawn
-where no way over other rooms stands for it. A room stands above all that it needs. Without
-``--draw`` only the table of the rooms is printed, as Markdown.
+A room is a folder, or a folder in it that stands on rooms above it (``INNER``). An arrow from one
+room to another means that a file of the one imports or includes a file of the other, inside a
+function or for a type checker alone as well; it is drawn where no way over other rooms stands for
+it. A room stands above all that it needs. Without ``--draw`` only the table of the rooms is
+printed, as Markdown.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+INNER = ("traces", "generating")
 
 
 @dataclass
@@ -107,6 +110,7 @@ def package(tree: Path) -> House:
                 names = [name if name in modules else str(node.module) for name in inner]
                 needs[path] |= {modules[name] for name in names if name in modules}
     rooms = {path: path.relative_to(root).parts[0] for path in modules.values()}
+    rooms |= {path: ".".join(INNER) for path in rooms if path.relative_to(root).parts[:2] == INNER}
     return House("the package, Python", rooms, needs)
 
 

@@ -76,7 +76,7 @@ PREDICTORS = """What policies know of service times (`--predictor`, `predictor=`
 """
 
 SPEEDS = """\
-A speed other than `fixed` needs job profiles in the trace (`gs.models.zoo()`, or your own) and
+A speed other than `fixed` needs job profiles in the trace (`gs.model.zoo()`, or your own) and
 bandwidths in the cluster (`nic_gbps`, `intra_gbps`); a contention other than `none` needs such a
 speed: `gs.simulate(..., speed="ring", contention="shared:degradation=0.1")`, or `--speed` and
 `--contention` on the command line.

@@ -12,7 +12,7 @@ networks = {
     "racks of 8, 4:1": servers.with_racks(8, oversubscription=4),
 }
 trace = gs.generate("philly", jobs=4_000, load=0.7, cluster=servers, seed=2)
-trace = trace.with_profiles(gs.models.zoo(), seed=2)
+trace = trace.with_profiles(gs.model.zoo(), seed=2)
 
 print("network          policy, placement           mean JCT   slower  most    lost")
 for network, cluster in networks.items():

@@ -74,12 +74,12 @@ class Check:
         return self.lower - self.slack <= self.total <= self.bound + self.slack
 
 
-def draw_graph(rng: random.Random, name: str, gpus: int) -> gs.models.JobGraph:
+def draw_graph(rng: random.Random, name: str, gpus: int) -> gs.model.JobGraph:
     """Return a pipeline of one to three stages with ``gpus`` replicas in all."""
     num_stages = min(gpus, rng.choice([1, 1, 2, 3]))
     cuts = [0, *sorted(rng.sample(range(1, gpus), num_stages - 1)), gpus]
     stages = [
-        gs.models.Stage(
+        gs.model.Stage(
             replicas=cuts[i + 1] - cuts[i],
             compute_s=rng.choice([0.02, 0.1, 0.5]),
             parameter_bytes=rng.choice([0.0, 1e8, 6e8, 6e9]),
@@ -87,7 +87,7 @@ def draw_graph(rng: random.Random, name: str, gpus: int) -> gs.models.JobGraph:
         )
         for i in range(num_stages)
     ]
-    return gs.models.JobGraph(name, tuple(stages))
+    return gs.model.JobGraph(name, tuple(stages))
 
 
 def draw_instance(seed: int, speed: str = "stages") -> Instance:

@@ -97,14 +97,14 @@ def table_of(random: Random) -> Table:
     return table
 
 
-def profiles_of(random: Random) -> list[gs.models.JobProfile]:
+def profiles_of(random: Random) -> list[gs.model.JobProfile]:
     """A few models, each of which runs somewhere."""
     tables: list[Table] = []
     while len(tables) < 3:
         table = table_of(random)
         if any(rate > 0 for of_type in table.values() for rate in of_type.values()):
             tables.append(table)
-    return [gs.models.JobProfile(name=f"p{i}", throughput=table) for i, table in enumerate(tables)]
+    return [gs.model.JobProfile(name=f"p{i}", throughput=table) for i, table in enumerate(tables)]
 
 
 def cluster_of(random: Random) -> gs.Cluster:
@@ -117,7 +117,7 @@ def cluster_of(random: Random) -> gs.Cluster:
     return gs.Cluster(tuple(groups))
 
 
-def width_of(random: Random, profile: gs.models.JobProfile, num_gpus: int) -> int:
+def width_of(random: Random, profile: gs.model.JobProfile, num_gpus: int) -> int:
     """A width at which the job runs somewhere; seldom any."""
     assert profile.throughput is not None
     known = {

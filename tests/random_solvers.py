@@ -26,7 +26,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.deciding.assignment import AssignmentSolver, assign, transport
+from gpusched.online.assignment import AssignmentSolver, assign, transport
 from gpusched_papers import exact
 from tests.boundary.hostile_solvers import VALUES, check, error_of, optimum
 
@@ -162,20 +162,20 @@ def try_place_jobs(random: Random) -> None:
         return
     sampler = random.choice(["seeded", "uniform", "enumerate", "exact"])
     clearing = random.choice(["transportation", "jonker-volgenant", "auction"])
-    found = gs.deciding.place_jobs(rates, **work, sampler=sampler, clearing=clearing, draws=5)
+    found = gs.online.place_jobs(rates, **work, sampler=sampler, clearing=clearing, draws=5)
     assert found.lower_bound_s <= best * (1 + 1e-9)
     assert found.mean_jct_s >= best * (1 - 1e-9)
     if sampler == "exact" and found.is_optimal:
         assert found.mean_jct_s <= best * (1 + 1e-8)
     if gradient == 0.0:
-        scaled = gs.deciding.place_jobs(
+        scaled = gs.online.place_jobs(
             rates * 2.0**20, **work, sampler=sampler, clearing=clearing, draws=5
         )
         assert scaled.counts.tolist() == found.counts.tolist()
         assert scaled.mean_jct_s == found.mean_jct_s / 2.0**20
 
 
-def schedules(job: gs.deciding.DeadlineJob, types: list[str], slots: int, slot_s: float) -> Any:
+def schedules(job: gs.online.DeadlineJob, types: list[str], slots: int, slot_s: float) -> Any:
     """GPUs by type and slot of each way in whole slots that does the work; changes are free."""
     ways = [None, *job.rates]
     found = []
@@ -203,12 +203,12 @@ def try_plan_deadlines(random: Random) -> None:
         ways = [("A", 1), ("A", 2), ("B", 1)]
         rates = {way: 10 ** random.uniform(-1, 1) for way in ways if random.random() < 0.6}
         work = max(rates.values(), default=1.0) * random.integers(1, 301)
-        jobs.append(gs.deciding.DeadlineJob(arrival_s, deadline_s, float(work), rates,
+        jobs.append(gs.online.DeadlineJob(arrival_s, deadline_s, float(work), rates,
                                    10 ** random.uniform(-2, 2)))  # fmt: skip
     prices = str(random.choice(["market", "density", "theory", "constant"]))
     knows, whole = bool(random.random() < 0.5), bool(random.random() < 0.3)
     options: dict[str, Any] = {"slot_s": slot_s, "prices": prices, "known_bounds": knows}
-    plan = gs.deciding.plan_deadlines(jobs, gpus, whole_slots=whole, **options)
+    plan = gs.online.plan_deadlines(jobs, gpus, whole_slots=whole, **options)
     room = np.repeat(list(gpus.values()), slots)
     ways_of = [schedules(job, list(gpus), slots, slot_s) for job in jobs]
     best = 0.0
@@ -225,17 +225,17 @@ def try_plan_deadlines(random: Random) -> None:
     assert plan.upper_bound >= plan.value
     shift_s = slot_s * float(random.choice([1, 65_536, 10**9]))
     later = [
-        gs.deciding.DeadlineJob(
+        gs.online.DeadlineJob(
             job.arrival_s + shift_s, job.deadline_s + shift_s, job.work, job.rates, job.value
         )
         for job in jobs
     ]
-    shifted = gs.deciding.plan_deadlines(later, gpus, whole_slots=whole, **options)
+    shifted = gs.online.plan_deadlines(later, gpus, whole_slots=whole, **options)
     assert (shifted.reason, shifted.upper_bound) == (plan.reason, plan.upper_bound)
 
 
 def batch(random: Random, size: int) -> tuple[gs.Trace, gs.Cluster]:
-    profile = gs.models.JobProfile("model", float(10 ** random.uniform(7, 9)), 32.0, 0.0, 0.1)
+    profile = gs.model.JobProfile("model", float(10 ** random.uniform(7, 9)), 32.0, 0.0, 0.1)
     trace = gs.Trace.from_columns(
         np.zeros(size), random.integers(1, 30, size) * 10.0 ** random.integers(-3, 4),
         random.integers(1, 4, size), profile=np.zeros(size, np.int32), profiles=(profile,),
@@ -246,7 +246,7 @@ def batch(random: Random, size: int) -> tuple[gs.Trace, gs.Cluster]:
 def try_plan(random: Random) -> None:
     trace, cluster = batch(random, int(random.integers(1, 7)))
     policy = str(random.choice(["sjf-bco", "ff", "ls", "rand"]))
-    plan = gs.deciding.plan(trace, cluster, policy=policy, seed=int(random.integers(9)))
+    plan = gs.online.plan(trace, cluster, policy=policy, seed=int(random.integers(9)))
     assert plan.lower_bound_s <= plan.makespan_s * (1 + 1e-9) + 1e-6
     assert plan.makespan_s == min(known.makespan_s for known in plan.candidates)
 
@@ -254,7 +254,7 @@ def try_plan(random: Random) -> None:
 def try_exact(random: Random) -> None:
     trace, cluster = batch(random, 2)
     found = exact.solve(exact.instance(trace, cluster), time_limit_s=10.0)
-    plan = gs.deciding.plan(trace, cluster)
+    plan = gs.online.plan(trace, cluster)
     assert exact.lower_bound_s(exact.instance(trace, cluster)) <= found.makespan_s * (1 + 1e-6)
     assert found.lower_bound_s <= plan.makespan_s * (1 + 1e-5) + 1e-5
 
@@ -266,7 +266,7 @@ def try_fill(random: Random) -> None:
     cluster = gs.Cluster.uniform(int(random.integers(1, 4)), 8)
     requests = gs.traces.Requests.from_columns(gpus, gpu_share=share)
     placement = str(random.choice(["fgd", "best-fit", "random"]))
-    filled = gs.deciding.fill(requests, cluster, placement=placement, seed=int(random.integers(99)))
+    filled = gs.online.fill(requests, cluster, placement=placement, seed=int(random.integers(99)))
     asked = requests.gpu_milli[filled.arrivals][filled.is_placed]
     assert asked.sum() <= cluster.num_gpus * 1000
     # The first is never refused by an empty cluster.

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 import gpusched as gs
 from gpusched.base.real_data import find_data, need_data
-from gpusched.generator import assign_graphs
 from gpusched.prediction import predictor
 from gpusched.reporting.text_table import Table, figure_of, percent_of
+from gpusched.traces.generating import assign_graphs
 from gpusched_papers.claims import (
     Comparison,
     Texts,

@@ -10,9 +10,9 @@ from typing import Any, Final, get_args
 
 from gpusched.base.failures import Failures
 from gpusched.base.real_data import data_at
-from gpusched.execution.calls import Outcome
-from gpusched.execution.kept_runs import KeptRuns, forget
 from gpusched.reporting.text_table import Table, table
+from gpusched.studies.calls import Outcome
+from gpusched.studies.kept_runs import KeptRuns, forget
 from gpusched_papers.claims import MEANINGS, RULE, Row, Verdict, row_of, table_of
 from gpusched_papers.registry import ALL, OnProgress, known_papers
 from gpusched_papers.study import StageTime, measured

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from gpusched.base.registry import among, told
 from gpusched.reporting.text_table import Table, figure_of, table
-from gpusched.statistics import Interval, interval
+from gpusched.studies import Interval, interval
 
 Known = Literal["text", "abstract", "artefact", "second-hand", "derived"]
 """How a published figure or statement is known."""

@@ -16,7 +16,7 @@ import numpy as np
 import gpusched as gs
 from gpusched.base.real_data import need_data
 from gpusched.reporting.text_table import Table
-from gpusched.statistics import relative_change
+from gpusched.studies import relative_change
 from gpusched_papers.claims import (
     Comparison,
     Texts,

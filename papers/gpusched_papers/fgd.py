@@ -18,7 +18,7 @@ import numpy as np
 import gpusched as gs
 from gpusched.base.real_data import need_data
 from gpusched.reporting.text_table import Table, figure_of
-from gpusched.statistics import Interval
+from gpusched.studies import Interval
 from gpusched_papers.claims import (
     Claim,
     Comparison,
@@ -163,7 +163,7 @@ def run(workload: Workload, placement: str, seed: int) -> Row:
     ValueError
         If the data are not there.
     """
-    filled = gs.deciding.fill(
+    filled = gs.online.fill(
         _requests(need_data(f"openb/{workload.file}", "fgd")),
         _cluster(need_data("openb/openb_node_list_all_node.csv", "fgd")),
         placement=placement,

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched.base.real_data import find_data
-from gpusched.deciding import JobPlacement, place_jobs
+from gpusched.online import JobPlacement, place_jobs
 from gpusched.reporting.text_table import Table, figure_of
-from gpusched.statistics import Interval
+from gpusched.studies import Interval
 from gpusched_papers.claims import Comparison, beside, verdicts, with_all
 from gpusched_papers.drawing import Panel, curves
 from gpusched_papers.exact import Program
@@ -184,7 +184,7 @@ class Instance:
         return left
 
     def arguments(self) -> dict[str, Any]:
-        """The same as :func:`gpusched.deciding.place_jobs` takes it."""
+        """The same as :func:`gpusched.online.place_jobs` takes it."""
         names = ("rates", "capacity", "rounds", "round_samples", "gradient_bytes")
         return {name: getattr(self, name) for name in names} | {"bandwidth_gbps": BANDWIDTH_GBPS}
 

@@ -17,7 +17,7 @@ import numpy as np
 import gpusched as gs
 from gpusched.base.real_data import find_data
 from gpusched.reporting.text_table import Table, percent_of
-from gpusched.statistics import Interval
+from gpusched.studies import Interval
 from gpusched_papers import unequal_gpus
 from gpusched_papers.claims import Comparison, Texts, beside, claims_file, published_of
 from gpusched_papers.drawing import Panel, curves
@@ -152,14 +152,14 @@ def workload(setting: Setting, seed: int) -> gs.Trace:
 
 
 @lru_cache(maxsize=1)
-def throughputs() -> gs.models.Throughputs:
+def throughputs() -> gs.model.Throughputs:
     """Return the tables of Gavel, with gradients, which those do not tell.
 
     The models' gradients are spread evenly over the range of the study of one decision.
     """
     tables = unequal_gpus.throughputs()
     gradients = np.linspace(*GRADIENT_BYTES, len(tables)).tolist()
-    return gs.models.Throughputs(
+    return gs.model.Throughputs(
         [
             msgspec.structs.replace(profile, gradient_bytes=gradient)
             for profile, gradient in zip(tables.values(), gradients, strict=True)

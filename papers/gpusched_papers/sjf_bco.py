@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gpusched as gs
-from gpusched.deciding import Plan, plan
-from gpusched.models import JobProfile, zoo
+from gpusched.model import JobProfile, zoo
+from gpusched.online import Plan, plan
 from gpusched.reporting.text_table import Table, figure_of, percent_of
-from gpusched.statistics import Interval
+from gpusched.studies import Interval
 from gpusched_papers import exact
 from gpusched_papers.claims import (
     Claim,

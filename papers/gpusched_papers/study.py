@@ -26,11 +26,11 @@ import gpusched as gs
 from gpusched.base.failures import Failures
 from gpusched.base.real_data import VARIABLE
 from gpusched.base.replacing import replacing, write_text
-from gpusched.execution.choosing import opened
-from gpusched.execution.driver import run_tasks
-from gpusched.execution.kept_runs import KeptRuns
 from gpusched.reporting.text_table import Table
-from gpusched.statistics import Interval, interval, relative_change
+from gpusched.studies import Interval, interval, relative_change
+from gpusched.studies.choosing import opened
+from gpusched.studies.driver import run_tasks
+from gpusched.studies.kept_runs import KeptRuns
 from gpusched_papers.claims import Comparison, Published
 from gpusched_papers.drawing import save
 

@@ -73,9 +73,9 @@ def jobs_of(workload: Workload) -> gs.Trace:
 
 
 @lru_cache(maxsize=1)
-def throughputs() -> gs.models.Throughputs:
+def throughputs() -> gs.model.Throughputs:
     """Return the tables of Gavel; ValueError, which names the variable, if they are not there."""
-    return gs.models.read_throughputs(need_data(TABLES, "throughputs"))
+    return gs.model.read_throughputs(need_data(TABLES, "throughputs"))
 
 
 @lru_cache(maxsize=8)

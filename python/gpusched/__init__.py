@@ -2,39 +2,32 @@
 
 Start with :func:`read_trace` or :func:`generate`, :class:`Cluster`, and :func:`simulate` or
 :func:`compare`; :func:`sweep` does many runs. What fewer people need is in public submodules:
-:mod:`~gpusched.bounds`, :mod:`~gpusched.clusters`, :mod:`~gpusched.deciding`,
-:mod:`~gpusched.engine`, :mod:`~gpusched.generator`, :mod:`~gpusched.gym`,
-:mod:`~gpusched.models`, :mod:`~gpusched.plot`, :mod:`~gpusched.plugins`,
-:mod:`~gpusched.prediction`, :mod:`~gpusched.reporting`, :mod:`~gpusched.statistics`,
-:mod:`~gpusched.studies`, :mod:`~gpusched.sweeping`, :mod:`~gpusched.testing`,
-:mod:`~gpusched.traces` and :mod:`~gpusched.tuning`. Names and submodules are loaded on first use,
-so that importing the package costs little.
+:mod:`~gpusched.bounds`, :mod:`~gpusched.engine`, :mod:`~gpusched.gym`, :mod:`~gpusched.model`,
+:mod:`~gpusched.online`, :mod:`~gpusched.plugins`, :mod:`~gpusched.prediction`,
+:mod:`~gpusched.reporting`, :mod:`~gpusched.studies`, :mod:`~gpusched.testing` and
+:mod:`~gpusched.traces`; pictures are in :mod:`~gpusched.reporting.plot`, also
+``gpusched.plot``. Names and submodules are loaded on first use, so that importing the package
+costs little.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpusched.base.lazy_names import lazy_names
+from gpusched.base.lazy_names import lazy_names, serve_old_names
 
 if TYPE_CHECKING:
     from gpusched import bounds as bounds
-    from gpusched import clusters as clusters
-    from gpusched import deciding as deciding
     from gpusched import engine as engine
-    from gpusched import generator as generator
     from gpusched import gym as gym
-    from gpusched import models as models
-    from gpusched import plot as plot
+    from gpusched import model as model
+    from gpusched import online as online
     from gpusched import plugins as plugins
     from gpusched import prediction as prediction
     from gpusched import reporting as reporting
-    from gpusched import statistics as statistics
     from gpusched import studies as studies
-    from gpusched import sweeping as sweeping
     from gpusched import testing as testing
     from gpusched import traces as traces
-    from gpusched import tuning as tuning
     from gpusched._core import InvariantError as InvariantError
     from gpusched._core import LogLimitError as LogLimitError
     from gpusched._core import Order as Order
@@ -44,17 +37,16 @@ if TYPE_CHECKING:
     from gpusched.base.progress import Progress as Progress
     from gpusched.base.run_warning import RunWarning as RunWarning
     from gpusched.base.supervision import Cancelled as Cancelled
-    from gpusched.clusters.cluster import Cluster as Cluster
-    from gpusched.clusters.cluster import Domain as Domain
-    from gpusched.clusters.cluster import ServerGroup as ServerGroup
-    from gpusched.deciding.decision import decide as decide
-    from gpusched.deciding.starting import when as when
     from gpusched.engine.open_run import Simulation as Simulation
     from gpusched.engine.open_run import resume as resume
     from gpusched.engine.seams import unregister as unregister
     from gpusched.engine.simulation import run as run
     from gpusched.engine.simulation import simulate as simulate
-    from gpusched.generator.synthetic_traces import generate as generate
+    from gpusched.model.cluster import Cluster as Cluster
+    from gpusched.model.cluster import Domain as Domain
+    from gpusched.model.cluster import ServerGroup as ServerGroup
+    from gpusched.online.decision import decide as decide
+    from gpusched.online.starting import when as when
     from gpusched.plugins.policy import Policy as Policy
     from gpusched.plugins.registry import contentions as contentions
     from gpusched.plugins.registry import placements as placements
@@ -66,6 +58,7 @@ if TYPE_CHECKING:
     from gpusched.prediction import Predictor as Predictor
     from gpusched.prediction import predictors as predictors
     from gpusched.prediction import register_predictor as register_predictor
+    from gpusched.reporting import plot as plot
     from gpusched.reporting.report import write_report as write_report
     from gpusched.results.metric_registry import metrics as metrics
     from gpusched.results.metric_registry import register_metric as register_metric
@@ -77,19 +70,20 @@ if TYPE_CHECKING:
     from gpusched.studies.comparison import Interrupted as Interrupted
     from gpusched.studies.comparison import compare as compare
     from gpusched.studies.sizing import size as size
+    from gpusched.studies.study import Study as Study
+    from gpusched.studies.sweep import sweep as sweep
+    from gpusched.studies.tune import tune as tune
     from gpusched.studies.what_if import whatif as whatif
-    from gpusched.sweeping.study import Study as Study
-    from gpusched.sweeping.sweep import sweep as sweep
+    from gpusched.traces.generating.synthetic_traces import generate as generate
     from gpusched.traces.inventories import read_cluster as read_cluster
     from gpusched.traces.reading import read_trace as read_trace
     from gpusched.traces.workload import Trace as Trace
-    from gpusched.tuning.tune import tune as tune
 
 _HOME = {
     "Cancelled": "base.supervision",
-    "Cluster": "clusters.cluster",
+    "Cluster": "model.cluster",
     "Comparison": "studies.comparison",
-    "Domain": "clusters.cluster",
+    "Domain": "model.cluster",
     "Interrupted": "studies.comparison",
     "InvariantError": "_core",
     "LogLimitError": "_core",
@@ -102,16 +96,16 @@ _HOME = {
     "RunSpec": "specs.run_spec",
     "RunWarning": "base.run_warning",
     "Scheduler": "_core",
-    "ServerGroup": "clusters.cluster",
+    "ServerGroup": "model.cluster",
     "Simulation": "engine.open_run",
-    "Study": "sweeping.study",
+    "Study": "studies.study",
     "Trace": "traces.workload",
     "__version__": "_core",
     "compare": "studies.comparison",
     "contentions": "plugins.registry",
-    "decide": "deciding.decision",
+    "decide": "online.decision",
     "fidelity": "studies.base_cases",
-    "generate": "generator.synthetic_traces",
+    "generate": "traces.generating.synthetic_traces",
     "load_result": "results.result",
     "metrics": "results.metric_registry",
     "placements": "plugins.registry",
@@ -129,31 +123,39 @@ _HOME = {
     "simulate": "engine.simulation",
     "size": "studies.sizing",
     "speeds": "plugins.registry",
-    "sweep": "sweeping.sweep",
-    "tune": "tuning.tune",
+    "sweep": "studies.sweep",
+    "tune": "studies.tune",
     "unregister": "engine.seams",
     "whatif": "studies.what_if",
-    "when": "deciding.starting",
+    "when": "online.starting",
     "write_report": "reporting.report",
 }
 _SUBMODULES = (
     "bounds",
-    "clusters",
-    "deciding",
     "engine",
-    "generator",
     "gym",
-    "models",
-    "plot",
+    "model",
+    "online",
     "plugins",
     "prediction",
     "reporting",
-    "statistics",
     "studies",
-    "sweeping",
     "testing",
     "traces",
-    "tuning",
 )
+_OLD_ROOMS = {
+    "clusters": "model",
+    "deciding": "online",
+    "generator": "traces.generating",
+    "models": "model",
+    "plot": "reporting.plot",
+    "readable": "reference",
+    "statistics": "studies",
+    "sweeping": "studies",
+    "tuning": "studies",
+}
 
-__getattr__, __dir__, __all__ = lazy_names("gpusched", _HOME, submodules=_SUBMODULES)
+serve_old_names({f"gpusched.{old}": f"gpusched.{new}" for old, new in _OLD_ROOMS.items()})
+__getattr__, __dir__, __all__ = lazy_names(
+    "gpusched", _HOME, submodules=(*_SUBMODULES, *_OLD_ROOMS)
+)

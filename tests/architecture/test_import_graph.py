@@ -12,19 +12,18 @@ from tests.architecture.sources import MODULES, ROOT, imports
 # From the ground up. A room is a folder with all that is in it, unless a part of it is named here
 # as well. What is imported inside functions, or for a type checker alone, counts.
 FLOORS = """
-    readable
+    reference
     base
-    clusters models execution
+    model
     traces
     schedules plugins
     specs
-    prediction generator audit bounds exports
+    prediction traces.generating audit bounds
     results
-    engine statistics
-    deciding studies sweeping testing gym
-    tuning
+    engine
+    studies
+    online testing gym
     reporting
-    plot
 """.strip()
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS.splitlines()) for room in rooms.split()}
 # The package itself names what it shows; the command stands on all of it.
@@ -35,8 +34,8 @@ OTHER_FOLDERS = {"bench", "campaigns", "core", "reference"}
 
 # Where the native core is called. All else hands columns to these.
 NATIVE = {
-    "base.supervision", "bounds", "deciding", "engine", "generator", "gym", "plugins",
-    "results", "schedules", "specs", "studies", "sweeping", "testing",
+    "base.supervision", "bounds", "engine", "gym", "online", "plugins", "results", "schedules",
+    "specs", "studies", "testing", "traces.generating",
 }  # fmt: skip
 
 
@@ -94,7 +93,7 @@ def test_only_the_command_imports_the_command_and_the_public_names() -> None:
 
 def test_few_rooms_touch_the_native_core() -> None:
     users = {module for module, needed in inside().items() if "_core" in needed}
-    named = {user if user in NATIVE else user.partition(".")[0] for user in users}
+    named = {user if user in NATIVE else room_of(user) for user in users}
     assert named - {""} == NATIVE
 
 
@@ -111,10 +110,10 @@ def test_the_audit_shares_nothing_with_what_it_judges() -> None:
 
 
 def test_the_readable_engine_imports_nothing_else_and_is_not_loaded_with_the_package() -> None:
-    own = {module for module in MODULES if module.partition(".")[0] == "readable"}
+    own = {module for module in MODULES if module.partition(".")[0] == "reference"}
     assert own
     assert not {other for module in own for other in inside()[module]} - own
-    program = "import sys, gpusched as gs; gs.simulate; print('gpusched.readable' in sys.modules)"
+    program = "import sys, gpusched as gs; gs.simulate; print('gpusched.reference' in sys.modules)"
     made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert made.stdout.strip() == "False"
 
@@ -125,7 +124,7 @@ def test_the_package_itself_imports_nothing_at_once() -> None:
         for node in ast.parse(MODULES[""].read_text()).body
         if isinstance(node, ast.Import | ast.ImportFrom)
     ]
-    lazy = "from gpusched.base.lazy_names import lazy_names"
+    lazy = "from gpusched.base.lazy_names import lazy_names, serve_old_names"
     assert [line for line in at_once if "gpusched" in line] == [lazy]
 
 

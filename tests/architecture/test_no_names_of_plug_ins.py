@@ -25,7 +25,7 @@ ABOUT_NAMES = (
     "audit.declarations",
     "audit.rules",
     "audit.readable_run",
-    "readable",
+    "reference",
 )
 
 # Names of plug-ins that are also the field's words for something else.
@@ -33,11 +33,11 @@ OTHER_WORDS = {
     "base.real_data": {"gavel", "swf"},  # folders of data sets
     "base.wording": {"count"},  # a kind of figure
     "cli.trace": {"count"},  # of rows, a key of the JSON
-    "deciding.states.formats.gpusched": {"count"},  # of servers, a field
-    "deciding.states.formats.kueue": {"count"},  # of pods, in the objects of Kueue
-    "deciding.states.kueue_workloads": {"count"},  # the same
-    "generator.graph_zoo": {"stages"},  # a column: how many a graph has
-    "models.throughputs": {"spread"},  # a column: throughput on several servers
+    "online.states.formats.gpusched": {"count"},  # of servers, a field
+    "online.states.formats.kueue": {"count"},  # of pods, in the objects of Kueue
+    "online.states.kueue_workloads": {"count"},  # the same
+    "traces.generating.graph_zoo": {"stages"},  # a column: how many a graph has
+    "model.throughputs": {"spread"},  # a column: throughput on several servers
     "plugins.registry": {"chronus-leases"},  # who asks for it is told where it is
     "results.metric_registry": {"count", "none"},  # kinds of figures, and of tables
     "results.shown_metrics": {"none"},  # the same

@@ -12,9 +12,9 @@ GIVEN_ONE = (
     PYTHON / "traces" / "formats",
     PYTHON / "traces" / "format_registry.py",
     PYTHON / "traces" / "swf_text.py",
-    PYTHON / "exports" / "formats",
+    PYTHON / "results" / "formats",
     # Nobody but the processes of one call knows of this, and none when the call has ended.
-    PYTHON / "execution" / "calls.py",
+    PYTHON / "studies" / "calls.py",
 )
 WRITERS = {"write_text", "write_bytes", "write_csv", "write_parquet", "write_ipc", "savefig"}
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 import gpusched as gs
-from gpusched.deciding.assignment import AssignmentSolver, Matching, assign, transport
+from gpusched.online.assignment import AssignmentSolver, Matching, assign, transport
 from gpusched_papers import exact
 
 SHAPES = [(1, 1), (1, 6), (6, 1), (4, 4), (8, 8), (5, 9), (9, 5), (40, 40), (40, 60), (60, 40)]
@@ -172,7 +172,7 @@ def placements() -> None:
             for clearing in ("transportation", "jonker-volgenant", "auction"):
                 say(name, rates.tolist(), sampler, clearing)
                 try:
-                    found = gs.deciding.place_jobs(
+                    found = gs.online.place_jobs(
                         rates, rounds=3, round_samples=10, sampler=sampler, clearing=clearing,
                         draws=3, guard=0.0,
                     )  # fmt: skip
@@ -202,7 +202,7 @@ def deadline_plans() -> None:
     ]
     for number in range(600):
         jobs = [
-            gs.deciding.DeadlineJob(
+            gs.online.DeadlineJob(
                 *random.choice(figures, 3),
                 rates={("A", 1): random.choice(figures), ("A", 2): random.choice(figures)},
                 value=random.choice([1.0, *figures]), change_s=random.choice([0.0, *figures]))
@@ -211,7 +211,7 @@ def deadline_plans() -> None:
         # Every second time nothing that is refused at once.
         if number % 2:
             jobs = [
-                gs.deciding.DeadlineJob(
+                gs.online.DeadlineJob(
                                random.choice([0.0, 1e4, 1e9]), random.choice([1e5, 1e8, 2.0**42]),
                                10 ** random.uniform(-5, 25), {("A", 1): 1.0, ("A", 2): 1e-9},
                                10 ** random.uniform(-90, 90), random.choice([0.0, 1e3, 1e9]))
@@ -221,7 +221,7 @@ def deadline_plans() -> None:
         slot_s = random.choice([1e-3, 1.0, 300.0, 1e9])
         say(jobs, prices, slot_s)
         try:
-            plan = gs.deciding.plan_deadlines(jobs, {"A": 2}, prices=prices, slot_s=slot_s)
+            plan = gs.online.plan_deadlines(jobs, {"A": 2}, prices=prices, slot_s=slot_s)
         except ValueError as mistake:
             must_name(mistake, "jobs[")
             continue
@@ -243,7 +243,7 @@ def gang_plans() -> None:
         try:
             trace = gs.Trace.from_columns(np.zeros(8), service, widths)
             policy = ["sjf-bco", "ff", "ls", "rand"][number % 4]
-            gs.deciding.plan(
+            gs.online.plan(
                 trace, cluster, policy=policy, speed="fixed", contention="none", **options
             )
         except ValueError as mistake:
@@ -258,7 +258,7 @@ def fillings() -> None:
                 say(gpus, until, order)
                 requests = gs.traces.Requests.from_columns([1, gpus])
                 try:
-                    gs.deciding.fill(requests, cluster, until=until, order=order)
+                    gs.online.fill(requests, cluster, until=until, order=order)
                 except ValueError as mistake:
                     must_name(mistake, "until")
 
@@ -269,7 +269,7 @@ def exact_programs() -> None:
         service = np.maximum(10 ** random.uniform(-6, 9, 3), 1e-6)
         servers, gpus = [(1, 4), (3, 2), (64, 8), (2_000, 1)][number % 4]
         say(service.tolist(), servers, gpus)
-        profile = gs.models.JobProfile("model", 10.0**number, 32.0, 0.0, 0.1)
+        profile = gs.model.JobProfile("model", 10.0**number, 32.0, 0.0, 0.1)
         trace = gs.Trace.from_columns(
             np.zeros(3), service, [1, 2, 2], profile=np.zeros(3, np.int32), profiles=(profile,)
         )

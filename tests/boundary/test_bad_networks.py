@@ -10,7 +10,7 @@ import pytest
 import gpusched as gs
 from gpusched import _core
 
-PROFILE = gs.models.JobProfile("model", gradient_bytes=1e8, batch=8, forward_s=0.01, backward_s=0.1)
+PROFILE = gs.model.JobProfile("model", gradient_bytes=1e8, batch=8, forward_s=0.01, backward_s=0.1)
 JOBS = gs.Trace.from_columns([0, 1], [10, 20], [2, 6]).with_profiles([PROFILE])
 CLUSTER = gs.Cluster.uniform(2, 4, nic_gbps=10, intra_gbps=100)
 
@@ -56,7 +56,7 @@ def test_a_wrong_argument_is_named(
 def test_a_contention_alone_asks_for_the_ring() -> None:
     assert simulate(speed=None, contention="shared").spec.speed == "ring"
     assert simulate(speed=None).spec.speed == "fixed"
-    graphs = [gs.models.JobGraph(f"{n}", (gs.models.Stage(n, 0.1, 1e8, 0.0),)) for n in (2, 6)]
+    graphs = [gs.model.JobGraph(f"{n}", (gs.model.Stage(n, 0.1, 1e8, 0.0),)) for n in (2, 6)]
     staged = gs.Trace.from_columns([0, 1], [10, 20], [2, 6]).with_graphs(graphs)
     assert simulate(trace=staged, speed=None, contention="shared").spec.speed == "stages"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.readable import POLICIES, Job, replay
+from gpusched.reference import POLICIES, Job, replay
 from tests.boundary.workloads import CLUSTER, trace
 from tests.parity.core import run_core
 
@@ -108,7 +108,7 @@ def test_a_cluster_has_a_server(servers: int) -> None:
 
 
 def test_every_cluster_that_can_be_described_can_be_simulated() -> None:
-    from gpusched.clusters.cluster import MAX_SERVERS
+    from gpusched.model.cluster import MAX_SERVERS
 
     cluster = gs.Cluster.uniform(MAX_SERVERS, 1)
     for placement in ("count", "first-fit", "spread"):

@@ -20,11 +20,11 @@ from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, trace
 ENDLESS = gs.Trace.from_columns([0, 1], [1e9, 1e9], [1, 1]), gs.Cluster.uniform(1, 1)
 
 
-def deadlines(num_jobs: int, **options: Any) -> gs.deciding.DeadlinePlan:
+def deadlines(num_jobs: int, **options: Any) -> gs.online.DeadlinePlan:
     """Plan for jobs that arrive one after the other."""
     rates = {("A", width): float(width) for width in range(1, 9)}
-    jobs = [gs.deciding.DeadlineJob(60.0 * i, 60.0 * i + 9e4, 4e4, rates) for i in range(num_jobs)]
-    return gs.deciding.plan_deadlines(jobs, {"A": 64}, **options)
+    jobs = [gs.online.DeadlineJob(60.0 * i, 60.0 * i + 9e4, 4e4, rates) for i in range(num_jobs)]
+    return gs.online.plan_deadlines(jobs, {"A": 64}, **options)
 
 
 # Each with how much there is to do.
@@ -37,7 +37,7 @@ CALLS: dict[str, tuple[Callable[..., Any], int]] = {
         lambda **o: gs.simulate(trace(), CLUSTER, predictor="last-value", **o), 60,
     ),
     "compare": (lambda **o: gs.compare(trace(), CLUSTER, ["fifo", "sjf"], **o), 2),
-    "fill": (lambda **o: gs.deciding.fill(trace(), CLUSTER, placement="first-fit", **o), 0),
+    "fill": (lambda **o: gs.online.fill(trace(), CLUSTER, placement="first-fit", **o), 0),
     "predict": (lambda **o: gs.prediction.predict(trace(), "last-value", **o), 60),
     "plan_deadlines": (lambda **o: deadlines(30, **o), 30),
 }  # fmt: skip
@@ -233,11 +233,11 @@ def test_a_plan_tells_how_far_it_is_and_can_be_stopped() -> None:
     batch = gs.Trace.from_columns([0] * 4, [5, 6, 7, 8], [1, 2, 1, 2])
     options: dict[str, Any] = {"speed": "fixed", "contention": "none"}
     seen: list[gs.Progress] = []
-    gs.deciding.plan(batch, CLUSTER, **options, progress=seen.append)
+    gs.online.plan(batch, CLUSTER, **options, progress=seen.append)
     assert seen == [gs.Progress(done, 3) for done in (1, 2, 3)]
     stop = threading.Event()
     with pytest.raises(gs.Cancelled, match="after 1 of 3 values of kappa"):
-        gs.deciding.plan(batch, CLUSTER, **options, progress=lambda now: stop.set(), stop=stop)
+        gs.online.plan(batch, CLUSTER, **options, progress=lambda now: stop.set(), stop=stop)
 
 
 def test_a_plan_for_deadlines_tells_how_far_it_is_and_can_be_stopped() -> None:

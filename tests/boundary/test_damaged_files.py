@@ -40,10 +40,10 @@ def refused(path: Path, read: Any, message: str, error: type[Exception] = ValueE
     [
         ("a.json", "[" * DEEP, gs.read_trace),
         ("a.json", '[{"a":' * DEEP, gs.read_trace),
-        ("a.json", '{"v100":{"k":{"null":' + "[" * DEEP, gs.models.read_throughputs),
-        ("a.json", '{"v100":' + "[" * DEEP + "]" * DEEP + "}", gs.models.read_throughputs),
-        ("a.json", '{"profiles":' + "[" * DEEP, gs.models.read_profiles),
-        ("a.toml", "a=" + "[" * DEEP, gs.models.read_profiles),
+        ("a.json", '{"v100":{"k":{"null":' + "[" * DEEP, gs.model.read_throughputs),
+        ("a.json", '{"v100":' + "[" * DEEP + "]" * DEEP + "}", gs.model.read_throughputs),
+        ("a.json", '{"profiles":' + "[" * DEEP, gs.model.read_profiles),
+        ("a.toml", "a=" + "[" * DEEP, gs.model.read_profiles),
         ("a.toml", "a=" + "[" * DEEP, gs.read_cluster),
         ("a.toml", "a=" + "{b=" * DEEP, gs.read_cluster),
     ],
@@ -57,9 +57,9 @@ def test_deeply_nested_text_is_an_error(tmp_path: Path, name: str, text: str, re
 def test_huge_integers_are_an_error(tmp_path: Path, digits: int) -> None:
     number = "9" * digits
     files = {
-        "table.json": (f'{{"v100": {{"m": {{"null": {number}}}}}}}', gs.models.read_throughputs),
+        "table.json": (f'{{"v100": {{"m": {{"null": {number}}}}}}}', gs.model.read_throughputs),
         "cluster.toml": (f"[[servers]]\ncount = {number}\ngpus = 8\n", gs.read_cluster),
-        "profiles.toml": (f'[[profiles]]\nname = "m"\nbatch = {number}\n', gs.models.read_profiles),
+        "profiles.toml": (f'[[profiles]]\nname = "m"\nbatch = {number}\n', gs.model.read_profiles),
         "trace.csv": (f"submit_s,service_s,gpus\n0,{number},1\n", gs.read_trace),
         "log.swf": (whole_files.SWF.replace("1000000000", number[:12]), gs.read_trace),
     }
@@ -71,14 +71,14 @@ def test_huge_integers_are_an_error(tmp_path: Path, digits: int) -> None:
 def test_a_huge_throughput_is_named_by_its_keys(tmp_path: Path) -> None:
     (tmp_path / "table.json").write_text('{"v100": {"m": {"null": 1' + "0" * 400 + "}}}")
     refused(
-        tmp_path / "table.json", gs.models.read_throughputs, "'v100', 'm': .* must be below 1.8e308"
+        tmp_path / "table.json", gs.model.read_throughputs, "'v100', 'm': .* must be below 1.8e308"
     )
 
 
 def test_a_switch_with_a_name_of_many_digits_is_ordered_as_a_number(tmp_path: Path) -> None:
     rows = [f"s{n},D,P,A{name}" for n, name in enumerate(("9" * 5000, "10", "9", "007"))]
     (tmp_path / "topo.csv").write_text("ip,DSW,PSW,ASW\n" + "\n".join(rows) + "\n")
-    leaves = [group.domain for group in gs.clusters.read_topology(tmp_path / "topo.csv").servers]
+    leaves = [group.domain for group in gs.model.read_topology(tmp_path / "topo.csv").servers]
     assert leaves == ["D/P/A007", "D/P/A9", "D/P/A10", f"D/P/A{'9' * 5000}"]
 
 
@@ -90,7 +90,7 @@ def test_a_key_of_very_many_parts_is_refused_before_it_is_decoded(tmp_path: Path
         "b = {" + "a." * DEEP + "a=1}",
     ):
         spec.write_text(text)
-        for read in (gs.read_cluster, gs.models.read_profiles, read_spec):
+        for read in (gs.read_cluster, gs.model.read_profiles, read_spec):
             refused(spec, read, "a key of 100,001 parts; it may have 1,000")
     few = "x = [" + ", ".join("1.5" for _ in range(2_000)) + "]\n"
     spec.write_text(few)
@@ -411,14 +411,14 @@ def test_every_reader_of_tables_takes_a_limit(tmp_path: Path, read: Any) -> None
 
 def test_a_missing_file_and_a_folder_stay_what_they_are(tmp_path: Path) -> None:
     readers = (
-        gs.read_trace, gs.read_cluster, gs.traces.read_requests, gs.models.read_profiles,
-        gs.models.read_throughputs, gs.clusters.read_topology, gs.load_result,
-        gs.prediction.load_predictor, gs.models.read_pollux,
+        gs.read_trace, gs.read_cluster, gs.traces.read_requests, gs.model.read_profiles,
+        gs.model.read_throughputs, gs.model.read_topology, gs.load_result,
+        gs.prediction.load_predictor, gs.model.read_pollux,
     )  # fmt: skip
     for read in readers:
         with pytest.raises(FileNotFoundError):
             read(tmp_path / "none.csv")
-    for read in set(readers) - {gs.models.read_throughputs, gs.models.read_pollux}:
+    for read in set(readers) - {gs.model.read_throughputs, gs.model.read_pollux}:
         with pytest.raises(IsADirectoryError):
             read(tmp_path)
 
@@ -439,7 +439,7 @@ def test_a_file_is_named_even_where_its_name_occurs_in_every_message(
     for read in (
         gs.read_trace,
         gs.read_cluster,
-        gs.models.read_throughputs,
+        gs.model.read_throughputs,
         gs.load_result,
         gs.prediction.load_predictor,
     ):

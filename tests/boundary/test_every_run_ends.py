@@ -125,11 +125,11 @@ def urgent() -> gs.Trace:
 def measured_here_and_there() -> gs.Trace:
     """Tables in which some widths run, and some only on one type."""
     profiles = [
-        gs.models.JobProfile(
+        gs.model.JobProfile(
             "pairs", throughput={"V100": {2: 3.0, 4: 0.0, 8: 9.0}, "K80": {2: 1.0}}
         ),
-        gs.models.JobProfile("wide", throughput={"V100": {16: 1e-9}}),
-        gs.models.JobProfile("nowhere near", throughput={"K80": {1: 1.0, 4: 0.0}}),
+        gs.model.JobProfile("wide", throughput={"V100": {16: 1e-9}}),
+        gs.model.JobProfile("nowhere near", throughput={"K80": {1: 1.0, 4: 0.0}}),
     ]
     index = np.arange(45) % 3
     widths = np.array([2, 16, 4])[index]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.deciding.assignment import AssignmentSolver, assign, transport
+from gpusched.online.assignment import AssignmentSolver, assign, transport
 from tests.boundary.hostile_solvers import SOLVERS
 from tests.boundary.test_interrupts import SOON_S, interrupted, posix
 
@@ -41,13 +41,11 @@ PLACED = {"rounds": 1.0, "round_samples": 1.0}
 
 
 def deadline(**figures: Any) -> Callable[[], object]:
-    return lambda: gs.deciding.plan_deadlines(
-        [gs.deciding.DeadlineJob(**(JOB | figures))], {"A": 1}
-    )
+    return lambda: gs.online.plan_deadlines([gs.online.DeadlineJob(**(JOB | figures))], {"A": 1})
 
 
 def placed(rates: Any, **figures: Any) -> Callable[[], object]:
-    return lambda: gs.deciding.place_jobs(rates, **(PLACED | figures))
+    return lambda: gs.online.place_jobs(rates, **(PLACED | figures))
 
 
 REFUSED: list[tuple[Callable[[], object], str]] = [
@@ -75,9 +73,9 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (deadline(value=1e101), r"jobs\[0\]\.value: 1e\+101 must lie between"),
     (deadline(rates={("A", 1): INF}), r"jobs\[0\]\.rates\['A', 1\]: inf"),
     (deadline(change_s=1e300), r"jobs\[0\]\.change_s: 1e\+300"),
-    (partial(gs.deciding.plan_deadlines, [], {"A": 1}, quanta=10**6),
+    (partial(gs.online.plan_deadlines, [], {"A": 1}, quanta=10**6),
      "quanta: 1000000 must lie between"),
-    (partial(gs.deciding.plan_deadlines, [], {"A": 1}, segments=10**6),
+    (partial(gs.online.plan_deadlines, [], {"A": 1}, segments=10**6),
      "segments: 1000000 must lie"),
 ]  # fmt: skip
 
@@ -120,7 +118,7 @@ LONG = {
         rates = np.outer(rng.uniform(1, 3, 80), rng.uniform(1, 3, 150))
         work = dict(rounds=rng.uniform(1, 9, 80), round_samples=100.0, capacity=[4] * 150)
         print("ready", flush=True)
-        gs.deciding.place_jobs(rates, **work, draws=10**6, effort=10**12)
+        gs.online.place_jobs(rates, **work, draws=10**6, effort=10**12)
     """,
     "plan": """
         rng = np.random.default_rng(0)
@@ -128,17 +126,17 @@ LONG = {
         trace = gs.Trace.from_columns(np.zeros(100_000), rng.uniform(1, 1e4, 100_000), widths)
         cluster = gs.Cluster.uniform(2_000, 8, nic_gbps=10, intra_gbps=100)
         print("ready", flush=True)
-        gs.deciding.plan(trace, cluster, speed="fixed", contention="none", tolerance=0.0)
+        gs.online.plan(trace, cluster, speed="fixed", contention="none", tolerance=0.0)
     """,
     "fill": """
         requests = gs.traces.Requests.from_columns([1, 2, 4], gpu_share=[0.05, 1, 1])
         cluster = gs.Cluster.uniform(4_000, 8)
         print("ready", flush=True)
-        gs.deciding.fill(requests, cluster, until=900.0)
+        gs.online.fill(requests, cluster, until=900.0)
     """,
     "exact": """
         from gpusched_papers import exact
-        profile = gs.models.JobProfile("model", 1e9, 32.0, 0.0, 0.1)
+        profile = gs.model.JobProfile("model", 1e9, 32.0, 0.0, 0.1)
         jobs = dict(profile=np.zeros(8, np.int32), profiles=(profile,))
         trace = gs.Trace.from_columns(np.zeros(8), np.arange(8) + 10.0, [3, 2, 3, 2] * 2, **jobs)
         cluster = gs.Cluster.uniform(4, 3, nic_gbps=10, intra_gbps=100)
@@ -149,8 +147,8 @@ LONG = {
 }
 IMPORTS = (
     "import numpy as np\n"
-    "from gpusched.deciding.assignment import AssignmentSolver, assign\n"
-    "from gpusched.deciding.assignment import transport\n"
+    "from gpusched.online.assignment import AssignmentSolver, assign\n"
+    "from gpusched.online.assignment import transport\n"
 )
 
 

@@ -74,7 +74,7 @@ def kept(tmp_path: Path) -> dict[str, Any]:
     result = looked_at(gs.simulate(jobs, gs.Cluster.uniform(8, 8, cpu=64), policy="srtf"))
     result.save(tmp_path / "result.npz")
     loaded = looked_at(gs.load_result(tmp_path / "result.npz"))
-    filled = gs.deciding.fill(gs.traces.Requests.from_trace(jobs), gs.Cluster.uniform(4, 8))
+    filled = gs.online.fill(gs.traces.Requests.from_trace(jobs), gs.Cluster.uniform(4, 8))
     return {
         "trace": jobs,
         "changed": jobs.head(20).filter(np.arange(20) % 2 == 0).scale_load(2.0),
@@ -86,8 +86,8 @@ def kept(tmp_path: Path) -> dict[str, Any]:
         "schedule": loaded.schedule,
         "requests": gs.traces.Requests.from_trace(jobs),
         "filled": filled,
-        "matching": gs.deciding.assign([[1.0, 2.0], [2.0, 1.0]]),
-        "plan": gs.deciding.plan_deadlines([], {"gpu": 1}),
+        "matching": gs.online.assign([[1.0, 2.0], [2.0, 1.0]]),
+        "plan": gs.online.plan_deadlines([], {"gpu": 1}),
     }
 
 

@@ -144,13 +144,13 @@ SEARCHES = {
         jobs = dict(rounds=rng.uniform(6, 12, 7), round_samples=np.full(7, 1e5))
         links = dict(gradient_bytes=50e6, bandwidth_gbps=10)
         print("ready", flush=True)
-        gs.deciding.place_jobs(rates, **jobs, **links, sampler="exact")
+        gs.online.place_jobs(rates, **jobs, **links, sampler="exact")
     """,
     "plan_deadlines": """
         rates = {("gpu", width): float(width) for width in (1, 2, 4, 8)}
-        job = gs.deciding.DeadlineJob(0.0, 3e5, 1e4, rates)
+        job = gs.online.DeadlineJob(0.0, 3e5, 1e4, rates)
         print("ready", flush=True)
-        gs.deciding.plan_deadlines([job] * 20_000, {"gpu": 1_000})
+        gs.online.plan_deadlines([job] * 20_000, {"gpu": 1_000})
     """,
 }
 

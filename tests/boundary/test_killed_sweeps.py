@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
-from gpusched.sweeping.run_store import RunStore
+from gpusched.studies.run_store import RunStore
 
 pytestmark = pytest.mark.long
 
@@ -61,7 +61,7 @@ if __name__ == "__main__":
 """
 
 
-def facts(result: gs.sweeping.SweepResult) -> pl.DataFrame:
+def facts(result: gs.studies.SweepResult) -> pl.DataFrame:
     return result.runs.drop(TIMES)
 
 
@@ -99,5 +99,5 @@ def test_a_study_that_is_killed_goes_on(executor: str, tmp_path: Path) -> None:
         program.stdin.close()
         program.wait(timeout=60)
     assert facts(gs.sweep(STUDY, folder=tmp_path / "folder")).equals(whole)
-    status = gs.sweeping.sweep_status(tmp_path / "folder")
+    status = gs.studies.sweep_status(tmp_path / "folder")
     assert status.num_done == status.num_runs == len(whole)

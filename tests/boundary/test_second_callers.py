@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.deciding import AssignmentSolver
+from gpusched.online import AssignmentSolver
 
 # The handler of a signal is Python that runs in the midst of a native call: it calls the same
 # object, and lets another thread do so. Where the signal came too late the problem was too small.
@@ -24,7 +24,7 @@ import threading
 import numpy as np
 import numpy.ma
 from gpusched import _core
-from gpusched.deciding import AssignmentSolver
+from gpusched.online import AssignmentSolver
 
 rng = np.random.default_rng(1)
 

@@ -13,7 +13,7 @@ from tests.boundary.test_wrong_schedulers import DEEDS, Wrong, call, in_turn
 from tests.boundary.workloads import CLUSTER, FirstFit, Strict
 
 TYPED = gs.Cluster((gs.ServerGroup(2, 4, "K80"), gs.ServerGroup(1, 4, "V100")))
-TABLE = gs.models.JobProfile(
+TABLE = gs.model.JobProfile(
     "model",
     throughput={"K80": {1: 1.0, 2: 2.0, 4: 3.0}, "V100": {1: 2.0, 2: 4.0, 4: 0.0}},
 )

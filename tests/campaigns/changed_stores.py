@@ -21,9 +21,9 @@ from pathlib import Path
 import numpy as np
 
 import gpusched as gs
-from gpusched.execution.calls import Outcome
-from gpusched.execution.kept_runs import KeptRuns
-from gpusched.sweeping.run_store import RunStore
+from gpusched.studies.calls import Outcome
+from gpusched.studies.kept_runs import KeptRuns
+from gpusched.studies.run_store import RunStore
 from tests.changed_files import BYTES, swapped_case
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -219,7 +219,7 @@ def needs_memory(policy: str) -> bool:
     """Whether a policy says that it keeps more than a state."""
     jobs = gs.Trace.from_columns([0], [1], [1])
     try:
-        gs.decide(gs.deciding.ClusterState(gs.Cluster.uniform(1, 4), jobs, 0), policy=policy)
+        gs.decide(gs.online.ClusterState(gs.Cluster.uniform(1, 4), jobs, 0), policy=policy)
     except ValueError as error:
         if "keeps more than the state" in str(error) or "may remember" in str(error):
             return True
@@ -447,10 +447,10 @@ class Operator:
             gs.decide(self.state(kept), **options)
         return None if found.wake_s is None else round(found.wake_s * US)
 
-    def state(self, rows: list[int]) -> gs.deciding.ClusterState:
+    def state(self, rows: list[int]) -> gs.online.ClusterState:
         """The cluster now."""
         if not rows:
-            return gs.deciding.ClusterState(self.cluster, None, self.now_us / US)
+            return gs.online.ClusterState(self.cluster, None, self.now_us / US)
         books = [self.there[row] for row in rows]
         trace = self.told._take(np.flatnonzero(np.isin(self.order, rows)))
         held = [
@@ -465,7 +465,7 @@ class Operator:
             if each.pieces else each.attained_us
             for each in books
         ]  # fmt: skip
-        return gs.deciding.ClusterState(
+        return gs.online.ClusterState(
             self.cluster, trace, self.now_us / US,
             start_s=[each.start_us / US if each.pieces else np.nan for each in books],
             attained_s=[each / US for each in done],

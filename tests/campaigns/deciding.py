@@ -94,7 +94,7 @@ class Deciding(gs.Scheduler):
         self.held[job], self.start_us[job] = pieces, state.now_us
         self.cost_us[job] = int(state.restart_us(np.array([job]))[0])
 
-    def state_of(self, state: Any, rows: Any) -> gs.deciding.ClusterState:
+    def state_of(self, state: Any, rows: Any) -> gs.online.ClusterState:
         """The cluster now; ``rows`` are the jobs that wait and run."""
         at = {int(job): row for row, job in enumerate(rows)}
         held = [(at[job], *piece) for job, pieces in self.held.items() for piece in pieces]
@@ -102,7 +102,7 @@ class Deciding(gs.Scheduler):
         jobs = self.trace._take(rows)
         if self.reads_predictions:
             jobs = dataclasses.replace(jobs, service_us=jobs.predicted_us)
-        return gs.deciding.ClusterState(
+        return gs.online.ClusterState(
             self.cluster,
             jobs,
             state.now_us / 1e6,

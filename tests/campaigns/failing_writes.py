@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import gpusched as gs
-from gpusched.execution.calls import Outcome
-from gpusched.execution.kept_runs import KeptRuns
-from gpusched.sweeping.run_store import RunStore
+from gpusched.studies.calls import Outcome
+from gpusched.studies.kept_runs import KeptRuns
+from gpusched.studies.run_store import RunStore
 from gpusched.traces.writers import write_trace
 from tests.campaigns.changed_stores import made_here
 from tests.learners import learner

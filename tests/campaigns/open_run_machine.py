@@ -12,8 +12,16 @@ from typing import Any
 import numpy as np
 
 import gpusched as gs
-from gpusched.readable import PLACEMENTS, REJECTED, UNFINISHED, Job, Outcome, make_scheduler, replay
-from gpusched.readable.engine import Change
+from gpusched.reference import (
+    PLACEMENTS,
+    REJECTED,
+    UNFINISHED,
+    Job,
+    Outcome,
+    make_scheduler,
+    replay,
+)
+from gpusched.reference.engine import Change
 from tests.campaigns.trials import MOST_INSTANTS, Difference, attempt, compare
 from tests.parity.core import outcome_of
 from tests.parity.slow_twins import slow_twins
@@ -249,12 +257,12 @@ class Machine:
         if len(state.waiting) + len(state.running):
             policy = policy_text(self.main.policies[-1])
             self.say(
-                f"gs.decide(gs.deciding.ClusterState.of(run), policy={policy}, "
+                f"gs.decide(gs.online.ClusterState.of(run), policy={policy}, "
                 f"placement={self.start.placement!r})"
             )
             with contextlib.suppress(ValueError, TypeError):
                 gs.decide(
-                    gs.deciding.ClusterState.of(run),
+                    gs.online.ClusterState.of(run),
                     policy=policy_of(self.main.policies[-1]),
                     placement=self.start.placement,
                 )

@@ -41,7 +41,7 @@ from tests.reference.open_run_cases import Choice, Course, sequence
 NUM_SHOWN = 10
 NUM_TRIES = 400
 LIMIT_S = 30.0
-ONCE = gs.decide, gs.resume, gs.deciding.ClusterState
+ONCE = gs.decide, gs.resume, gs.online.ClusterState
 """Imported before processes are forked, and not by each of them."""
 PLAIN = Choice("fifo")
 

@@ -16,7 +16,7 @@ import numpy as np
 import gpusched as gs
 from gpusched.bounds.certificates import makespan_bound
 from gpusched.bounds.registry import JobColumns
-from gpusched.deciding.assignment import assign, transport
+from gpusched.online.assignment import assign, transport
 
 Random = np.random.Generator
 Check = Callable[[Random], bool]
@@ -150,10 +150,10 @@ def deadlines_in_ortools(random: Random) -> bool:
     solver.init(values, [widths], [room])
     best = solver.solve()
     jobs = [
-        gs.deciding.DeadlineJob(0.0, slot_s, slot_s, {("A", width): 1.0}, float(value))
+        gs.online.DeadlineJob(0.0, slot_s, slot_s, {("A", width): 1.0}, float(value))
         for width, value in zip(widths, values, strict=True)
     ]
-    plan = gs.deciding.plan_deadlines(jobs, {"A": room}, slot_s=slot_s)
+    plan = gs.online.plan_deadlines(jobs, {"A": room}, slot_s=slot_s)
     return bool(plan.value <= best * (1 + ERROR) and plan.upper_bound >= best * (1 - ERROR))
 
 

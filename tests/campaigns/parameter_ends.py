@@ -192,11 +192,11 @@ MEAN_GPU_S = 64.0
 """GPU seconds of a job, nearly: what comes in between two of them the cluster can just do."""
 
 
-def graph_of(width: int) -> gs.models.JobGraph:
+def graph_of(width: int) -> gs.model.JobGraph:
     """A job graph that computes alike on all types."""
     model = graph(width)
     stages = tuple(
-        gs.models.Stage(
+        gs.model.Stage(
             replicas=stage.replicas,
             compute_s=1 / 16,
             parameter_bytes=stage.parameter_bytes,
@@ -204,14 +204,14 @@ def graph_of(width: int) -> gs.models.JobGraph:
         )
         for stage in model.stages
     )
-    return gs.models.JobGraph(model.name, stages)
+    return gs.model.JobGraph(model.name, stages)
 
 
-def profiles(num_types: int) -> list[gs.models.JobProfile]:
+def profiles(num_types: int) -> list[gs.model.JobProfile]:
     """Models with little to much communication, with figures for every speed that reads them."""
     types = TYPES[:num_types]
     return [
-        gs.models.JobProfile(
+        gs.model.JobProfile(
             f"profile{i}",
             gradient_bytes=i * i * 300_000_000,
             batch=4,

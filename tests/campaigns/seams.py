@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from gpusched.readable import BY_DEADLINE, CONTENTIONS, PLACEMENTS, POLICIES, PREEMPTIVE, orders
-from gpusched.readable.packing import NAMES as PACKINGS
-from gpusched.readable.packing import OWN
+from gpusched.reference import BY_DEADLINE, CONTENTIONS, PLACEMENTS, POLICIES, PREEMPTIVE, orders
+from gpusched.reference.packing import NAMES as PACKINGS
+from gpusched.reference.packing import OWN
 from tests.campaigns.lawful import lawful_trial
 from tests.campaigns.trials import FastPath, Trial, Twin, Whimsical
 from tests.reference.cases import Case, cases

@@ -52,7 +52,7 @@ def trace_of(jobs: int, *, elastic: bool, many: bool = False) -> gs.Trace:
     if many:
         submit_s[: jobs // 2] = 0
     profiles = [
-        gs.models.JobProfile(
+        gs.model.JobProfile(
             "model", 1e8, batch=8, forward_s=0.005, backward_s=0.03,
             samples_per_s={"V100": 4, "T4": 1},
             throughput={"V100": {1: 4.0, 2: 7.0, 4: 11.0}, "T4": {1: 1.0, 2: 1.6}}, global_batch=64,
@@ -83,7 +83,8 @@ def results(jobs: int) -> Iterator[gs.Result]:
             elastic, CLUSTER, policy="srtf", placement="spread", speed="ring", contention=contention
         )
     flat = gs.Cluster.uniform(servers=3, gpus=4, nic_gbps=10, intra_gbps=200)
-    staged = gs.generator.assign_graphs(gs.generate("philly", jobs, cluster=flat, seed=5), flat)
+    trace = gs.generate("philly", jobs, cluster=flat, seed=5)
+    staged = gs.traces.generating.assign_graphs(trace, flat)
     yield gs.simulate(
         staged, flat, policy="a-srpt", placement="heavy-edge", speed="stages", contention="reserved"
     )

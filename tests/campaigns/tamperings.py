@@ -53,7 +53,7 @@ def honest() -> dict[str, gs.Result]:
     """Runs under every model, by name."""
     plain, typed, due = trace(is_typed=False), trace(is_typed=True), urgent(is_typed=True)
     servers = gs.Cluster.uniform(6, 8, gpu_type="V100", nic_gbps=10, intra_gbps=100)
-    ringed = plain.with_profiles(gs.models.zoo(), seed=3)
+    ringed = plain.with_profiles(gs.model.zoo(), seed=3)
     runs: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         "strict": (plain, cluster(), {"policy": "fifo", "placement": "first-fit"}),
         "weights": (plain, cluster(), {"policy": "wspt"}),

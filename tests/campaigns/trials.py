@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
-from gpusched.readable import Outcome
+from gpusched.reference import Outcome
 from tests.parity.core import choice_text, make_cluster, make_trace, outcome_of, predictor_of
 from tests.parity.native import run_native
 from tests.parity.native_whims import WHIMS

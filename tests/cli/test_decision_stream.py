@@ -121,14 +121,14 @@ def test_the_schemas_are_those_of_the_lines(gpusched: Any) -> None:
     printed = json.loads(gpusched("decide", "--stream", "--schema").stdout)
     assert set(printed) == {"request", "answer"}
     for part, schema in printed.items():
-        assert schema == json.loads(json.dumps(gs.deciding.state_schema(part)))
+        assert schema == json.loads(json.dumps(gs.online.state_schema(part)))
     (known,) = answers({"state": STATE, "explain": True})
     (wrong,) = answers("{}")
     parts = printed["answer"]["$defs"]
     assert set(known) == set(parts["Answer"]["properties"])
     assert set(wrong) == set(parts["Refusal"]["properties"])
     with pytest.raises(ValueError, match="unknown schema 'answers'"):
-        gs.deciding.state_schema("answers")  # type: ignore[arg-type]
+        gs.online.state_schema("answers")  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_options_and_arguments_make_the_same_run(gpusched_json, jobs_csv: Path) 
     )  # fmt: skip
     cluster = gs.Cluster.uniform(4, 8, nic_gbps=10, intra_gbps=400).with_racks(2, 3)
     expected = gs.simulate(
-        gs.read_trace(jobs_csv).with_profiles(gs.models.zoo(), seed=3),
+        gs.read_trace(jobs_csv).with_profiles(gs.model.zoo(), seed=3),
         cluster,
         policy="srtf",
         placement="spread",
@@ -110,7 +110,7 @@ def test_graphs_on_the_command_line_are_those_of_the_library(gpusched_json, jobs
     cluster = gs.Cluster.uniform(4, 8, nic_gbps=10, intra_gbps=400)
     speed = "stages:micro_batches=4"
     trace = gs.read_trace(jobs_csv)
-    trace = gs.generator.assign_graphs(trace, cluster, heavy_share=0.5, seed=3, speed=speed)
+    trace = gs.traces.generating.assign_graphs(trace, cluster, heavy_share=0.5, seed=3, speed=speed)
     for row, policy in zip(made["results"], ["fifo", "srtf"], strict=True):
         expected = gs.simulate(trace, cluster, policy=policy, speed=speed, seed=3)
         assert row["digest"] == expected.digest

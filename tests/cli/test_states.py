@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_state_is_read_in_the_order_of_submission(path: Path) -> None:
-    state = gs.deciding.read_state(path)
+    state = gs.online.read_state(path)
     assert state.jobs.id.tolist() == ["runs", "wide", "small"]
     assert state.attained_s.tolist() == [1800, 0, 0]
     assert state.held_mask.tolist() == [0xFF]
@@ -60,7 +60,7 @@ def test_decide_prints_actions(path: Path, gpusched: Any) -> None:
 
 def test_decide_prints_the_schema(gpusched: Any) -> None:
     schema = json.loads(gpusched("decide", "--schema").stdout)
-    assert schema == json.loads(json.dumps(gs.deciding.state_schema()))
+    assert schema == json.loads(json.dumps(gs.online.state_schema()))
     assert {"StateFile", "StateJob", "Cluster"} <= set(schema["$defs"])
 
 
@@ -102,7 +102,7 @@ def test_a_file_that_is_wrong_is_refused_by_name(path: Path, change: Any, messag
     change(wrong)
     path.write_text(json.dumps(wrong))
     with pytest.raises(ValueError, match="not a readable state of a cluster") as caught:
-        gs.deciding.read_state(path)
+        gs.online.read_state(path)
     assert message in str(caught.value)
 
 
@@ -110,7 +110,7 @@ def test_a_file_that_is_wrong_is_refused_by_name(path: Path, change: Any, messag
 def test_a_file_that_is_cut_short_is_refused(path: Path, length: int) -> None:
     path.write_bytes(path.read_bytes()[:length])
     with pytest.raises(ValueError, match=r"cluster\.json: not a readable state"):
-        gs.deciding.read_state(path)
+        gs.online.read_state(path)
 
 
 def test_mistakes_are_one_line(path: Path, gpusched: Any) -> None:

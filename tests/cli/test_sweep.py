@@ -121,7 +121,7 @@ def test_a_failed_run_is_told_with_the_line_that_repeats_it(gpusched, study: Pat
 
 
 def test_a_metric_is_shown_with_intervals(gpusched, study: Path) -> None:
-    pytest.importorskip("gpusched.statistics.comparing")
+    pytest.importorskip("gpusched.studies.comparing")
     result = gpusched("sweep", study, "--table", "mean_jct_s", "--table", "utilisation")
     assert result.exit_code == 0, result.stderr
     assert "mean JCT, " in result.stdout
@@ -179,7 +179,7 @@ def test_ctrl_c_ends_soon_and_says_how_to_go_on(study: Path, tmp_path: Path, whe
         _, stderr = process.communicate(timeout=30)
     assert time.monotonic() - asked < 5  # a second on a machine that has time
     assert process.returncode == 130
-    kept = gs.sweeping.sweep_status(tmp_path / "study.sweep").num_done
+    kept = gs.studies.sweep_status(tmp_path / "study.sweep").num_done
     assert 0 < kept < 18
     assert stderr == (
         f"interrupted: {kept} of 18 runs are kept in study.sweep; the same command goes on from "

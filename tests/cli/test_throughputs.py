@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
-from gpusched.models.throughputs import read_throughputs
+from gpusched.model.throughputs import read_throughputs
 
 TABLE = "model,gpu_type,gpus,iterations_per_s\n" + "".join(
     f"{model},gpu,{count},{rate * count}\n"

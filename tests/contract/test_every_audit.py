@@ -47,7 +47,7 @@ def as_if_preempted(result: gs.Result) -> list[str]:
 
 def one_job(policy: str) -> gs.Result:
     """A job of ten seconds on one GPU, with all that a policy may ask for."""
-    profile = gs.models.JobProfile(
+    profile = gs.model.JobProfile(
         "m", throughput={"gpu": {1: 1.0}}, samples_per_s={"gpu": 1.0}, global_batch=1
     )
     trace = gs.Trace.from_columns(

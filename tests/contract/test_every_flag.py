@@ -11,7 +11,7 @@ import pytest
 import gpusched as gs
 from gpusched import _core
 from gpusched.plugins.info import FLAGS, KINDS, PluginInfo
-from gpusched.readable.packing import NAMES as KNOW_DEMANDS
+from gpusched.reference.packing import NAMES as KNOW_DEMANDS
 from gpusched.specs.case import job_columns
 from tests.contract.runs import CLUSTER, TYPED, run, run_networked, run_urgent
 
@@ -72,15 +72,15 @@ def test_only_policies_that_say_so_plan_a_batch(policy: str) -> None:
     cluster = gs.Cluster.uniform(2, 2)
     if not POLICIES[policy].has("offline"):
         with pytest.raises(ValueError, match=f"policy {policy}: .*nothing to plan"):
-            gs.deciding.plan(jobs, cluster, policy=policy, contention="none")
+            gs.online.plan(jobs, cluster, policy=policy, contention="none")
         with pytest.raises(ValueError, match="nothing to plan"):  # nor could the core
             plan_natively(jobs, cluster, policy)
         return
     plan_natively(jobs, cluster, policy)
-    assert len(gs.deciding.plan(jobs, cluster, policy=policy, contention="none").result.trace) == 3
+    assert len(gs.online.plan(jobs, cluster, policy=policy, contention="none").result.trace) == 3
     late = gs.Trace.from_columns([0, 0, 1], [5, 6, 7], [1, 3, 2])
     with pytest.raises(ValueError, match=r"submit_s\[2\] is 1"):
-        gs.deciding.plan(late, cluster, policy=policy, contention="none")
+        gs.online.plan(late, cluster, policy=policy, contention="none")
 
 
 def plan_natively(jobs: gs.Trace, cluster: gs.Cluster, policy: str) -> None:
@@ -96,13 +96,13 @@ def test_the_placements_of_the_reference_know_demands_and_shares() -> None:
 
 def sharing(speed: str = "fixed", placement: str = "consolidated") -> gs.Result:
     """Two halves of the only GPU, at once if they may share it."""
-    profile = gs.models.JobProfile(
+    profile = gs.model.JobProfile(
         "m", gradient_bytes=1e6, forward_s=0.1, backward_s=0.1, batch=1,
         throughput={"gpu": {1: 1.0}}, samples_per_s={"gpu": 1.0}, global_batch=1,
     )  # fmt: skip
     jobs = gs.Trace.from_columns(
         [0, 0], [10, 10], [1, 1], gpu_share=[0.5, 0.5], profiles=[profile], profile=[0, 0],
-        graphs=[gs.models.JobGraph("one", (gs.models.Stage(1, 0.5, 1e9),))], graph=[0, 0],
+        graphs=[gs.model.JobGraph("one", (gs.model.Stage(1, 0.5, 1e9),))], graph=[0, 0],
     )  # fmt: skip
     cluster = gs.Cluster.uniform(1, 1, nic_gbps=10, intra_gbps=100)
     return gs.simulate(jobs, cluster, speed=speed, placement=placement)
@@ -159,16 +159,14 @@ def test_an_empty_cluster_takes_what_the_placement_says(
 NEEDS = {
     "profiles": {
         "profiles": [
-            gs.models.JobProfile("m", gradient_bytes=1e6, forward_s=0.1, backward_s=0.1, batch=1)
+            gs.model.JobProfile("m", gradient_bytes=1e6, forward_s=0.1, backward_s=0.1, batch=1)
         ]
     },
-    "throughputs": {"profiles": [gs.models.JobProfile("m", throughput={"gpu": {1: 1.0, 2: 1.5}})]},
-    "samples": {
-        "profiles": [gs.models.JobProfile("m", samples_per_s={"gpu": 1.0}, global_batch=2)]
-    },
+    "throughputs": {"profiles": [gs.model.JobProfile("m", throughput={"gpu": {1: 1.0, 2: 1.5}})]},
+    "samples": {"profiles": [gs.model.JobProfile("m", samples_per_s={"gpu": 1.0}, global_batch=2)]},
     "graphs": {
         "graphs": [
-            gs.models.JobGraph("two", (gs.models.Stage(1, 0.5, 1e9), gs.models.Stage(1, 0.5, 1e9)))
+            gs.model.JobGraph("two", (gs.model.Stage(1, 0.5, 1e9), gs.model.Stage(1, 0.5, 1e9)))
         ]
     },
 }
@@ -231,9 +229,7 @@ MANY = 8
 
 def on_one_link(contention: str, num_rings: int) -> int:
     """When the first of some equal rings between two servers ends."""
-    profile = gs.models.JobProfile(
-        "m", gradient_bytes=1e9, forward_s=0.01, backward_s=0.01, batch=1
-    )
+    profile = gs.model.JobProfile("m", gradient_bytes=1e9, forward_s=0.01, backward_s=0.01, batch=1)
     ones = np.ones(num_rings)
     jobs = gs.Trace.from_columns(
         0 * ones, 100 * ones, (2 * ones).astype(int), profiles=[profile],

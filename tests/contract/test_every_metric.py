@@ -27,7 +27,7 @@ every_metric = pytest.mark.parametrize("key", sorted(KNOWN))
 @pytest.fixture(scope="module")
 def runs() -> dict[str, gs.Result]:
     """Runs that together have all that any metric needs."""
-    profiled = JOBS.with_profiles(gs.models.zoo(), seed=1)
+    profiled = JOBS.with_profiles(gs.model.zoo(), seed=1)
     return {
         "plain": gs.simulate(JOBS, CLUSTER, policy="fifo"),
         "deadlines": gs.simulate(JOBS.with_deadlines(seed=1), CLUSTER, policy="dancer"),

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 import gpusched as gs
 from gpusched.base.source import Source
 from gpusched.cli import app
-from gpusched.deciding.cluster_state import ClusterState
-from gpusched.deciding.states.state_formats import (
+from gpusched.online.cluster_state import ClusterState
+from gpusched.online.states.state_formats import (
     StateFormat,
     detect,
     register_state_format,
@@ -48,12 +48,12 @@ def test_a_format_says_what_it_is(name: str) -> None:
 def test_a_format_recognises_its_own_excerpt_and_reads_it(name: str, tmp_path: Path) -> None:
     files = excerpt(name, tmp_path)
     assert detect([Source(file) for file in files]).name == name
-    found = gs.deciding.read_state(tmp_path)
+    found = gs.online.read_state(tmp_path)
     assert found.is_running.any()
     assert not found.is_running.all()
     assert not found.jobs.rejects
     assert len(found.servers) == found.cluster.num_servers
-    named = gs.deciding.read_state(files, name)
+    named = gs.online.read_state(files, name)
     assert named.held_mask.tolist() == found.held_mask.tolist()
     # In our own format anything may be tried, so that its mistakes are told.
     takers = {
@@ -70,7 +70,7 @@ def test_the_command_decides_on_an_excerpt(name: str, tmp_path: Path) -> None:
     )
     assert done.exit_code == 0, done.output
     (action,) = json.loads(done.stdout)["actions"]
-    servers = {server.name: server.gpus for server in gs.deciding.read_state(tmp_path).servers}
+    servers = {server.name: server.gpus for server in gs.online.read_state(tmp_path).servers}
     for held in action["held"]:
         assert set(held["gpus"]) <= set(servers[held["name"]])
 
@@ -84,7 +84,7 @@ def test_a_damaged_excerpt_is_a_mistake_or_another_state(name: str, tmp_path: Pa
                 file.write_bytes(damaged)
                 message = ""
                 try:
-                    assert isinstance(gs.deciding.read_state(tmp_path), ClusterState)
+                    assert isinstance(gs.online.read_state(tmp_path), ClusterState)
                 except ValueError as error:
                     message = str(error)
                 assert "\n" not in message
@@ -96,7 +96,7 @@ def test_a_damaged_excerpt_is_a_mistake_or_another_state(name: str, tmp_path: Pa
 def test_options_that_a_format_lacks_are_refused(name: str, tmp_path: Path) -> None:
     excerpt(name, tmp_path)
     with pytest.raises(TypeError, match="has no option 'colour'"):
-        gs.deciding.read_state(tmp_path, colour=1)
+        gs.online.read_state(tmp_path, colour=1)
 
 
 def test_a_format_may_be_added(tmp_path: Path) -> None:
@@ -111,23 +111,23 @@ def test_a_format_may_be_added(tmp_path: Path) -> None:
     try:
         path = tmp_path / "a.json"
         path.write_text("mine")
-        assert gs.deciding.read_state(path).cluster.num_gpus == 8
+        assert gs.online.read_state(path).cluster.num_gpus == 8
         with pytest.raises(ValueError, match="the name 'mine' is taken"):
             register_state_format(added)
     finally:
-        from gpusched.deciding.states.state_formats import STATE_FORMATS
+        from gpusched.online.states.state_formats import STATE_FORMATS
 
         STATE_FORMATS.remove("mine")
 
 
 def test_no_format_and_no_file_are_mistakes(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no file in the folder ends in"):
-        gs.deciding.read_state(tmp_path)
+        gs.online.read_state(tmp_path)
     with pytest.raises(ValueError, match="no file is named"):
-        gs.deciding.read_state([])
+        gs.online.read_state([])
     for name in "ab":
         (tmp_path / f"{name}.json").write_text("{}")
     with pytest.raises(ValueError, match="no known format of states; known: kueue, slurm"):
-        gs.deciding.read_state(tmp_path)
+        gs.online.read_state(tmp_path)
     with pytest.raises(ValueError, match="unknown state format 'slrum'"):
-        gs.deciding.read_state(tmp_path, "slrum")
+        gs.online.read_state(tmp_path, "slrum")

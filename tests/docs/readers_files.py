@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import gpusched as gs
-from gpusched.deciding.states.state_formats import state_formats
+from gpusched.online.states.state_formats import state_formats
 from gpusched.traces.format_registry import trace_formats
 
 EPOCH = datetime(2017, 10, 4)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 import gpusched as gs
-from gpusched.deciding.states.state_formats import state_formats
+from gpusched.online.states.state_formats import state_formats
 from gpusched.traces.format_registry import trace_formats
 from tests import changed_files
 from tests.fuzz import whole_files as whole
@@ -151,7 +151,7 @@ def _of_clusters() -> Iterator[Reader]:
     yield Reader("read_cluster/lists", lists, gs.read_cluster)
     yield Reader("read_cluster/toml", (file,), gs.read_cluster)
     yield Reader("Cluster.from_toml", (file,), _of_cluster_text, lists)
-    yield Reader("read_topology", (lists[-1],), gs.clusters.read_topology, lists)
+    yield Reader("read_topology", (lists[-1],), gs.model.read_topology, lists)
 
 
 def _of_cluster_text(path: Path) -> Any:
@@ -168,8 +168,8 @@ def _of_models(folder: Path) -> Iterator[Reader]:
         _text("oracle_throughputs.json", whole.ORACLE),
         _text("curves.toml", whole.MEASURED),
     )
-    yield Reader("read_profiles", profiles, gs.models.read_profiles, tables)
-    yield Reader("read_throughputs", tables, gs.models.read_throughputs, profiles)
+    yield Reader("read_profiles", profiles, gs.model.read_profiles, tables)
+    yield Reader("read_throughputs", tables, gs.model.read_throughputs, profiles)
     (folder / "whole.tsv").write_text(whole.GAVEL)
     yield Reader(
         "read_trace/throughputs=",
@@ -197,7 +197,7 @@ def _of_pollux(folder: Path, *, throughputs: bool = False) -> Callable[[Path], A
         (folder / "bert" / "placements.csv").write_text(whole.PLACEMENTS)
         (folder / "bert" / "scalability.csv").write_text(whole.SCALABILITY)
         (folder / "bert" / path.name).write_bytes(path.read_bytes())
-        return (gs.models.read_throughputs if throughputs else gs.models.read_pollux)(folder)
+        return (gs.model.read_throughputs if throughputs else gs.model.read_pollux)(folder)
 
     return read
 
@@ -218,7 +218,7 @@ def _of_states(folder: Path) -> Iterator[Reader]:
 
 
 def _beside(others: list[Path]) -> Callable[[Path], Any]:
-    return lambda path: gs.deciding.read_state([path, *others])
+    return lambda path: gs.online.read_state([path, *others])
 
 
 def _of_saved(folder: Path) -> Iterator[Reader]:
@@ -228,7 +228,7 @@ def _of_saved(folder: Path) -> Iterator[Reader]:
     saved = (("result.npz", result.read_bytes()), ("model.npz", model.read_bytes()))
     runs = (("monday.run", run.read_bytes()),)
     yield Reader("resume", runs, gs.resume, saved, is_sealed=True)
-    yield Reader("read_state", (_text("state.json", whole.STATE),), gs.deciding.read_state)
+    yield Reader("read_state", (_text("state.json", whole.STATE),), gs.online.read_state)
     yield Reader("load_result", saved[:1], gs.load_result, saved[1:], is_sealed=True)
     load = gs.prediction.load_predictor
     yield Reader("load_predictor", saved[1:], load, saved[:1], is_sealed=True)

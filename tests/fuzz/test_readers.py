@@ -48,7 +48,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reader]:
 def test_every_public_reader_of_files_and_every_format_is_there(every: dict[str, Reader]) -> None:
     public = {
         name
-        for room in (gs, gs.traces, gs.clusters, gs.deciding, gs.models, gs.prediction)
+        for room in (gs, gs.traces, gs.model, gs.online, gs.model, gs.prediction)
         for name in room.__all__
         if name.startswith(("read_", "load_"))
     }

@@ -128,14 +128,14 @@ def cluster() -> gs.Cluster:
     return gs.Cluster(tuple(gs.ServerGroup(*group) for group in groups))
 
 
-def profiles() -> list[gs.models.JobProfile]:
+def profiles() -> list[gs.model.JobProfile]:
     """Models from no to almost all communication, with figures for every speed that reads them.
 
     The third fills the memory of a GPU, and the last was measured on few GPUs only.
     """
     widest = (64, 64, 64, 8)
     return [
-        gs.models.JobProfile(
+        gs.model.JobProfile(
             f"profile{i}",
             gradient_bytes=i * i * 300_000_000,
             batch=4,
@@ -163,7 +163,7 @@ OF_KNOWN_SPEEDS = {
 
 def further_numbers(number: float) -> dict[str, float]:
     """The same figure for each number of a profile that none of the speeds here has read."""
-    fields = msgspec.structs.fields(gs.models.JobProfile)
+    fields = msgspec.structs.fields(gs.model.JobProfile)
     return {
         field.name: number
         for field in fields
@@ -188,15 +188,15 @@ def networked() -> gs.Trace:
     )
 
 
-def graph(width: int) -> gs.models.JobGraph:
+def graph(width: int) -> gs.model.JobGraph:
     """Up to three stages, the first the narrowest, that exchange less the later they come."""
     num_stages = min(3, width)
     replicas = [width // num_stages] * (num_stages - 1)
     replicas.append(width - sum(replicas))
-    return gs.models.JobGraph(
+    return gs.model.JobGraph(
         f"width{width}",
         tuple(
-            gs.models.Stage(
+            gs.model.Stage(
                 replicas=count,
                 compute_s={"V100": 1 / 16, "K80": 1 / 4},
                 parameter_bytes=2.0**30 / (1 + stage),

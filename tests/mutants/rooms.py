@@ -11,13 +11,13 @@ in seconds."""
 # By how the path goes on after cpp/.
 _CORE: Final[dict[str, tuple[str, ...]]] = {
     "asking": (
-        "unit/gym", "unit/deciding/test_starting.py", "parity/test_changes_equal_reference.py",
+        "unit/gym", "unit/online/test_starting.py", "parity/test_changes_equal_reference.py",
         "unit/studies/test_whatif.py",
     ),
     "base": (
         "property/test_native_pieces.py", "unit/plugins", "unit/base", "boundary/test_columns.py",
         "property/test_assignment_laws.py", "contract/test_every_parameter.py",
-        "unit/deciding/test_assignment.py", "unit/deciding/test_market.py",
+        "unit/online/test_assignment.py", "unit/online/test_market.py",
         "boundary/test_bad_runs.py",
     ),
     "bindings": (
@@ -48,13 +48,13 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "parity/test_edf_greatest_equals_reference.py",
     ),
     "engine": (
-        "parity/test_withdrawals.py", "unit/deciding/test_cluster_state.py",
+        "parity/test_withdrawals.py", "unit/online/test_cluster_state.py",
         "unit/engine/test_simulation.py", "boundary/test_wrong_schedulers.py",
         "boundary/test_wrong_resizes.py", "boundary/test_random_schedulers.py",
         "parity/test_changes_equal_reference.py", "unit/engine", "boundary/test_every_run_ends.py",
         "property/test_native_pieces.py", "property/test_engine_machine.py",
     ),
-    "filling": ("unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py"),
+    "filling": ("unit/online/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py"),
     "gandiva": (
         "parity/test_gandiva_equals_reference.py", "parity/test_peer_gandiva.py",
         "parity/test_withdrawals.py",
@@ -71,11 +71,11 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",
         "parity/test_fast_paths_equal_slow_twins.py", "parity/test_deep_queues_equal_slow_twins.py",
         "property/test_conservative_laws.py", "property/test_clocked_lists.py",
-        "unit/deciding/test_starting.py", "property/test_waiting_machine.py",
+        "unit/online/test_starting.py", "property/test_waiting_machine.py",
         "parity/test_loose_estimates_equal_reference.py",
     ),
     "market": (
-        "property/test_market_laws.py", "unit/deciding/test_market.py",
+        "property/test_market_laws.py", "unit/online/test_market.py",
         "unit/core/schedulers/test_matching.py", "papers/test_matching.py",
         "property/test_market_machine.py", "parity/test_matching_without_a_choice.py",
     ),
@@ -107,14 +107,14 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "reserving": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",
         "property/test_conservative_laws.py", "parity/test_fast_paths_equal_slow_twins.py",
-        "unit/deciding/test_starting.py", "parity/test_loose_estimates_equal_reference.py",
+        "unit/online/test_starting.py", "parity/test_loose_estimates_equal_reference.py",
     ),
     "runs": (
         "parity/test_changes_equal_reference.py", "unit/results/test_run_measures.py",
         "property/test_measured_windows.py", "unit/plugins", "unit/results", "unit/engine",
     ),
     "seams": (
-        "parity/test_stages_equal_reference.py", "unit/deciding/test_cluster_state.py",
+        "parity/test_stages_equal_reference.py", "unit/online/test_cluster_state.py",
         "unit/engine/test_simulation.py", "property/test_contention_laws.py",
         "boundary/test_random_schedulers.py", "boundary/test_wrong_schedulers.py",
         "parity/test_changes_equal_reference.py", "unit/engine",
@@ -122,13 +122,13 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     ),
     "assigning": (
         "property/test_assignment_laws.py", "property/test_market_laws.py",
-        "unit/deciding/test_assignment.py", "property/test_assignment_machine.py",
+        "unit/online/test_assignment.py", "property/test_assignment_machine.py",
         "parity/test_lanes_equal_pairs.py",
     ),
     "solvers": (
         "property/test_graph_cut_laws.py", "property/test_native_pieces.py",
         "unit/bounds/test_certificates.py", "property/test_a_srpt_bound.py",
-        "unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py",
+        "unit/online/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py",
         "property/test_bounds_hold.py", "property/test_graph_cut_gaps.py",
         "property/test_contention_laws.py", "papers/test_sjf_bco.py",
         "property/test_plan_oracle_laws.py", "parity/test_themis_equals_reference.py",
@@ -139,8 +139,8 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "papers/test_chronus_leases.py", "parity/test_peer_chronus.py",
     ),
     "bindings/bind_a": (
-        "unit/gym", "property/test_assignment_laws.py", "unit/deciding/test_assignment.py",
-        "unit/deciding/test_starting.py",
+        "unit/gym", "property/test_assignment_laws.py", "unit/online/test_assignment.py",
+        "unit/online/test_starting.py",
     ),
     "bindings/bind_b": (
         "unit/bounds/test_certificates.py", "property/test_contention_laws.py", "unit/core/speeds",
@@ -151,23 +151,23 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_plan_oracle_laws.py", "unit/core/schedulers/test_dancer.py",
         "parity/test_decisions_equal_runs.py",
     ),
-    "bindings/bind_filling": ("unit/deciding/test_filling.py",),
-    "bindings/bind_market": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
+    "bindings/bind_filling": ("unit/online/test_filling.py",),
+    "bindings/bind_market": ("property/test_market_laws.py", "unit/online/test_market.py"),
     "bindings/bind_over_time": ("unit/schedules", "unit/results"),
     "bindings/bind_plan": ("property/test_plan_laws.py", "unit/core/schedulers/test_dancer.py",
         "papers/test_chronus_leases.py", "boundary/test_lease_line.py"),
     "bindings/bind_r": ("unit/results", "unit/plugins", "property/test_measured_windows.py"),
     "bindings/bind_s": (
-        "unit/bounds/test_certificates.py", "unit/deciding/test_cluster_state.py",
-        "unit/deciding/test_starting.py", "unit/engine/test_rates_of_a_state.py",
+        "unit/bounds/test_certificates.py", "unit/online/test_cluster_state.py",
+        "unit/online/test_starting.py", "unit/engine/test_rates_of_a_state.py",
         "unit/engine/test_open_run.py", "unit/engine/test_saved_run.py",
         "property/test_contention_laws.py", "unit/core/speeds",
     ),
     "bindings/c": ("property/test_assignment_laws.py", "unit/engine", "unit/results"),
-    "bindings/matching": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
+    "bindings/matching": ("property/test_market_laws.py", "unit/online/test_market.py"),
     "bindings/run": ("unit/engine", "boundary/test_every_run_ends.py", "unit/base"),
     "bindings/scheduler": (
-        "boundary/test_random_schedulers.py", "unit/deciding", "boundary/test_every_run_ends.py",
+        "boundary/test_random_schedulers.py", "unit/online", "boundary/test_every_run_ends.py",
     ),
     "bindings/testing": (
         "unit/campaigns/test_timed_scheduler.py", "property/test_native_pieces.py",
@@ -175,7 +175,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_market_laws.py", "property/test_plan_oracle_laws.py",
         "property/test_planner_machine.py", "property/test_waiting_machine.py",
     ),
-    "bindings/turn": ("property/test_assignment_laws.py", "unit/deciding/test_assignment.py"),
+    "bindings/turn": ("property/test_assignment_laws.py", "unit/online/test_assignment.py"),
     "plugins/contentions": ("property/test_contention_laws.py", "unit/audit/test_audit_rates.py"),
     "plugins/orders": (
         "unit/core/schedulers/test_paid_restarts.py", "property/test_clocked_lists.py",
@@ -235,7 +235,6 @@ _JUDGES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "results": (
         "unit/results", "contract/test_every_metric.py", "property/test_measured_windows.py",
-        "unit/exports",
     ),
     "schedules": (
         "unit/schedules", "unit/results", "unit/audit/test_audit.py",
@@ -245,7 +244,7 @@ _JUDGES: Final[dict[str, tuple[str, ...]]] = {
         "golden", "unit/specs", "boundary/test_damaged_cases.py", "unit/engine/test_spec_runs.py",
         "unit/results/test_result_store.py",
     ),
-    "statistics": ("unit/statistics", "unit/studies", "papers/test_by_seed.py"),
+    "studies": ("unit/studies",),
 }  # fmt: skip
 JUDGES: Final = tuple(_JUDGES)
 """Rooms of Python in which a fault would make figures wrong."""

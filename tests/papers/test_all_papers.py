@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from gpusched.base.failures import Failures
 from gpusched.cli import app
-from gpusched.execution.calls import Outcome
-from gpusched.execution.kept_runs import KeptRuns
 from gpusched.reporting.text_table import Table
+from gpusched.studies.calls import Outcome
+from gpusched.studies.kept_runs import KeptRuns
 from gpusched_papers import all_papers
 from gpusched_papers.all_papers import Part, forget_all, page, reproduce_all
 from gpusched_papers.claims import Claim, Comparison, beside, compare

@@ -80,7 +80,7 @@ def test_who_runs_longer_than_was_predicted_loses_its_leases_and_goes_first() ->
 
 def test_a_job_takes_leases_on_the_type_where_it_is_fastest() -> None:
     cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"), gs.ServerGroup(1, 1, "B")))
-    profile = gs.models.JobProfile("p", throughput={"A": {1: 1.0}, "B": {1: 2.0}})
+    profile = gs.model.JobProfile("p", throughput={"A": {1: 1.0}, "B": {1: 2.0}})
     trace = gs.Trace.from_columns([0], [20], [1], deadline_s=[59], profiles=[profile], profile=[0])
     result = gs.simulate(trace, cluster, policy=POLICY, speed="table")
     assert runs(result) == [(0, 30, 50, 1)]

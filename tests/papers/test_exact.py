@@ -20,7 +20,7 @@ def batch(
     gpus: list[int], service_s: list[float], servers: list[int], gradient: float = 3e7
 ) -> tuple[gs.Trace, gs.Cluster]:
     """Jobs at time 0 with one profile: 0.1 s of computing, and 0.02 to 0.05 s on idle links."""
-    profile = gs.models.JobProfile("model", gradient, 32.0, 0.0, 0.1)
+    profile = gs.model.JobProfile("model", gradient, 32.0, 0.0, 0.1)
     trace = gs.Trace.from_columns(
         submit_s=np.zeros(len(gpus)),
         service_s=service_s,

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusched.cli import app
-from gpusched.execution.calls import Outcome
-from gpusched.execution.kept_runs import KeptRuns, num_kept
+from gpusched.studies.calls import Outcome
+from gpusched.studies.kept_runs import KeptRuns, num_kept
 from gpusched_papers import registry as papers
 
 pytestmark = pytest.mark.long

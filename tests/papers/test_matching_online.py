@@ -138,7 +138,7 @@ def test_without_the_tables_nothing_is_run(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_fairness_is_the_time_over_that_in_an_equal_share() -> None:
     # Two jobs share the time on one GPU: alone each takes 10 s, in half of it 20 s.
     samples = {"V100": 1.0, "P100": 1.0, "K80": 1.0}
-    profile = gs.models.JobProfile(
+    profile = gs.model.JobProfile(
         "p", throughput={"V100": {1: 1.0}}, samples_per_s=samples, global_batch=1
     )
     trace = gs.Trace.from_columns([0, 0], [10, 10], [1, 1], profiles=[profile], profile=[0, 0])

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import reject
 
 import gpusched as gs
-from gpusched.readable import Graph, Job, Network, Outcome, Profile, Samples, Throughputs
-from gpusched.readable.model import WHOLE
+from gpusched.reference import Graph, Job, Network, Outcome, Profile, Samples, Throughputs
+from gpusched.reference.model import WHOLE
 from tests.reference import artefact_packing as artefact_packing
 from tests.reference.cases import JOB_TIMES, Case
 
@@ -98,9 +98,9 @@ def distinct(models: Iterable[Model | None]) -> list[Model]:
     return found
 
 
-def make_profile(index: int, profile: Profile) -> gs.models.JobProfile:
+def make_profile(index: int, profile: Profile) -> gs.model.JobProfile:
     """Return a profile under a name of its own."""
-    return gs.models.JobProfile(
+    return gs.model.JobProfile(
         name=f"model {index}",
         gradient_bytes=profile.gradient_bytes,
         batch=profile.batch,
@@ -109,19 +109,19 @@ def make_profile(index: int, profile: Profile) -> gs.models.JobProfile:
     )
 
 
-def make_table(index: int, tables: Throughputs) -> gs.models.JobProfile:
+def make_table(index: int, tables: Throughputs) -> gs.model.JobProfile:
     """Return a profile of throughputs."""
     spread = tables.spread or {}
-    return gs.models.JobProfile(
+    return gs.model.JobProfile(
         name=f"model {index}",
         throughput={name: dict(curve) for name, curve in tables.packed.items()},
         spread_throughput={name: dict(curve) for name, curve in spread.items()},
     )
 
 
-def make_samples(index: int, samples: Samples) -> gs.models.JobProfile:
+def make_samples(index: int, samples: Samples) -> gs.model.JobProfile:
     """Return a profile of samples per second."""
-    return gs.models.JobProfile(
+    return gs.model.JobProfile(
         name=f"model {index}",
         gradient_bytes=samples.gradient_bytes,
         samples_per_s=dict(samples.per_s),
@@ -134,10 +134,10 @@ PROFILES = {"profile": make_profile, "throughputs": make_table, "samples": make_
 """How a profile is made of what a job of the reference has, by its kind."""
 
 
-def make_graph(index: int, graph: Graph) -> gs.models.JobGraph:
+def make_graph(index: int, graph: Graph) -> gs.model.JobGraph:
     """Return a graph under a name of its own."""
     stages = (
-        gs.models.Stage(
+        gs.model.Stage(
             replicas=stage.replicas,
             compute_s=dict(stage.compute_s),
             parameter_bytes=stage.parameter_bytes,
@@ -145,7 +145,7 @@ def make_graph(index: int, graph: Graph) -> gs.models.JobGraph:
         )
         for stage in graph.stages
     )
-    return gs.models.JobGraph(f"graph {index}", tuple(stages))
+    return gs.model.JobGraph(f"graph {index}", tuple(stages))
 
 
 def make_cluster(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
-from gpusched.readable import Job, Network, Outcome
+from gpusched.reference import Job, Network, Outcome
 from tests.parity.core import make_cluster, outcome_of
 
 NO_LIMIT = 2**31 - 1

@@ -42,7 +42,7 @@ def check(drawn: list[tuple[int, int, int]], num_gpus: int) -> None:
         gpus=[1] * len(drawn),
         max_gpus=[len(CURVES[curve]) for _, _, curve in drawn],
         profiles=[
-            gs.models.JobProfile(f"p{i}", throughput={"T4": dict(enumerate(curve, start=1))})
+            gs.model.JobProfile(f"p{i}", throughput={"T4": dict(enumerate(curve, start=1))})
             for i, curve in enumerate(CURVES)
         ],
         profile=[curve for _, _, curve in drawn],

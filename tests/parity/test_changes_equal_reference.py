@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
-from gpusched.readable import Job, Outcome, make_scheduler
-from gpusched.readable.engine import Change
+from gpusched.reference import Job, Outcome, make_scheduler
+from gpusched.reference.engine import Change
 from tests.parity.core import (
     MOST_INSTANTS,
     assert_same,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.readable import CONTENTIONS, PLACEMENTS, POLICIES, Job, Network, Profile
+from gpusched.reference import CONTENTIONS, PLACEMENTS, POLICIES, Job, Network, Profile
 from tests.parity import twins
 from tests.parity.core import (
     assert_equal,

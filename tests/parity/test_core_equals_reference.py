@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.readable import BY_DEADLINE, PLACEMENTS, POLICIES, Job, replay
+from gpusched.reference import BY_DEADLINE, PLACEMENTS, POLICIES, Job, replay
 from tests.parity.core import assert_equal, run_core
 from tests.reference.cases import SECOND, cases
 from tests.reference.large import large_case, many_widths

@@ -36,7 +36,7 @@ def crowd(*, elastic: bool) -> tuple[gs.Trace, gs.Cluster]:
     )
     if elastic:
         profiles = [
-            gs.models.JobProfile(
+            gs.model.JobProfile(
                 f"m{index}",
                 throughput={
                     name: {1: speed, 2: 1.5 * speed, 4: 2 * speed}

@@ -105,7 +105,7 @@ def test_every_policy_is_decided_as_it_runs_or_refused_by_name(policy: str) -> N
     elif policy not in BY_ROWS:
         why = "keeps more than the state|written in Python and may remember"
         with pytest.raises(ValueError, match=rf"{policy}.*({why})"):
-            gs.decide(gs.deciding.ClusterState(CLUSTER, workload(policy), 1e6), policy=policy)
+            gs.decide(gs.online.ClusterState(CLUSTER, workload(policy), 1e6), policy=policy)
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
@@ -138,7 +138,7 @@ def test_options(policy: str) -> None:
 @pytest.mark.parametrize("policy", ["2d-las:promote=2", "2d-las:inside=entry"])
 def test_options_that_make_a_policy_remember_are_refused(policy: str) -> None:
     with pytest.raises(ValueError, match="keeps more than the state"):
-        gs.decide(gs.deciding.ClusterState(CLUSTER, TYPED["plain"], 1e6), policy=policy)
+        gs.decide(gs.online.ClusterState(CLUSTER, TYPED["plain"], 1e6), policy=policy)
 
 
 @pytest.mark.parametrize("chosen", [ShortestFirst, Strict])

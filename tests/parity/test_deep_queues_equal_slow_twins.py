@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched.readable import PREEMPTIVE
+from gpusched.reference import PREEMPTIVE
 from tests.campaigns.trials import SAME, FastPath
 from tests.reference.drawing import Seeded
 from tests.reference.large import deep_queues

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.readable import BY_DEADLINE, POLICIES, Job, replay
-from gpusched.readable.packing import NAMES
+from gpusched.reference import BY_DEADLINE, POLICIES, Job, replay
+from gpusched.reference.packing import NAMES
 from tests.parity.core import assert_equal, run_core
 from tests.reference.cases import SECOND, Case
 from tests.reference.demand_cases import demand_cases

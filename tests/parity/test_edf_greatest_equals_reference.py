@@ -45,8 +45,7 @@ def check(drawn: list[tuple[int, int, int | None, int]], slot_s: int, *, admissi
         max_gpus=[max(job.rates) for job in jobs],
         deadline_s=[math.nan if job.deadline is None else job.deadline / SECOND for job in jobs],
         profiles=[
-            gs.models.JobProfile(f"p{i}", throughput={"T4": curve})
-            for i, curve in enumerate(CURVES)
+            gs.model.JobProfile(f"p{i}", throughput={"T4": curve}) for i, curve in enumerate(CURVES)
         ],
         profile=[curve for _, _, _, curve in drawn],
     )

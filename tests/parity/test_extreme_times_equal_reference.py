@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.readable import BY_DEADLINE, POLICIES, Job, orders, replay
+from gpusched.reference import BY_DEADLINE, POLICIES, Job, orders, replay
 from tests.parity.core import assert_same
 from tests.parity.native import run_native
 

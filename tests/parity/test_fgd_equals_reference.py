@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.readable.model import WHOLE, Job
+from gpusched.reference.model import WHOLE, Job
 from tests.parity.core import assert_equal
 from tests.reference.cases import SECOND, Case
 

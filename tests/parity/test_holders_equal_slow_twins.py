@@ -49,7 +49,7 @@ def workload(seed: int, *, types: int, elastic: bool) -> tuple[gs.Trace, gs.Clus
     trace = gs.Trace.from_columns(**drawn)
     if elastic:
         profiles = [
-            gs.models.JobProfile(
+            gs.model.JobProfile(
                 f"m{index}",
                 throughput={
                     name: {gpus: speed * growth for gpus, growth in GROWTH.items()}
@@ -95,7 +95,7 @@ def test_so_many_grow_that_their_blocks_are_split() -> None:
         np.zeros(num_jobs), draws.integers(60, 6_000, num_jobs), np.ones(num_jobs, np.int64)
     )
     profiles = [
-        gs.models.JobProfile(f"m{index}", throughput={"A": {1: 1.0, 2: gain, 4: gain}})
+        gs.model.JobProfile(f"m{index}", throughput={"A": {1: 1.0, 2: gain, 4: gain}})
         for index, gain in enumerate((1.3, 1.6, 1.9))
     ]
     trace = trace.with_profiles(profiles, index=draws.integers(0, 3, num_jobs))

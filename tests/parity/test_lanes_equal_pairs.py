@@ -12,7 +12,7 @@ import pytest
 
 import gpusched as gs
 from gpusched._core import _testing
-from gpusched.deciding.assignment import assign
+from gpusched.online.assignment import assign
 from tests.parity.typed_profiles import TYPES, typed_profiles
 
 SHAPES = [
@@ -139,7 +139,7 @@ def test_passes_over_claims_have_the_same_winners(seed: int) -> None:
     draws = np.random.default_rng(seed)
     size = 200
     profiles = [
-        gs.models.JobProfile(f"m{index}", throughput={"A": {1: 1.0, 2: gain, 4: gain * gain}})
+        gs.model.JobProfile(f"m{index}", throughput={"A": {1: 1.0, 2: gain, 4: gain * gain}})
         for index, gain in enumerate((1.25, 1.5, 2.0))  # of which the last passes newcomers
     ]
     trace = gs.Trace.from_columns(

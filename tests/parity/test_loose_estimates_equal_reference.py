@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.readable import Job, replay
+from gpusched.reference import Job, replay
 from tests.parity.core import assert_same, run_core
 from tests.parity.slow_twins import slow_twins
 

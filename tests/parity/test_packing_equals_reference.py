@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from gpusched.readable import replay
-from gpusched.readable.packing import NAMES
+from gpusched.reference import replay
+from gpusched.reference.packing import NAMES
 from tests.parity.core import assert_same, choice_text, run_core
 from tests.reference.packing_cases import PackingCase, cases_of_many_kinds, packing_cases
 

@@ -66,7 +66,7 @@ def workload(name: str, widest: dict[str, int] | None = None) -> tuple[gs.Trace,
         deadline_s=[int(job["ddl"]) - start for job in jobs],
         id=[job["job_id"] for job in jobs],
         profiles=[
-            gs.models.JobProfile(f"{model} {batch}", throughput={site.gpu_type: known})
+            gs.model.JobProfile(f"{model} {batch}", throughput={site.gpu_type: known})
             for (model, batch), known in zip(kinds, curves, strict=True)
         ],
         profile=kind,

@@ -42,7 +42,7 @@ program stops at a makespan within 5 % of the least, with the one of many answer
 
 def workload() -> gs.Trace:
     """Read the trace; the service of a job is that of its steps on its fastest type."""
-    models = gs.models.read_throughputs(TABLE)
+    models = gs.model.read_throughputs(TABLE)
     named = ",".join(TYPES).lower()
     trace = gs.read_trace(PEER / "single_gpu.trace", throughputs=TABLE, gpu_type=named)
     return trace.with_throughputs(models)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpusched.readable import Job, Outcome, replay
+from gpusched.reference import Job, Outcome, replay
 from tests.unit.real_data import DATA, needs_real_data
 
 SECOND = 1_000_000

@@ -59,7 +59,7 @@ def table(speeds: tuple[float, ...], factor: float) -> dict[str, dict[int, float
 def on_types(seed: int) -> tuple[gs.Trace, gs.Cluster]:
     """Return jobs that are slower on some types of GPUs, and on more servers than they need."""
     profiles = [
-        gs.models.JobProfile(
+        gs.model.JobProfile(
             f"model{index}", throughput=table(speeds, 1.0), spread_throughput=table(speeds, 0.7)
         )
         for index, speeds in enumerate(SPEEDS)
@@ -72,7 +72,7 @@ def on_links(seed: int) -> tuple[gs.Trace, gs.Cluster]:
     """Return jobs that slow each other down on the links between servers."""
     cluster = gs.Cluster.uniform(8, 8, nic_gbps=4.0, intra_gbps=200.0)
     trace = jobs_of(seed, fractions=seed % 2 == 1)
-    return trace.with_profiles(gs.models.zoo(), seed=seed), cluster
+    return trace.with_profiles(gs.model.zoo(), seed=seed), cluster
 
 
 def assert_equal_schedules(trace: gs.Trace, cluster: gs.Cluster, **options: Any) -> gs.Result:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.readable import PLACEMENTS, POLICIES
+from gpusched.reference import PLACEMENTS, POLICIES
 from tests.parity import twins
 from tests.parity.core import make_cluster, make_trace, predictor_of
 from tests.reference.cases import SECOND, Case, cases

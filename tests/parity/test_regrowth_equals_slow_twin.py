@@ -13,10 +13,10 @@ WIDER = ((2, 1.0), (4, 1.5), (8, 2.0), (12, 2.2))
 """Widths, and their throughput as a multiple of that of two GPUs."""
 
 
-def profiles(gains: tuple[float, ...], second: tuple[float, ...]) -> list[gs.models.JobProfile]:
+def profiles(gains: tuple[float, ...], second: tuple[float, ...]) -> list[gs.model.JobProfile]:
     """Return a model for each gain, on two types."""
     return [
-        gs.models.JobProfile(
+        gs.model.JobProfile(
             f"m{index}",
             throughput={
                 name: {1: speed} | {width: speed * gain * more for width, more in WIDER}

@@ -9,7 +9,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
-from gpusched.readable.packing import NAMES
+from gpusched.reference.packing import NAMES
 from tests.parity.slow_twins import slow_twins
 
 CHOICES = (*NAMES, "dot-product:product=least", "fgd:artefact=true")

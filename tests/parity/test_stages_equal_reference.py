@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched._core import _testing
-from gpusched.readable import CONTENTIONS, POLICIES, Graph
-from gpusched.readable.cluster import Cluster
-from gpusched.readable.model import Active
-from gpusched.readable.placements import Placer, edge_bytes, grow, ranks_of, swapped
-from gpusched.readable.speeds import Stages, reserved
+from gpusched.reference import CONTENTIONS, POLICIES, Graph
+from gpusched.reference.cluster import Cluster
+from gpusched.reference.model import Active
+from gpusched.reference.placements import Placer, edge_bytes, grow, ranks_of, swapped
+from gpusched.reference.speeds import Stages, reserved
 from tests.parity.core import assert_equal, choice_text, make_cluster, make_trace
 from tests.reference.cases import SECOND, Case
 from tests.reference.scales import SCALES

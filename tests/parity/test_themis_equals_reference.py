@@ -69,7 +69,7 @@ def check(
         min_gpus=[KINDS[kind].least for _, _, _, kind in drawn],
         max_gpus=[KINDS[kind].most for _, _, _, kind in drawn],
         profiles=[
-            gs.models.JobProfile(
+            gs.model.JobProfile(
                 f"p{i}",
                 throughput={
                     name: curve for name, curve in zip(NAMES, kind.rates, strict=True) if curve

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched import _core
 from gpusched.base.run_warning import unwarned
-from gpusched.deciding.cluster_state import asked, standing_run
 from gpusched.engine.seams import placement_seam
+from gpusched.online.cluster_state import asked, standing_run
 from tests.parity.test_decisions_equal_runs import BY_THE_STATE
 
 POLICIES = sorted(BY_THE_STATE)
@@ -31,14 +31,12 @@ BOUND = [
 ]
 
 
-def without(
-    state: gs.deciding.ClusterState, rows: list[int]
-) -> tuple[gs.deciding.ClusterState, Any]:
+def without(state: gs.online.ClusterState, rows: list[int]) -> tuple[gs.online.ClusterState, Any]:
     """The state without some rows, and which are left."""
     kept = np.ones(len(state.jobs), bool)
     kept[rows] = False
     held = kept[state.held_job]
-    return gs.deciding.ClusterState(
+    return gs.online.ClusterState(
         state.cluster, state.jobs._take(kept), state.now_s,
         start_s=state.start_s[kept], attained_s=state.attained_s[kept],
         cost_s=state.cost_s[kept], preemptions=state.preemptions[kept],
@@ -63,7 +61,7 @@ def check(run: gs.Simulation, policy: str, placement: str, pick: int, runs_too: 
     gone = [int(waiting[pick % len(waiting)])]
     if runs_too and len(running):
         gone.append(int(running[pick % len(running)]))
-    state, left = without(gs.deciding.ClusterState.of(run), np.searchsorted(live, gone).tolist())
+    state, left = without(gs.online.ClusterState.of(run), np.searchsorted(live, gone).tolist())
     expected = finishes(standing_run(state, asked(policy), placement_seam(placement), 0))
     for job in gone:
         run.cancel(job)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 import gpusched as gs
-from gpusched.clusters import Domain
-from gpusched.readable import Job, Outcome, replay
+from gpusched.model import Domain
+from gpusched.reference import Job, Outcome, replay
 from tests.parity.core import run_core
 
 SECOND = 1_000_000

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import gpusched as gs
-from gpusched.readable import placements, rng
+from gpusched.reference import placements, rng
 
 
 class FirstCome(gs.Order):

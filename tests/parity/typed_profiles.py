@@ -10,10 +10,10 @@ _MODELS = ((1.0, 0.5, 0.12, 0.95), (0.7, 1.0, 0.3, 0.8), (1.0, 1.0, 1.0, 0.4))
 _WIDTHS = (1, 2, 4, 8, 16)
 
 
-def typed_profiles() -> list[gs.models.JobProfile]:
+def typed_profiles() -> list[gs.model.JobProfile]:
     """Return a profile of each model."""
     return [
-        gs.models.JobProfile(
+        gs.model.JobProfile(
             f"model{index}",
             throughput={
                 name: {width: speed * width**exponent for width in _WIDTHS}

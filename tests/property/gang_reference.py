@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from gpusched.readable import rng
+from gpusched.reference import rng
 
 Gpu = tuple[int, int]  # server, index
 NO_CAP = math.inf

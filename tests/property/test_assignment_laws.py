@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from gpusched import _core
 from gpusched.base.arrays import Float64
-from gpusched.deciding.assignment import AssignmentSolver, Matching, assign, transport
+from gpusched.online.assignment import AssignmentSolver, Matching, assign, transport
 
 NUM_INSTANCES = 10_000
 MAX_SIDE = 6

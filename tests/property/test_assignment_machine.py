@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from scipy.optimize import linear_sum_assignment
 
 from gpusched.base.arrays import Float64
-from gpusched.deciding.assignment import AssignmentSolver, Matching
+from gpusched.online.assignment import AssignmentSolver, Matching
 
 # Few distinct costs: ties are the interesting case.
 costs = st.integers(-2, 3).map(float) | st.sampled_from([100.0, np.inf])

@@ -17,7 +17,7 @@ from gpusched.bounds.known import (
     shared_cost,
 )
 from gpusched.bounds.registry import BoundedJobs, JobColumns, known_bounds
-from gpusched.readable import PLACEMENTS, POLICIES, Job, replay
+from gpusched.reference import PLACEMENTS, POLICIES, Job, replay
 from tests.theorems.exact_schedules import Jobs, least_makespan, least_sum_of_jct
 
 

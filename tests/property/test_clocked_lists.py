@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.readable import PLACEMENTS, make_engine
-from gpusched.readable.lists import ListScheduler
-from gpusched.readable.model import Active
+from gpusched.reference import PLACEMENTS, make_engine
+from gpusched.reference.lists import ListScheduler
+from gpusched.reference.model import Active
 from tests.parity.core import assert_same, make_cluster, make_trace, outcome_of
 from tests.reference.cases import SECOND, cases
 

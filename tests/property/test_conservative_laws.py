@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.readable import PLACEMENTS, REJECTED, Job, make_engine
-from gpusched.readable.backfilling import Conservative, HeadReservation
-from gpusched.readable.engine import Engine
-from gpusched.readable.model import Active, Outcome
-from gpusched.readable.packing import NAMES
+from gpusched.reference import PLACEMENTS, REJECTED, Job, make_engine
+from gpusched.reference.backfilling import Conservative, HeadReservation
+from gpusched.reference.engine import Engine
+from gpusched.reference.model import Active, Outcome
+from gpusched.reference.packing import NAMES
 from tests.parity.core import assert_equal, run_core
 from tests.reference.cases import Case, cases
 from tests.reference.demand_cases import demand_cases

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched._core import Allocation
-from gpusched.readable import (
+from gpusched.reference import (
     CONTENTIONS,
     FINISHED,
     PLACEMENTS,
@@ -25,10 +25,10 @@ from gpusched.readable import (
     Profile,
     make_scheduler,
 )
-from gpusched.readable.cluster import Cluster
-from gpusched.readable.lists import Preemptive
-from gpusched.readable.model import Active
-from gpusched.readable.speeds import Ring, make_speed
+from gpusched.reference.cluster import Cluster
+from gpusched.reference.lists import Preemptive
+from gpusched.reference.model import Active
+from gpusched.reference.speeds import Ring, make_speed
 from tests.boundary.test_random_schedulers import Whim
 from tests.parity.core import choice_text, make_cluster, make_trace, run_core
 from tests.reference.cases import SECOND, Case

@@ -15,8 +15,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.readable import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
-from gpusched.readable.placements import consolidated, consolidated_relaxed
+from gpusched.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
+from gpusched.reference.placements import consolidated, consolidated_relaxed
 from tests.parity.core import choice_text, make_cluster, make_trace, predictor_of, run_core
 from tests.reference.cases import ALL_TYPES, SECOND, TYPES, Case, cases
 from tests.reference.scales import NARROW

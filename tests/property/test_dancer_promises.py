@@ -17,7 +17,7 @@ TYPES = ("A", "B", "C")
 COUNTS = (1, 2, 4, 8)
 
 
-def random_profile(random: np.random.Generator, name: str) -> gs.models.JobProfile:
+def random_profile(random: np.random.Generator, name: str) -> gs.model.JobProfile:
     """Throughputs that need not be concave; some types do not run the model, or not so wide."""
     table = {}
     for gpu_type in TYPES:
@@ -28,7 +28,7 @@ def random_profile(random: np.random.Generator, name: str) -> gs.models.JobProfi
             figures[:] = 0.0
         table[gpu_type] = dict(zip(COUNTS, figures.tolist(), strict=True))
     table["A"][1] = max(table["A"][1], 1.0)
-    return gs.models.JobProfile(name=name, throughput=table)
+    return gs.model.JobProfile(name=name, throughput=table)
 
 
 def random_case(seed: int) -> tuple[gs.Trace, gs.Cluster, gs.Policy]:

@@ -126,7 +126,7 @@ class Scaled:
     """Times in whole seconds and rates that are powers of two: exact however they are scaled."""
 
     columns: dict[str, Any]
-    profile: gs.models.JobProfile
+    profile: gs.model.JobProfile
     cluster: gs.Cluster
     slot_s: float
 
@@ -179,7 +179,7 @@ def test_all_times_longer_alike_give_the_same_schedule_longer(name: str, seed: i
             "restart_s": random.choice([0, 2, 24], size),
             "deadline_s": submit_s + service_s * random.choice([1, 2, 5], size) + 3,
         },
-        gs.models.JobProfile("linear", throughput=table),
+        gs.model.JobProfile("linear", throughput=table),
         gs.Cluster((gs.ServerGroup(1, 4, "A"), gs.ServerGroup(int(random.integers(1, 3)), 2, "B"))),
         slot_s,
     )

@@ -53,7 +53,7 @@ def instance(jobs: Jobs, num_gpus: int) -> tuple[gs.Trace, gs.Cluster]:
     submit, tables, own, slots = zip(*jobs, strict=True)
     counts = range(1, 5)  # no figure between two others that is not meant
     profiles = [
-        gs.models.JobProfile(f"p{i}", throughput={"A": {n: float(table.get(n, 0)) for n in counts}})
+        gs.model.JobProfile(f"p{i}", throughput={"A": {n: float(table.get(n, 0)) for n in counts}})
         for i, table in enumerate(tables)
     ]
     trace = gs.Trace.from_columns(submit, slots, own)

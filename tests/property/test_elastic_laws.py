@@ -11,9 +11,9 @@ import pytest
 from hypothesis import assume, given, settings
 
 import gpusched as gs
-from gpusched.readable import FINISHED, Job
-from gpusched.readable.model import Active
-from gpusched.readable.speeds import make_speed
+from gpusched.reference import FINISHED, Job
+from gpusched.reference.model import Active
+from gpusched.reference.speeds import make_speed
 from tests.parity.core import choice_text, make_cluster, make_trace
 from tests.parity.native_whims import NativeChanged, NativeReplanned
 from tests.reference.elastic_cases import ELASTIC, ElasticCase, elastic_cases

@@ -33,7 +33,7 @@ def decided(
         gpus=[1, width],
         max_gpus=[1, max(width, widest)],
         deadline_s=[math.nan, deadline_us / SECOND],
-        profiles=[gs.models.JobProfile("p", throughput={"T4": CURVE})],
+        profiles=[gs.model.JobProfile("p", throughput={"T4": CURVE})],
         profile=[0, 0],
     )
     assert trace.deadline_us is not None

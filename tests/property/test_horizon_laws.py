@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.readable import Job, replay
-from gpusched.readable.model import MAX_HORIZON_US, MAX_SERVICE_US, MAX_SUBMIT_US
+from gpusched.reference import Job, replay
+from gpusched.reference.model import MAX_HORIZON_US, MAX_SERVICE_US, MAX_SUBMIT_US
 
 SECOND = 1_000_000
 LAST_S, LONGEST_S = MAX_SUBMIT_US // SECOND, MAX_SERVICE_US // SECOND

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpusched import _core
 from gpusched._core import _testing
-from gpusched.deciding.market import Columns, place_jobs
+from gpusched.online.market import Columns, place_jobs
 
 NO_LIMIT = np.zeros(0)
 NO_WHOLE_LIMIT = np.zeros(0, dtype=np.int64)

@@ -36,7 +36,7 @@ def _run(rows: list[tuple[int, int, int]], policy: str, *, shared: bool = False)
     if not shared:
         return gs.simulate(trace, cluster, policy=policy, placement="first-fit")
     return gs.simulate(
-        trace.with_profiles(gs.models.zoo(), seed=1), cluster, policy=policy,
+        trace.with_profiles(gs.model.zoo(), seed=1), cluster, policy=policy,
         placement="first-fit", speed="ring", contention="shared",
     )  # fmt: skip
 

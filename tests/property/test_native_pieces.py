@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from gpusched._core import _testing
-from gpusched.readable import rng
+from gpusched.reference import rng
 
 machine_settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 words = st.integers(0, 2**64 - 1)

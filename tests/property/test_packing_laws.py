@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.readable.packing import NAMES
+from gpusched.reference.packing import NAMES
 from tests.parity.core import make_cluster, make_trace
 from tests.reference.packing_cases import PackingCase, packing_cases
 

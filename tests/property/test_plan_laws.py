@@ -80,7 +80,7 @@ def held(result: gs.Result) -> dict[int, tuple[int, list[tuple[int, int]]]]:
     return runs
 
 
-def bound_in(plan: gs.deciding.Plan) -> dict[int, list[tuple[int, int]]]:
+def bound_in(plan: gs.online.Plan) -> dict[int, list[tuple[int, int]]]:
     """GPUs that the plan names for every job."""
     return {
         job: [(s, g) for s, gpus in plan.allocation(job).items() for g in gpus]
@@ -118,7 +118,7 @@ def test_a_run_equals_the_readable_twin(rows, server_gpus, options, has_types, m
 def test_a_plan_is_bound_as_the_readable_twin_binds_it(rows, server_gpus, options, theta_s):
     batch = [(0, service, width) for _, service, width in rows]
     trace, jobs = jobs_of(batch, server_gpus, has_types=False)
-    plan = gs.deciding.plan(
+    plan = gs.online.plan(
         trace,
         cluster_of(server_gpus),
         policy=policy_of(options),
@@ -138,12 +138,12 @@ def test_the_laws_of_plans_hold(rows, server_gpus, options, start):
     # Two speeds of links, much to send: rings are slowed down by their spread and by each other.
     batch = [(0, service, width) for _, service, width in rows]
     trace, _ = jobs_of(batch, server_gpus, has_types=False)
-    profile = gs.models.JobProfile(
+    profile = gs.model.JobProfile(
         name="p", gradient_bytes=1e9, batch=1.0, forward_s=0.1, backward_s=0.2
     )
     trace = trace.with_profiles((profile,))
     cluster = cluster_of(server_gpus, nic_gbps=40.0, intra_gbps=200.0)
-    plan = gs.deciding.plan(
+    plan = gs.online.plan(
         trace,
         cluster,
         policy=policy_of(options),
@@ -201,7 +201,7 @@ def iteration_s(gpus: np.ndarray, span: np.ndarray, bytes_per_s: Any) -> np.ndar
 def test_the_plan_of_one_job_is_the_job(width, service_us, server_gpus, options):
     gpus = min(width, sum(server_gpus))
     trace = gs.Trace.from_columns(submit_s=[3], service_s=[service_us / SECOND], gpus=[gpus])
-    plan = gs.deciding.plan(
+    plan = gs.online.plan(
         trace, cluster_of(server_gpus), policy=policy_of(options), contention="none"
     )
     assert plan.makespan_s == plan.mean_jct_s == plan.lower_bound_s == service_us / SECOND
@@ -214,7 +214,7 @@ def test_the_plan_of_one_job_is_the_job(width, service_us, server_gpus, options)
 def test_the_cap_is_tight_to_within_the_tolerance(rows, server_gpus, options):
     batch = [(0, service, width) for _, service, width in rows]
     trace, jobs = jobs_of(batch, server_gpus, has_types=False)
-    plan = gs.deciding.plan(
+    plan = gs.online.plan(
         trace,
         cluster_of(server_gpus),
         policy=policy_of(options),

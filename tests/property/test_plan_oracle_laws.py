@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpusched._core import _testing
-from gpusched.deciding.deadline_plan import DeadlineJob, plan_deadlines
+from gpusched.online.deadline_plan import DeadlineJob, plan_deadlines
 
 SLOT_S = 100.0
 

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.readable import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
-from gpusched.readable.model import Active
-from gpusched.readable.placements import consolidated
-from gpusched.readable.rng import GOLDEN, below, mix, uniform
+from gpusched.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
+from gpusched.reference.model import Active
+from gpusched.reference.placements import consolidated
+from gpusched.reference.rng import GOLDEN, below, mix, uniform
 from tests.reference.cases import SECOND, cases
 from tests.reference.scales import NARROW
 

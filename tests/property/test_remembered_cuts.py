@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched import _core
-from gpusched.readable import Job, Network
+from gpusched.reference import Job, Network
 from tests.parity.core import assert_equal
 from tests.property.graph_cuts import own_kinds
 from tests.reference.cases import SECOND, TYPES, Case

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.readable import Graph, GraphStage, Job, Network
-from gpusched.readable.cluster import Cluster
-from gpusched.readable.model import Active
-from gpusched.readable.placements import ranks_of
-from gpusched.readable.speeds import Stages, reserved
+from gpusched.reference import Graph, GraphStage, Job, Network
+from gpusched.reference.cluster import Cluster
+from gpusched.reference.model import Active
+from gpusched.reference.placements import ranks_of
+from gpusched.reference.speeds import Stages, reserved
 from tests.parity.core import make_cluster, make_trace
 from tests.reference.cuts import every_cut
 from tests.reference.stage_cases import graphs

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.sweeping.plan import expand
+from gpusched.studies.plan import expand
 
 POLICIES = ["fifo", "sjf", "srtf", "swf", "fifo-skip", "las"]
 LOADS = [0.5, 0.7, 0.9]

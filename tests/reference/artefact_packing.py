@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gpusched.readable.cluster import UNLIMITED, Cluster, Free
-from gpusched.readable.model import WHOLE, Job
-from gpusched.readable.packing import RULES, Ask, Fgd, Fragmentation, Rule
-from gpusched.readable.rng import draw
+from gpusched.reference.cluster import UNLIMITED, Cluster, Free
+from gpusched.reference.model import WHOLE, Job
+from gpusched.reference.packing import RULES, Ask, Fgd, Fragmentation, Rule
+from gpusched.reference.rng import draw
 
 MOST = 100
 EVERY_TYPE = 2**64 - 1

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpusched.readable import BY_DEADLINE, Job, Network, Outcome, replay
+from gpusched.reference import BY_DEADLINE, Job, Network, Outcome, replay
 from tests.reference.drawing import Generator, Source, flag, is_rare, some_of
 from tests.reference.policy_cases import PLACEMENT_PARAMETERS, policy_parameters
 from tests.reference.scales import (

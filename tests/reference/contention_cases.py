@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpusched.readable import Network, Profile
+from gpusched.reference import Network, Profile
 from tests.reference.cases import Case, cases
 from tests.reference.drawing import Generator, Source, flag, shuffled, some_of
 from tests.reference.policy_cases import TAKING_TURNS, Pools

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 
-from gpusched.readable.model import Graph
-from gpusched.readable.placements import Cut
+from gpusched.reference.model import Graph
+from gpusched.reference.placements import Cut
 
 
 def every_cut(graph: Graph, quotas: Sequence[int]) -> Iterator[Cut]:

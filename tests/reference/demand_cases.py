@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpusched.readable.model import WHOLE, Job
+from gpusched.reference.model import WHOLE, Job
 from tests.reference.cases import Case, cases
 from tests.reference.drawing import Generator, Source, flag
 from tests.reference.scales import SHAPES

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpusched.readable import Job, Network, Outcome, Samples, Throughputs, make_engine
-from gpusched.readable.cluster import Cluster
-from gpusched.readable.model import Active
-from gpusched.readable.speeds import Proportional, Table, between, make_speed, tables_of
+from gpusched.reference import Job, Network, Outcome, Samples, Throughputs, make_engine
+from gpusched.reference.cluster import Cluster
+from gpusched.reference.model import Active
+from gpusched.reference.speeds import Proportional, Table, between, make_speed, tables_of
 from tests.reference.cases import clusters, scaled
 from tests.reference.contention_cases import networks, profiles
 from tests.reference.drawing import Generator, Source, flag, is_rare

@@ -6,8 +6,8 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from gpusched.readable import BY_DEADLINE, PREEMPTIVE, Job
-from gpusched.readable.model import WHOLE
+from gpusched.reference import BY_DEADLINE, PREEMPTIVE, Job
+from gpusched.reference.model import WHOLE
 from tests.reference.cases import Case
 from tests.reference.drawing import Generator, Source
 from tests.reference.scales import ALL_TYPES, SECOND, TYPES

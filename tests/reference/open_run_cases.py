@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpusched.readable import BY_DEADLINE, POLICIES, orders
-from gpusched.readable import PLACEMENTS as READABLE_PLACEMENTS
+from gpusched.reference import BY_DEADLINE, POLICIES, orders
+from gpusched.reference import PLACEMENTS as READABLE_PLACEMENTS
 from tests.reference.cases import TIMES
 from tests.reference.drawing import Generator, Source, flag, is_rare
 from tests.reference.policy_cases import policy_parameters

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpusched.readable.cluster import Network
-from gpusched.readable.model import WHOLE, Job
+from gpusched.reference.cluster import Network
+from gpusched.reference.model import WHOLE, Job
 from tests.reference.contention_cases import networks
 from tests.reference.drawing import Generator, Seeded, Source, flag
 from tests.reference.scales import ALL_TYPES, TYPES

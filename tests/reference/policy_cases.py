@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpusched.readable import PREEMPTIVE, orders
+from gpusched.reference import PREEMPTIVE, orders
 from tests.reference.drawing import Source, distinct, flag, some_of
 from tests.reference.scales import SECOND
 

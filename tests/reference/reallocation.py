@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from gpusched.readable.cluster import Cluster, Free
-from gpusched.readable.model import Active, Allocation
+from gpusched.reference.cluster import Cluster, Free
+from gpusched.reference.model import Active, Allocation
 
 if TYPE_CHECKING:
-    from gpusched.readable.engine import Engine
+    from gpusched.reference.engine import Engine
 
 Part = tuple[int, int]
 """GPU type, and how many of them."""

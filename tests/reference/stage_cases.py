@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from gpusched.readable import Graph, GraphStage
+from gpusched.reference import Graph, GraphStage
 from tests.reference.cases import Case
 from tests.reference.contention_cases import SLOWER, by_type, contended_cases
 from tests.reference.drawing import Generator, Source, flag, some_of

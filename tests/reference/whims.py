@@ -10,10 +10,10 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpusched.readable.cluster import Cluster
-from gpusched.readable.engine import Engine
-from gpusched.readable.lists import NonPreemptive
-from gpusched.readable.model import Active, Allocation, Job
+from gpusched.reference.cluster import Cluster
+from gpusched.reference.engine import Engine
+from gpusched.reference.lists import NonPreemptive
+from gpusched.reference.model import Active, Allocation, Job
 from tests.reference.reallocation import Part, Reallocation, parts_of
 
 Choices = Mapping[int, Sequence[list[Part]]]

@@ -37,14 +37,14 @@ def test_a_masked_width_is_an_error_that_names_the_row() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda masked: gs.deciding.assign(
+        lambda masked: gs.online.assign(
             np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 0], [0, 1]])
         ),
-        lambda masked: gs.deciding.transport([[1.0, 1.0]], [2], masked[:2]),
-        lambda masked: gs.deciding.place_jobs([[1.0]] * 3, rounds=masked, round_samples=1.0),
+        lambda masked: gs.online.transport([[1.0, 1.0]], [2], masked[:2]),
+        lambda masked: gs.online.place_jobs([[1.0]] * 3, rounds=masked, round_samples=1.0),
         lambda masked: gs.prediction.predict(trace(), "oracle", finish_s=masked),
         lambda masked: trace().filter(np.ma.array([True] * 3, mask=[0, 1, 0])),
-        lambda masked: trace().with_profiles(gs.models.zoo(), masked),
+        lambda masked: trace().with_profiles(gs.model.zoo(), masked),
     ],
     ids=["assign", "transport", "place_jobs", "predict", "filter", "with_profiles"],
 )
@@ -64,14 +64,14 @@ def test_complex_keys_of_an_order_are_a_type_error() -> None:
 
 def test_complex_costs_are_a_type_error() -> None:
     with pytest.raises(TypeError, match="cost must hold integers or floats, not complex numbers"):
-        gs.deciding.assign(np.array([[1 + 2j]]))
+        gs.online.assign(np.array([[1 + 2j]]))
 
 
 def test_a_matrix_of_truth_values_is_one_of_zeros_and_ones() -> None:
-    assert gs.deciding.assign(np.array([[True, False], [False, True]])).cost == 0.0
+    assert gs.online.assign(np.array([[True, False], [False, True]])).cost == 0.0
     masked = np.ma.array([[True, False]], mask=[[0, 1]])
     with pytest.raises(ValueError, match=r"cost\[0, 1\]: is masked"):
-        gs.deciding.assign(masked)
+        gs.online.assign(masked)
 
 
 @pytest.mark.parametrize("column", ["submit_us", "gpus", "row", "id"])
@@ -148,7 +148,7 @@ def test_traces_with_equal_profiles_have_equal_fingerprints_after_a_pickle() -> 
     from gpusched.specs.run_spec import fingerprint
 
     jobs = trace(gpus=[2, 2, 2]).with_graphs(
-        gs.models.JobGraph("g", (gs.models.Stage(1, 0.1, 1.0, 2.0), gs.models.Stage(1, 0.1, 1.0)))
+        gs.model.JobGraph("g", (gs.model.Stage(1, 0.1, 1.0, 2.0), gs.model.Stage(1, 0.1, 1.0)))
     )
     assert fingerprint(pickle.loads(pickle.dumps(jobs))) == fingerprint(jobs)
 

@@ -18,7 +18,7 @@ from tests.time_limit import time_limit
 def profiled(table: dict[str, dict[int, float]], **columns: Any) -> gs.Trace:
     """Jobs of one profile with this table of throughputs."""
     trace = gs.Trace.from_columns(**columns)
-    profile = gs.models.JobProfile(name="p", throughput=table)
+    profile = gs.model.JobProfile(name="p", throughput=table)
     return trace.with_profiles([profile], index=[0] * len(trace))
 
 
@@ -78,8 +78,8 @@ def test_a_job_whose_own_width_is_the_narrowest_that_runs_ends() -> None:
 
 def test_a_job_that_one_type_runs_at_its_own_width_does_not_wait_for_an_empty_cluster() -> None:
     profiles = [
-        gs.models.JobProfile(name="wide", throughput={"A": {1: 0.0, 3: 1.0}}),
-        gs.models.JobProfile(name="narrow", throughput={"A": {1: 1.0}}),
+        gs.model.JobProfile(name="wide", throughput={"A": {1: 0.0, 3: 1.0}}),
+        gs.model.JobProfile(name="narrow", throughput={"A": {1: 1.0}}),
     ]
     trace = gs.Trace.from_columns([0, 0], [2000, 100], [1, 3])
     trace = trace.with_profiles(profiles, index=[1, 0])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpusched import _core
-from gpusched.readable import Job, replay
+from gpusched.reference import Job, replay
 from tests.parity.core import make_cluster, run_core
 from tests.reference.cases import SECOND
 

@@ -140,9 +140,9 @@ def test_a_member_that_is_no_array_is_an_error_that_names_it(tmp_path: Path) -> 
     ("name", "text", "read"),
     [
         ("a.json", "[" * 100_000, gs.read_trace),
-        ("a.json", '{"v100":{"k":{"null":' + "[" * 100_000, gs.models.read_throughputs),
+        ("a.json", '{"v100":{"k":{"null":' + "[" * 100_000, gs.model.read_throughputs),
         ("a.toml", "a=" + "[" * 100_000, gs.read_cluster),
-        ("a.toml", "a=" + "[" * 100_000, gs.models.read_profiles),
+        ("a.toml", "a=" + "[" * 100_000, gs.model.read_profiles),
     ],
     ids=["read_trace", "read_throughputs", "read_cluster", "read_profiles"],
 )
@@ -157,7 +157,7 @@ def test_deeply_nested_text_is_an_error_that_names_the_file(
 def test_a_huge_integer_in_a_table_of_gavel_is_an_error_that_names_its_keys(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text('{"v100": {"m": {"null": 1' + "0" * 400 + "}}}")
     with pytest.raises(ValueError, match=r"t\.json: 'v100', 'm'"):
-        gs.models.read_throughputs(tmp_path / "t.json")
+        gs.model.read_throughputs(tmp_path / "t.json")
 
 
 def test_a_small_file_that_unpacks_to_gibibytes_is_refused(tmp_path: Path) -> None:
@@ -196,4 +196,4 @@ def test_a_table_of_step_times_that_is_packed_is_read_or_named(tmp_path: Path) -
     for name in ("placements.csv", "scalability.csv"):
         (folder / name).write_bytes(gzip.compress(b"placement,local_bsz\n1,2\n")[:20])
     with pytest.raises(ValueError, match=r"placements\.csv"):
-        gs.models.read_pollux(folder.parent)
+        gs.model.read_pollux(folder.parent)

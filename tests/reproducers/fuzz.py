@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpusched.readable import PREEMPTIVE, Job, replay
-from gpusched.readable.model import MAX_SERVICE_US, MAX_SUBMIT_US
+from gpusched.reference import PREEMPTIVE, Job, replay
+from gpusched.reference.model import MAX_SERVICE_US, MAX_SUBMIT_US
 from tests.campaigns.seams import trial_of
 from tests.campaigns.trials import Twin
 from tests.parity.core import assert_equal, run_core

@@ -64,7 +64,7 @@ def test_a_deadline_lies_below_the_end_of_time() -> None:
 
 def test_a_job_that_a_slow_speed_carries_past_the_end_of_time_is_named() -> None:
     # Late, and so slow on two servers that its finish is past what the time type holds.
-    profile = gs.models.JobProfile(
+    profile = gs.model.JobProfile(
         "slow", throughput={"V100": {2: 1.0}}, spread_throughput={"V100": {2: 1e-9}}
     )
     jobs = gs.Trace.from_columns([2**61 / 1e6], [2**53 / 1e6], [2]).with_profiles([profile])

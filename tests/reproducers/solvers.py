@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import gpusched as gs
-from gpusched.deciding.assignment import AssignmentSolver, assign
+from gpusched.online.assignment import AssignmentSolver, assign
 from gpusched_papers import exact
 
 
@@ -15,7 +15,7 @@ def test_an_exact_placement_ends_where_rates_are_far_apart() -> None:
     rates = [[0, 2, 0.5], [3.7, 0, 0.5], [1, 1000, 1]]
     for capacity in ([2, 3, 3], [3, 3, 2]):
         for rounds in ([1, 1, 1], [5, 3, 9], [100, 10, 1000]):
-            found = gs.deciding.place_jobs(
+            found = gs.online.place_jobs(
                 rates, rounds=rounds, round_samples=32, capacity=capacity, sampler="exact"
             )
             assert found.is_optimal
@@ -56,7 +56,7 @@ def test_prices_kept_from_great_values_do_not_hide_small_ones() -> None:
 
 
 def test_placements_on_many_servers_are_not_all_counted() -> None:
-    profile = gs.models.JobProfile("m", 1e6, 32.0, 0.0, 0.1)
+    profile = gs.model.JobProfile("m", 1e6, 32.0, 0.0, 0.1)
     trace = gs.Trace.from_columns(
         [0.0], [10.0], [4], profile=np.zeros(1, np.int32), profiles=(profile,)
     )
@@ -65,22 +65,22 @@ def test_placements_on_many_servers_are_not_all_counted() -> None:
         exact.instance(trace, cluster)
 
 
-def plan_of(*jobs: gs.deciding.DeadlineJob, gpus: int = 8) -> gs.deciding.DeadlinePlan:
-    return gs.deciding.plan_deadlines(jobs, {"A": gpus})
+def plan_of(*jobs: gs.online.DeadlineJob, gpus: int = 8) -> gs.online.DeadlinePlan:
+    return gs.online.plan_deadlines(jobs, {"A": gpus})
 
 
 def test_a_job_that_arrives_late_is_planned_like_any_other() -> None:
-    plan = plan_of(gs.deciding.DeadlineJob(3e7, 3e7 + 3600, 100.0, {("A", 1): 1.0}))
+    plan = plan_of(gs.online.DeadlineJob(3e7, 3e7 + 3600, 100.0, {("A", 1): 1.0}))
     assert (plan.reason, plan.value, plan.upper_bound) == (("admitted",), 1, 1)
 
 
 def test_a_window_of_hundreds_of_thousands_of_slots_is_planned_over() -> None:
-    plan = plan_of(gs.deciding.DeadlineJob(0.0, 1e8, 9e7, {("A", 1): 1.0}))
+    plan = plan_of(gs.online.DeadlineJob(0.0, 1e8, 9e7, {("A", 1): 1.0}))
     assert (plan.reason, plan.value, plan.upper_bound) == (("admitted",), 1, 1)
 
 
 def test_a_window_that_is_too_long_to_be_planned_over_is_bounded_in_full() -> None:
-    plan = plan_of(gs.deciding.DeadlineJob(0.0, 4e12, 3.9e12, {("A", 1): 1.0}))
+    plan = plan_of(gs.online.DeadlineJob(0.0, 4e12, 3.9e12, {("A", 1): 1.0}))
     assert (plan.reason, plan.value, plan.upper_bound) == (("too long",), 0, 1)
     assert "first of the many slots" in plan.explain(0)
 
@@ -91,4 +91,4 @@ def test_a_window_that_is_too_long_to_be_planned_over_is_bounded_in_full() -> No
 def test_a_figure_that_no_plan_can_count_with_is_named(field: str, figure: float) -> None:
     figures = {"arrival_s": 0.0, "deadline_s": 3600.0, "work": 100.0, field: figure}
     with pytest.raises(ValueError, match=rf"jobs\[0\]\.{field}"):
-        plan_of(gs.deciding.DeadlineJob(rates={("A", 1): 1.0}, **figures))
+        plan_of(gs.online.DeadlineJob(rates={("A", 1): 1.0}, **figures))

@@ -8,10 +8,10 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.engine.simulation import simulate_quietly
-from gpusched.readable import Job, make_engine
-from gpusched.readable.backfilling import Easy, HeadReservation
-from gpusched.readable.engine import Engine
-from gpusched.readable.model import Active
+from gpusched.reference import Job, make_engine
+from gpusched.reference.backfilling import Easy, HeadReservation
+from gpusched.reference.engine import Engine
+from gpusched.reference.model import Active
 from tests.theorems.theorem import Theorem
 
 PLACEMENTS: Final = ("count", "first-fit", "best-fit", "worst-fit", "spread", "consolidated")

@@ -27,7 +27,7 @@ _ROUNDING_S: Final = 1e-5
 class Planned(NamedTuple):
     """A plan and what its instance is made of."""
 
-    plan: gs.deciding.Plan
+    plan: gs.online.Plan
     problem: exact.Instance
     phi: float
     widest: int
@@ -46,7 +46,7 @@ def drawn(seed: int, num_jobs: int) -> Instance:
 def planned(seed: int, num_jobs: int) -> Planned:
     """Plan an instance as the paper prints it."""
     instance = drawn(seed, num_jobs)
-    plan = gs.deciding.plan(
+    plan = gs.online.plan(
         instance.trace,
         instance.cluster,
         policy="sjf-bco:tie=least-u",

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy import optimize, sparse
 
-from gpusched.deciding.deadline_plan import DeadlineJob, plan_deadlines
+from gpusched.online.deadline_plan import DeadlineJob, plan_deadlines
 from tests.theorems.theorem import Theorem
 
 SLOT_S: Final = 100.0

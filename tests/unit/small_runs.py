@@ -11,9 +11,9 @@ import numpy as np
 
 import gpusched
 from gpusched import readable as reference
-from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
-from gpusched.models.profiles import JobProfile
-from gpusched.readable import Job, Network, Outcome
+from gpusched.model.cluster import Cluster, Domain, ServerGroup
+from gpusched.model.profiles import JobProfile
+from gpusched.reference import Job, Network, Outcome
 from gpusched.results.result import Result
 from gpusched.schedules.schedule import INTERVAL_COLUMNS, SCHEDULE_COLUMNS, StoredSchedule
 from gpusched.specs.run_spec import RunSpec, TraceSource

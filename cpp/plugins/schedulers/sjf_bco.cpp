@@ -47,7 +47,7 @@ GPUSCHED_REGISTER(
     .source = "Yu, Ji, Rajan, Liu, MobiHoc 2022 (arXiv 2207.07817).",
     .differs =
         "A run has no cap theta, a fixed kappa, and LBSGF counts idle GPUs for capacities; Algorithm "
-        "1, which searches theta and kappa for a batch, is gpusched.deciding.plan.",
+        "1, which searches theta and kappa for a batch, is gpusched.online.plan.",
     .flags = {Flag::clairvoyant, Flag::places, Flag::offline}, .parameters = SjfBco::parameters())
 
 }  // namespace gpusched

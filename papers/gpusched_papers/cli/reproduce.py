@@ -21,8 +21,8 @@ from gpusched.cli.console import (
 )
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.execution.kept_runs import forget, num_kept
 from gpusched.reporting.text_table import table
+from gpusched.studies.kept_runs import forget, num_kept
 from gpusched_papers import registry as papers
 from gpusched_papers.all_papers import command, forget_all, page, reproduce_all, tables
 from gpusched_papers.study import Interrupted, plain

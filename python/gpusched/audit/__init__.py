@@ -15,7 +15,7 @@ from gpusched.audit.declarations import Flags
 from gpusched.base.arrays import AnyArray
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.schedules.schedule import Schedule
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace

@@ -15,10 +15,10 @@ from gpusched.audit.declarations import Flags, RestartRule
 from gpusched.audit.log import JOB_COLUMNS, LoggedRun, Occupancy
 from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns, numbered
 from gpusched.base.memo import Memo, kept
-from gpusched.readable.model import FINISHED, REJECTED
+from gpusched.reference.model import FINISHED, REJECTED
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.schedules.schedule import Schedule
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace

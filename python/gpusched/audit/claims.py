@@ -18,7 +18,7 @@ from gpusched.audit.log import DECISION_COLUMNS, log_digest
 from gpusched.audit.orders import order_of
 from gpusched.audit.rules import ADMISSIONS, AdmissionRule
 from gpusched.base.arrays import AnyArray, Bool, Int64
-from gpusched.readable.model import REJECT_REASONS
+from gpusched.reference.model import REJECT_REASONS
 from gpusched.specs.fingerprints import fingerprint
 
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(\w*)")

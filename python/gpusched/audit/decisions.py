@@ -19,12 +19,12 @@ from gpusched.audit.declarations import resolved, values_of
 from gpusched.audit.log import JOB_COLUMNS, LOG_COLUMNS
 from gpusched.audit.readable_run import jobs_of, network_of, room_of, servers_of
 from gpusched.base.arrays import AnyArray, Float64, Int64
-from gpusched.readable import BY_DEADLINE, PLACEMENTS, POLICIES, make_engine, make_scheduler
-from gpusched.readable.engine import Change, Engine, Standing
-from gpusched.readable.packing import OWN as PACKINGS
+from gpusched.reference import BY_DEADLINE, PLACEMENTS, POLICIES, make_engine, make_scheduler
+from gpusched.reference.engine import Change, Engine, Standing
+from gpusched.reference.packing import OWN as PACKINGS
 
 if TYPE_CHECKING:
-    from gpusched.readable.model import Outcome
+    from gpusched.reference.model import Outcome
 
 MOST_LOOKS: Final = 3_500_000
 """Jobs looked at over all instants, some 600,000 a second: as much of a run is decided again."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched.base.arrays import Int64
-from gpusched.readable.lists import DEFAULTS, PRESETS, ticks
+from gpusched.reference.lists import DEFAULTS, PRESETS, ticks
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace

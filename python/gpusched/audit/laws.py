@@ -22,11 +22,11 @@ from gpusched.audit.readable_run import room_of, servers_of
 from gpusched.audit.rules import OWN_FITS
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import Memo
-from gpusched.readable import Job, make_engine, make_scheduler
-from gpusched.readable.model import REJECT_REASONS, Active
+from gpusched.reference import Job, make_engine, make_scheduler
+from gpusched.reference.model import REJECT_REASONS, Active
 
 if TYPE_CHECKING:
-    from gpusched.readable.engine import Engine
+    from gpusched.reference.engine import Engine
     from gpusched.traces.workload import Trace
 
 

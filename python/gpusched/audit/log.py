@@ -15,7 +15,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import kept
-from gpusched.readable.model import REJECTED
+from gpusched.reference.model import REJECTED
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace

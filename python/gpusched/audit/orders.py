@@ -19,8 +19,8 @@ from gpusched.audit.declarations import resolved, values_of
 from gpusched.audit.log import Steps
 from gpusched.audit.rules import HEAD_FIRST, ORDERS, TAKES_ANY, Key
 from gpusched.base.arrays import Bool, Int64
-from gpusched.readable import make_scheduler
-from gpusched.readable.lists import DiscretisedLas, ListScheduler, Preemptive, ServerFilling
+from gpusched.reference import make_scheduler
+from gpusched.reference.lists import DiscretisedLas, ListScheduler, Preemptive, ServerFilling
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,12 @@ from gpusched.audit.readable_run import Links, jobs_of, network_of, servers_of
 from gpusched.audit.rules import PACED, SHARES, Share
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.memo import Memo
-from gpusched.readable.cluster import Cluster as Servers
-from gpusched.readable.model import Active
-from gpusched.readable.speeds import Paced, make_speed
+from gpusched.reference.cluster import Cluster as Servers
+from gpusched.reference.model import Active
+from gpusched.reference.speeds import Paced, make_speed
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.traces.workload import Trace
 
 MOST_SHARES: Final = 1_000_000_000

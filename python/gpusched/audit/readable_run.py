@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int64
-from gpusched.readable import Graph, GraphStage, Job, Network, Profile, Samples, Throughputs
+from gpusched.reference import Graph, GraphStage, Job, Network, Profile, Samples, Throughputs
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.traces.workload import Trace
 
 _BYTES_PER_S = 1e9 / 8  # of one Gbit/s

@@ -16,7 +16,7 @@ import numpy as np
 from gpusched.audit.case import Case
 from gpusched.audit.declarations import Given
 from gpusched.base.arrays import AnyArray, Float64, Int64
-from gpusched.readable.rng import draw, uniform
+from gpusched.reference.rng import draw, uniform
 
 Keys = tuple[AnyArray, ...] | None
 Key = Callable[[Case, Any], Keys]

@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 _Surface = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
@@ -47,3 +50,33 @@ def lazy_names(
         return value
 
     return load, lambda: sorted({*names, *rooms}), names
+
+
+def serve_old_names(homes: Mapping[str, str]) -> None:
+    """Let packages, and what is in them, be imported by the dotted names that they had before."""
+    sys.meta_path.insert(0, _OldNames(homes))
+
+
+class _OldNames(MetaPathFinder, Loader):
+    """Finds a module by an old name: it is the same module."""
+
+    def __init__(self, homes: Mapping[str, str]) -> None:
+        self._homes = homes
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        del path, target
+        old = next((old for old in self._homes if f"{name}.".startswith(f"{old}.")), None)
+        if old is None:
+            return None
+        new = self._homes[old] + name.removeprefix(old)
+        return ModuleSpec(name, self, origin=new)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(str(spec.origin))
+        spec.loader_state = module.__spec__  # which is about to be taken from it
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        spec = module.__spec__
+        if spec is not None:
+            module.__spec__ = spec.loader_state

@@ -21,8 +21,8 @@ class Progress(NamedTuple):
     Attributes
     ----------
     done, total
-        How much, of how much: jobs; arrivals for :func:`gpusched.deciding.fill`, values of kappa
-        for :func:`gpusched.deciding.plan`, tasks for a reproduction.
+        How much, of how much: jobs; arrivals for :func:`gpusched.online.fill`, values of kappa
+        for :func:`gpusched.online.plan`, tasks for a reproduction.
     part
         Where a call has several parts with totals of their own, which one: the policy for
         :func:`gpusched.compare`, the stage of a reproduction. Empty otherwise.

@@ -85,7 +85,7 @@ class Cancelled(Exception):
     Attributes
     ----------
     num_finished, total
-        How much was done, of how much: jobs, for :func:`gpusched.deciding.fill` arrivals, for
+        How much was done, of how much: jobs, for :func:`gpusched.online.fill` arrivals, for
         :func:`gpusched.compare` policies.
     result
         For :func:`gpusched.simulate` the :class:`gpusched.Result` until then: what ran then is

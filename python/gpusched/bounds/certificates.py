@@ -30,7 +30,7 @@ from gpusched.bounds.registry import (
 )
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.traces.workload import Trace
 
 

@@ -29,7 +29,7 @@ from gpusched.specs.case import iteration_limits, job_columns, least_costs
 from gpusched.traces.deadlines import NO_DEADLINE
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.traces.workload import Trace
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from gpusched.base.tables import table, text_column
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import JSON, RunOptions, argument, flag, format_options, in_panel, only
-from gpusched.deciding.decision import decide as decided
-from gpusched.deciding.decision_lines import Action, answer, answer_of
-from gpusched.deciding.states.reading import read_state
-from gpusched.deciding.states.schemas import state_schema
+from gpusched.online.decision import decide as decided
+from gpusched.online.decision_lines import Action, answer, answer_of
+from gpusched.online.states.reading import read_state
+from gpusched.online.states.schemas import state_schema
 
 if TYPE_CHECKING:
-    from gpusched.deciding.cluster_state import ClusterState
+    from gpusched.online.cluster_state import ClusterState
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -135,7 +135,7 @@ def when(
     time is drawn from finished jobs that took longer than it has already, and
     the cluster is run on until the job starts, many times.
     """
-    from gpusched.deciding.starting import when as asked
+    from gpusched.online.starting import when as asked
     from gpusched.traces.reading import read_quietly
 
     cluster = _state_of(state, format, option)

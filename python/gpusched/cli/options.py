@@ -23,7 +23,7 @@ from gpusched.base.replacing import check_folder, check_target, refuse_inputs
 from gpusched.base.suggest import nearest
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
 
 GENERATOR: Final = "philly"
 NUM_JOBS: Final = 20_000
@@ -312,7 +312,7 @@ class ClusterOptions:
 
     def uniform(self, servers: int) -> Cluster:
         """Make a cluster of that many servers."""
-        from gpusched.clusters.cluster import Cluster
+        from gpusched.model.cluster import Cluster
 
         return self.connected(Cluster.uniform(servers, self.gpus_per_server or GPUS_PER_SERVER))
 

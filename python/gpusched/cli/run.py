@@ -30,9 +30,9 @@ from gpusched.cli.options import (
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import load_workload
-from gpusched.exports.registry import schedule_format
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, remarks
+from gpusched.results.registry import schedule_format
 from gpusched.studies import comparison as study
 
 if TYPE_CHECKING:

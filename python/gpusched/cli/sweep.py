@@ -48,16 +48,16 @@ from gpusched.cli.options import (
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.results.metric_registry import metrics
-from gpusched.sweeping.run_store import STUDY, sweep_status
-from gpusched.sweeping.study import Study
-from gpusched.sweeping.sweep import estimate, python_parts
-from gpusched.sweeping.sweep import sweep as run_study
-from gpusched.sweeping.sweep_result import SweepResult, axis_text, overview
+from gpusched.studies.run_store import STUDY, sweep_status
+from gpusched.studies.study import Study
+from gpusched.studies.sweep import estimate, python_parts
+from gpusched.studies.sweep import sweep as run_study
+from gpusched.studies.sweep_result import SweepResult, axis_text, overview
 
 if TYPE_CHECKING:
-    from gpusched.statistics.comparing import ComparedRuns
-    from gpusched.sweeping.run_store import SweepStatus
-    from gpusched.sweeping.sweep import SweepEstimate
+    from gpusched.studies.comparing import ComparedRuns
+    from gpusched.studies.run_store import SweepStatus
+    from gpusched.studies.sweep import SweepEstimate
 
 _ENDING: Final = ".sweep"
 _REPORT: Final = "report.html"

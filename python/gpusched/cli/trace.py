@@ -28,7 +28,7 @@ from gpusched.cli.options import (
     without,
 )
 from gpusched.cli.workload import deadline_options, load_workload, read_jobs
-from gpusched.clusters.cluster import Cluster
+from gpusched.model.cluster import Cluster
 from gpusched.traces.auditing.findings import Finding, TraceAudit, Verdict
 from gpusched.traces.auditing.trace_audit import judged, published_gpus
 from gpusched.traces.fitting_jobs import fitting_jobs, fitting_load

@@ -22,8 +22,8 @@ from gpusched.cli.options import (
     prepare_target,
 )
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.tuning.tune import HELD_OUT, SEARCH, Tuning
-from gpusched.tuning.tune import tune as run_search
+from gpusched.studies.tune import HELD_OUT, SEARCH, Tuning
+from gpusched.studies.tune import tune as run_search
 
 _SEARCH: Final = "Search"
 _ENDING: Final = ".tune"

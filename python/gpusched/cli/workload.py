@@ -21,8 +21,8 @@ from gpusched.cli.options import (
     ClusterOptions,
     WorkloadOptions,
 )
-from gpusched.clusters.cluster import Cluster
-from gpusched.models.profiles import JobProfile
+from gpusched.model.cluster import Cluster
+from gpusched.model.profiles import JobProfile
 from gpusched.traces.cluster_sizing import smallest_cluster, why_so_many
 from gpusched.traces.workload import Trace
 
@@ -154,10 +154,10 @@ def _embedded(
 
 def _read_profiles(text: str) -> tuple[JobProfile, ...]:
     if text == ZOO:
-        from gpusched.models.model_zoo import zoo
+        from gpusched.model.model_zoo import zoo
 
         return tuple(zoo().values())
-    from gpusched.models.profiles import read_profiles
+    from gpusched.model.profiles import read_profiles
 
     return read_profiles(text)
 
@@ -176,7 +176,7 @@ def _with_profiles(workload: Workload, models: tuple[JobProfile, ...], seed: int
 
 def _with_throughputs(workload: Workload, path: str, seed: int) -> Workload:
     """Take each job's model from its group where that names one; else draw it."""
-    from gpusched.models.throughputs import read_throughputs
+    from gpusched.model.throughputs import read_throughputs
 
     read = read_throughputs(path)
     before = workload.trace
@@ -226,8 +226,8 @@ def _heavy_share(text: str) -> float | None:
 
 
 def _with_graphs(workload: Workload, heavy_share: float | None, speed: str, seed: int) -> Workload:
-    from gpusched.generator.graph_zoo import assign_graphs
-    from gpusched.models.model_zoo import MODELS
+    from gpusched.model.model_zoo import MODELS
+    from gpusched.traces.generating.graph_zoo import assign_graphs
 
     trace = assign_graphs(
         workload.trace, workload.cluster, heavy_share=heavy_share, speed=speed, seed=seed

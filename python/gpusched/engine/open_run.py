@@ -21,7 +21,6 @@ from gpusched.base.arrays import Float64, Int32, Int64, read_only
 from gpusched.base.files import naming
 from gpusched.base.run_warning import warn
 from gpusched.base.ticks import MAX_HORIZON_US, US_PER_S, seconds_to_us
-from gpusched.clusters.cluster import Cluster
 from gpusched.engine.prepare import Ready
 from gpusched.engine.saved_run import (
     Change,
@@ -33,6 +32,7 @@ from gpusched.engine.saved_run import (
     store,
 )
 from gpusched.engine.seams import Chosen, copied, policy_seam
+from gpusched.model.cluster import Cluster
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved

@@ -20,7 +20,6 @@ from gpusched.base.field_checks import check_integer
 from gpusched.base.memory import check_fits
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import Cancelled, supervised
-from gpusched.clusters.cluster import Cluster
 from gpusched.engine.seams import (
     Chosen,
     copied,
@@ -30,6 +29,7 @@ from gpusched.engine.seams import (
     unread_models,
     untouched,
 )
+from gpusched.model.cluster import Cluster
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result

@@ -17,9 +17,9 @@ from gpusched.base import container
 from gpusched.base.arrays import AnyArray
 from gpusched.base.files import naming
 from gpusched.base.ticks import MAX_HORIZON_US, us_to_text
+from gpusched.engine.code_digest import versions
 from gpusched.engine.prepare import Ready, check_object, check_same
 from gpusched.engine.seams import Chosen, copied, policy_seam, untouched
-from gpusched.execution.code_digest import versions
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.prediction.learner import Header as ModelHeader
 from gpusched.specs.fingerprints import fingerprint

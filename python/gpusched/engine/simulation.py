@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gpusched import _core
 from gpusched.base.progress import OnProgress
 from gpusched.base.run_warning import warn
-from gpusched.clusters.cluster import Cluster
 from gpusched.engine.prepare import Ready, check_same, check_trace, named, untrained
+from gpusched.model.cluster import Cluster
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved

@@ -25,9 +25,9 @@ from gpusched.base.field_checks import check_integer
 from gpusched.base.run_warning import RunWarning
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_HORIZON_US, US_PER_S
-from gpusched.clusters.cluster import Cluster
 from gpusched.engine.seams import placement_seam
 from gpusched.engine.simulation import simulate
+from gpusched.model.cluster import Cluster
 from gpusched.plugins.identity import PythonObject
 from gpusched.prediction.choose import resolve
 from gpusched.results.result import Result

@@ -518,7 +518,7 @@ def write_report(
     time (where links are shared the slowdowns and the rings, too), the servers over time and a
     Gantt chart, what was left out and warned about, the settings, the version and the digests.
     Beside the chart library it has at most 2 MB, however many jobs there are; captions say by which
-    rule points are left out. :mod:`gpusched.plot` draws its pictures one by one.
+    rule points are left out. :mod:`gpusched.reporting.plot` draws its pictures one by one.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import math
 
 from gpusched.base.tables import Table as Table
 from gpusched.base.tables import table as table
-from gpusched.statistics.intervals import Interval
+from gpusched.studies.intervals import Interval
 
 
 def figure_of(value: Interval, digits: int = 0, scale: float = 1.0) -> str:

@@ -13,7 +13,7 @@ from gpusched.reporting.drawing.drawn import Library, drawn
 from gpusched.results.metric_registry import metrics
 
 if TYPE_CHECKING:
-    from gpusched.tuning.tune import Tuning
+    from gpusched.studies.tune import Tuning
 
 
 def tuning(source: Tuning, *, library: Library = "plotly") -> Any:
@@ -51,7 +51,7 @@ def tuning(source: Tuning, *, library: Library = "plotly") -> Any:
     >>> found = gs.tune(space, study, "mean_jct_s", trials=2, held_out=3)
     >>> figure = gs.plot.tuning(found)
     """
-    from gpusched.tuning.tune import Tuning
+    from gpusched.studies.tune import Tuning
 
     if not isinstance(source, Tuning):
         raise TypeError(f"expected a Tuning, not {type(source).__name__}")

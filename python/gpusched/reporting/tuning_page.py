@@ -14,7 +14,7 @@ from gpusched.reporting.page_parts import answer_page, figure_html
 from gpusched.reporting.tables import figure, grid, heading, items, paragraphs, row
 
 if TYPE_CHECKING:
-    from gpusched.tuning.tune import Tuning
+    from gpusched.studies.tune import Tuning
 
 _MOST_TRIALS: Final = 1_000
 

@@ -18,7 +18,7 @@ from gpusched.schedules.schedule import UNFINISHED, Schedule
 if TYPE_CHECKING:
     import polars
 
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
 

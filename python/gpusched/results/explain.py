@@ -25,7 +25,7 @@ from gpusched.schedules.schedule import (
 )
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.results.cost import RunLog
     from gpusched.traces.workload import Trace
 

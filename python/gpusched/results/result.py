@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gpusched.audit import AuditReport, Level
     from gpusched.base.arrays import Float64
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.plugins.info import PluginInfo
     from gpusched.prediction import PredictionReport
     from gpusched.results.breakdown import JobTimes
@@ -600,7 +600,7 @@ class Result:
         >>> result.export_with_losses("schedule.csv")
         []
         """
-        from gpusched.exports.registry import Exported, export
+        from gpusched.results.registry import Exported, export
 
         exported = Exported(self.trace, self.cluster, self.schedule, self.intervals)
         return export(exported, path, format, **options)

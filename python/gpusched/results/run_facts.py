@@ -29,7 +29,7 @@ from gpusched.schedules.schedule import (
 
 if TYPE_CHECKING:
     from gpusched.base.labels import Labels
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.prediction.accuracy import PredictionReport
     from gpusched.schedules.series import Contention
     from gpusched.traces.workload import Trace

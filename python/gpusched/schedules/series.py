@@ -18,7 +18,7 @@ from gpusched.schedules.schedule import REJECTED, Schedule, whole_intervals
 if TYPE_CHECKING:
     import polars
 
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.traces.workload import Trace
 
 

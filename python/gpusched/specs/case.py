@@ -14,7 +14,7 @@ from gpusched import _core
 from gpusched.base.arrays import AnyArray, Float64
 from gpusched.base.memo import Memo
 from gpusched.base.replacing import write_bytes
-from gpusched.clusters.cluster import Cluster
+from gpusched.model.cluster import Cluster
 from gpusched.plugins.policy import (
     Choice,
     ContentionChoice,
@@ -329,7 +329,7 @@ def iteration_limits(
     --------
     >>> cluster = gs.Cluster.uniform(2, 8).with_bandwidth(nic_gbps=25, intra_gbps=400)
     >>> trace = gs.Trace.from_columns([0], [60], [16])
-    >>> trace = trace.with_profiles([gs.models.zoo()["resnet50"]])
+    >>> trace = trace.with_profiles([gs.model.zoo()["resnet50"]])
     >>> limits = gs.bounds.iteration_limits(trace, cluster, speed="ring")
     >>> bool(limits["low"][0] <= limits["min"][0] <= limits["max"][0])
     True

@@ -8,7 +8,7 @@ import msgspec
 
 from gpusched.base.files import decode_toml, naming, toml_value
 from gpusched.base.memo import Memo
-from gpusched.clusters.cluster import Cluster
+from gpusched.model.cluster import Cluster
 from gpusched.plugins.identity import PythonObject
 from gpusched.specs.fingerprints import fingerprint as fingerprint
 

@@ -21,9 +21,9 @@ from gpusched.base.tables import aligned
 from gpusched.base.ticks import US_PER_S, us_to_seconds
 from gpusched.base.units import WHOLE_GPU
 from gpusched.base.wording import duration, plural, wrapped
-from gpusched.clusters.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster
 from gpusched.engine.seams import own
 from gpusched.engine.simulation import simulate_quietly as simulate
+from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster
 from gpusched.plugins.policy import (
     AnyPolicy,
     ContentionChoice,

@@ -20,12 +20,10 @@ from gpusched.base.progress import OnProgress, Progress, checked
 from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
 from gpusched.base.supervision import Cancelled
-from gpusched.clusters.cluster import Cluster
 from gpusched.engine.prepare import check_memory, least_bytes
 from gpusched.engine.seams import check_shared, own, placement_seam
 from gpusched.engine.simulation import simulate_quietly as simulate
-from gpusched.execution.choosing import opened
-from gpusched.execution.driver import run_tasks
+from gpusched.model.cluster import Cluster
 from gpusched.plugins.policy import (
     AnyPolicy,
     ContentionChoice,
@@ -38,6 +36,8 @@ from gpusched.results.cost import sums
 from gpusched.results.run_remarks import of_results
 from gpusched.results.run_window import RunWindow
 from gpusched.schedules.jobs_table import trace_series, write_jobs
+from gpusched.studies.choosing import opened
+from gpusched.studies.driver import run_tasks
 
 if TYPE_CHECKING:
     import polars as pl

@@ -21,8 +21,8 @@ from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import duration, plural
-from gpusched.clusters.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster, ServerGroup
 from gpusched.engine.simulation import simulate_quietly as simulate
+from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster, ServerGroup
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.metric_registry import METRICS
 from gpusched.results.run_window import RunWindow
@@ -185,7 +185,7 @@ class ServerKinds:
     price
         Of an hour of such a server; None where no prices were given.
     nic_gbps, intra_gbps
-        As in :class:`~gpusched.clusters.cluster.ServerGroup`, of all.
+        As in :class:`~gpusched.model.cluster.ServerGroup`, of all.
     """
 
     types: tuple[str, ...]

@@ -22,8 +22,8 @@ from gpusched.base.suggest import nearest
 from gpusched.base.tables import aligned
 from gpusched.base.ticks import MAX_SERVICE_US
 from gpusched.base.wording import Kind, decimals_of, plural, scale_of, text_of, wrapped
-from gpusched.clusters.cluster import Cluster
 from gpusched.engine.seams import check_shared
+from gpusched.model.cluster import Cluster
 from gpusched.plugins.policy import (
     AnyPolicy,
     ContentionChoice,

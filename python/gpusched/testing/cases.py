@@ -18,10 +18,10 @@ from gpusched.audit.case import Case as Evidence
 from gpusched.audit.rates import kinds_by_figures
 from gpusched.base.run_warning import RunWarning
 from gpusched.base.ticks import US_PER_S
-from gpusched.clusters.cluster import Cluster, ServerGroup
 from gpusched.engine.open_run import Simulation
 from gpusched.engine.seams import Chosen, placement_seam, policy_seam
 from gpusched.engine.simulation import simulate
+from gpusched.model.cluster import Cluster, ServerGroup
 from gpusched.plugins.info import PluginInfo, has_flag
 from gpusched.plugins.policy import Choice, ContentionChoice, SpeedChoice, known_choice
 from gpusched.results.audited_names import declared
@@ -138,7 +138,7 @@ def _code(value: Any) -> str:
         return f"[{', '.join(map(_code, value))}]"
     if isinstance(value, msgspec.Struct):
         given = ", ".join(f"{name}={_code(of)}" for name, of in _fields(value).items())
-        return f"gs.models.{type(value).__name__}({given})"
+        return f"gs.model.{type(value).__name__}({given})"
     return repr(value)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from gpusched.base.draws import check_seed
 from gpusched.base.field_checks import check_integer
 from gpusched.base.libraries import need
-from gpusched.clusters.cluster import Cluster
+from gpusched.model.cluster import Cluster
 from gpusched.plugins.policy import SpeedChoice, known_choice
 from gpusched.plugins.registry import speeds
 from gpusched.testing.cases import (

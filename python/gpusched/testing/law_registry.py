@@ -14,7 +14,7 @@ from gpusched.base.suggest import nearest
 from gpusched.testing.cases import cluster_code, trace_code
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.testing.cases import Case
     from gpusched.traces.workload import Trace
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.libraries import need
 from gpusched.base.suggest import nearest
-from gpusched.clusters.cluster import Cluster
 from gpusched.engine.open_run import Simulation
-from gpusched.models.job_graphs import JobGraph, Stage
-from gpusched.models.profiles import JobProfile
+from gpusched.model.cluster import Cluster
+from gpusched.model.job_graphs import JobGraph, Stage
+from gpusched.model.profiles import JobProfile
 from gpusched.testing.cases import cluster_of
 from gpusched.traces.workload import Trace
 

@@ -11,7 +11,7 @@ from gpusched.base.field_checks import check_integer
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.units import WHOLE_GPU
 from gpusched.base.wording import plural
-from gpusched.clusters.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster, ServerGroup
+from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster, ServerGroup
 from gpusched.traces.trace_columns import TraceColumns
 
 

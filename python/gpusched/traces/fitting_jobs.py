@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE
-from gpusched.clusters.cluster import Cluster, ServerGroup
+from gpusched.model.cluster import Cluster, ServerGroup
 from gpusched.traces.workload import Trace
 
 

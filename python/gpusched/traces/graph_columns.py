@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched.base.arrays import Int32
 from gpusched.base.field_checks import numbered
-from gpusched.models.job_graphs import JobGraph
+from gpusched.model.job_graphs import JobGraph
 from gpusched.traces.trace_columns import TraceColumns
 
 

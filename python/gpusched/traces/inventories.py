@@ -9,8 +9,8 @@ from typing import Any
 from gpusched.base.files import naming
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
-from gpusched.clusters.cluster import Cluster, cluster_of
-from gpusched.clusters.topologies import HEADER, topology_of
+from gpusched.model.cluster import Cluster, cluster_of
+from gpusched.model.topologies import HEADER, topology_of
 from gpusched.traces.filling_requests import Requests
 from gpusched.traces.formats import openb_pods, openb_servers, pai_servers, slurm_nodes
 from gpusched.traces.reading import read_source

@@ -11,9 +11,9 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.suggest import nearest
-from gpusched.clusters.cluster import Cluster
-from gpusched.models.job_graphs import Stage
-from gpusched.models.profiles import COMPUTE, JobProfile, Table
+from gpusched.model.cluster import Cluster
+from gpusched.model.job_graphs import Stage
+from gpusched.model.profiles import COMPUTE, JobProfile, Table
 from gpusched.traces.allowed_types import allowed_but_lacking
 from gpusched.traces.graph_columns import check_widths
 from gpusched.traces.throughput_columns import packed_and_spread

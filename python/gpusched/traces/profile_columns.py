@@ -10,7 +10,7 @@ import numpy as np
 from gpusched.base.arrays import Float64, Int32, Int64
 from gpusched.base.draws import generator
 from gpusched.base.field_checks import not_negative, numbered
-from gpusched.models.profiles import AnyProfiles, JobProfile, known_profiles
+from gpusched.model.profiles import AnyProfiles, JobProfile, known_profiles
 
 
 def profile_index(values: Any, profiles: Sequence[JobProfile], num_rows: int) -> Int32:

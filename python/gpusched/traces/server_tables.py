@@ -11,7 +11,7 @@ import numpy as np
 from gpusched.base.arrays import AnyArray
 from gpusched.base.delimited_text import Table
 from gpusched.base.rejects import OnBad
-from gpusched.clusters.cluster import MAX_GPUS_PER_SERVER, Cluster, ServerGroup
+from gpusched.model.cluster import MAX_GPUS_PER_SERVER, Cluster, ServerGroup
 from gpusched.traces import text_columns as parse
 
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.wording import plural
-from gpusched.models.profiles import filled_table
+from gpusched.model.profiles import filled_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.traces.workload import Trace
 
 _MARK: Final = "services on "

@@ -9,8 +9,8 @@ import numpy as np
 
 from gpusched.base import draws
 from gpusched.base.arrays import AnyArray, Int32, Int64
-from gpusched.clusters.cluster import Cluster
-from gpusched.models.profiles import (
+from gpusched.model.cluster import Cluster
+from gpusched.model.profiles import (
     Curve,
     JobProfile,
     Table,

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, Self
 
-from gpusched.models.job_graphs import AnyGraphs, known_graphs
-from gpusched.models.profiles import AnyProfiles, JobProfile, known_profiles
+from gpusched.model.job_graphs import AnyGraphs, known_graphs
+from gpusched.model.profiles import AnyProfiles, JobProfile, known_profiles
 from gpusched.traces.deadlines import drawn_deadlines
 from gpusched.traces.elasticity import new_widths
 from gpusched.traces.graph_columns import check_widths, graph_index
@@ -36,7 +36,7 @@ class TraceChanges(TraceCuts):
         Parameters
         ----------
         profiles
-            One, several, or a mapping such as :func:`gpusched.models.zoo` returns.
+            One, several, or a mapping such as :func:`gpusched.model.zoo` returns.
         index
             Per job the index of its profile, or the name. None draws one for each job, which
             :attr:`source` then tells.
@@ -56,7 +56,7 @@ class TraceChanges(TraceCuts):
 
         Examples
         --------
-        >>> trace = gs.generate("philly", 50, seed=1).with_profiles(gs.models.zoo(), seed=1)
+        >>> trace = gs.generate("philly", 50, seed=1).with_profiles(gs.model.zoo(), seed=1)
         >>> trace.profile.shape
         (50,)
         """
@@ -85,7 +85,7 @@ class TraceChanges(TraceCuts):
         Parameters
         ----------
         throughputs
-            By model, such as :func:`gpusched.models.read_throughputs` returns.
+            By model, such as :func:`gpusched.model.read_throughputs` returns.
         seed
             Of the draw, 0 or more. What is drawn for a job depends on the seed and on its
             ``row`` only.
@@ -110,7 +110,7 @@ class TraceChanges(TraceCuts):
         >>> with open("speeds.csv", "w") as file:
         ...     _ = file.write("model,gpu_type,gpus,iterations_per_s\nm,V100,1,2.5\n")
         >>> trace = gs.Trace.from_columns([0], [3600], [1])
-        >>> trace.with_throughputs(gs.models.read_throughputs("speeds.csv")).profiles[0].name
+        >>> trace.with_throughputs(gs.model.read_throughputs("speeds.csv")).profiles[0].name
         'm'
         """
         assigned = assign_models(self, throughputs, seed, choose)
@@ -222,7 +222,7 @@ class TraceChanges(TraceCuts):
         Examples
         --------
         >>> trace = gs.Trace.from_columns([0, 60], [3600, 600], [8, 8])
-        >>> trace.with_graphs(gs.models.graph_for("gpt2-xl", 8)).graph.tolist()
+        >>> trace.with_graphs(gs.model.graph_for("gpt2-xl", 8)).graph.tolist()
         [0, 0]
         """
         known = known_graphs(graphs)

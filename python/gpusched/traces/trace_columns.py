@@ -15,8 +15,8 @@ from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import Rejects
 from gpusched.base.ticks import MAX_SUBMIT_US, seconds_to_us, us_to_seconds
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
-from gpusched.models.job_graphs import JobGraph
-from gpusched.models.profiles import JobProfile
+from gpusched.model.job_graphs import JobGraph
+from gpusched.model.profiles import JobProfile
 from gpusched.traces.assembly import check_horizon
 from gpusched.traces.deadlines import NO_DEADLINE, shifted
 

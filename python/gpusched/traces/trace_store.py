@@ -12,8 +12,8 @@ import numpy as np
 from gpusched.base.arrays import AnyArray
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import Rejects
-from gpusched.models.job_graphs import JobGraph
-from gpusched.models.profiles import JobProfile
+from gpusched.model.job_graphs import JobGraph
+from gpusched.model.profiles import JobProfile
 from gpusched.traces.trace_columns import array_types, label_columns, required_arrays
 from gpusched.traces.workload import Trace
 

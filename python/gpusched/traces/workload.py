@@ -9,8 +9,8 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.rejects import OnBad, Screen
-from gpusched.models.job_graphs import AnyGraphs, JobGraph, known_graphs
-from gpusched.models.profiles import AnyProfiles
+from gpusched.model.job_graphs import AnyGraphs, JobGraph, known_graphs
+from gpusched.model.profiles import AnyProfiles
 from gpusched.traces import checked_columns as check
 from gpusched.traces import job_ids
 from gpusched.traces.assembly import assemble

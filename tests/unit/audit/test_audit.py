@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gpusched.audit import AuditError, audit, log
 from gpusched.audit.log import Occupancy
 from gpusched.plugins.identity import PythonObject
-from gpusched.readable import PLACEMENTS, POLICIES
+from gpusched.reference import PLACEMENTS, POLICIES
 from gpusched.results.audited_names import declared
 from gpusched.schedules.schedule import REJECTED, digest_of
 from gpusched.specs.run_spec import TraceSource

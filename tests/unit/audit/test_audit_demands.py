@@ -54,7 +54,7 @@ def elastic() -> gs.Result:
 def proportional() -> gs.Result:
     jobs = urgent(is_typed=True)
     whole = tuple(
-        gs.models.JobProfile(p.name, samples_per_s=p.samples_per_s, global_batch=p.global_batch)
+        gs.model.JobProfile(p.name, samples_per_s=p.samples_per_s, global_batch=p.global_batch)
         for p in jobs.profiles
     )
     return simulate(
@@ -146,7 +146,7 @@ def test_figures_other_than_those_of_the_run_are_noticed() -> None:
         for name, curve in first.throughput.items()
         if name == "V100"
     }
-    other = gs.models.JobProfile("other", throughput=first.throughput | faster)
+    other = gs.model.JobProfile("other", throughput=first.throughput | faster)
     result.trace = replace(result.trace, profiles=(other, *result.trace.profiles[1:]))
     assert any(
         problem.startswith(("work lost", "finished too late")) for problem in problems(result)

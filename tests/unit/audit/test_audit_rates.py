@@ -14,8 +14,8 @@ import gpusched as gs
 from gpusched.audit import rates
 from gpusched.audit.case import Case
 from gpusched.audit.readable_run import Links
-from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
-from gpusched.readable import Network, Profile
+from gpusched.model.cluster import Cluster, Domain, ServerGroup
+from gpusched.reference import Network, Profile
 from gpusched.results.audited_names import declared
 from tests.golden.workload import networked, networked_cluster
 from tests.reference.cases import ALL_TYPES, cases
@@ -262,7 +262,7 @@ def test_the_cluster_of_a_network_has_its_bandwidths():
 @pytest.mark.parametrize("rates", [(3.1, 3.0), (7.0, 3.1), (0.1, 0.3), (0.3, 0.1)])
 def test_unequal_workers_on_the_whole_cluster_run_at_full_speed_to_the_last_bit(rates, service_s):
     a, b = rates
-    profile = gs.models.JobProfile("p", samples_per_s={"A": a, "B": b}, global_batch=12)
+    profile = gs.model.JobProfile("p", samples_per_s={"A": a, "B": b}, global_batch=12)
     for of_a, of_b in itertools.product(range(1, 5), repeat=2):
         trace = gs.Trace.from_columns(
             [0], [service_s], [of_a + of_b], profile=[0], profiles=[profile]

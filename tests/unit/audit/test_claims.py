@@ -55,7 +55,7 @@ def test_a_server_with_next_to_no_cpu_refuses_who_asks_for_some() -> None:
 def test_of_equal_parts_the_fastest_workers_take_what_does_not_divide() -> None:
     # Of one sample a round the fast worker takes all, though the cluster names the slow one first:
     # 0.5 s a round, as on the fast one alone.
-    profile = gs.models.JobProfile("p", samples_per_s={"slow": 1.0, "fast": 2.0}, global_batch=1)
+    profile = gs.model.JobProfile("p", samples_per_s={"slow": 1.0, "fast": 2.0}, global_batch=1)
     jobs = gs.Trace.from_columns([0], [10], [2], profiles=[profile], profile=[0])
     cluster = gs.Cluster((gs.ServerGroup(1, 1, "slow"), gs.ServerGroup(1, 1, "fast")))
     speed = "proportional:split=equal,batches=integer"

@@ -34,10 +34,10 @@ def test_what_a_speed_does_not_ask_for_decides_nothing(speed: str, policy: str) 
 
 @pytest.mark.parametrize("figure", [0.1, {"gpu": 0.1}])
 def test_a_figure_of_all_types_is_that_of_each(figure: float | dict[str, float]) -> None:
-    profile = gs.models.JobProfile(
+    profile = gs.model.JobProfile(
         "p", gradient_bytes=1e9, batch=1, forward_s=figure, backward_s=figure
     )
-    graph = gs.models.JobGraph("g", (gs.models.Stage(2, figure, 1e9),))
+    graph = gs.model.JobGraph("g", (gs.model.Stage(2, figure, 1e9),))
     trace = gs.Trace.from_columns([0, 0, 5], [40, 30, 9], [2, 2, 2])
     for speed, jobs in (
         ("ring", trace.with_profiles([profile], index=[0, 0, 0])),

@@ -47,7 +47,7 @@ def test_elastic_jobs_that_start_anew_under_a_policy_that_takes_over_were_preemp
         min_gpus=[1, 1, 1],
         max_gpus=[4, 4, 4],
         deadline_s=[200, 8, 400],
-        profiles=[gs.models.JobProfile("p", throughput={"T4": {1: 1.0, 2: 1.8, 4: 3.0}})],
+        profiles=[gs.model.JobProfile("p", throughput={"T4": {1: 1.0, 2: 1.8, 4: 3.0}})],
         profile=[0, 0, 0],
     )
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "T4"),))

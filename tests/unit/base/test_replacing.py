@@ -28,7 +28,7 @@ from gpusched.base.replacing import (
     write_bytes,
     write_text,
 )
-from gpusched.models import JobProfile, Throughputs
+from gpusched.model import JobProfile, Throughputs
 from gpusched.traces.writers import write_trace
 from gpusched_papers.study import write_rows
 

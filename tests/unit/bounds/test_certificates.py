@@ -19,8 +19,8 @@ from gpusched.bounds.known import (
     shared_cost,
 )
 from gpusched.bounds.registry import BoundedJobs, JobColumns, known_bounds
-from gpusched.clusters.cluster import Cluster
-from gpusched.readable import replay
+from gpusched.model.cluster import Cluster
+from gpusched.reference import replay
 from gpusched.specs.case import least_costs
 from tests.reference import bound_twins
 from tests.reference.bound_twins import mean_busy_half_ticks, priced_times, squashed_srpt_ticks
@@ -418,8 +418,7 @@ def elastic(*tables, services_us, gpus, num_gpus, policy="optimus:period_s=0", *
     """What a policy makes of jobs that may change their widths, and the bounds on it."""
     cluster = gs.Cluster.uniform(servers=1, gpus=num_gpus, gpu_type="A")
     profiles = [
-        gs.models.JobProfile(name=f"p{i}", throughput={"A": table})
-        for i, table in enumerate(tables)
+        gs.model.JobProfile(name=f"p{i}", throughput={"A": table}) for i, table in enumerate(tables)
     ]
     num_jobs = len(services_us)
     trace = gs.Trace.from_columns(
@@ -488,7 +487,7 @@ def test_widths_beyond_the_cluster_save_nothing():
 
 
 def test_a_width_that_cannot_run_costs_what_it_is() -> None:
-    profile = gs.models.JobProfile("p", throughput={"A": {1: 1.0, 2: 0.0, 4: 2.0}})
+    profile = gs.model.JobProfile("p", throughput={"A": {1: 1.0, 2: 0.0, 4: 2.0}})
     trace = gs.Trace.from_columns(
         [0], [50], [2], min_gpus=[1], max_gpus=[4], profiles=[profile], profile=[0]
     )
@@ -501,7 +500,7 @@ def test_a_width_that_cannot_run_costs_what_it_is() -> None:
 
 def test_what_can_never_run_costs_what_it_asks_for() -> None:
     curve = {1: 1.0, 2: 2.0, 4: 8.0}
-    profile = gs.models.JobProfile("p", throughput={"A": curve, "B": curve})
+    profile = gs.model.JobProfile("p", throughput={"A": curve, "B": curve})
     trace = gs.Trace.from_columns(
         [0, 0, 0], [50, 50, 50], [2, 2, 64], gpu_types=[["A"], ["B"], ["A"]],
         min_gpus=[1, 1, 1], max_gpus=[4, 4, 64], profiles=[profile], profile=[0, 0, 0],

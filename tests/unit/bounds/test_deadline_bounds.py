@@ -37,7 +37,7 @@ CURVES = (
     {"V100": {1: 2.0, 2: 3.5, 4: 5.0}},
     {"V100": {1: 3.0}, "K80": {1: 2.0, 4: 4.0}},
 )
-PROFILES = [gs.models.JobProfile(f"model{i}", throughput=curve) for i, curve in enumerate(CURVES)]
+PROFILES = [gs.model.JobProfile(f"model{i}", throughput=curve) for i, curve in enumerate(CURVES)]
 
 # Tiny ranges on purpose: ties, and windows that end where others begin.
 job = st.tuples(
@@ -263,7 +263,7 @@ def test_widths_beside_the_own_one_count_where_that_one_is_capped() -> None:
         [60],
         [4],
         max_gpus=[4],
-        profiles=[gs.models.JobProfile("p", throughput=table)],
+        profiles=[gs.model.JobProfile("p", throughput=table)],
         profile=[0],
     )
     three_each = gs.Cluster((gs.ServerGroup(1, 3, "A"), gs.ServerGroup(1, 3, "B")))

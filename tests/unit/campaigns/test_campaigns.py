@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpusched.readable import Job
+from gpusched.reference import Job
 from tests.campaigns.seams import SEAMS, trial_of
 from tests.campaigns.trials import Twin, brief, compare, shrunk
 from tests.campaigns.workers import Tally, campaign

@@ -33,7 +33,7 @@ class Asks(gs.Scheduler):
 
 
 def test_a_job_has_a_rate_from_its_least_to_its_greatest_width_on_types_it_may_use() -> None:
-    profile = gs.models.JobProfile(
+    profile = gs.model.JobProfile(
         "p",
         throughput={
             "A": {gpus: float(gpus) for gpus in WIDTHS},

@@ -44,7 +44,7 @@ def test_a_specification_runs_to_the_same_digest(options: dict[str, Any]) -> Non
 
 
 def test_a_specification_runs_with_contention() -> None:
-    zoo = tuple(gs.models.zoo().values())
+    zoo = tuple(gs.model.zoo().values())
     cluster = gs.Cluster.uniform(4, 2, nic_gbps=25, intra_gbps=200)
     jobs = JOBS.with_profiles(zoo, seed=1)
     result = gs.simulate(jobs, cluster, policy="srtf", contention="shared")

@@ -65,7 +65,7 @@ LEFT = """
 import sys
 sys.modules["gpusched_papers"] = None  # not installed
 import gpusched as gs
-for ask in (lambda: gs.Policy("chronus-leases"), lambda: gs.deciding.exact):
+for ask in (lambda: gs.Policy("chronus-leases"), lambda: gs.online.exact):
     try:
         ask()
     except (ValueError, ImportError) as error:
@@ -80,5 +80,5 @@ def test_what_the_papers_have_now_is_said_to_be_there() -> None:
     assert done.stdout.splitlines() == [
         "ValueError unknown policy 'chronus-leases'; it is in the distribution gpusched-papers: "
         "pip install gpusched-papers",
-        "ImportError gpusched.deciding.exact needs gpusched_papers: pip install gpusched-papers",
+        "ImportError gpusched.online.exact needs gpusched_papers: pip install gpusched-papers",
     ], done.stderr

@@ -380,7 +380,7 @@ def changed_arguments() -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.parametrize(("name", "value"), list(changed_arguments()))
 def test_each_argument_of_a_run_makes_another_specification(name: str, value: Any) -> None:
-    jobs = trace().with_profiles(gs.models.zoo()["resnet50"])
+    jobs = trace().with_profiles(gs.model.zoo()["resnet50"])
     base: dict[str, Any] = {
         "trace": jobs,
         "cluster": gs.Cluster.uniform(2, 4, nic_gbps=100, intra_gbps=1000),

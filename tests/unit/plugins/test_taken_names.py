@@ -14,8 +14,8 @@ import gpusched_papers
 
 ENTRIES = {
     "gpusched.bounds.registry": ("BOUNDS", "typed"),
-    "gpusched.deciding.states.state_formats": ("STATE_FORMATS", "slurm"),
-    "gpusched.exports.registry": ("SCHEDULE_FORMATS", "perfetto"),
+    "gpusched.online.states.state_formats": ("STATE_FORMATS", "slurm"),
+    "gpusched.results.registry": ("SCHEDULE_FORMATS", "perfetto"),
     "gpusched_papers.registry": ("PAPERS", "dancer"),
     "gpusched.plugins.registry": ("BUILT_IN", "gavel"),
     "gpusched.prediction.registry": ("PREDICTORS", "forest"),

@@ -12,8 +12,8 @@ from gpusched.prediction.learner import Learner
 
 CLUSTER = gs.Cluster.uniform(3, 4).with_bandwidth(nic_gbps=25, intra_gbps=400)
 MODELS = [
-    gs.models.JobProfile("light", 1e6, 1, 0.0, 0.1),
-    gs.models.JobProfile("heavy", 1e6, 1, 0.0, 0.7),
+    gs.model.JobProfile("light", 1e6, 1, 0.0, 0.1),
+    gs.model.JobProfile("heavy", 1e6, 1, 0.0, 0.7),
 ]
 
 

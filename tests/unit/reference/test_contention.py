@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpusched.readable import Job, Network, Outcome, Profile, replay
-from gpusched.readable.speeds import none, reserved, shared
+from gpusched.reference import Job, Network, Outcome, Profile, replay
+from gpusched.reference.speeds import none, reserved, shared
 
 TICK = 1e-6  # seconds
 

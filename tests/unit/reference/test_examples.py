@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched.readable import Job, Outcome, replay
-from gpusched.readable.placements import best_fit, consolidated_relaxed, spread, worst_fit
-from gpusched.readable.placements import consolidated as consolidated_strict
+from gpusched.reference import Job, Outcome, replay
+from gpusched.reference.placements import best_fit, consolidated_relaxed, spread, worst_fit
+from gpusched.reference.placements import consolidated as consolidated_strict
 
 TICK = 1e-6  # seconds
 

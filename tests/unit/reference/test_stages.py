@@ -7,11 +7,11 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusched.readable import Graph, GraphStage, Job, Network, replay
-from gpusched.readable.cluster import Cluster
-from gpusched.readable.model import Active, Allocation
-from gpusched.readable.placements import Cut, grow, heavy_edge, ranks_of, swapped
-from gpusched.readable.speeds import Stages, none
+from gpusched.reference import Graph, GraphStage, Job, Network, replay
+from gpusched.reference.cluster import Cluster
+from gpusched.reference.model import Active, Allocation
+from gpusched.reference.placements import Cut, grow, heavy_edge, ranks_of, swapped
+from gpusched.reference.speeds import Stages, none
 from tests.reference.contention_cases import networks
 from tests.reference.cuts import every_cut
 from tests.reference.stage_cases import graphs

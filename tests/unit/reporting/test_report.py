@@ -249,7 +249,7 @@ def test_the_window_of_the_gantt_chart_may_be_chosen(comparison: Comparison) -> 
 def crowded() -> Comparison:
     """Gangs that share links under one policy, and the same gangs under another."""
     cluster = gs.Cluster.uniform(8, 4, nic_gbps=10.0, intra_gbps=100.0)
-    profile = gs.models.JobProfile("model", 4e8, 1.0, 0.1, 0.1)
+    profile = gs.model.JobProfile("model", 4e8, 1.0, 0.1, 0.1)
     rng = np.random.default_rng(5)
     submit, service = np.sort(rng.uniform(0, 500, 300)), rng.uniform(1, 60, 300)
     trace = gs.Trace.from_columns(submit, service, rng.integers(1, 9, 300), profiles=profile)

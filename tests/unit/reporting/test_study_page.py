@@ -69,7 +69,7 @@ def test_without_a_script_the_table_has_every_setting(page: str) -> None:
     assert table.count("baseline") == len(CLUSTERS) * len(LOADS)
     frame = example_runs()
     chosen = frame.filter(policy="sjf", cluster="large", load=0.7)["mean_jct_s"]
-    span = gs.statistics.interval(chosen.drop_nulls().to_numpy(), method="t")
+    span = gs.studies.interval(chosen.drop_nulls().to_numpy(), method="t")
     assert f'<td data-value="{span.value!r}">{span.value / 3600:.2f} h</td>' in table
     assert f"{span.low / 3600:.2f} h to {span.high / 3600:.2f} h" in table
     assert "srtf †" in table
@@ -106,7 +106,7 @@ def test_every_figure_has_a_heading_and_is_reached_by_keys(page: str) -> None:
 
 def test_the_cells_are_those_of_the_statistics(page: str) -> None:
     data = data_of(page)
-    frame = gs.statistics.compare_runs(
+    frame = gs.studies.compare_runs(
         example_runs(), "p99_jct_s", by=("cluster", "load"), baseline="fifo", method="t"
     ).frame
     metric = next(m for m in data["metrics"] if m["key"] == "p99_jct_s")

@@ -116,7 +116,7 @@ def test_a_metric_fills_the_table_with_its_means_and_intervals(tab: Browser, pag
     for key in ("p99_jct_s", "utilisation", "mean_jct_s"):
         of = measure(key)
         choose(tab, "metric", of.label)
-        frame = gs.statistics.compare_runs(
+        frame = gs.studies.compare_runs(
             example_runs().filter(**SMALL), key, by=("load",), baseline="fifo", method="t"
         ).frame
         assert cells(tab, 4) == [of.text(value) for value in frame["mean"]]

@@ -80,7 +80,7 @@ def test_lines_are_means_and_bands_are_intervals_over_the_seeds(runs: pl.DataFra
     for policy in POLICIES:
         name = f"{policy} †" if policy == "srtf" else policy
         spans = [
-            gs.statistics.interval(jct_h(runs, policy=policy, load=load, **SMALL)) for load in LOADS
+            gs.studies.interval(jct_h(runs, policy=policy, load=load, **SMALL)) for load in LOADS
         ]
         assert lines[name].x == LOADS
         np.testing.assert_allclose(lines[name].y, [span.value for span in spans], rtol=1e-6)
@@ -127,7 +127,7 @@ def test_names_on_an_axis_have_points_with_bars_side_by_side(runs: pl.DataFrame)
     first = [trace.x[0] for trace in figure.data]
     assert first == sorted(set(first))
     assert all(abs(x) < 0.5 for x in first)
-    span = gs.statistics.interval(jct_h(runs, policy="fifo", load=0.7, **SMALL))
+    span = gs.studies.interval(jct_h(runs, policy="fifo", load=0.7, **SMALL))
     assert figure.data[0].error_y.array[0] == pytest.approx(span.high - span.value, rel=1e-4)
 
 
@@ -170,7 +170,7 @@ def test_a_forest_plot_has_a_row_for_each_setting_and_policy_but_the_baseline(
     assert [trace.y[0] for trace in figure.data] == list(range(12))
     mine = jct_h(runs, policy="sjf", load=0.7, **SMALL)
     base = jct_h(runs, policy="fifo", load=0.7, **SMALL)
-    span = gs.statistics.ratio_of_means(mine, base)
+    span = gs.studies.ratio_of_means(mine, base)
     assert figure.data[0].x[0] == pytest.approx(span.value, rel=1e-6)
     assert figure.data[0].error_x.array[0] == pytest.approx(span.high - span.value, rel=1e-3)
     assert figure.layout.shapes[0].x0 == 1
@@ -249,7 +249,7 @@ def test_a_distribution_over_seeds_is_the_mean_of_their_quantiles(
     each = [
         np.quantile(getattr(r.jobs, quantity), 0.9, method="inverted_cdf") for r in results["fifo"]
     ]
-    span = gs.statistics.interval(each, method="t")
+    span = gs.studies.interval(each, method="t")
     least = 1.0 if quantity == "wait_s" else 1e-6
     assert curve.x[place] == pytest.approx(max(span.value, least), rel=1e-6)
     assert band.x[place] == pytest.approx(max(span.low, least), rel=1e-6)

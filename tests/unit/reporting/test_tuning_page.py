@@ -9,17 +9,17 @@ import pytest
 
 import gpusched as gs
 from gpusched.reporting.tuning_figure import chart
-from tests.unit.tuning.searches import tuned
+from tests.unit.studies.searches import tuned
 
 pytest.importorskip("optuna", reason="the extra tune is not installed")
 
 
 @pytest.fixture(scope="module")
-def found() -> gs.tuning.Tuning:
+def found() -> gs.studies.Tuning:
     return tuned(trials=8, name="<b>tuned</b>")
 
 
-def test_the_page_has_search_and_held_out_jobs(found: gs.tuning.Tuning, tmp_path: Path) -> None:
+def test_the_page_has_search_and_held_out_jobs(found: gs.studies.Tuning, tmp_path: Path) -> None:
     path = tmp_path / "tuning.html"
     gs.reporting.write_tuning(found, path, ["assumed & told"], plotly="cdn")
     text = path.read_text()
@@ -34,7 +34,7 @@ def test_the_page_has_search_and_held_out_jobs(found: gs.tuning.Tuning, tmp_path
     assert text.count("<tr>") + text.count("<tr class=answer>") == 2 + len(rows) + 8
 
 
-def test_the_picture_has_trials_the_best_so_far_and_the_baseline(found: gs.tuning.Tuning) -> None:
+def test_the_picture_has_trials_the_best_so_far_and_the_baseline(found: gs.studies.Tuning) -> None:
     drawn = chart(found)
     best, base, trials = drawn.panels[0].curves
     done = found.trials.drop_nulls("value")
@@ -49,7 +49,7 @@ def test_the_picture_has_trials_the_best_so_far_and_the_baseline(found: gs.tunin
 
 
 @pytest.mark.parametrize("library", ["plotly", "matplotlib"])
-def test_both_libraries_draw_points_without_lines(found: gs.tuning.Tuning, library: str) -> None:
+def test_both_libraries_draw_points_without_lines(found: gs.studies.Tuning, library: str) -> None:
     figure = gs.plot.tuning(found, library=library)  # type: ignore[arg-type]
     if library == "plotly":
         modes = {one.name: one.mode for one in figure.data if one.mode != "none"}

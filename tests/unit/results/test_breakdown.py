@@ -120,7 +120,7 @@ def test_percentiles_are_nearest_rank_as_in_the_summary() -> None:
 def test_gpu_hours_follow_the_log_where_run_times_depend_on_it() -> None:
     jobs = gs.generate("philly", 60, load=1, cluster=gs.Cluster.uniform(2, 4), seed=2)
     jobs = jobs.with_elasticity(min_gpus=1, max_gpus=8).with_deadlines(seed=1)
-    jobs = jobs.with_profiles(gs.models.zoo(), seed=1)
+    jobs = jobs.with_profiles(gs.model.zoo(), seed=1)
     cluster = gs.Cluster.uniform(2, 4, nic_gbps=10, intra_gbps=100)
     result = gs.simulate(jobs, cluster, policy="srtf", speed="ring", contention="shared")
     rows = result.intervals

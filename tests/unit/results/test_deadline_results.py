@@ -9,7 +9,7 @@ import gpusched as gs
 from gpusched.results.result import Result
 
 TYPES = gs.Cluster((gs.ServerGroup(1, 4, "V100"), gs.ServerGroup(1, 4, "K80")))
-PROFILE = gs.models.JobProfile(
+PROFILE = gs.model.JobProfile(
     "model", throughput={"V100": {1: 4, 2: 6, 4: 8}, "K80": {1: 1, 2: 1.5, 4: 2}}
 )
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.readable import Network, Profile
+from gpusched.reference import Network, Profile
 from gpusched.results.metric_registry import summarise
 from gpusched.results.run_facts import RunFacts, exact_sum
 from gpusched.schedules.schedule import UNFINISHED

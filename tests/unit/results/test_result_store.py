@@ -14,8 +14,8 @@ import gpusched as gs
 from gpusched.base import container
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import Rejects
-from gpusched.models.job_graphs import JobGraph, Stage
-from gpusched.readable import Network, Profile
+from gpusched.model.job_graphs import JobGraph, Stage
+from gpusched.reference import Network, Profile
 from gpusched.results.result import Result
 from gpusched.results.result_store import KIND
 from tests.unit.small_runs import job, simulated

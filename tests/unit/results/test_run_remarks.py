@@ -138,7 +138,7 @@ def test_runs_inside_of_other_calls_say_nothing() -> None:
     batch = gs.Trace.from_columns([0, 0, 0], [60, 30, 30], [4, 2, 2])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        gs.deciding.plan(batch, CLUSTER, contention="none", theta_s=1.0)
+        gs.online.plan(batch, CLUSTER, contention="none", theta_s=1.0)
 
 
 @pytest.mark.parametrize("kind", ["profile", "graph", "throughput"])
@@ -146,14 +146,14 @@ def test_models_of_jobs_that_no_named_speed_reads_are_told_by_every_way_to_run(k
     cluster = gs.Cluster.uniform(2, 4)
     jobs = gs.generate("philly", 20, load=0.9, cluster=cluster, seed=1)
     if kind == "profile":
-        jobs, other = jobs.with_profiles(gs.models.zoo(), seed=1), "ring"
+        jobs, other = jobs.with_profiles(gs.model.zoo(), seed=1), "ring"
     elif kind == "graph":
-        stage = gs.models.Stage(replicas=1, compute_s={"gpu": 0.1}, parameter_bytes=1e6)
-        graph = gs.models.JobGraph("g", (stage,))
+        stage = gs.model.Stage(replicas=1, compute_s={"gpu": 0.1}, parameter_bytes=1e6)
+        graph = gs.model.JobGraph("g", (stage,))
         jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 1]).with_graphs([graph], index=[0, 0])
         other = "stages"
     else:
-        model = gs.models.JobProfile("m", throughput={"gpu": {n: float(n) for n in range(1, 9)}})
+        model = gs.model.JobProfile("m", throughput={"gpu": {n: float(n) for n in range(1, 9)}})
         jobs, other = jobs.with_profiles([model], seed=1), "table"
     said = (
         f"no speed is named: every job runs for its service, and the "

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
+from gpusched.model.cluster import Cluster, Domain, ServerGroup
 from gpusched.schedules.schedule import INTERVAL_COLUMNS
 from gpusched.schedules.series import Contention
 from tests.unit.small_runs import SECOND, job, simulated

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.readable import POLICIES
+from gpusched.reference import POLICIES
 from tests.reference.cases import SECOND, cases
 from tests.unit.small_runs import job, simulated
 

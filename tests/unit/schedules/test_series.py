@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched import _core
-from gpusched.readable import POLICIES
+from gpusched.reference import POLICIES
 from gpusched.schedules.series import Series
 from tests.reference.cases import SECOND, cases
 from tests.unit.small_runs import job, simulated

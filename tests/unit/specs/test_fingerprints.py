@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import Rejects
-from gpusched.models.job_graphs import JobGraph, Stage
+from gpusched.model.job_graphs import JobGraph, Stage
 from gpusched.specs.fingerprints import DECIDES_NOTHING, fingerprint
 from tests.other_processes import printed_by_processes
 
 NUM_JOBS = 4
 NAMES = [field.name for field in dataclasses.fields(gs.Trace)]
-PROFILES = tuple(gs.models.zoo().values())[:2]
+PROFILES = tuple(gs.model.zoo().values())[:2]
 GRAPHS = tuple(JobGraph(name, (Stage(1, 0.1, 1.0, 2.0), Stage(1, 0.1, 1.0))) for name in "gh")
 
 
@@ -239,9 +239,9 @@ def test_the_fingerprint_is_what_its_documentation_says() -> None:
 
 def test_measured_profiles_have_the_same_fingerprint_after_a_file(tmp_path: Path) -> None:
     profiles = [
-        gs.models.JobProfile("a", throughput={"gpu": {1: 5, 2: 9}},
+        gs.model.JobProfile("a", throughput={"gpu": {1: 5, 2: 9}},
                              spread_throughput={"gpu": {2: 7}}),
-        gs.models.JobProfile("b", samples_per_s={"gpu": 4}, global_batch=8, max_samples={"gpu": 8},
+        gs.model.JobProfile("b", samples_per_s={"gpu": 4}, global_batch=8, max_samples={"gpu": 8},
                       throughput={"gpu": {2: 9.5, 1: 5}}),
     ]  # fmt: skip
     trace = gs.Trace.from_columns([0, 1], [3, 4], [1, 2]).with_profiles(profiles, [0, 1])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.clusters.cluster import Cluster, ServerGroup
+from gpusched.model.cluster import Cluster, ServerGroup
 from gpusched.specs.run_spec import RunSpec, TraceSource
 from tests.unit.small_runs import job, trace_of
 

@@ -139,7 +139,7 @@ def test_a_clairvoyant_change_is_marked(site: gs.Trace) -> None:
 
 
 def test_run_times_may_depend_on_the_placement() -> None:
-    trace = jobs(0, 100).with_profiles(gs.models.zoo()["resnet50"])
+    trace = jobs(0, 100).with_profiles(gs.model.zoo()["resnet50"])
     cluster = gs.Cluster.uniform(6, 8, nic_gbps=10, intra_gbps=400)
     answer = gs.whatif(
         trace, cluster, "fifo", ["contention=shared", "placement=spread"], speed="ring"

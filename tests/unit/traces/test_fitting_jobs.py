@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.clusters.cluster import Cluster, ServerGroup
+from gpusched.model.cluster import Cluster, ServerGroup
 from gpusched.traces.fitting_jobs import fitting_jobs, fitting_load
 
 MIXED = Cluster(

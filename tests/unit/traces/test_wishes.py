@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.base import draws
-from gpusched.clusters.cluster import Cluster, ServerGroup
-from gpusched.readable import rng
+from gpusched.model.cluster import Cluster, ServerGroup
+from gpusched.reference import rng
 from gpusched.specs.case import job_columns
 from gpusched.specs.run_spec import fingerprint
 from gpusched.traces.demands import demand_columns

@@ -299,8 +299,8 @@ def test_only_the_first_rows_of_a_reason_are_kept() -> None:
 
 def test_importing_the_workload_loads_no_frame_library() -> None:
     code = (
-        "import sys, gpusched.traces.workload, gpusched.clusters.cluster;"
-        "import gpusched.traces.reading, gpusched.generator.synthetic_traces;"
+        "import sys, gpusched.traces.workload, gpusched.model.cluster;"
+        "import gpusched.traces.reading, gpusched.traces.generating.synthetic_traces;"
         "print([m for m in ('polars', 'pandas', 'pyarrow', 'scipy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -14,7 +14,7 @@ from gpusched.reporting.charts.highlights import chosen
 from gpusched.reporting.charts.time_axis import TimeAxis, first_submit_s
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
 

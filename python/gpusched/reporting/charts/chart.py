@@ -60,7 +60,7 @@ class Chart:
     Attributes
     ----------
     name
-        As in :mod:`gpusched.plot`.
+        As in :mod:`gpusched.reporting.plot`.
     caption
         How to read it, and by which rule points were left out.
     """

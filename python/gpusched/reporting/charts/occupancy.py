@@ -12,7 +12,7 @@ from gpusched.reporting.charts.chart import Grid, Grids, policies_of
 from gpusched.reporting.charts.time_axis import TimeAxis, end_of_most
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
 

@@ -32,7 +32,7 @@ def contention(
     Examples
     --------
     >>> trace = gs.generate("philly", 200, seed=1)
-    >>> trace = trace.with_profiles(gs.models.zoo(), seed=1)
+    >>> trace = trace.with_profiles(gs.model.zoo(), seed=1)
     >>> cluster = gs.Cluster.uniform(64, 8, nic_gbps=25, intra_gbps=400)
     >>> result = gs.simulate(trace, cluster, policy="fifo", placement="spread", contention="shared")
     >>> figure = gs.plot.contention(result)

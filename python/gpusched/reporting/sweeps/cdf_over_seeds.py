@@ -19,7 +19,7 @@ from gpusched.results.result import Result
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.sweeping.sweep_result import SweepResult
+    from gpusched.studies.sweep_result import SweepResult
 
 Quantity = Literal["jct_s", "wait_s"]
 
@@ -137,7 +137,7 @@ def quantile_columns(columns: Sequence[str], quantity: str) -> dict[str, float]:
 
 
 def _over_seeds(values: Float64, level: float) -> Span:
-    from gpusched.statistics import interval
+    from gpusched.studies import interval
 
     found = interval(values, level=level, method="t")
     return Span(found.value, found.low, found.high)

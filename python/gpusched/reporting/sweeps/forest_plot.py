@@ -23,8 +23,8 @@ from gpusched.reporting.sweeps.study_runs import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.statistics.intervals import Method
-    from gpusched.sweeping.sweep_result import SweepResult
+    from gpusched.studies.intervals import Method
+    from gpusched.studies.sweep_result import SweepResult
 
 _MOST_ROWS: Final = 60
 

@@ -15,7 +15,7 @@ from gpusched.reporting.sweeps.study_runs import Where, along, chosen_runs, runs
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.sweeping.sweep_result import SweepResult
+    from gpusched.studies.sweep_result import SweepResult
 
 
 def heat_map(

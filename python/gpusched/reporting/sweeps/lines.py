@@ -24,8 +24,8 @@ from gpusched.reporting.sweeps.study_runs import Where, along, chosen_runs, runs
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.statistics.intervals import Method
-    from gpusched.sweeping.sweep_result import SweepResult
+    from gpusched.studies.intervals import Method
+    from gpusched.studies.sweep_result import SweepResult
 
 _MOST_PANELS: Final = 12
 
@@ -69,7 +69,7 @@ def lines(
     level
         Share of the intervals that hold the truth.
     method
-        How intervals are found, see :func:`gpusched.statistics.interval`; None: as it does.
+        How intervals are found, see :func:`gpusched.studies.interval`; None: as it does.
     log
         Whether the vertical axis is logarithmic.
     library

@@ -16,8 +16,8 @@ from gpusched.reporting.sweeps.study_runs import Where
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.statistics.intervals import Method
-    from gpusched.sweeping.sweep_result import SweepResult
+    from gpusched.studies.intervals import Method
+    from gpusched.studies.sweep_result import SweepResult
 
 
 def pareto(

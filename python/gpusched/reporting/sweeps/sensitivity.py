@@ -23,7 +23,7 @@ from gpusched.reporting.sweeps.study_runs import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.sweeping.sweep_result import SweepResult
+    from gpusched.studies.sweep_result import SweepResult
 
 
 def sensitivity(

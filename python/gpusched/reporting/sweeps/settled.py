@@ -26,8 +26,8 @@ from gpusched.reporting.sweeps.study_runs import (
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.statistics.intervals import Method
-    from gpusched.sweeping.sweep_result import SweepResult
+    from gpusched.studies.intervals import Method
+    from gpusched.studies.sweep_result import SweepResult
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ def cells_of(
     by
         The axes that make a setting.
     method
-        Of the intervals, by its name in :mod:`gpusched.statistics`; None takes the default there.
+        Of the intervals, by its name in :mod:`gpusched.studies`; None takes the default there.
     """
-    from gpusched.statistics import compare_runs
+    from gpusched.studies import compare_runs
 
     found = compare_runs(
         runs, metric, by=tuple(by), baseline=baseline, level=level, method=method or "bootstrap-t"

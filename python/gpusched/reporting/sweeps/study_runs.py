@@ -12,7 +12,7 @@ from gpusched.results.metric_registry import METRICS
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.sweeping.sweep_result import SweepResult
+    from gpusched.studies.sweep_result import SweepResult
 
 AXES: Final = (
     "trace", "cluster", "placement", "speed", "contention", "predictor", "load", "jobs", "window",

@@ -38,8 +38,8 @@ from gpusched.results.shown_metrics import all_metrics
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.statistics.intervals import Method
-    from gpusched.sweeping.sweep_result import SweepResult
+    from gpusched.studies.intervals import Method
+    from gpusched.studies.sweep_result import SweepResult
 
 _MOST_BYTES: Final = 1_500_000
 _CELL_BYTES: Final = 92  # of one metric: eleven numbers of six digits
@@ -461,7 +461,7 @@ def write_sweep(
     the distributions of JCT and wait, how far each axis moves a metric, the runs that failed with
     the lines that repeat them, and the warnings. Filters choose the metric, the axis, the setting
     and the policies. Beside the chart library it has at most 2 MB: metrics for which there is no
-    room are named. :mod:`gpusched.plot` draws its pictures one by one.
+    room are named. :mod:`gpusched.reporting.plot` draws its pictures one by one.
 
     Parameters
     ----------
@@ -479,7 +479,7 @@ def write_sweep(
     baseline
         A policy; None takes the study's, or the first.
     level, method
-        Of the intervals, see :func:`gpusched.statistics.interval`.
+        Of the intervals, see :func:`gpusched.studies.interval`.
     plotly
         The chart library: ``"inline"`` puts it into the file (4.7 MB), ``"cdn"`` links it, so that
         the charts need a network. Anything else that ends in ``.js`` is the path, relative to the

@@ -13,7 +13,7 @@ from gpusched.base.arrays import AnyArray, Int64
 from gpusched.traces.checked_columns import NOT_GIVEN
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
     from gpusched.traces.workload import Trace
 
 

@@ -17,7 +17,7 @@ from gpusched.traces.reading import read_quietly
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
+    from gpusched.model.cluster import Cluster
 
 _HEAD: Final = 100_000
 _PROCESSORS: Final = re.compile(r"^;\s*MaxProcs:\s*(\d{1,9})\s*$", re.MULTILINE)

@@ -18,7 +18,7 @@ from gpusched.base.arrays import Float64
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.base.suggest import HintedError, nearest
-from gpusched.models.throughputs import UNCONSOLIDATED, read_isolated
+from gpusched.model.throughputs import UNCONSOLIDATED, read_isolated
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
 from gpusched.traces.intake.text_schema import TextSchema

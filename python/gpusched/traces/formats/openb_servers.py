@@ -7,7 +7,7 @@ from typing import Final
 from gpusched.base.delimited_text import read_table
 from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE
-from gpusched.clusters.cluster import Cluster
+from gpusched.model.cluster import Cluster
 from gpusched.traces.server_tables import ServerTable
 
 HEADER: Final = ("sn", "cpu_milli", "memory_mib", "gpu", "model")

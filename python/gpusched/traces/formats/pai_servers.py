@@ -6,7 +6,7 @@ from typing import Final
 
 from gpusched.base.delimited_text import read_table
 from gpusched.base.source import Source
-from gpusched.clusters.cluster import Cluster
+from gpusched.model.cluster import Cluster
 from gpusched.traces.server_tables import ServerTable
 
 HEADER: Final = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")

@@ -13,7 +13,7 @@ import numpy as np
 from gpusched.base.delimited_text import Table
 from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB
-from gpusched.clusters.cluster import Cluster
+from gpusched.model.cluster import Cluster
 from gpusched.traces import slurm_json
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces.json_records import has_member, read_records, text_of

@@ -68,12 +68,12 @@ def test_a_gang_waits_only_for_gpus_never_for_servers() -> None:
 
 def run_s(
     cluster: gs.Cluster,
-    stages: list[gs.models.Stage],
+    stages: list[gs.model.Stage],
     placement: str = "heavy-edge",
     contention: str = "reserved",
 ) -> float:
     """Run time of a job of 1,000 iterations at the least time, alone on the cluster."""
-    graph = gs.models.JobGraph("graph", tuple(stages))
+    graph = gs.model.JobGraph("graph", tuple(stages))
     trace = gs.Trace.from_columns(
         submit_s=[0], service_s=[1000], gpus=[graph.gpus], graphs=[graph], graph=[0]
     )
@@ -100,12 +100,12 @@ def test_replicas_that_reduce_much_share_a_server() -> None:
     # Stages of 2 replicas on two servers of 2 GPUs: each stage on a server of its own reduces
     # inside, 2 * 1/2 * 10 GB at 100 GB/s = 0.1 s, and hands its 1 GB on at half a card:
     # 2 * 1 GB / 2 at 0.5 GB/s = 2 s. No cut at all: 1 + 0.1 + 0.01 s.
-    stages = [gs.models.Stage(2, 1.0, 10 * GB, 1 * GB), gs.models.Stage(2, 1.0, 10 * GB)]
+    stages = [gs.model.Stage(2, 1.0, 10 * GB, 1 * GB), gs.model.Stage(2, 1.0, 10 * GB)]
     assert run_s(servers(2, 2), stages) == pytest.approx(1000 * 3.1 / 1.11)
     # Each replica beside one of the other stage: 10 GB over a server's 0.5 GB/s, 20 s, and half
     # of the activations inside.
     mixed = 1 + 0.5 / 100 + 0.5 / 0.5 + 20
-    alone = [gs.models.Stage(2, 1.0, 0.0, 10 * GB), gs.models.Stage(2, 1.0, 0.0)]
+    alone = [gs.model.Stage(2, 1.0, 0.0, 10 * GB), gs.model.Stage(2, 1.0, 0.0)]
     # Without parameters the mixed pairs are the better ones: 5 GB inside, 5 GB outside.
     assert run_s(servers(2, 2), alone) == pytest.approx(1000 * (1 + 0.05 + 10) / 1.1)
     assert run_s(servers(2, 2), alone) < run_s(servers(2, 2), alone, "first-fit")
@@ -115,7 +115,7 @@ def test_replicas_that_reduce_much_share_a_server() -> None:
 def test_the_servers_blocks_of_replicas_follow_the_order_of_the_servers() -> None:
     # The larger server, filled first, has the higher id. A chain of 10, 1 and 0 GB: the first
     # two of four stages and the third share it, the last is alone on server 0.
-    stages = [gs.models.Stage(1, 1.0, 0.0, size * GB) for size in (10.0, 1.0, 0.0, 0.0)]
+    stages = [gs.model.Stage(1, 1.0, 0.0, size * GB) for size in (10.0, 1.0, 0.0, 0.0)]
     # All that is cut weighs nothing: the slowest replica, the second, sends 22 GB inside.
     assert run_s(servers(1, 3), stages) == pytest.approx(1000)
     assert run_s(servers(1, 3), stages, "best-fit") > 10_000
@@ -124,7 +124,7 @@ def test_the_servers_blocks_of_replicas_follow_the_order_of_the_servers() -> Non
 def test_exchanges_mend_what_the_heaviest_edge_spoils() -> None:
     # The pair of stage 0 weighs 4/3 GB and fills the first server with all three replicas and two
     # of the five of stage 1, whose all-reduce then has 2/5 GB/s: 2 * 4/5 * 1.2 GB.
-    stages = [gs.models.Stage(3, 1.0, 1 * GB, 0.0), gs.models.Stage(5, 1.0, 1.2 * GB)]
+    stages = [gs.model.Stage(3, 1.0, 1 * GB, 0.0), gs.model.Stage(5, 1.0, 1.2 * GB)]
     cut = run_s(servers(5, 3), stages, "heavy-edge:swaps=false")
     assert cut == pytest.approx(1000 * (1 + 1.92 / 0.4) / 1.0192)
     # With one replica of stage 0 on the other side, its 2 * 2/3 GB are the slowest, over 1/3 GB/s.
@@ -135,13 +135,13 @@ def test_exchanges_mend_what_the_heaviest_edge_spoils() -> None:
 def test_the_cut_is_that_of_the_graph_not_of_the_width() -> None:
     # Two jobs of one width on like servers: what is remembered of one is not given to the other.
     graphs = [
-        gs.models.JobGraph(
-            "reduces", (gs.models.Stage(2, 1.0, 10 * GB, 0.0), gs.models.Stage(2, 1.0, 10 * GB))
+        gs.model.JobGraph(
+            "reduces", (gs.model.Stage(2, 1.0, 10 * GB, 0.0), gs.model.Stage(2, 1.0, 10 * GB))
         ),
-        gs.models.JobGraph(
-            "hands on", (gs.models.Stage(2, 1.0, 0.0, 10 * GB), gs.models.Stage(2, 1.0, 0.0))
+        gs.model.JobGraph(
+            "hands on", (gs.model.Stage(2, 1.0, 0.0, 10 * GB), gs.model.Stage(2, 1.0, 0.0))
         ),
-        gs.models.JobGraph("one stage", (gs.models.Stage(4, 1.0, 0.0),)),
+        gs.model.JobGraph("one stage", (gs.model.Stage(4, 1.0, 0.0),)),
     ]
     cluster = servers(2, 2)
     trace = gs.Trace.from_columns(

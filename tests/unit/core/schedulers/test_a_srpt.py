@@ -70,7 +70,7 @@ def test_strict_waits_for_the_head_of_the_queue_and_skip_goes_on() -> None:
 # Two servers of 2. A gang of 2 exchanges 1e9 bytes an iteration: 0.1 s inside a server, beside
 # 0.1 s of compute; over two servers each worker owns half a card: 2 s. 10.5 times as long.
 PAIRS = gs.Cluster.uniform(servers=2, gpus=2, nic_gbps=8, intra_gbps=80)
-MODEL = gs.models.JobProfile("model", gradient_bytes=1e9, batch=1, forward_s=0.0, backward_s=0.1)
+MODEL = gs.model.JobProfile("model", gradient_bytes=1e9, batch=1, forward_s=0.0, backward_s=0.1)
 
 
 def gang_runs(options: str, policy: str = "a-srpt") -> tuple[float, float]:
@@ -264,11 +264,9 @@ def test_each_baseline_has_a_key_of_its_own() -> None:
     assert starts(jobs, "wcs-subtime")[1:] == [10, 15, 10]
 
 
-def replicas(gpus: int) -> gs.models.JobGraph:
+def replicas(gpus: int) -> gs.model.JobGraph:
     """Replicas of one stage that reduce 1 GB."""
-    return gs.models.JobGraph(
-        f"{gpus} replicas", (gs.models.Stage(gpus, 0.1, parameter_bytes=1e9),)
-    )
+    return gs.model.JobGraph(f"{gpus} replicas", (gs.model.Stage(gpus, 0.1, parameter_bytes=1e9),))
 
 
 def test_predictions_count_with_what_a_good_placement_takes() -> None:

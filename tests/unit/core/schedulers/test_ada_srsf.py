@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.readable import Network, Profile
+from gpusched.reference import Network, Profile
 from tests.parity.core import run_core
 from tests.reference.cases import ALL_TYPES, Case
 from tests.reference.large import large_case
@@ -18,7 +18,7 @@ from tests.reference.large import large_case
 CLUSTER = gs.Cluster.uniform(servers=2, gpus=4, nic_gbps=8, intra_gbps=80)
 # Iterations of 0.2 s on the empty cluster, where two GPUs sit on one server (10 GB/s):
 # 2 x 1e9 x (1/2) / 1e10 = 0.1 s of exchange (no reduction worth mentioning), and 0.1 s compute.
-SMALL = gs.models.JobProfile("small", gradient_bytes=1e9, batch=1, forward_s=0.0, backward_s=0.1)
+SMALL = gs.model.JobProfile("small", gradient_bytes=1e9, batch=1, forward_s=0.0, backward_s=0.1)
 SPEED = "ring:overhead_s=0,reduction_bytes_per_s=1e18"
 
 
@@ -28,7 +28,7 @@ def starts(
     policy: str = "ada-srsf",
     placement: str = "spread",
     gpus: list[int] | None = None,
-    profiles: list[gs.models.JobProfile] | None = None,
+    profiles: list[gs.model.JobProfile] | None = None,
 ) -> list[float]:
     """When the gangs (of 2 unless said otherwise) start."""
     trace = gs.Trace.from_columns(
@@ -81,7 +81,7 @@ def test_degradation_lowers_the_threshold() -> None:
 def test_what_is_compared_is_bytes_not_time() -> None:
     # A tenth of the gradients: iterations of 0.11 s on one server, 10/11 bytes a second in place
     # of 5: 60 s of it send little beside 100 s of the other.
-    tiny = gs.models.JobProfile("tiny", gradient_bytes=1e8, batch=1, forward_s=0.0, backward_s=0.1)
+    tiny = gs.model.JobProfile("tiny", gradient_bytes=1e8, batch=1, forward_s=0.0, backward_s=0.1)
     assert starts([100, 60], [0, 1], profiles=[SMALL, tiny])[1] == 1
 
 

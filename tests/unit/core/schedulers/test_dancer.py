@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.deciding.deadline_plan import DeadlineJob, plan_deadlines
+from gpusched.online.deadline_plan import DeadlineJob, plan_deadlines
 from tests.random_elastic import instance
 
-LINEAR = gs.models.JobProfile("linear", throughput={"A": {1: 1.0, 2: 2.0, 4: 4.0}})
-TWO_TYPES = gs.models.JobProfile(
+LINEAR = gs.model.JobProfile("linear", throughput={"A": {1: 1.0, 2: 2.0, 4: 4.0}})
+TWO_TYPES = gs.model.JobProfile(
     "two", throughput={"A": {1: 2.0, 2: 4.0, 4: 8.0}, "B": {1: 1.0, 2: 2.0, 4: 4.0}}
 )
 ONE_A = gs.Cluster.uniform(servers=1, gpus=4, gpu_type="A")
@@ -23,7 +23,7 @@ A_AND_B = gs.Cluster((gs.ServerGroup(1, 4, "A"), gs.ServerGroup(1, 4, "B")))
 def run(
     rows: list[tuple[float, float, int, float | None]],
     cluster: gs.Cluster = ONE_A,
-    profile: gs.models.JobProfile | None = LINEAR,
+    profile: gs.model.JobProfile | None = LINEAR,
     policy: str = "dancer:slot_s=100",
     placement: str = "buddy",
     **columns: Any,

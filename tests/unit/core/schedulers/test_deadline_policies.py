@@ -9,7 +9,7 @@ import pytest
 import gpusched as gs
 from tests.unit.core.schedulers.two_types import NONE, random_workload, runs
 
-LINEAR = gs.models.JobProfile("linear", throughput={"A": {1: 1.0, 2: 2.0, 4: 4.0}})
+LINEAR = gs.model.JobProfile("linear", throughput={"A": {1: 1.0, 2: 2.0, 4: 4.0}})
 ONE_GPU = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
 FOUR_GPUS = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
 
@@ -66,7 +66,7 @@ def test_edf_fastest_gives_each_job_in_turn_the_fastest_that_is_left() -> None:
 
 def test_edf_fastest_chooses_the_faster_type() -> None:
     cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"), gs.ServerGroup(1, 1, "B")))
-    profile = gs.models.JobProfile("p", throughput={"A": {1: 1.0}, "B": {1: 4.0}})
+    profile = gs.model.JobProfile("p", throughput={"A": {1: 1.0}, "B": {1: 4.0}})
     result = simulate("edf-fastest", cluster, [(0, 4, 1, 99), (0, 4, 1, 9)], profile=profile)
     rows = result.schedule.intervals()
     assert rows["server"][rows["job"] == 1].tolist() == [1]
@@ -108,7 +108,7 @@ def test_a_batch_that_can_be_met_is_admitted_as_its_slot_ends() -> None:
 
 
 def test_edf_greatest_takes_the_greatest_width_though_it_be_slower() -> None:
-    slower = gs.models.JobProfile("slower", throughput={"A": {1: 1.0, 2: 1.5, 4: 0.5}})
+    slower = gs.model.JobProfile("slower", throughput={"A": {1: 1.0, 2: 1.5, 4: 0.5}})
     jobs = [(0, 10, 1, 100), (0, 10, 1, 50), (5, 1, 1, 20)]
     result = simulate("edf-greatest:slot_s=10", FOUR_GPUS, jobs, profile=slower)
     # The third waits for the end of the slot, and then goes first.
@@ -184,7 +184,7 @@ def test_elasticflow_takes_gpus_of_best_effort_jobs_back() -> None:
 
 def test_elasticflow_pinned_to_one_type_turns_down_what_another_type_could_do() -> None:
     cluster = gs.Cluster((gs.ServerGroup(1, 2, "A"), gs.ServerGroup(1, 2, "B")))
-    profile = gs.models.JobProfile("p", throughput={"A": {1: 1.0, 2: 2.0}, "B": {1: 2.0, 2: 4.0}})
+    profile = gs.model.JobProfile("p", throughput={"A": {1: 1.0, 2: 2.0}, "B": {1: 2.0, 2: 4.0}})
     jobs = [(0, 10, 1, 12)] * 3
     pinned = simulate("elasticflow:slot_s=4,types=pinned", cluster, jobs, profile=profile)
     assert admitted(pinned) == {0: True, 1: True, 2: False}

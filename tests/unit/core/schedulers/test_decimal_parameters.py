@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gpusched as gs
-from gpusched.readable import FINISHED, REJECTED, Job, replay
+from gpusched.reference import FINISHED, REJECTED, Job, replay
 from tests.parity.core import run_core
 
 

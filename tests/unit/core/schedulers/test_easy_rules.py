@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.readable import Job, Outcome, replay
+from gpusched.reference import Job, Outcome, replay
 from tests.parity.core import run_core
 
 SECOND = 1_000_000

@@ -24,7 +24,7 @@ def simulate(
 ) -> gs.Result:
     """Run jobs of (submit, service, gpus), the i-th with the i-th table or all with the one."""
     submit, service, gpus = map(list, zip(*jobs, strict=True))
-    profiles = [gs.models.JobProfile(f"p{i}", throughput=table) for i, table in enumerate(tables)]
+    profiles = [gs.model.JobProfile(f"p{i}", throughput=table) for i, table in enumerate(tables)]
     index = list(range(len(jobs))) if len(tables) > 1 else [0] * len(jobs)
     trace = gs.Trace.from_columns(
         submit, service, gpus, profiles=profiles, profile=index, **columns
@@ -222,7 +222,7 @@ def test_gavel_in_order_that_is_not_aware_keeps_a_type() -> None:
         policy = f"{IN_ORDER},aware=false"
         trace = gs.Trace.from_columns(
             *(list(column) for column in zip(*jobs, strict=True)),
-            profiles=[gs.models.JobProfile("p", throughput=table)], profile=[0] * 5,
+            profiles=[gs.model.JobProfile("p", throughput=table)], profile=[0] * 5,
         )  # fmt: skip
         result = gs.simulate(
             trace, TWO_TYPES, policy=policy, speed="table", placement="best-fit", seed=seed

@@ -93,7 +93,7 @@ def test_focus_gives_the_short_job_more() -> None:
 def test_a_spread_gang_that_fills_a_server_moves_there_once_it_is_free() -> None:
     # Over both servers the gang of 4 is ten times as slow as on one. At 50 s, when job 0 ends,
     # it has done 49 x 0.1 of 400 s.
-    profile = gs.models.JobProfile(
+    profile = gs.model.JobProfile(
         "p", throughput={"A": {2: 2.0, 4: 4.0}}, spread_throughput={"A": {2: 0.2, 4: 0.4}}
     )
     trace = gs.Trace.from_columns(
@@ -155,7 +155,7 @@ def test_wide_gangs_count_as_much_as_narrow_ones_at_own_widths() -> None:
 
 def test_gangs_that_keep_their_widths_are_of_one_type_though_several_would_add_up() -> None:
     cluster = gs.Cluster((gs.ServerGroup(1, 2, "A"), gs.ServerGroup(1, 2, "B")))
-    profile = gs.models.JobProfile("p", samples_per_s={"A": 1.0, "B": 3.0}, global_batch=12)
+    profile = gs.model.JobProfile("p", samples_per_s={"A": 1.0, "B": 3.0}, global_batch=12)
     trace = gs.Trace.from_columns([0, 0], [60, 60], [2, 2], profiles=[profile], profile=[0, 0])
     mixed, own = (
         gs.simulate(trace, cluster, policy=policy, speed="proportional", placement="best-fit")

@@ -32,7 +32,7 @@ def random_workload(seed: int) -> tuple[gs.Trace, gs.Cluster]:
                 curve[gpus] = rate
                 rate *= rng.uniform(1.1, 2)
             curves[gpu_type] = curve
-        profiles.append(gs.models.JobProfile(f"p{i}", throughput=curves))
+        profiles.append(gs.model.JobProfile(f"p{i}", throughput=curves))
     num = 12
     submit = sorted(rng.randrange(200) for _ in range(num))
     service = [rng.randrange(1, 200) for _ in range(num)]

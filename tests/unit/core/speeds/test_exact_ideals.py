@@ -11,7 +11,7 @@ RATES = {"slow": 0.1, "middle": 0.3, "fast": 0.5}
 def test_rates_of_workers_are_added_from_the_fastest_on_wherever_these_are() -> None:
     assert 0.5 + 0.3 + 0.1 > 0.1 + 0.5 + 0.3
     service_us = 8 * 10**15  # of which the last bit is a tick
-    profile = gs.models.JobProfile("p", samples_per_s=RATES, global_batch=6)
+    profile = gs.model.JobProfile("p", samples_per_s=RATES, global_batch=6)
     trace = gs.Trace.from_columns(
         [0, 0], [service_us / 1e6] * 2, [1, 3], gpu_types=[["slow"], None],
         profiles=[profile], profile=[0, 0],

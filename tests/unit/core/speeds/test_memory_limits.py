@@ -11,7 +11,7 @@ from gpusched.specs.case import job_columns
 
 
 def jobs_of(
-    profile: gs.models.JobProfile, service_s: list[float], gpus: int, least: int
+    profile: gs.model.JobProfile, service_s: list[float], gpus: int, least: int
 ) -> gs.Trace:
     """Jobs of one profile and width that come at once."""
     count = len(service_s)
@@ -27,7 +27,7 @@ def test_one_type_beats_the_fastest_mixture_where_that_has_too_little_memory(
     split: str, batches: str
 ) -> None:
     # Two of A hold a sample each, and leave 98 of 100 to two of B; four of B have 25 each.
-    profile = gs.models.JobProfile(
+    profile = gs.model.JobProfile(
         "m", samples_per_s={"A": 10.0, "B": 9.0}, global_batch=100, max_samples={"A": 1}
     )
     cluster = gs.Cluster((gs.ServerGroup(1, 2, "A"), gs.ServerGroup(1, 4, "B")))
@@ -45,7 +45,7 @@ def test_one_type_beats_the_fastest_mixture_where_that_has_too_little_memory(
 
 def test_jobs_have_as_many_gpus_as_their_memory_needs() -> None:
     # A batch of 100 needs four workers of 30: two jobs fill eight GPUs, and none is to have more.
-    profile = gs.models.JobProfile(
+    profile = gs.model.JobProfile(
         "m", samples_per_s={"A": 10.0}, global_batch=100, max_samples={"A": 30}
     )
     cluster = gs.Cluster((gs.ServerGroup(1, 8, "A"),))

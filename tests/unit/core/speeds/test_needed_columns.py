@@ -12,14 +12,14 @@ from gpusched import _core
 from gpusched.specs.case import job_columns
 from tests.bare_speed import bare_speed
 
-PROFILE = gs.models.JobProfile(
+PROFILE = gs.model.JobProfile(
     "m", 1e8, 32, {"A": 0.001, "B": 0.002}, 0.01,
     throughput={"A": {1: 10.0, 2: 18.0}, "B": {1: 5.0, 2: 9.0}},
     spread_throughput={"A": {2: 15.0}},
     samples_per_s={"A": 10.0, "B": 5.0}, global_batch=64, max_samples={"A": 48},
 )  # fmt: skip
-GRAPH = gs.models.JobGraph(
-    "g", (gs.models.Stage(1, {"A": 0.1, "B": 0.2}, 1e8, 1e6), gs.models.Stage(1, 0.2, 1e8))
+GRAPH = gs.model.JobGraph(
+    "g", (gs.model.Stage(1, {"A": 0.1, "B": 0.2}, 1e8, 1e6), gs.model.Stage(1, 0.2, 1e8))
 )
 CLUSTER = gs.Cluster(
     (

@@ -153,7 +153,7 @@ def test_of_several_types_the_fastest_makes_the_duration(tmp_path: Path) -> None
 
 def test_a_run_does_the_steps_of_the_trace_or_says_how_it_differs(tmp_path: Path) -> None:
     path = folder_with(tmp_path, MIXED, *ROWS)
-    models = gs.models.read_throughputs(tmp_path / "oracle_throughputs.json")
+    models = gs.model.read_throughputs(tmp_path / "oracle_throughputs.json")
     both = gs.Cluster((gs.ServerGroup(1, 1, "V100"), gs.ServerGroup(1, 1, "K80")))
 
     trace = read_trace(path, gpu_type="v100,k80").with_throughputs(models)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusched.clusters.cluster import Cluster
+from gpusched.model.cluster import Cluster
 from gpusched.traces.inventories import read_cluster, read_requests
 from gpusched.traces.reading import read_trace
 from tests.unit.real_data import DATA, counted

@@ -1,1 +1,0 @@
-"""Schedules in the formats of other tools."""

@@ -1,0 +1,656 @@
+"""The cluster: groups of equal servers in a network, frozen and strictly decoded from TOML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from gpusched.base.arrays import AnyArray, Float64, Int32, Int64, read_only
+from gpusched.base.field_checks import check_integer, check_name, check_positive
+from gpusched.base.files import decode_toml, naming, toml_value
+from gpusched.base.source import Source
+from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE
+
+MAX_GPUS_PER_SERVER: Final = 64
+MAX_SERVERS: Final = 262_144
+MIN_GBPS: Final = 1e-6
+MAX_GBPS: Final = 1e9
+_QUANTITIES: Final = ("cpu", "memory_gib")
+_BANDWIDTHS: Final = ("nic_gbps", "intra_gbps")
+
+
+class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Equal servers.
+
+    Attributes
+    ----------
+    count
+        Number of servers, 1 or more.
+    gpus
+        GPUs of each server, 1 to 64.
+    gpu_type
+        Model of the GPUs.
+    cpu, memory_gib
+        CPU cores and memory of each server; None = never short.
+    nic_gbps, intra_gbps
+        Bandwidth of the network card, and between the GPUs of one server, in Gbit/s.
+    domain
+        Name of the domain the servers are directly in; None in a cluster without domains.
+    """
+
+    count: int
+    gpus: int
+    gpu_type: str = "gpu"
+    cpu: float | None = None
+    memory_gib: float | None = None
+    nic_gbps: float | None = None
+    intra_gbps: float | None = None
+    domain: str | None = None
+
+    def __post_init__(self) -> None:
+        check_integer("count", self.count, 1, MAX_SERVERS)
+        check_integer("gpus", self.gpus, 1, MAX_GPUS_PER_SERVER)
+        if not isinstance(self.gpu_type, str):
+            raise TypeError(f"gpu_type: {self.gpu_type!r} must be text")
+        if not self.gpu_type.strip() or "|" in self.gpu_type:
+            raise ValueError(f"gpu_type: {self.gpu_type!r} must not be empty or contain '|'")
+        if self.domain is not None:
+            check_name("domain", self.domain)
+        for name in (*_QUANTITIES, *_BANDWIDTHS):
+            value = getattr(self, name)
+            if value is not None:
+                limits = (MIN_GBPS, MAX_GBPS) if name in _BANDWIDTHS else ()
+                number = check_positive(name, value, *limits)
+                msgspec.structs.force_setattr(self, name, number)
+
+    def __str__(self) -> str:
+        plural = "server" if self.count == 1 else "servers"
+        label = "GPUs" if self.gpu_type == "gpu" else self.gpu_type
+        return f"{self.count:,} {plural} x {self.gpus} {label}"
+
+
+BYTES_PER_S_PER_GBPS: Final = 1e9 / 8
+MAX_OVERSUBSCRIPTION: Final = 1e6
+
+
+class Domain(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Servers behind one switch: a rack, a block of racks, or the whole cluster.
+
+    The domains of a cluster form one tree. Every domain but the root has an uplink to its parent,
+    whose bandwidth is given by exactly one of the last two fields.
+
+    Attributes
+    ----------
+    name
+        Unique in the cluster.
+    parent
+        The domain above; None for the root.
+    uplink_gbps
+        Bandwidth of the uplink, Gbit/s.
+    oversubscription
+        What could arrive from below (the network cards of the servers directly in the domain, and
+        the uplinks of the domains directly in it) over the bandwidth of the uplink; 1 is a full
+        bisection.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a value is of a wrong type or out of range, or a domain with a parent has none or both
+        of ``uplink_gbps`` and ``oversubscription``, or the root has one; the message names it.
+    """
+
+    name: str
+    parent: str | None = None
+    uplink_gbps: float | None = None
+    oversubscription: float | None = None
+
+    def __post_init__(self) -> None:
+        check_name("name", self.name)
+        if self.parent is not None:
+            check_name("parent", self.parent)
+        limits = {"uplink_gbps": (MIN_GBPS, MAX_GBPS)}
+        limits["oversubscription"] = (1 / MAX_OVERSUBSCRIPTION, MAX_OVERSUBSCRIPTION)
+        for field, (low, high) in limits.items():
+            value = getattr(self, field)
+            if value is not None:
+                number = check_positive(field, value, low, high)
+                msgspec.structs.force_setattr(self, field, number)
+        given = [field for field in limits if getattr(self, field) is not None]
+        if self.parent is None and given:
+            raise ValueError(f"{given[0]}: domain {self.name!r} has no parent, so no uplink")
+        if self.parent is not None and len(given) != 1:
+            count = "both are" if given else "none is"
+            raise ValueError(
+                f"uplink_gbps, oversubscription: {count} given for domain {self.name!r}; "
+                "one is needed"
+            )
+
+
+def check_domains(servers: Sequence[ServerGroup], domains: Sequence[Domain]) -> None:
+    """Raise ValueError unless ``domains`` are one tree that holds every server.
+
+    The message names the field by its path, such as ``domains[2].parent``.
+    """
+    names = _index_of(domains)
+    if not domains:
+        for position, group in enumerate(servers):
+            if group.domain is not None:
+                raise ValueError(
+                    f"servers[{position}].domain: {group.domain!r} is unknown, there are no domains"
+                )
+        return
+    _check_parents(domains, names)
+    depth_first = _from_the_root(domains, names)
+    has_servers = [False] * len(domains)
+    for position, group in enumerate(servers):
+        if group.domain is None:
+            raise ValueError(
+                f"servers[{position}].domain: is missing, the cluster has {len(domains)} domains"
+            )
+        if group.domain not in names:
+            raise ValueError(f"servers[{position}].domain: {group.domain!r} is no domain")
+        has_servers[names[group.domain]] = True
+    for index in reversed(depth_first):
+        parent = domains[index].parent
+        if not has_servers[index]:
+            raise ValueError(f"domains[{index}].name: {domains[index].name!r} has no servers")
+        if parent is not None:
+            has_servers[names[parent]] = True
+    uplinks(servers, domains)
+
+
+def parents(domains: Sequence[Domain]) -> Int32:
+    """int32[num_domains]: index of each domain's parent; -1 for the root."""
+    names = _index_of(domains)
+    above = [-1 if domain.parent is None else names[domain.parent] for domain in domains]
+    return read_only(np.array(above, dtype=np.int32))
+
+
+def uplinks(servers: Sequence[ServerGroup], domains: Sequence[Domain]) -> Float64:
+    """float64[num_domains]: bytes/s of each domain's uplink; infinite for the root.
+
+    Raises
+    ------
+    ValueError
+        If an oversubscription is over the network card of a server that gives no ``nic_gbps``.
+    """
+    names = _index_of(domains)
+    below = [0.0] * len(domains)
+    for position, group in enumerate(servers):
+        if group.domain is None:
+            continue
+        index = names[group.domain]
+        if group.nic_gbps is not None:
+            below[index] += group.count * (group.nic_gbps * BYTES_PER_S_PER_GBPS)
+        elif domains[index].oversubscription is not None:
+            raise ValueError(
+                f"servers[{position}].nic_gbps: is missing, the oversubscription of "
+                f"domain {group.domain!r} needs it"
+            )
+    up = np.full(len(domains), np.inf)
+    for index in reversed(_from_the_root(domains, names)):
+        domain = domains[index]
+        if domain.parent is None:
+            continue
+        if domain.uplink_gbps is not None:
+            up[index] = domain.uplink_gbps * BYTES_PER_S_PER_GBPS
+        else:
+            assert domain.oversubscription is not None
+            up[index] = below[index] / domain.oversubscription
+        below[names[domain.parent]] += float(up[index])
+    return read_only(up)
+
+
+def racks(
+    servers: Sequence[ServerGroup],
+    servers_per_rack: int,
+    oversubscription: float,
+    racks_per_block: int | None,
+    block_oversubscription: float,
+) -> tuple[tuple[ServerGroup, ...], tuple[Domain, ...]]:
+    """Put consecutive servers into racks, and racks into blocks: new groups and their domains."""
+    for position, group in enumerate(servers):
+        if group.nic_gbps is None:
+            raise ValueError(f"servers[{position}].nic_gbps: is missing, racks need it")
+    num_racks = -(-sum(group.count for group in servers) // servers_per_rack)
+    domains = [Domain("spine")]
+    if racks_per_block is not None:
+        domains += [
+            Domain(f"block{block}", "spine", oversubscription=block_oversubscription)
+            for block in range(-(-num_racks // racks_per_block))
+        ]
+    for rack in range(num_racks):
+        above = "spine" if racks_per_block is None else f"block{rack // racks_per_block}"
+        domains.append(Domain(f"rack{rack}", above, oversubscription=oversubscription))
+    return tuple(_split(servers, servers_per_rack)), tuple(domains)
+
+
+def _split(servers: Sequence[ServerGroup], servers_per_rack: int) -> Iterator[ServerGroup]:
+    """Cut the groups where a rack ends."""
+    first = 0
+    for group in servers:
+        left = group.count
+        while left:
+            count = min(left, servers_per_rack - first % servers_per_rack)
+            rack = f"rack{first // servers_per_rack}"
+            yield msgspec.structs.replace(group, count=count, domain=rack)
+            first += count
+            left -= count
+
+
+def _index_of(domains: Sequence[Domain]) -> dict[str, int]:
+    names: dict[str, int] = {}
+    for index, domain in enumerate(domains):
+        if names.setdefault(domain.name, index) != index:
+            raise ValueError(
+                f"domains[{index}].name: {domain.name!r} is the name of "
+                f"domains[{names[domain.name]}] too"
+            )
+    return names
+
+
+def _check_parents(domains: Sequence[Domain], names: dict[str, int]) -> None:
+    root = None
+    for index, domain in enumerate(domains):
+        if domain.parent is not None and domain.parent not in names:
+            raise ValueError(f"domains[{index}].parent: {domain.parent!r} is no domain")
+        if domain.parent is None:
+            if root is not None:
+                raise ValueError(
+                    f"domains[{index}].parent: is missing, and domains[{root}] is the root already"
+                )
+            root = index
+
+
+def _from_the_root(domains: Sequence[Domain], names: dict[str, int]) -> list[int]:
+    """Indices of the domains, each after its parent; ValueError if some are in a circle."""
+    inside: list[list[int]] = [[] for _ in domains]
+    order = []
+    for index, domain in enumerate(domains):
+        if domain.parent is None:
+            order.append(index)
+        else:
+            inside[names[domain.parent]].append(index)
+    for index in order:  # grows while it is walked
+        order += inside[index]
+    if len(order) != len(domains):
+        index = min(set(range(len(domains))) - set(order))
+        circle = [domains[index].name]
+        while circle.count(circle[-1]) == 1:
+            circle.append(str(domains[names[circle[-1]]].parent))
+        circle = circle[circle.index(circle[-1]) :]
+        raise ValueError(
+            f"domains[{names[circle[0]]}].parent: goes in a circle, {' -> '.join(circle)}"
+        )
+    return order
+
+
+MAX_CAPACITY: Final = 2**62
+"""What a server may have, in thousandths of a core or MiB: as good as no limit."""
+
+
+class ClusterColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Groups of servers in a network, see :class:`~gpusched.model.cluster.Cluster`."""
+
+    servers: tuple[ServerGroup, ...]
+    name: str = "cluster"
+    domains: tuple[Domain, ...] = ()
+
+    @property
+    def num_servers(self) -> int:
+        """Number of servers."""
+        return sum(group.count for group in self.servers)
+
+    @property
+    def num_gpus(self) -> int:
+        """Number of GPUs."""
+        return sum(group.count * group.gpus for group in self.servers)
+
+    @property
+    def gpu_types(self) -> tuple[str, ...]:
+        """Distinct GPU types in order of first appearance."""
+        return tuple(dict.fromkeys(group.gpu_type for group in self.servers))
+
+    @property
+    def server_gpus(self) -> Int32:
+        """int32[num_servers]: GPUs of each server."""
+        return self._per_server([group.gpus for group in self.servers])
+
+    @property
+    def server_type(self) -> Int32:
+        """int32[num_servers]: index in :attr:`gpu_types` of each server's GPUs."""
+        index = {name: position for position, name in enumerate(self.gpu_types)}
+        return self._per_server([index[group.gpu_type] for group in self.servers])
+
+    @property
+    def server_nic_bytes_per_s(self) -> Float64 | None:
+        """float64[num_servers]: bytes/s of each network card, NaN where not given."""
+        return self._bandwidth([group.nic_gbps for group in self.servers])
+
+    @property
+    def server_intra_bytes_per_s(self) -> Float64 | None:
+        """float64[num_servers]: bytes/s between the GPUs of each server, in the same way."""
+        return self._bandwidth([group.intra_gbps for group in self.servers])
+
+    @property
+    def server_domain(self) -> Int32 | None:
+        """int32[num_servers]: index in ``domains`` of what each server is in."""
+        if not self.domains:
+            return None
+        index = {domain.name: position for position, domain in enumerate(self.domains)}
+        return self._per_server([index[str(group.domain)] for group in self.servers])
+
+    @property
+    def domain_parent(self) -> Int32 | None:
+        """int32[num_domains]: index in ``domains`` of each parent, -1 for the root's."""
+        return parents(self.domains) if self.domains else None
+
+    @property
+    def domain_uplink_bytes_per_s(self) -> Float64 | None:
+        """float64[num_domains]: bytes/s of each uplink, infinite for the root."""
+        return uplinks(self.servers, self.domains) if self.domains else None
+
+    @property
+    def server_cpu_milli(self) -> Int64 | None:
+        """int64[num_servers]: thousandths of a CPU core of each server, -1 where not given."""
+        return self._capacity([group.cpu for group in self.servers], MILLI_PER_CORE)
+
+    @property
+    def server_memory_mib(self) -> Int64 | None:
+        """int64[num_servers]: MiB of memory of each server, -1 where not given."""
+        return self._capacity([group.memory_gib for group in self.servers], MIB_PER_GIB)
+
+    def core_columns(self) -> dict[str, AnyArray | None]:
+        """Return what the core's cluster takes as keywords beside its GPUs.
+
+        Returns
+        -------
+        dict
+            The network, None where not given; CPU and memory only where given.
+
+        Examples
+        --------
+        >>> gs.Cluster.uniform(2, 8, cpu=96).core_columns()["cpu_milli"].tolist()
+        [96000, 96000]
+        """
+        capacity = {"cpu_milli": self.server_cpu_milli, "memory_mib": self.server_memory_mib}
+        return {
+            **{name: amounts for name, amounts in capacity.items() if amounts is not None},
+            "nic_bytes_per_s": self.server_nic_bytes_per_s,
+            "intra_bytes_per_s": self.server_intra_bytes_per_s,
+            "server_domain": self.server_domain,
+            "domain_parent": self.domain_parent,
+            "uplink_bytes_per_s": self.domain_uplink_bytes_per_s,
+        }
+
+    def _bandwidth(self, gbps: list[float | None]) -> Float64 | None:
+        if all(value is None for value in gbps):
+            return None
+        rates = [np.nan if value is None else value * BYTES_PER_S_PER_GBPS for value in gbps]
+        counts = [group.count for group in self.servers]
+        return read_only(np.repeat(np.array(rates), counts))
+
+    def _capacity(self, amounts: list[float | None], units: int) -> Int64 | None:
+        if all(amount is None for amount in amounts):
+            return None
+        # Rounded down: what a server has is never more than it says.
+        whole = [
+            -1 if amount is None else min(int(amount * units), MAX_CAPACITY) for amount in amounts
+        ]
+        counts = [group.count for group in self.servers]
+        return read_only(np.repeat(np.array(whole, dtype=np.int64), counts))
+
+    def _per_server(self, values: list[int]) -> Int32:
+        counts = [group.count for group in self.servers]
+        return read_only(np.repeat(np.array(values, dtype=np.int32), counts))
+
+
+MAX_GPU_TYPES: Final = 64
+
+
+class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
+    """Servers in groups; server ids count through the groups in order.
+
+    Attributes
+    ----------
+    servers
+        The groups, at least one; at most 262,144 servers and 64 GPU types in all.
+    name
+        A title.
+    domains
+        The tree that the network is, in any order; empty: the network cards are all there is.
+        Every group of servers then names the domain it is in, and every domain holds servers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field is of a wrong type or out of range, or the domains are not one tree; the
+        message names the field, such as ``domains[2].parent``.
+    """
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.servers, tuple) or not all(
+            isinstance(group, ServerGroup) for group in self.servers
+        ):
+            raise TypeError("servers: must be a tuple of ServerGroup")
+        if not isinstance(self.name, str):
+            raise TypeError(f"name: {self.name!r} must be text")
+        if not self.servers:
+            raise ValueError("servers: there must be at least one group of servers")
+        if self.num_servers > MAX_SERVERS:
+            raise ValueError(f"servers: {self.num_servers:,} are more than {MAX_SERVERS:,}")
+        if len(self.gpu_types) > MAX_GPU_TYPES:
+            raise ValueError(
+                f"servers: {len(self.gpu_types)} GPU types are more than {MAX_GPU_TYPES}"
+            )
+        if not isinstance(self.domains, tuple) or not all(
+            isinstance(domain, Domain) for domain in self.domains
+        ):
+            raise TypeError("domains: must be a tuple of Domain")
+        check_domains(self.servers, self.domains)
+
+    @classmethod
+    def uniform(
+        cls,
+        servers: int,
+        gpus: int = 8,
+        gpu_type: str = "gpu",
+        *,
+        cpu: float | None = None,
+        memory_gib: float | None = None,
+        nic_gbps: float | None = None,
+        intra_gbps: float | None = None,
+        name: str = "cluster",
+    ) -> Cluster:
+        """Return a cluster of ``servers`` equal servers; parameters as in :class:`ServerGroup`.
+
+        Returns
+        -------
+        Cluster
+            One group of servers, without domains.
+
+        Raises
+        ------
+        ValueError
+            If a value is out of range; the message names it.
+
+        Examples
+        --------
+        >>> gs.Cluster.uniform(4, 8, "V100").num_gpus
+        32
+        """
+        check_integer("servers", servers, 1, MAX_SERVERS)
+        group = ServerGroup(servers, gpus, gpu_type, cpu, memory_gib, nic_gbps, intra_gbps)
+        return cls((group,), name)
+
+    @classmethod
+    def from_toml(cls, text: str, source: str = "cluster") -> Cluster:
+        """Decode TOML text; a file is read by :func:`gpusched.read_cluster`.
+
+        Returns
+        -------
+        Cluster
+            The servers, and the domains if there are any.
+
+        Raises
+        ------
+        ValueError
+            If it is not TOML, or a field is unknown, missing, of a wrong type or out of range;
+            the message names ``source`` and the path of the field.
+
+        Examples
+        --------
+        >>> gs.Cluster.from_toml("servers = [{count = 2, gpus = 8}]").num_gpus
+        16
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"text: expected TOML text, not {text!r}; gs.read_cluster reads files")
+        if text.endswith(".toml"):
+            raise ValueError(f"text: {text!r} is no TOML; gs.read_cluster reads files")
+        return _decode(text, source)
+
+    def to_toml(self) -> str:
+        """Return TOML text that :meth:`from_toml` turns back into an equal cluster.
+
+        Returns
+        -------
+        str
+            Ends in a line break.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(2, 8, "V100")
+        >>> gs.Cluster.from_toml(cluster.to_toml()) == cluster
+        True
+        """
+        lines = [f"name = {toml_value(self.name)}"]
+        for table in (*self.domains, *self.servers):
+            lines += ["", "[[domains]]" if isinstance(table, Domain) else "[[servers]]"]
+            for field in msgspec.structs.fields(table):
+                value = getattr(table, field.name)
+                if value is not None:
+                    lines.append(f"{field.name} = {toml_value(value)}")
+        return "\n".join(lines) + "\n"
+
+    def with_bandwidth(
+        self, *, nic_gbps: float | None = None, intra_gbps: float | None = None
+    ) -> Cluster:
+        """Return the same cluster with these bandwidths on all servers; None leaves one as it is.
+
+        Returns
+        -------
+        Cluster
+            Another cluster; this one stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If a value is out of range; the message names it.
+
+        Examples
+        --------
+        >>> wired = gs.Cluster.uniform(4).with_bandwidth(nic_gbps=100)
+        >>> wired.servers[0].nic_gbps
+        100.0
+        """
+        given = {"nic_gbps": nic_gbps, "intra_gbps": intra_gbps}
+        changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        groups = tuple(msgspec.structs.replace(group, **changes) for group in self.servers)
+        return msgspec.structs.replace(self, servers=groups)
+
+    def with_racks(
+        self,
+        servers_per_rack: int,
+        oversubscription: float = 1.0,
+        racks_per_block: int | None = None,
+        block_oversubscription: float = 1.0,
+    ) -> Cluster:
+        """Return the same servers in racks, in order, and the racks in blocks under one spine.
+
+        Parameters
+        ----------
+        servers_per_rack, racks_per_block
+            1 or more; the last rack and block may be smaller. None: no blocks.
+        oversubscription, block_oversubscription
+            Of the uplink of each rack and of each block, see :class:`Domain`.
+
+        Returns
+        -------
+        Cluster
+            Another cluster; this one stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If a value is out of range, the cluster has domains already, or a server has no
+            ``nic_gbps``.
+
+        Examples
+        --------
+        >>> wired = gs.Cluster.uniform(4, nic_gbps=100)
+        >>> len(wired.with_racks(2, oversubscription=4).domains)
+        3
+        """
+        check_integer("servers_per_rack", servers_per_rack, 1, MAX_SERVERS)
+        if racks_per_block is not None:
+            check_integer("racks_per_block", racks_per_block, 1, MAX_SERVERS)
+        if self.domains:
+            raise ValueError(f"with_racks: the cluster has {len(self.domains)} domains already")
+        servers, domains = racks(
+            self.servers, servers_per_rack, oversubscription, racks_per_block,
+            block_oversubscription,
+        )  # fmt: skip
+        return msgspec.structs.replace(self, servers=servers, domains=domains)
+
+    def _repr_html_(self) -> str:
+        """Return the groups of servers as a table, for notebooks."""
+        from gpusched.base.tables import html_page, table
+
+        groups = _merged(self.servers)
+        rows = [
+            [f"{of.count:,}", f"{of.gpus:,}", of.gpu_type or "any", f"{of.count * of.gpus:,}"]
+            for of in groups[:_SHOWN_GROUPS]
+        ]
+        if len(groups) > len(rows):
+            rows.append(["...", f"{len(groups) - len(rows):,} more kinds", "", ""])
+        made = table("", ["servers", "GPUs each", "type", "GPUs"], rows)
+        return html_page(str(self), made.to_html())
+
+    def __str__(self) -> str:
+        groups = " + ".join(map(str, _merged(self.servers)))
+        gpus = f"{self.num_gpus:,} {'GPU' if self.num_gpus == 1 else 'GPUs'}"
+        where = f" in {len(self.domains):,} domains" if len(self.domains) > 1 else ""
+        return f"{groups} ({gpus}{where})"
+
+
+_SHOWN_GROUPS: Final = 20
+
+
+def _merged(servers: tuple[ServerGroup, ...]) -> list[ServerGroup]:
+    """Join neighbouring groups that differ only in the domain they are in."""
+    merged: list[ServerGroup] = []
+    for group in servers:
+        if group.domain is not None:
+            group = msgspec.structs.replace(group, domain=None)
+            if merged and msgspec.structs.replace(merged[-1], count=group.count) == group:
+                group = msgspec.structs.replace(group, count=merged.pop().count + group.count)
+        merged.append(group)
+    return merged
+
+
+def cluster_of(source: Source) -> Cluster:
+    """Decode a cluster file; errors as in :meth:`Cluster.from_toml`."""
+    with naming(source):
+        return _decode(source.text, str(source))
+
+
+def _decode(text: str, source: str) -> Cluster:
+    with naming(source):
+        try:
+            return decode_toml(text, Cluster)
+        except msgspec.MsgspecError as error:
+            path = "" if " at `$" in str(error) else " - at `$`"
+            raise ValueError(f"{source}: {error}{path}") from None

@@ -1,0 +1,71 @@
+"""Single decisions without a run: decide, when, assign, transport, place, plan, fill.
+
+Names are loaded on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gpusched.base.lazy_names import lazy_names
+from gpusched.base.libraries import need
+
+if TYPE_CHECKING:
+    from gpusched.online.assignment import AssignmentSolver as AssignmentSolver
+    from gpusched.online.assignment import Matching as Matching
+    from gpusched.online.assignment import Transport as Transport
+    from gpusched.online.assignment import assign as assign
+    from gpusched.online.assignment import transport as transport
+    from gpusched.online.batch_plan import Plan as Plan
+    from gpusched.online.batch_plan import plan as plan
+    from gpusched.online.cluster_state import ClusterState as ClusterState
+    from gpusched.online.deadline_plan import DeadlineJob as DeadlineJob
+    from gpusched.online.deadline_plan import DeadlinePlan as DeadlinePlan
+    from gpusched.online.deadline_plan import DeadlineStep as DeadlineStep
+    from gpusched.online.deadline_plan import plan_deadlines as plan_deadlines
+    from gpusched.online.decision import ClusterDecision as ClusterDecision
+    from gpusched.online.filling import FillResult as FillResult
+    from gpusched.online.filling import fill as fill
+    from gpusched.online.market import JobPlacement as JobPlacement
+    from gpusched.online.market import place_jobs as place_jobs
+    from gpusched.online.starting import Sooner as Sooner
+    from gpusched.online.starting import StartForecast as StartForecast
+    from gpusched.online.starting import when as when
+    from gpusched.online.states.reading import read_state as read_state
+    from gpusched.online.states.schemas import state_schema as state_schema
+
+_load, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "AssignmentSolver": "online.assignment",
+        "ClusterDecision": "online.decision",
+        "ClusterState": "online.cluster_state",
+        "DeadlineJob": "online.deadline_plan",
+        "DeadlinePlan": "online.deadline_plan",
+        "DeadlineStep": "online.deadline_plan",
+        "FillResult": "online.filling",
+        "JobPlacement": "online.market",
+        "Matching": "online.assignment",
+        "Plan": "online.batch_plan",
+        "Sooner": "online.starting",
+        "StartForecast": "online.starting",
+        "Transport": "online.assignment",
+        "assign": "online.assignment",
+        "fill": "online.filling",
+        "place_jobs": "online.market",
+        "plan": "online.batch_plan",
+        "plan_deadlines": "online.deadline_plan",
+        "read_state": "online.states.reading",
+        "state_schema": "online.states.schemas",
+        "transport": "online.assignment",
+        "when": "online.starting",
+    },
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "exact":
+        return _load(name)
+    need("gpusched_papers", "gpusched.online.exact", "gpusched-papers")
+    return import_module("gpusched_papers.exact")

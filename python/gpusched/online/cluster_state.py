@@ -1,0 +1,432 @@
+"""A cluster at one instant: who runs where, and who waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched import _core
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns
+from gpusched.base.draws import check_seed
+from gpusched.base.files import naming
+from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us
+from gpusched.engine.open_run import standing
+from gpusched.engine.prepare import described
+from gpusched.engine.seams import Chosen, policy_seam
+from gpusched.model.cluster import Cluster
+from gpusched.plugins.policy import ContentionChoice, Policy, SpeedChoice
+from gpusched.specs.case import core_cluster, job_columns
+from gpusched.traces.workload import Trace
+
+if TYPE_CHECKING:
+    from gpusched.engine.open_run import Simulation
+
+
+_TYPES: Final[Mapping[str, Any]] = {
+    "start_s": np.float64, "attained_s": np.float64, "cost_s": np.float64,
+    "preemptions": np.int32, "added_s": np.float64, "held_job": np.int64,
+    "held_server": np.int64, "held_mask": np.uint64,
+}  # fmt: skip
+
+# What may stand for a column that is made of it.
+_LEFT_OUT: Any = None
+_NOTHING: Any = ()
+_HELD: Final = ("held_job", "held_server", "held_mask")
+
+
+class NamedServer(NamedTuple):
+    """What the source of a state calls a server, and the numbers that it gives its GPUs."""
+
+    name: str
+    gpus: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterState:
+    """A real or simulated cluster at one instant, as :func:`decide` and :func:`when` take it.
+
+    Columns that are left out are those of jobs that have all waited since their submission.
+
+    Attributes
+    ----------
+    cluster
+        The servers.
+    jobs
+        The jobs that wait or run now, submitted by now; None: nobody does. ``service_s`` is what is
+        known of their run times, a prediction; policies are told nothing else. A job that has
+        already run for longer is taken to be about to end.
+    now_s
+        The time, on the clock of the jobs' ``submit_s``.
+    start_s
+        float64 seconds, one per job: when its present run began; NaN where it waits. Default: all
+        wait.
+    attained_s
+        float64 seconds, one per job: service so far, restart costs left out. Default, and where it
+        is NaN: the time since ``start_s`` and the cost.
+    cost_s
+        float64 seconds, one per job: what the present run paid first for its restart. Default: 0.
+    preemptions
+        int32, one per job: how often it was preempted. Default: 0.
+    held_job, held_server, held_mask
+        int64, int64 and uint64, a row per running job and server, in any order: the row of the job,
+        the position of the server in the cluster, and the GPUs that it holds there; bit i is GPU i.
+    servers
+        What the source calls each server, and the numbers of its GPUs there; empty: no names.
+    added_s
+        float64 seconds, one per job: work that was added to its service, at its arrival or by
+        preemptions. Default, and where it is NaN: what the policy that is asked adds
+        (``overrun_s``, and with ``restart=work`` its cost for each of the ``preemptions``).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a column has another length or type, a value is out of its range, or a job holds other
+        than its number of GPUs; the message names column, row and rule.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> jobs = gs.Trace.from_columns([0, 10], [3600, 60], [8, 16], id=["runs", "waits"])
+    >>> state = gs.online.ClusterState(
+    ...     cluster, jobs, now_s=20, start_s=[0, float("nan")],
+    ...     held_job=[0], held_server=[1], held_mask=[0xFF],
+    ... )
+    >>> state.attained_s.tolist(), state.is_running.tolist()
+    ([20.0, 0.0], [True, False])
+    """
+
+    cluster: Cluster
+    jobs: Trace
+    now_s: float
+    start_s: Float64 = field(default=_LEFT_OUT, repr=False)
+    attained_s: Float64 = field(default=_LEFT_OUT, repr=False)
+    cost_s: Float64 = field(default=_LEFT_OUT, repr=False)
+    preemptions: Int32 = field(default=_LEFT_OUT, repr=False)
+    held_job: Int64 = field(default=_NOTHING, repr=False)
+    held_server: Int64 = field(default=_NOTHING, repr=False)
+    held_mask: npt.NDArray[np.uint64] = field(default=_NOTHING, repr=False)
+    servers: tuple[NamedServer, ...] = field(default=(), repr=False)
+    added_s: Float64 = field(default=_LEFT_OUT, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.cluster, Cluster):
+            raise TypeError(f"cluster: expected a Cluster, not {self.cluster!r:.80}")
+        if self.jobs is None:
+            object.__setattr__(self, "jobs", no_jobs())
+        if not isinstance(self.jobs, Trace):
+            raise TypeError(f"jobs: expected a Trace, not {self.jobs!r:.80}")
+        num_jobs = len(self.jobs)
+        given = {name: getattr(self, name) for name in _TYPES}
+        defaults = {
+            "start_s": np.nan, "attained_s": np.nan, "cost_s": 0.0, "preemptions": 0,
+            "added_s": np.nan,
+        }  # fmt: skip
+        for name, default in defaults.items():
+            if given[name] is None:
+                given[name] = np.full(num_jobs, default, _TYPES[name])
+        columns = {name: _column(name, values) for name, values in given.items()}
+        if len({len(columns[name]) for name in _HELD}) > 1:
+            raise ValueError("held_job, held_server, held_mask: must be equally long")
+        for name in defaults:
+            if len(columns[name]) != num_jobs:
+                raise ValueError(f"{name}: {len(columns[name])} values for {num_jobs} jobs")
+        now_s = _column("now_s", [self.now_s])[0]
+        _check(columns, self.jobs, float(now_s))
+        since_s = np.maximum(0.0, now_s - columns["start_s"] - columns["cost_s"])
+        known_s = np.where(np.isnan(columns["start_s"]), 0.0, since_s)
+        given_s = columns["attained_s"]
+        columns["attained_s"] = np.where(np.isnan(given_s), known_s, given_s)
+        order = np.lexsort((columns["held_server"], columns["held_job"]))
+        for name, values in columns.items():
+            is_held = name.startswith("held")
+            object.__setattr__(self, name, values[order] if is_held else values)
+        object.__setattr__(self, "now_s", float(now_s))
+        if self.servers and len(self.servers) != self.cluster.num_servers:
+            raise ValueError(
+                f"servers: {len(self.servers)} names for {self.cluster.num_servers} servers"
+            )
+        _check_held(self)
+        freeze_columns(self)
+
+    @classmethod
+    def of(cls, run: Simulation) -> Self:
+        """Return the present state of an open run, with what its policy knows of run times.
+
+        Returns
+        -------
+        ClusterState
+            The jobs that wait or run; those that finished are left out.
+
+        Raises
+        ------
+        ValueError
+            If the run has ended with an error.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+        >>> run.run_until(30)
+        >>> gs.online.ClusterState.of(run).is_running.tolist()
+        [True, False, False]
+        """
+        jobs, columns = standing(run)
+        start_us = columns["start_us"]
+        return cls(
+            run.cluster,
+            jobs,
+            columns["now_us"] / US_PER_S,
+            start_s=np.where(start_us < 0, np.nan, start_us / US_PER_S),
+            attained_s=columns["attained_us"] / US_PER_S,
+            cost_s=columns["cost_us"] / US_PER_S,
+            added_s=columns["added_us"] / US_PER_S,
+            **{name: columns[name] for name in ("preemptions", *_HELD)},
+        )
+
+    @property
+    def is_running(self) -> Bool:
+        """Per job, whether it holds GPUs."""
+        found: Bool = ~np.isnan(self.start_s)
+        return found
+
+    @property
+    def now_us(self) -> int:
+        """The time in microseconds."""
+        return int(seconds_to_us(np.asarray(self.now_s)))
+
+
+@cache
+def no_jobs(name: str = "state") -> Trace:
+    """Return the jobs of a cluster that has none."""
+    return Trace.from_columns([0], [1], [1], name=name)._take(slice(0))
+
+
+def _column(name: str, values: Any) -> AnyArray:
+    array = np.asarray(values)
+    if not array.size:
+        array = array.astype(_TYPES.get(name, np.float64))
+    if array.ndim != 1 or array.dtype.kind not in "iuf" or np.ma.is_masked(values):
+        raise TypeError(f"{name}: expected numbers in one dimension, not {values!r:.80}")
+    wanted = np.dtype(_TYPES.get(name, np.float64))
+    if wanted.kind in "iu" and array.dtype.kind == "f":
+        raise TypeError(f"{name}: expected whole numbers, not {array.dtype}")
+    if wanted.kind == "u" and array.dtype.kind == "i" and array.size and array.min() < 0:
+        raise ValueError(f"{name}: row {int(np.argmin(array))} is negative")
+    made: AnyArray = array.astype(wanted)
+    return made
+
+
+def _check(columns: Mapping[str, AnyArray], jobs: Trace, now_s: float) -> None:
+    """Check what has a range, job by job."""
+    if not 0 <= now_s <= MAX_SUBMIT_US / US_PER_S:
+        raise ValueError(f"now_s: {now_s} is not between 0 and {MAX_SUBMIT_US / US_PER_S:g}")
+    late = np.flatnonzero(jobs.submit_s > now_s)
+    if late.size:
+        raise ValueError(
+            f"jobs: row {late[0]} is submitted at {jobs.submit_s[late[0]]:g} s, after now_s"
+        )
+    rules = {
+        "start_s": ("NaN, or from 0 to now_s", 0.0, now_s, True),
+        "attained_s": ("NaN, or 0 or more, and finite", 0.0, MAX_SUBMIT_US / US_PER_S / 64, True),
+        "cost_s": ("0 or more, and finite", 0.0, MAX_SUBMIT_US / US_PER_S / 64, False),
+        "preemptions": ("0 or more", 0, 2**31 - 1, False),
+        "added_s": ("NaN, or 0 or more, and finite", 0.0, MAX_SUBMIT_US / US_PER_S / 64, True),
+    }
+    for name, (rule, least, most, may_lack) in rules.items():
+        values = columns[name]
+        fits = (values >= least) & (values <= most)
+        if may_lack:
+            fits |= np.isnan(values)
+        if not fits.all():
+            row = int(np.argmin(fits))
+            raise ValueError(f"{name}: row {row} is {values[row]}; must be {rule}")
+
+
+def _check_held(state: ClusterState) -> None:
+    """Check that running jobs hold as many GPUs as they ask for, on servers that there are."""
+    job, server = state.held_job, state.held_server
+    for name, values, count in (
+        ("held_job", job, len(state.jobs)),
+        ("held_server", server, state.cluster.num_servers),
+    ):
+        outside = (values < 0) | (values >= count)
+        if outside.any():
+            wrong = values[int(np.argmax(outside))]
+            raise ValueError(f"{name}: {wrong} is none of the {count:,}")
+    if (state.held_mask == 0).any():
+        raise ValueError(f"held_mask: row {int(np.argmin(state.held_mask))} holds no GPU")
+    if not len(job):  # or the cluster is one pool
+        return
+    held = np.bincount(job, np.bitwise_count(state.held_mask), len(state.jobs))
+    wanted = np.where(state.is_running, state.jobs.gpus, 0)
+    wrong_rows = np.flatnonzero(held != wanted)
+    if wrong_rows.size:
+        row = int(wrong_rows[0])
+        raise ValueError(f"held_mask: job {row} holds {int(held[row])} GPUs, not {wanted[row]}")
+
+
+def asked(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
+    """Return a policy to be asked once, without what came before.
+
+    Raises
+    ------
+    ValueError
+        If it is a scheduler of Python that is named, so that it would remember nothing; or as of
+        :func:`gpusched.simulate`.
+    """
+    chosen = policy_seam(policy)
+    is_object = isinstance(policy, _core.Order | _core.Scheduler)
+    if not is_object and isinstance(chosen.native, _core.Scheduler):
+        raise ValueError(
+            f"policy: {chosen.label} is written in Python and may remember its decisions; give an "
+            "object of its class, which is asked as it is"
+        )
+    return chosen
+
+
+def standing_run(state: ClusterState, policy: Chosen, placement: Chosen, seed: int) -> _core.Run:
+    """Return a run of all jobs that begins at the state, before its first decision."""
+    return _begun(state, policy, placement, seed, None)
+
+
+def shortest_run(
+    state: ClusterState, policy: Chosen, placement: Chosen, seed: int
+) -> tuple[_core.Run, Int64 | None]:
+    """Return a run that takes the same first decision, and its jobs; None: all.
+
+    Where the decision looks at free GPUs and waiting jobs alone, the run has no others.
+    """
+    is_of_the_queue = _is_of_the_queue(policy, placement, state) and _holds_allowed_types(state)
+    if len(state.held_job) and is_of_the_queue:
+        rows = np.flatnonzero(~state.is_running)
+        try:
+            return _begun(state, policy, placement, seed, rows), rows
+        except ValueError:
+            pass  # the run of all jobs names the one that is wrong
+    return _begun(state, policy, placement, seed, None), None
+
+
+def _begun(
+    state: ClusterState, policy: Chosen, placement: Chosen, seed: int, rows: Int64 | None
+) -> _core.Run:
+    uses_estimates = policy.has("estimate")
+    columns = job_table(state, uses_estimates=uses_estimates, rows=rows)
+    standing = standing_of(state, rows=rows)
+    description = description_of(policy, placement, seed)
+    cluster = core_cluster(state.cluster)
+    with refused(policy, placement):
+        return _core.Run(_core.JobTable(**columns), cluster, description, standing=standing)
+
+
+def job_table(
+    state: ClusterState, *, uses_estimates: bool, rows: Int64 | None = None
+) -> dict[str, Any]:
+    """Return the arguments of the core's job table.
+
+    Parameters
+    ----------
+    rows
+        The jobs that the table is to have; default: all.
+    """
+    columns = job_columns(state.jobs, state.cluster, uses_estimates=uses_estimates)
+    if rows is not None:
+        columns = {
+            name: values[rows] if name != "type_masks" else values
+            for name, values in columns.items()
+        }
+    columns["predicted_us"] = columns["service_us"]
+    return columns
+
+
+def standing_of(
+    state: ClusterState, first_us: int | None = None, rows: Int64 | None = None
+) -> _core.Standing:
+    """Return what a run of the core begins with.
+
+    Parameters
+    ----------
+    first_us
+        When it first decides, unless something happens before; default: at the state's time.
+    rows
+        The jobs that the run has, all of which wait; what others hold stays held. Default: all.
+    """
+    start_us = np.full(len(state.jobs), -1, np.int64)
+    running = state.is_running
+    start_us[running] = seconds_to_us(state.start_s[running])
+    columns: dict[str, Any] = {
+        "attained_us": seconds_to_us(state.attained_s),
+        "start_us": start_us,
+        "cost_us": seconds_to_us(state.cost_s),
+        "preemptions": state.preemptions,
+        "added_us": added_us(state),
+    }
+    held_job = state.held_job
+    if rows is not None:
+        columns = {name: values[rows] for name, values in columns.items()}
+        columns["cost_us"] = np.zeros(len(rows), np.int64)
+        held_job = held_job - len(state.jobs)
+    return _core.Standing(
+        state.now_us,
+        first_us=first_us,
+        held_job=held_job,
+        held_server=state.held_server,
+        held_mask=state.held_mask,
+        **columns,
+    )
+
+
+def added_us(state: ClusterState) -> Int64:
+    """Return the work added to each job; -1: what the policy adds."""
+    is_told = ~np.isnan(state.added_s)
+    added: Int64 = np.full(len(state.jobs), -1, np.int64)
+    added[is_told] = seconds_to_us(state.added_s[is_told])
+    return added
+
+
+def _is_of_the_queue(policy: Chosen, placement: Chosen, state: ClusterState) -> bool:
+    """Whether neither running jobs nor the rows of jobs decide who starts where."""
+    jobs = state.jobs
+    asks_for_more = (jobs.share_milli, jobs.cpu_milli, jobs.memory_mib)
+    return (
+        policy.info.kind == "order"
+        and isinstance(policy.native, str)
+        and isinstance(placement.native, str)
+        and not policy.has("preemptive")
+        and not policy.has("random")
+        and not placement.has("random")
+        and not placement.has("pooled")
+        and all(column is None for column in asks_for_more)
+        and not state.is_running.all()
+    )
+
+
+def _holds_allowed_types(state: ClusterState) -> bool:
+    """Whether no running job holds a GPU of a type that it does not allow."""
+    if state.jobs.type_set is None:
+        return True
+    kinds = state.cluster.gpu_types
+    is_allowed = np.array(
+        [[not names or kind in names for kind in kinds] for names in state.jobs.type_sets]
+    )
+    sets = state.jobs.type_set[state.held_job]
+    return bool(is_allowed[sets, state.cluster.server_type[state.held_server]].all())
+
+
+def refused(policy: Chosen, placement: Chosen) -> AbstractContextManager[None]:
+    """Have errors of the core name the policy and the placement."""
+    return naming(f"policy {policy.label}, placement {placement.label}")
+
+
+def description_of(policy: Chosen, placement: Chosen, seed: int) -> _core.RunDescription:
+    """Return what the core is told of a run in which jobs run for their service."""
+    return described(policy, placement, _FIXED, _ALONE, check_seed(seed))
+
+
+_FIXED: Final = SpeedChoice("fixed")
+_ALONE: Final = ContentionChoice("none")

@@ -1,0 +1,606 @@
+"""One decision of a policy, on a cluster as it is: :func:`decide`."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from gpusched import _core
+from gpusched.base import container
+from gpusched.base.arrays import AnyArray, Int64, freeze_columns, read_only
+from gpusched.base.container import Kind
+from gpusched.base.draws import check_seed
+from gpusched.base.files import naming
+from gpusched.base.rejects import Rejects
+from gpusched.base.ticks import US_PER_S, seconds_to_us
+from gpusched.engine.seams import Chosen, placement_seam, policy_seam
+from gpusched.model.cluster import Cluster
+from gpusched.online.cluster_state import (
+    ClusterState,
+    added_us,
+    asked,
+    description_of,
+    refused,
+    shortest_run,
+)
+from gpusched.plugins.policy import PlacementChoice, Policy
+from gpusched.schedules.schedule import REJECT_REASONS
+from gpusched.specs.case import core_cluster, job_columns
+from gpusched.traces.deadlines import NO_DEADLINE
+from gpusched.traces.intake.merging import merged
+from gpusched.traces.trace_store import (
+    TRACE_MEMBERS,
+    TraceHeader,
+    stored_column,
+    stored_trace,
+    trace_members,
+)
+from gpusched.traces.workload import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# In the order of the core.
+_WHAT: Final = np.array(["start", "preempt", "resize", "finish", "reject", "cancel"])
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterDecision:
+    """What a policy does now: what :func:`decide` returns. Jobs are rows of ``state.jobs``.
+
+    Attributes
+    ----------
+    state
+        What was decided on.
+    what
+        Text, one per action, in an order in which they can be done: ``"preempt"`` first, then
+        ``"start"`` (or resume) and ``"resize"``.
+    job
+        int64, one per action.
+    held_job, held_server, held_mask
+        int64, int64 and uint64, a row per job that starts or is resized and server: the GPUs that
+        it gets there; bit i is GPU i. Empty under a placement without servers.
+    rejected, reason
+        int64, and texts: jobs that can never run on this cluster, and why.
+    wake_s
+        When the policy wants to be asked again, whatever happens by then; None if only what
+        happens matters.
+    decision_s
+        Seconds that it took.
+    memory
+        What the next decision is to be given, if this one was given some.
+    """
+
+    state: ClusterState = field(repr=False)
+    what: AnyArray
+    job: Int64
+    held_job: Int64 = field(repr=False)
+    held_server: Int64 = field(repr=False)
+    held_mask: npt.NDArray[np.uint64] = field(repr=False)
+    rejected: Int64
+    reason: tuple[str, ...]
+    wake_s: float | None
+    decision_s: float
+    memory: bytes | None = field(repr=False)
+    _num_free: int = field(repr=False)
+    _run: _core.Run | None = field(repr=False)  # None: no job
+    _row_of: Int64 | None = field(repr=False)  # of each job in the run, where that is another
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
+
+    def why(self, job: int) -> str:
+        """Say what is done with a job of the state, and why.
+
+        Returns
+        -------
+        str
+            A clause without a full stop.
+
+        Raises
+        ------
+        IndexError
+            If there is no such row.
+        TypeError
+            If it is no whole number.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 10], [60, 60], [8, 16])
+        >>> state = gs.online.ClusterState(gs.Cluster.uniform(2, 8), jobs, now_s=20)
+        >>> gs.decide(state, policy="fifo").why(1)
+        'waits: it needs 16 GPUs, and 8 are free'
+        """
+        job, jobs = operator.index(job), self.state.jobs
+        if not 0 <= job < len(jobs):
+            raise IndexError(f"job: {job} is none of the {len(jobs):,} rows")
+        if job in self.rejected:
+            return f"can never run: {self.reason[self.rejected.tolist().index(job)]}"
+        done = [what for what, row in zip(self.what, self.job, strict=True) if row == job]
+        if "start" in done or "resize" in done:
+            count = int((self.held_job == job).sum())
+            where = f" on {count} server{'s' if count > 1 else ''}" if count else ""
+            return f"{'starts' if 'start' in done else 'is resized'}{where}"
+        if "preempt" in done:
+            return "gives way to jobs that come first"
+        if self.state.is_running[job]:
+            return "goes on"
+        need = int(jobs.gpus[job])
+        if jobs.share_milli is None and need > self._num_free:
+            return f"waits: it needs {need:,} GPUs, and {self._num_free:,} are free"
+        assert self._run is not None
+        if not _core.can_place(self._run, job if self._row_of is None else int(self._row_of[job])):
+            return f"waits: the placement finds no place for it in {self._num_free:,} free GPUs"
+        return "waits: there are GPUs for it, and the policy keeps it behind others"
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a row per action and server, and one per job that can never run.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns what, id, server and mask; the last two are null where no GPUs are given.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 10], [60, 60], [8, 16])
+        >>> state = gs.online.ClusterState(gs.Cluster.uniform(2, 8), jobs, now_s=20)
+        >>> gs.decide(state, policy="fifo").to_polars().rows()
+        [('start', '0', 0, 255)]
+        """
+        import polars as pl
+
+        ids = self.state.jobs.id
+        rows = []
+        for what, job in zip(self.what.tolist(), self.job.tolist(), strict=True):
+            mine = self.held_job == job
+            held = zip(self.held_server[mine].tolist(), self.held_mask[mine].tolist(), strict=True)
+            places = list(held) if what != "preempt" else []
+            rows += [(what, str(ids[job]), *place) for place in places or [(None, None)]]
+        rows += [("reject", str(ids[job]), None, None) for job in self.rejected.tolist()]
+        types = {"what": pl.String, "id": pl.String, "server": pl.Int64, "mask": pl.UInt64}
+        return pl.DataFrame(rows, schema=types, orient="row")
+
+
+def decide(
+    state: ClusterState,
+    *,
+    policy: str | Policy | _core.Order | _core.Scheduler = "fifo",
+    placement: str | PlacementChoice | _core.Placement = "consolidated",
+    seed: int = 0,
+    memory: bytes | None = None,
+) -> ClusterDecision:
+    """Take the decision that ``policy`` takes in a simulation that has come to ``state``.
+
+    It is the same engine: a simulation that is done again decision by decision has the same digest.
+    Policies that decide by the state alone need nothing else. Those that keep more than that from
+    one decision to the next (reservations, promises, plans, a clock of their own) are refused by
+    name unless they are given a ``memory``; a table in *Open runs* says which. Jobs run for their
+    service, wherever they are.
+
+    Parameters
+    ----------
+    state
+        Who runs where, and who waits; perhaps nobody.
+    policy, placement
+        As of :func:`simulate`. An object of Python is asked as it is, and remembers what it does.
+    seed
+        Of random orders and placements, which draw by the rows of jobs.
+    memory
+        ``b""`` for the first decision, then what the decision before gave: opaque bytes under a
+        checksum, of this version of gpusched. They hold the course so far, which the engine does
+        again, so that a decision takes longer with each job. The first state has no job that runs;
+        later ones must be where the decisions led, and have each new job, each job that is gone and
+        each time that the policy wants to be asked (``wake_s``) at its own ``now_s``. All that is
+        remembered are jobs by their ``id``; their ``service_s`` is the first that was told. Jobs of
+        the first state are as old as it says; a job that is told of later counts as submitted when
+        it is first told of, and a deadline that has passed by then as one that passes at once.
+
+    Returns
+    -------
+    ClusterDecision
+        What to start on which GPUs, and what to preempt.
+
+    Raises
+    ------
+    ValueError
+        If a name or a parameter is wrong, the policy keeps more than the state and has no memory,
+        the state cannot be, or the memory is not what an earlier decision gave, or not of this
+        state; the message names it.
+    TypeError
+        If an argument has another type.
+    InvariantError
+        If a policy or a placement asks for something impossible.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> jobs = gs.Trace.from_columns([0, 10, 20], [3600, 60, 60], [8, 16, 4], id=["a", "b", "c"])
+    >>> state = gs.online.ClusterState(
+    ...     cluster, jobs, now_s=20, start_s=[0, float("nan"), float("nan")],
+    ...     held_job=[0], held_server=[1], held_mask=[0xFF],
+    ... )
+    >>> decision = gs.decide(state, policy="fifo-skip")
+    >>> decision.what.tolist(), decision.job.tolist(), decision.held_server.tolist()
+    (['start'], [2], [0])
+    >>> decision.why(1)
+    'waits: it needs 16 GPUs, and 4 are free'
+    """
+    if not isinstance(state, ClusterState):
+        raise TypeError(f"state: expected a ClusterState, not {state!r}")
+    begin = time.perf_counter()
+    row_of = passed = None
+    if not len(state.jobs) and not memory:  # nothing to decide, or to remember
+        check_seed(seed)
+        policy_seam(policy), placement_seam(placement)
+        return _nothing(state, begin, memory)
+    if memory is None:
+        run, rows = shortest_run(state, asked(policy), placement_seam(placement), seed)
+        found = _core.decided(run)
+        if rows is not None:
+            for name in ("job", "held_job", "rejected"):
+                found[name] = rows[found[name]]
+            row_of = np.full(len(state.jobs), -1, np.int64)
+            row_of[rows] = np.arange(len(rows))
+    else:
+        chosen = policy_seam(policy), placement_seam(placement)
+        run, row_of, found, passed = _with_memory(state, *chosen, seed, memory)
+    wake_us = found.pop("wake_us")
+    what = _WHAT[found.pop("kind").astype(np.int64)]
+    # A policy may start a job where another is, and then see that this one has to go.
+    order = np.argsort(what != "preempt", kind="stable")
+    reasons = [REJECT_REASONS[code] for code in found.pop("reason").tolist()]
+    return ClusterDecision(
+        state=state,
+        what=what[order],
+        job=found.pop("job")[order],
+        reason=tuple(reasons),
+        wake_s=None if wake_us is None else wake_us / US_PER_S,
+        decision_s=time.perf_counter() - begin,
+        memory=passed,
+        _num_free=found.pop("num_free"),
+        _run=run,
+        _row_of=row_of,
+        **found,
+    )
+
+
+def _nothing(state: ClusterState, begin: float, memory: bytes | None) -> ClusterDecision:
+    none = np.empty(0, np.int64)
+    return ClusterDecision(
+        state, _WHAT[none], none, none, none, np.empty(0, np.uint64), none, (), None,
+        time.perf_counter() - begin, memory, state.cluster.num_gpus, None, None,
+    )  # fmt: skip
+
+
+def _with_memory(
+    state: ClusterState, policy: Chosen, placement: Chosen, seed: int, memory: bytes
+) -> tuple[_core.Run, Int64, dict[str, Any], bytes]:
+    """Do the course so far again, and go on by one decision; ``b""`` begins anew.
+
+    Returns
+    -------
+    tuple
+        The core's run, halted after the decision; the row there of each job of the state; the
+        decision as of ``_core.decided``, of the jobs of the state and by their rows; and the memory
+        that is to be passed to the next one.
+    """
+    if not isinstance(memory, bytes):
+        raise TypeError(f"memory: expected bytes, not {memory!r:.80}")
+    description = description_of(policy, placement, seed)
+    with refused(policy, placement):
+        for chosen in (policy, placement):
+            if chosen.label.startswith("python:"):
+                raise ValueError(
+                    f"memory: {chosen.label} is an object of Python, which remembers by itself; "
+                    "register its class and give its name, or pass no memory"
+                )
+        here = (policy.label, placement.label, check_seed(seed), state.cluster, state)
+        if memory:
+            known = Memory.from_bytes(memory)
+            known.check_same(*here)
+        else:
+            known = Memory.begun(*here)
+        row_of = known.come_to(state)
+        run = known.replayed(policy, description)
+        known.check(run, state, row_of)
+        found = known.decide(run, row_of)
+        return run, row_of, found, known.to_bytes()
+
+
+_MEMORY: Final = Kind("gpusched-memory", 3)
+_PER_JOB: Final = ("ended_us", "attained_us", "start_us", "cost_us", "added_us", "least_us")
+_FIRST: Final = ("first_attained_us", "first_preemptions", "first_added_us")
+_LISTS: Final = (*_FIRST, "asked_us", "refused")
+
+
+class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    version: str
+    policy: str
+    placement: str
+    seed: int
+    cluster: Cluster
+    begin_us: int
+    last_us: int
+    trace: TraceHeader
+
+
+_ALL: Final = 2**63 - 1
+_RESIZE: Final = 2  # the last kind of event that is an action
+
+
+@dataclass
+class Memory:
+    """What a policy remembers from one decision to the next, as bytes that are passed along.
+
+    It is the course of the run so far, from which the engine comes to the same state of the policy
+    again.
+
+    Attributes
+    ----------
+    policy, placement, seed, cluster
+        Who decides, and on what: these must stay.
+    begin_us, last_us
+        When the first and the last decision were.
+    jobs
+        All jobs so far, in the order in which they were told of. ``submit_us`` is when, but for the
+        jobs of the first decision.
+    columns
+        int64, of each job: ``ended_us``, when it was known that it was gone (-1: it waits or runs),
+        and ``attained_us, start_us, cost_us, added_us`` as of ``_core.Standing`` at the last
+        decision, of one that is gone when it went; ``least_us``, the least service by which it was
+        not over at any decision (0: any). Of the first jobs ``first_attained_us,
+        first_preemptions, first_added_us``, as of ``_core.Standing`` at the first decision. And
+        ``asked_us``, decisions that were asked for while nothing happened, and ``refused``, the
+        rows of jobs that can never run.
+    """
+
+    policy: str
+    placement: str
+    seed: int
+    cluster: Cluster
+    begin_us: int
+    last_us: int
+    jobs: Trace
+    columns: dict[str, Int64]
+
+    def to_bytes(self) -> bytes:
+        """Return it as bytes that are refused if one of them is changed."""
+        trace_header, arrays = trace_members(self.jobs)
+        header = _Header(
+            _core.__version__, self.policy, self.placement, self.seed, self.cluster,
+            self.begin_us, self.last_us, trace_header,
+        )  # fmt: skip
+        columns = {f"course.{name}": self.columns[name] for name in (*_PER_JOB, *_LISTS)}
+        return container.encode(_MEMORY, msgspec.json.encode(header), {**arrays, **columns})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Memory:
+        """Return what :meth:`to_bytes` was of.
+
+        Raises
+        ------
+        ValueError
+            If it was cut short or changed, is something else, or of another version, whose rules
+            may differ.
+        """
+        with naming("memory", "not what an earlier decision gave"):
+            encoded, arrays = container.decode(bytes(data), _MEMORY)
+            header = msgspec.json.decode(encoded, type=_Header, strict=True)
+            if header.version != _core.__version__:
+                raise ValueError(
+                    f"it is of gpusched {header.version}, and this is {_core.__version__}, whose "
+                    "rules may differ"
+                )
+            members = {name: array for name, array in arrays.items() if name in TRACE_MEMBERS}
+            jobs = stored_trace(header.trace, members)
+            columns: dict[str, Any] = {}
+            for name in (*_PER_JOB, *_LISTS):
+                is_list = name in _LISTS
+                length = np.size(arrays.get(f"course.{name}", ())) if is_list else len(jobs)
+                columns[name] = stored_column(arrays, f"course.{name}", "i8", length)
+            if len(arrays) != len(members) + len(columns):
+                raise ValueError("it has members that are not expected")
+            _check(jobs, columns, header)
+        return cls(
+            header.policy, header.placement, header.seed, header.cluster, header.begin_us,
+            header.last_us, jobs, columns,
+        )  # fmt: skip
+
+    @classmethod
+    def begun(
+        cls, policy: str, placement: str, seed: int, cluster: Cluster, state: ClusterState
+    ) -> Self:
+        """Return that of a policy which has taken no decision, and is about to at the state."""
+        columns = dict.fromkeys((*_PER_JOB, *_LISTS), np.empty(0, np.int64)) | {
+            "first_attained_us": seconds_to_us(state.attained_s),
+            "first_preemptions": state.preemptions.astype(np.int64),
+            "first_added_us": added_us(state),
+        }
+        nobody = state.jobs._take(slice(0))
+        return cls(policy, placement, seed, cluster, state.now_us, state.now_us, nobody, columns)
+
+    def check_same(
+        self, policy: str, placement: str, seed: int, cluster: Cluster, state: ClusterState
+    ) -> None:
+        """Raise a ValueError unless the same policy decides on the same cluster, and later."""
+        given = {"policy": policy, "placement": placement, "seed": seed}
+        for what, now in given.items():
+            if getattr(self, what) != now:
+                raise ValueError(f"memory: is of {what} {getattr(self, what)}, not of {now}")
+        if self.cluster != cluster:
+            raise ValueError("memory: is of another cluster; a change of servers begins anew")
+        if state.now_us <= self.last_us:
+            raise ValueError("now_s: must lie after the decision that gave the memory")
+
+    def come_to(self, state: ClusterState) -> Int64:
+        """Tell who is new at a state, and who is gone; return the row here of each of its jobs."""
+        now_us, names = state.now_us, state.jobs.id.astype(str)
+        old = dict(zip(self.jobs.id.tolist(), range(2**31), strict=False))
+        is_new = np.array([name not in old for name in names.tolist()], np.bool_)
+        runs = np.flatnonzero(is_new & state.is_running)
+        if runs.size:
+            raise ValueError(
+                f"jobs: {str(names[runs[0]])!r} runs, and no decision that the memory knows of "
+                "started it; a policy that remembers begins where no job runs"
+            )
+        if is_new.any():
+            told = _plain(dataclasses.replace(state.jobs, id=read_only(names)))
+            new = told._take(np.flatnonzero(is_new))
+            if old:
+                new = _plain(merged([self.jobs, _told_late(new, now_us)], ["memory", "jobs"]))
+            self.jobs = new
+        jobs, columns = self.jobs, self.columns
+        old |= dict(zip(names[is_new].tolist(), range(len(old), len(jobs)), strict=True))
+        row_of = np.array([old[name] for name in names.tolist()], np.int64)
+        for name in _PER_JOB:
+            value = -1 if name in ("ended_us", "start_us") else 0
+            more = np.full(len(jobs) - len(columns[name]), value, np.int64)
+            columns[name] = np.concatenate([columns[name], more])
+        ended_us, start_us = columns["ended_us"], columns["start_us"]
+        back = np.flatnonzero(ended_us[row_of] >= 0)
+        if back.size:
+            raise ValueError(f"jobs: {str(names[back[0]])!r} was gone, and is there again")
+        begun = (start_us >= 0) & (ended_us < 0)
+        paid_us = start_us + columns["cost_us"]
+        since = np.maximum(now_us, paid_us) - np.maximum(self.last_us, paid_us)
+        columns["attained_us"] = columns["attained_us"] + np.where(begun, since, 0)
+        # What a preemption adds later does not lessen what a job had to do before.
+        not_over_us = columns["attained_us"] + 1 - columns["added_us"]
+        columns["least_us"] = np.maximum(columns["least_us"], not_over_us)
+        is_here = np.zeros(len(jobs), np.bool_)
+        is_here[row_of] = True
+        ended_us[~is_here & (ended_us < 0)] = now_us
+        self.last_us = now_us
+        return row_of
+
+    def replayed(self, policy: Chosen, description: _core.RunDescription) -> _core.Run:
+        """Do again what was until now, and not what happens now.
+
+        Policies are shown jobs that are gone as finished, whether they were done or taken back.
+        """
+        columns = self.columns
+        table = job_columns(self.jobs, self.cluster, uses_estimates=policy.has("estimate"))
+        table["predicted_us"] = table["service_us"]
+        # No job is over before it is gone.
+        table["service_us"] = np.maximum(self.jobs.service_us, columns["least_us"])
+        nothing, none = np.zeros_like(columns["first_preemptions"]), np.empty(0, np.int64)
+        first = _core.Standing(  # the queue of the first decision, and nobody who runs
+            self.begin_us,
+            is_anew=True,
+            attained_us=columns["first_attained_us"],
+            start_us=nothing - 1,
+            cost_us=nothing,
+            preemptions=columns["first_preemptions"].astype(np.int32),
+            added_us=columns["first_added_us"],
+            held_job=none,
+            held_server=none,
+            held_mask=none.astype(np.uint64),
+        )
+        run = _core.Run(
+            _core.JobTable(**table), core_cluster(self.cluster), description, standing=first
+        )
+        ended_us, refused = columns["ended_us"], set(columns["refused"].tolist())
+        gone = np.flatnonzero(ended_us >= 0)
+        done: list[tuple[int, int | None]] = [(int(ended_us[row]), int(row)) for row in gone]
+        done += [(at_us, None) for at_us in columns["asked_us"].tolist()]
+        for at_us, row in sorted(done, key=lambda each: each[0]):
+            run.proceed(at_us, _ALL)
+            if row is None:
+                run.ask(at_us)
+            elif row not in refused:
+                run.cancel(row, at_us)
+        run.proceed(self.last_us, _ALL)
+        if run.next_us != self.last_us:
+            run.ask(self.last_us)
+            columns["asked_us"] = np.append(columns["asked_us"], self.last_us)
+        return run
+
+    def check(self, run: _core.Run, state: ClusterState, row_of: Int64) -> None:
+        """Raise a ValueError unless the decisions so far have led to the state."""
+        columns = _core.standing_of(run)
+        rows = columns["jobs"][columns["held_job"]]
+        stays = self.columns["ended_us"][rows] != self.last_us
+        there = _held(rows[stays], columns, stays)
+        here = _held(row_of[state.held_job], vars(state), slice(None))
+        for row in sorted(there.keys() | here.keys()):
+            if there.get(row) != here.get(row):
+                raise ValueError(
+                    f"held: {str(self.jobs.id[row])!r} does not hold what its decisions gave "
+                    "it; the state is not where they led, and the memory is of no use for it"
+                )
+
+    def decide(self, run: _core.Run, row_of: Int64) -> dict[str, Any]:
+        """Take the decision and remember it; return it by the rows of the state."""
+        found: dict[str, Any] = _core.decided(run)
+        columns, nothing = self.columns, np.zeros(len(self.jobs), np.int64)
+        columns |= {"start_us": nothing - 1, "cost_us": nothing}
+        standing = _core.standing_of(run)
+        for name in ("attained_us", "start_us", "cost_us", "added_us"):
+            columns[name][standing["jobs"]] = standing[name]
+        columns["refused"] = np.sort(found["rejected"])
+        state_row = np.full(len(self.jobs), -1, np.int64)
+        state_row[row_of] = np.arange(len(row_of))
+        for name, others in (
+            ("job", ("kind",)),
+            ("held_job", ("held_server", "held_mask")),
+            ("rejected", ("reason",)),
+        ):
+            rows = state_row[found[name]]
+            kept = rows >= 0  # what finished now is no longer in the state
+            if name == "job":
+                kept &= found["kind"] <= _RESIZE
+            found[name] = rows[kept]
+            for other in others:
+                found[other] = found[other][kept]
+        return found
+
+
+def _check(jobs: Trace, columns: dict[str, AnyArray], header: _Header) -> None:
+    """Check what the engine relies on; a forger could have summed up anew."""
+    for name, values in {"trace.submit_us": jobs.submit_us, **columns}.items():
+        if values.min(initial=0) < -1 or values.max(initial=0) >= 2**61:
+            raise ValueError(f"{name}: is out of range")
+    if (np.diff(jobs.submit_us) < 0).any() or jobs.submit_us.min() < 0:
+        raise ValueError("trace.submit_us: must ascend")
+    if not int(jobs.submit_us.max()) <= header.last_us < 2**61:
+        raise ValueError("last_us: lies before what was told")
+    if not 0 <= header.begin_us <= header.last_us:
+        raise ValueError("begin_us: is out of range")
+    if len(set(jobs.id.tolist())) < len(jobs) or jobs.id.dtype.kind != "U":
+        raise ValueError("trace.id: must be unique texts")
+
+
+def _told_late(jobs: Trace, now_us: int) -> Trace:
+    """Return the jobs as if they were submitted when they are told of.
+
+    A deadline that has passed by then passes at once.
+    """
+    due_us = jobs.deadline_us
+    if due_us is not None:
+        due_us = read_only(np.where(due_us == NO_DEADLINE, due_us, np.maximum(due_us, now_us + 1)))
+    late = np.full(len(jobs), now_us, np.int64)
+    return dataclasses.replace(jobs, submit_us=read_only(late), deadline_us=due_us)
+
+
+def _plain(jobs: Trace) -> Trace:
+    """Return the jobs without what a decision does not read."""
+    return dataclasses.replace(
+        jobs, name="memory", source="memory", epoch=None, origin_s=0.0, rejects=Rejects(), notes=(),
+        profile=None, profiles=(), graph=None, graphs=(),
+    )  # fmt: skip
+
+
+def _held(rows: Int64, columns: Any, kept: Any) -> dict[int, dict[int, int]]:
+    held: dict[int, dict[int, int]] = {}
+    pieces = (columns["held_server"][kept], columns["held_mask"][kept])
+    for row, server, mask in zip(rows.tolist(), *(each.tolist() for each in pieces), strict=True):
+        held.setdefault(row, {})[server] = mask
+    return held

@@ -1,0 +1,1062 @@
+"""When a job that waits starts: :func:`when`, and how far its forecasts are to be trusted.
+
+What may come is drawn from what is known of the past: how long jobs take, and what is submitted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import operator
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple, Self, TypeVar
+
+import msgspec
+import numpy as np
+
+from gpusched import _core
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns, read_only
+from gpusched.base.draws import check_seed, generator
+from gpusched.base.field_checks import check_integer
+from gpusched.base.rejects import Rejects
+from gpusched.base.run_warning import unwarned
+from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S, seconds_to_us
+from gpusched.base.wording import duration
+from gpusched.engine.open_run import Simulation, known_us
+from gpusched.engine.seams import Chosen, placement_seam
+from gpusched.engine.simulation import simulate
+from gpusched.model.cluster import Cluster
+from gpusched.online.cluster_state import (
+    ClusterState,
+    asked,
+    description_of,
+    job_table,
+    refused,
+    standing_of,
+)
+from gpusched.plugins.policy import PlacementChoice, Policy
+from gpusched.plugins.registry import placements
+from gpusched.specs.case import core_cluster, job_columns
+from gpusched.traces.deadlines import NO_DEADLINE, shifted
+from gpusched.traces.intake.merging import merged
+from gpusched.traces.workload import Trace
+
+Numbers = TypeVar("Numbers", Int64, Float64)
+
+
+def surviving(lasted: Numbers, is_over: Bool) -> tuple[Numbers, Float64]:
+    """Return those that are over, ascending, and the share of all that last at most so long.
+
+    The estimate of Kaplan and Meier (1958): what is not over lasts longer than it has so far. What
+    has lasted the longest of all is taken to be over.
+    """
+    order = np.lexsort((~is_over, lasted))
+    ended = is_over[order]
+    ended[-1] = True
+    left = np.arange(len(lasted), 0, -1)
+    share: Float64 = 1.0 - np.cumprod(np.where(ended, 1.0 - 1.0 / left, 1.0), dtype=np.float64)
+    return lasted[order][ended], share[ended]
+
+
+LEAST: Final = 20
+"""With fewer finished jobs nothing is drawn from them, but from a wider kind."""
+_FINISHED: Final = 0
+
+
+@dataclass(frozen=True, eq=False)
+class KnownPast:
+    """Jobs that were submitted before now, in the order of their submission.
+
+    Attributes
+    ----------
+    jobs
+        What was submitted.
+    gpus, service_us, is_finished
+        int32, int64 microseconds and bool, one per job: its width, how long it took, or has had so
+        far if it is not done, and whether it is. Longer than ``jobs`` where jobs run besides.
+    told_us
+        int64, one per job: what was said of its run time before it ran; None: nothing.
+    """
+
+    jobs: Trace
+    gpus: Int32
+    service_us: Int64
+    is_finished: Bool
+    told_us: Int64 | None
+
+    @classmethod
+    def of_log(cls, finished: Trace, live: ClusterState) -> Self:
+        """Return what a log tells, whose ``predicted_s``, if it has these, is what was said."""
+        runs, told_us, predicted_us = live.is_running, None, finished.predicted_us
+        if predicted_us is not None and (predicted_us > 0).all():
+            told_us = np.concatenate([predicted_us, live.jobs.service_us[runs]])
+        return cls(
+            finished,
+            np.concatenate([finished.gpus, live.jobs.gpus[runs]]),
+            np.concatenate([finished.service_us, _had_us(live)[runs]]),
+            np.concatenate([np.ones(len(finished), np.bool_), np.zeros(runs.sum(), np.bool_)]),
+            told_us,
+        )
+
+    @classmethod
+    def of_run(cls, run: Simulation, live: ClusterState, rows: Int64) -> Self | None:
+        """Return what an open run tells; None while too few of its jobs have finished.
+
+        Parameters
+        ----------
+        live, rows
+            Its present state, and the rows in the run of the jobs of that.
+        """
+        is_finished = np.asarray(run.result().schedule.status) == _FINISHED
+        if int(is_finished.sum()) < LEAST:
+            return None
+        service_us = run.trace.service_us.copy()
+        service_us[rows] = _had_us(live)
+        kept = is_finished.copy()
+        kept[rows] = True
+        jobs = run.trace._take(kept)
+        return cls(jobs, jobs.gpus, service_us[kept], is_finished[kept], known_us(run)[kept])
+
+
+def _had_us(live: ClusterState) -> Int64:
+    return np.maximum(1, seconds_to_us(live.attained_s))
+
+
+WAVES: Final = 8
+NEIGHBOURS: Final = 50
+"""Of a job whose run time was told, so many jobs count that were told the most alike."""
+_TAIL: Final = 0.1
+# Ten years: longer is as good as never.
+_MOST_US: Final = 10 * 365 * 86_400 * US_PER_S
+
+
+class _Kind(NamedTuple):
+    """Services of finished jobs, ascending, and the share of jobs that take at most so long."""
+
+    service_us: Int64
+    share: Float64
+
+
+class ServiceDraws:
+    """Services of jobs that came before, from which those of others are drawn.
+
+    A job that has had ``a`` seconds takes as long as one of the finished jobs of its kind that took
+    more than ``a``: conditional on the service so far. Jobs that still run take longer than they
+    have had, so that finished jobs alone are too short: they weigh what they do in the estimate of
+    Kaplan and Meier (1958), the longest of all taken for finished. The kind of a job are the jobs
+    of its width class (1, 2, 3 to 4, 5 to 8, ... GPUs); if fewer than
+    :data:`LEAST` of these took longer, jobs of all widths; and if
+    fewer than that did, what is left follows a Pareto tail, whose exponent is Hill's estimate from
+    the longest tenth.
+
+    Alike jobs come in waves. What came before is cut into :data:`WAVES` parts, in order, and all
+    jobs of sample ``s`` are drawn from part ``s`` modulo their number, where that has enough; so
+    what is long in one sample is long for all.
+
+    Where a run time is told of a job, and was of those before it, it takes that time by how wrong
+    it was for one of the :data:`NEIGHBOURS` jobs that were told the most alike.
+    """
+
+    def __init__(self, past: KnownPast) -> None:
+        finished, services = past.is_finished, past.service_us
+        classes = width_classes(past.gpus)
+        self._all = _Kind(*surviving(services, finished))
+        self._of = _by_class(services, finished, classes)
+        self._exponent = _hill(self._all.service_us)
+        borders = np.linspace(0, len(services), WAVES + 1).astype(np.int64)
+        self._waves = [
+            _by_class(services[first:end], finished[first:end], classes[first:end])
+            for first, end in itertools.pairwise(borders.tolist())
+        ]
+        self._told: Float64 | None = None
+        if past.told_us is not None:
+            rows = np.flatnonzero(finished)
+            rows = rows[np.argsort(past.told_us[rows], kind="stable")]
+            self._told = past.told_us[rows].astype(np.float64)
+            self._wrong = services[rows] / self._told
+
+    def draw(
+        self, gpus: int, attained_us: int, numbers: AnyArray, told_us: int | None = None
+    ) -> Int64:
+        """Return services: one for each of ``numbers``, uniform in 0 to 2**53 - 1.
+
+        Parameters
+        ----------
+        numbers
+            int64[samples], or int64[jobs, samples] for jobs that are alike.
+        told_us
+            What is said of its run time, None: nothing.
+        """
+        uniform: Float64 = numbers * np.float64(2.0**-53)
+        if told_us is not None and self._told is not None:
+            found = self._alike(self._told, told_us, attained_us, uniform)
+            if found is not None:
+                return found
+        width = int(width_classes(np.array([gpus]))[0])
+        drawn = self._from_all(self._of.get(width), attained_us, uniform)
+        for wave, of in enumerate(self._waves):
+            kind = of.get(width)
+            if kind is not None and _num_longer(kind, attained_us) >= LEAST:
+                mine = (..., slice(wave, None, WAVES))
+                drawn[mine] = _longer(kind, attained_us, uniform[mine])
+        return drawn
+
+    def _from_all(self, own: _Kind | None, attained_us: int, uniform: Float64) -> Int64:
+        for kind in (own, self._all):
+            if kind is not None and _num_longer(kind, attained_us) >= LEAST:
+                return _longer(kind, attained_us, uniform)
+        least = max(attained_us, int(self._all.service_us[0]))
+        tail = least * (1.0 - uniform) ** (-1.0 / self._exponent)
+        far: Int64 = np.maximum(np.minimum(tail, _MOST_US).astype(np.int64), attained_us + 1)
+        return far
+
+    def _alike(
+        self, told: Float64, told_us: int, attained_us: int, uniform: Float64
+    ) -> Int64 | None:
+        """Return how long jobs take that were told alike; None if too few of them take longer."""
+        middle = int(np.searchsorted(told, told_us))
+        first = max(0, min(middle - NEIGHBOURS // 2, len(told) - NEIGHBOURS))
+        services = np.ceil(self._wrong[first : first + NEIGHBOURS] * told_us).astype(np.int64)
+        longer = np.sort(services[services > attained_us])
+        if len(longer) < LEAST:
+            return None
+        found: Int64 = longer[(uniform * len(longer)).astype(np.int64)]
+        return found
+
+
+def _by_class(services: Int64, finished: Bool, classes: Int64) -> dict[int, _Kind]:
+    kinds = {}
+    for each in np.unique(classes[finished]).tolist():
+        mine = classes == each
+        kinds[each] = _Kind(*surviving(services[mine], finished[mine]))
+    return kinds
+
+
+def _num_longer(kind: _Kind, attained_us: int) -> int:
+    return len(kind.service_us) - int(np.searchsorted(kind.service_us, attained_us, side="right"))
+
+
+def _longer(kind: _Kind, attained_us: int, uniform: Float64) -> Int64:
+    """Draw of those that took longer; there are some."""
+    first = int(np.searchsorted(kind.service_us, attained_us, side="right"))
+    below = float(kind.share[first - 1]) if first else 0.0
+    at = np.searchsorted(kind.share, below + uniform * (1.0 - below), side="right")
+    found: Int64 = kind.service_us[np.minimum(at, len(kind.service_us) - 1)]
+    return found
+
+
+def width_classes(gpus: np.ndarray[tuple[int], np.dtype[np.int32]] | Int64) -> Int64:
+    """Return the class of each width: 0 of 1 GPU, 1 of 2, 2 of 3 and 4, 3 of 5 to 8, and so on."""
+    classes: Int64 = np.ceil(np.log2(gpus)).astype(np.int64)
+    return classes
+
+
+def _hill(services: Int64) -> float:
+    """Return Hill's estimate of the tail's exponent (Hill, 1975), at least a half."""
+    count = max(2, int(len(services) * _TAIL))
+    top = np.log(services[-count:].astype(np.float64))
+    mean = float((top - top[0]).mean())
+    return max(0.5, 1.0 / mean) if mean > 0 else 10.0
+
+
+RECENT_DAYS: Final = 28
+"""Older submissions are not drawn from."""
+_DAY_US: Final = 86_400 * US_PER_S
+
+
+class ArrivalDraws:
+    """The submissions of the last days, each sample of which begins at another one of them.
+
+    A sample goes on from its day as the past did, to now, and then from the first of these days
+    (the circular block bootstrap of Politis and Romano, 1992, whose block is the whole of it): busy
+    days, and jobs that come together, stay together. Days begin at the hour of now, so that nights
+    are nights. A past of less than two days is gone through from anywhere.
+
+    Attributes
+    ----------
+    jobs
+        The submissions, by their time; the service of those that are not done is drawn, once.
+    told_us
+        int64, one each: what a policy is told of its service.
+    at_us
+        int64, one each, ascending: when, counted from the first of the days.
+    span_us
+        How long all of it is.
+    """
+
+    def __init__(
+        self, past: KnownPast, draws: ServiceDraws, generator: np.random.Generator
+    ) -> None:
+        submit_us = past.jobs.submit_us
+        last_us = int(submit_us[-1])
+        days = (last_us - int(submit_us[0])) // _DAY_US
+        days = min(days, RECENT_DAYS)
+        self.span_us = days * _DAY_US if days >= 2 else last_us - int(submit_us[0]) + 1
+        self._starts = days if days >= 2 else 0
+        first_us = last_us + 1 - self.span_us
+        rows = np.flatnonzero(submit_us >= first_us)
+        self.at_us: Int64 = submit_us[rows] - first_us
+        service_us = self._services(past, rows, draws, generator)
+        self.told_us: Int64 = service_us if past.told_us is None else past.told_us[rows]
+        self.jobs = dataclasses.replace(
+            plain(past.jobs._take(rows)), service_us=read_only(service_us)
+        )
+
+    def begins(self, numbers: Int64) -> Int64:
+        """Return where samples begin in the span, microseconds, by numbers from 0 to 2**53 - 1."""
+        uniform = numbers * np.float64(2.0**-53)
+        if self._starts:
+            return (uniform * self._starts).astype(np.int64) * _DAY_US
+        return (uniform * self.span_us).astype(np.int64)
+
+    def until(self, begin_us: int, horizon_us: int) -> tuple[Int64, Int64]:
+        """Return the rows of the next submissions, and after how many microseconds each comes."""
+        first = int(np.searchsorted(self.at_us, begin_us))
+        rounds = -(-(horizon_us + begin_us) // self.span_us)
+        end = rounds * len(self.at_us)
+        rows = np.arange(first, end) % len(self.at_us)
+        whole = np.arange(first, end) // len(self.at_us)
+        after_us = self.at_us[rows] + whole * self.span_us - begin_us
+        count = int(np.searchsorted(after_us, horizon_us))
+        return rows[:count], after_us[:count]
+
+    def from_time(self, begin_us: int) -> Trace:
+        """Return the jobs as if the first came then."""
+        later_us = begin_us - int(self.jobs.submit_us[0])
+        due_us = self.jobs.deadline_us
+        return dataclasses.replace(
+            self.jobs,
+            submit_us=read_only(self.jobs.submit_us + later_us),
+            deadline_us=None if due_us is None else read_only(shifted(due_us, later_us)),
+        )
+
+    def _services(
+        self, past: KnownPast, rows: Int64, draws: ServiceDraws, generator: np.random.Generator
+    ) -> Int64:
+        """Return how long they take; of those that are not done, as it is drawn."""
+        service_us = past.service_us[rows]
+        numbers = generator.integers(0, 2**53, size=(len(rows), 1))
+        for row in np.flatnonzero(~past.is_finished[rows]).tolist():
+            told_us = None if past.told_us is None else int(past.told_us[rows[row]])
+            gpus, had_us = int(past.gpus[rows[row]]), int(service_us[row])
+            service_us[row] = draws.draw(gpus, had_us, numbers[row], told_us)[0]
+        return service_us
+
+
+def move_submissions(columns: dict[str, Any], first: int, to_us: Int64) -> None:
+    """Move the jobs of a table from a row on to other times, and their deadlines with them."""
+    submit_us = columns["submit_us"][first:]
+    later_us = to_us - submit_us
+    submit_us += later_us
+    if "deadline_us" in columns:
+        due_us = columns["deadline_us"][first:]
+        due_us += np.where(due_us == NO_DEADLINE, 0, later_us)
+
+
+def plain(jobs: Trace) -> Trace:
+    """Return the jobs as a decision reads them: on no date, by position, without models."""
+    positions = read_only(np.arange(len(jobs)))
+    return dataclasses.replace(
+        jobs, id=positions, row=positions, epoch=None, origin_s=0.0, rejects=Rejects(), notes=(),
+        profile=None, profiles=(), graph=None, graphs=(),
+    )  # fmt: skip
+
+
+LEAST_QUESTIONS: Final = 8
+"""By fewer earlier forecasts nothing is corrected."""
+_FLOOR_S: Final = 600.0
+"""Waits are compared with this much added to both, so that errors of minutes count little."""
+
+_LEAST_SCORE: Final = 1e-9  # that of a job that was not to start at all
+
+
+def stretch_factors(
+    quantiles: tuple[float, ...], wait_s: Float64, is_over: Bool, forecast_s: Float64
+) -> Float64:
+    """Return by what each quantile of a wait is multiplied so that it would have been right.
+
+    Split conformal prediction (Vovk, Gammerman and Shafer, 2005, section 2.2), a side at a time:
+    the score of an earlier forecast is the true wait over the quantile q of it, and the factor of
+    that quantile is the quantile q of the scores and of one more that is worse than all. Waits that
+    are not over are longer than they are so far, and count as such (Kaplan and Meier).
+    Exact where the new question is exchangeable with the earlier ones; those of a queue are alike,
+    and drift.
+
+    Parameters
+    ----------
+    wait_s, is_over
+        float64 seconds and bool, one per question: how long the job waited, so far if not over.
+    forecast_s
+        float64[questions, quantiles]: the waits that were forecast.
+    """
+    count = len(wait_s)
+    if count < LEAST_QUESTIONS:
+        return np.ones(len(quantiles))
+    factors = np.empty(len(quantiles))
+    for place, part in enumerate(quantiles):
+        scores = (wait_s + _FLOOR_S) / (forecast_s[:, place] + _FLOOR_S)
+        scores = np.maximum(scores, _LEAST_SCORE)
+        rank = part * (count + 1) / count
+        outward = np.floor(rank * count) if part < 0.5 else np.ceil(rank * count)
+        values, share = surviving(scores, is_over)
+        at = int(np.searchsorted(share, min(1.0, outward / count) - 1e-9))
+        factors[place] = values[min(at, len(values) - 1)]
+    return factors
+
+
+def stretched(wait_s: Float64, factors: Float64) -> Float64:
+    """Return waits by quantile, one row per forecast or one forecast, corrected and ascending."""
+    made = np.maximum(0.0, (wait_s + _FLOOR_S) * factors - _FLOOR_S)
+    found: Float64 = np.maximum.accumulate(made, axis=-1)
+    return found
+
+
+_SHOWN: Final = 5
+
+
+@dataclass(frozen=True)
+class Sooner:
+    """What would change when a job starts.
+
+    Attributes
+    ----------
+    what
+        ``"4 GPUs"``, ``"placement first-fit"`` or ``"one more server"``.
+    start_s
+        The median of its starts then, seconds; infinite if it would start in less than half of
+        the samples.
+    sooner_s
+        By how much its median start is earlier, seconds; negative if it is later. NaN where it
+        starts too rarely to say.
+    share_sooner
+        In which share of the samples it starts earlier.
+    """
+
+    what: str
+    start_s: float
+    sooner_s: float
+    share_sooner: float
+
+
+@dataclass(frozen=True, eq=False)
+class StartForecast:
+    """When a job that waits would start, and on what: what :func:`when` returns.
+
+    Attributes
+    ----------
+    job, id
+        The row of the job in what was asked about, and its name.
+    now_s
+        The time of the state, seconds.
+    start_s
+        float64 seconds, one per sample, ascending: when it starts; infinite where it never does.
+    quantiles
+        Which of these :attr:`quantile_s` holds.
+    num_servers
+        int64, one per sample in which it starts: on how many servers.
+    servers, share
+        int64 and float64: servers, those first that it is on in most samples, and in which share of
+        the samples in which it starts. Empty under a placement without servers.
+    alternatives
+        What would make it start sooner, or would not.
+    is_sampled
+        Whether run times were drawn; if not they are those of the state.
+    factors
+        What :attr:`quantile_s` is corrected by, one each: see
+        :func:`~gpusched.online.starting.stretch_factors`. None: by nothing.
+    """
+
+    job: int
+    id: Any
+    now_s: float
+    start_s: Float64 = field(repr=False)
+    quantiles: tuple[float, ...]
+    num_servers: Int64 = field(repr=False)
+    servers: Int64 = field(repr=False)
+    share: Float64 = field(repr=False)
+    alternatives: tuple[Sooner, ...]
+    is_sampled: bool
+    factors: Float64 | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
+
+    @property
+    def quantile_s(self) -> Float64:
+        """Its start at each of the quantiles (nearest rank), seconds; infinite for never."""
+        drawn_s = nearest_rank(self.start_s, self.quantiles)
+        if self.factors is None:
+            return drawn_s
+        found: Float64 = self.now_s + stretched(drawn_s - self.now_s, self.factors)
+        return found
+
+    @property
+    def median_s(self) -> float:
+        """The median of its starts as drawn, seconds."""
+        return float(nearest_rank(self.start_s, (0.5,))[0])
+
+    @property
+    def share_never(self) -> float:
+        """In which share of the samples it never starts."""
+        return float(np.isinf(self.start_s).mean())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, without the single samples; None stands for never.
+
+        Returns
+        -------
+        dict
+            Starts at each quantile, the likeliest servers and the alternatives, in seconds.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 10], [3600, 60], [8, 16])
+        >>> state = gs.online.ClusterState(
+        ...     gs.Cluster.uniform(2, 8), jobs, now_s=1800, start_s=[0, float("nan")],
+        ...     held_job=[0], held_server=[1], held_mask=[0xFF],
+        ... )
+        >>> gs.when(1, state).to_dict()["start_s"]["p50"]
+        3600.0
+        """
+        return {
+            "job": self.job,
+            "id": self.id if isinstance(self.id, str) else int(self.id),
+            "now_s": self.now_s,
+            "num_samples": len(self.start_s),
+            "is_sampled": self.is_sampled,
+            "start_s": {
+                f"p{100 * part:g}": _finite(value)
+                for part, value in zip(self.quantiles, self.quantile_s, strict=True)
+            },
+            "share_never": self.share_never,
+            "servers": [
+                {"server": int(server), "share": float(share)}
+                for server, share in zip(self.servers[:_SHOWN], self.share[:_SHOWN], strict=True)
+            ],
+            "alternatives": [
+                {
+                    "what": each.what,
+                    "start_s": _finite(each.start_s),
+                    "sooner_s": _finite(each.sooner_s),
+                    "share_sooner": each.share_sooner,
+                }
+                for each in self.alternatives
+            ],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"job {self.id} starts, counted from now,"]
+        for part, value in zip(self.quantiles, self.quantile_s, strict=True):
+            wait = "never" if np.isinf(value) else f"in {duration(float(value) - self.now_s)}"
+            lines.append(f"  {100 * part:g} %: {wait}")
+        if len(self.servers):
+            places = ", ".join(
+                f"{server} ({share:.0%})"
+                for server, share in zip(self.servers[:_SHOWN], self.share[:_SHOWN], strict=True)
+            )
+            lines.append(f"most likely on server {places}")
+        for each in self.alternatives:
+            lines.append(f"with {each.what}: {_said(each)}")
+        return "\n".join(lines)
+
+
+def nearest_rank(ascending: AnyArray, parts: tuple[float, ...]) -> Float64:
+    """Return the quantiles, each one of the values."""
+    ranks = np.ceil(np.array(parts) * len(ascending)).astype(np.int64) - 1
+    found: Float64 = ascending[np.maximum(ranks, 0)]
+    return found
+
+
+def _said(each: Sooner) -> str:
+    if np.isnan(each.sooner_s):
+        return "starts too rarely to say"
+    if each.sooner_s == 0:
+        return f"no sooner (in {each.share_sooner:.0%} of the samples it is)"
+    side = "sooner" if each.sooner_s > 0 else "later"
+    return (
+        f"{duration(abs(each.sooner_s))} {side}, sooner in {each.share_sooner:.0%} of the samples"
+    )
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+@dataclass(frozen=True, eq=False)
+class StartCalibration:
+    """How often what was forecast came true.
+
+    Attributes
+    ----------
+    quantiles
+        That were forecast.
+    asked_s
+        float64 seconds, one per question, ascending: the time of the question.
+    wait_s
+        float64 seconds, one per question: how long the job still waited; infinite where it never
+        started.
+    forecast_s
+        float64[questions, quantiles]: how long it would still wait, by each quantile.
+    """
+
+    quantiles: tuple[float, ...]
+    asked_s: Float64 = field(repr=False)
+    wait_s: Float64 = field(repr=False)
+    forecast_s: Float64 = field(repr=False)
+
+    @property
+    def share(self) -> Float64:
+        """In which share of the questions the job had started by each quantile."""
+        found: Float64 = (self.wait_s[:, None] <= self.forecast_s).mean(axis=0)
+        return found
+
+    @property
+    def share_within(self) -> float:
+        """In which share the start lay between the first and the last quantile, both included."""
+        first, last = self.forecast_s[:, 0], self.forecast_s[:, -1]
+        return float(((self.wait_s >= first) & (self.wait_s <= last)).mean())
+
+    @property
+    def median_error_s(self) -> float:
+        """The median of the absolute errors of the median forecast, seconds."""
+        middle = self.forecast_s[:, self.quantiles.index(0.5)]
+        return float(np.median(np.abs(middle - self.wait_s)))
+
+    def factors(self, by_s: float = np.inf) -> Float64:
+        """Return what quantiles are corrected by, by the answers that were known at a time.
+
+        See :func:`~gpusched.online.starting.stretch_factors`.
+        """
+        asked = self.asked_s < by_s
+        known_s = np.minimum(self.wait_s[asked], by_s - self.asked_s[asked])
+        is_over = self.asked_s[asked] + self.wait_s[asked] <= by_s
+        is_over &= np.isfinite(self.wait_s[asked])
+        return stretch_factors(self.quantiles, known_s, is_over, self.forecast_s[asked])
+
+    def __str__(self) -> str:
+        told = [f"{len(self.wait_s)} questions; median wait {duration(np.median(self.wait_s))}"]
+        told += [
+            f"started by the {100 * part:g} % quantile: {found:.0%}"
+            for part, found in zip(self.quantiles, self.share, strict=True)
+        ]
+        told.append(f"between the outer two: {self.share_within:.0%}")
+        told.append(f"median error of the median: {duration(self.median_error_s)}")
+        return "\n".join(told)
+
+
+_BATCH: Final = 25
+_FIRST_LOOK_US: Final = 86_400 * US_PER_S
+_FARTHER: Final = 4
+_FARTHEST_LOOK_US: Final = 28 * _FIRST_LOOK_US
+"""Who has not started by then goes on as if nobody came any more."""
+_PER_JOB: Final = frozenset(each.name for each in _core.JOB_COLUMNS if each.per == "job")
+
+
+class Started(NamedTuple):
+    """When a job started, microseconds, and where; -1 for never."""
+
+    start_us: int
+    servers: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """When a job of a state starts, and what may come until then, sample by sample.
+
+    Attributes
+    ----------
+    first_us
+        When the policy first decides, unless something happens before; None: now.
+    service_us
+        int64[samples, num_jobs]: how long each job of the state takes.
+    arrivals, begin_us
+        What is submitted, and where each sample begins in it; None: nothing.
+    """
+
+    state: ClusterState
+    job: int
+    policy: Chosen
+    placement: Chosen
+    seed: int
+    first_us: int | None
+    service_us: Int64
+    arrivals: ArrivalDraws | None = None
+    begin_us: Int64 | None = None
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the policy decides by what is said of run times beforehand."""
+        return self.policy.has("clairvoyant") or self.policy.has("estimate")
+
+    def head(self, count: int) -> Self:
+        """Return the question of the first samples."""
+        begin_us = None if self.begin_us is None else self.begin_us[:count]
+        return dataclasses.replace(self, service_us=self.service_us[:count], begin_us=begin_us)
+
+    def drawn(self, past: KnownPast, samples: int, seed: int, *, arrivals: bool) -> Self:
+        """Draw services, and submissions if these are to be."""
+        if not self.is_told:
+            past = dataclasses.replace(past, told_us=None)
+        state, random = self.state, generator(seed)
+        draws, jobs = ServiceDraws(past), state.jobs
+        numbers = random.integers(0, 2**53, size=(len(jobs), samples))
+        drawn = np.empty((len(jobs), samples), np.int64)
+        told_us = jobs.service_us if past.told_us is not None else np.zeros(len(jobs), np.int64)
+        own_s = np.maximum(0.0, state.attained_s - np.nan_to_num(state.added_s))
+        alike = np.stack([jobs.gpus, seconds_to_us(own_s), told_us], axis=1)
+        kinds, kind_of = np.unique(alike, axis=0, return_inverse=True)
+        order = np.argsort(kind_of, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(kind_of[order])) + 1):
+            gpus, attained_us, told = kinds[kind_of[rows[0]]].tolist()
+            drawn[rows] = draws.draw(gpus, attained_us, numbers[rows], told or None)
+        asked = dataclasses.replace(self, service_us=np.ascontiguousarray(drawn.T))
+        if not arrivals:
+            return asked
+        later = ArrivalDraws(past, draws, random)
+        begin_us = later.begins(random.integers(0, 2**53, size=samples))
+        return dataclasses.replace(asked, arrivals=later, begin_us=begin_us)
+
+    def answered(self, pool: ThreadPoolExecutor) -> list[Started]:
+        """Run every sample on until the job starts, with as many submissions as that takes."""
+        state, later = self.state, self.arrivals
+        uses_estimates, num_jobs = self.policy.has("estimate"), len(state.jobs)
+        if later is None:
+            table = job_table(state, uses_estimates=uses_estimates)
+        else:
+            both = [plain(state.jobs), later.from_time(state.now_us + 1)]
+            joined = merged(both, ["state", "history"])
+            table = job_columns(joined, state.cluster, uses_estimates=uses_estimates)
+            table["predicted_us"] = np.concatenate([state.jobs.service_us, later.told_us])
+        cluster, standing = core_cluster(state.cluster), standing_of(state, self.first_us)
+        description = description_of(self.policy, self.placement, self.seed)
+
+        def until_start(columns: dict[str, Any]) -> Started | None:
+            run = _core.Run(_core.JobTable(**columns), cluster, description, standing=standing)
+            found = _core.until_start(run, self.job)
+            return None if found is None else Started(found[0], tuple(found[1]))
+
+        def with_later(drawn_us: Int64, rows: Int64, after_us: Int64) -> dict[str, Any]:
+            taken = np.concatenate([np.arange(num_jobs), rows + num_jobs])
+            columns = {
+                name: values[taken] if name in _PER_JOB else values
+                for name, values in table.items()
+            }
+            columns["service_us"][:num_jobs] = drawn_us
+            move_submissions(columns, num_jobs, state.now_us + 1 + after_us)
+            return columns
+
+        def start(sample: int) -> Started:
+            drawn_us = np.minimum(self.service_us[sample], MAX_SERVICE_US)
+            if later is None or self.begin_us is None:
+                return until_start({**table, "service_us": drawn_us}) or Started(-1, ())
+            look_us = _FIRST_LOOK_US
+            while True:
+                rows, after_us = later.until(int(self.begin_us[sample]), look_us)
+                found = until_start(with_later(drawn_us, rows, after_us))
+                if found is not None and found.start_us <= state.now_us + look_us:
+                    return found
+                if look_us >= _FARTHEST_LOOK_US:
+                    return found or Started(-1, ())
+                look_us = min(look_us * _FARTHER, _FARTHEST_LOOK_US)
+
+        def batch(first: int) -> list[Started]:
+            return [start(each) for each in range(first, min(first + _BATCH, len(self.service_us)))]
+
+        with refused(self.policy, self.placement):
+            batches = pool.map(batch, range(0, len(self.service_us), _BATCH))
+            return [each for part in batches for each in part]
+
+    def alternatives(self) -> Iterator[tuple[str, Self]]:
+        """Yield what might make the job start sooner, with the question of that.
+
+        What is changed is changed now: the policy decides at once.
+        """
+        now = dataclasses.replace(self, first_us=None)
+        jobs, job = self.state.jobs, self.job
+        gpus = int(jobs.gpus[job])
+        for part in (2, 4):
+            if gpus % part or jobs.min_gpus is not None:
+                continue
+            longer = self.service_us.copy()
+            longer[:, job] *= part
+            width, service_us = jobs.gpus.copy(), jobs.service_us.copy()
+            width[job] //= part
+            service_us[job] *= part
+            narrower = dataclasses.replace(jobs, gpus=width, service_us=service_us)
+            state = dataclasses.replace(self.state, jobs=narrower)
+            what = f"{gpus // part} GPU{'s' * (gpus > part)}"
+            yield what, dataclasses.replace(now, state=state, service_us=longer)
+        other = _scattering(self.placement, jobs)
+        if other is not None:
+            yield f"placement {other}", dataclasses.replace(now, placement=placement_seam(other))
+        larger = _with_one_more(self.state.cluster, jobs, job)
+        if larger is not None:
+            state = dataclasses.replace(self.state, cluster=larger, servers=())
+            yield "one more server", dataclasses.replace(now, state=state)
+
+
+def _scattering(placement: Chosen, jobs: Trace) -> str | None:
+    """Return a placement that takes GPUs wherever they are free; None if this one does."""
+    if placement.has("scatters") or placement.has("pooled"):
+        return None
+    wanted = ["scatters"]
+    if jobs.cpu_milli is not None or jobs.memory_mib is not None:
+        wanted.append("demands")
+    if jobs.share_milli is not None:
+        wanted += ["demands", "shares"]
+    names = [
+        info.name
+        for info in placements().values()
+        if info.is_native
+        and all(info.has(flag) for flag in wanted)
+        and not (info.has("random") or info.has("pooled"))
+    ]
+    return min(names, default=None)
+
+
+def _with_one_more(cluster: Cluster, jobs: Trace, job: int) -> Cluster | None:
+    """Return the cluster with one more of the largest servers that the job may use, behind."""
+    allowed = jobs.type_sets[jobs.type_set[job]] if jobs.type_set is not None else ()
+    groups = [each for each in cluster.servers if not allowed or each.gpu_type in allowed]
+    if not groups:
+        return None
+    largest = max(groups, key=lambda group: group.gpus)
+    added = msgspec.structs.replace(largest, count=1)
+    return msgspec.structs.replace(cluster, servers=(*cluster.servers, added))
+
+
+MOST_SAMPLES: Final = 100_000
+MOST_THREADS: Final = 1024
+PAIRED: Final = 200
+"""An alternative is run on so many of the samples, and compared on these."""
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def when(
+    job: int,
+    state: ClusterState | Simulation,
+    *,
+    policy: str | Policy | None = None,
+    placement: str | PlacementChoice | None = None,
+    history: Trace | None = None,
+    samples: int = 1000,
+    quantiles: Sequence[float] | None = None,
+    calibration: StartCalibration | None = None,
+    arrivals: bool = True,
+    alternatives: bool = True,
+    seed: int = 0,
+    threads: int | None = None,
+) -> StartForecast:
+    """Tell when a job that waits would start, and on what.
+
+    Each sample draws for every job that waits or runs how long it takes in all, from finished jobs
+    that took longer than this one has already (see
+    :class:`~gpusched.online.starting.ServiceDraws`), and runs the cluster on from the state
+    until the job starts. The policy is told what the state says of run times, and not what was
+    drawn. What is still to be submitted is what was on days before, once more (see
+    :class:`~gpusched.online.starting.ArrivalDraws`). Under policies that are told run times
+    jobs are drawn by how wrong these were.
+
+    Parameters
+    ----------
+    job
+        A row of ``state.jobs``, or of the trace of an open run, that waits.
+    state
+        The cluster now, or an open run, which stays as it is.
+    policy, placement
+        As of :func:`decide`; default: those of the open run, else ``"fifo"`` and
+        ``"consolidated"``. Objects of Python are not taken.
+    history
+        Finished jobs to draw from, in the order of their submission, with ``predicted_s`` if what
+        was told of their run times is known. Default: those of the open run that have been
+        submitted; with fewer than 20 finished of these, or with a state, nothing is drawn, and
+        every job takes as long as ``state`` says: one sample.
+    samples
+        How many, 1 to 100,000.
+    quantiles
+        Which of them the forecast shows, one at least, each above 0 and at most 1. Default: those
+        of the calibration, else 5, 25, 50, 75 and 95 %.
+    calibration
+        How earlier forecasts of this cluster came true, see
+        :func:`~gpusched.online.starting.calibrate_starts`: the quantiles that are shown
+        are corrected by it. They must be its own.
+    arrivals
+        Whether jobs are submitted in the samples, for 28 days at most. That takes the longer the
+        later the job starts, and without it jobs seem to start too early where others may pass
+        them.
+    alternatives
+        Whether to run, on the first 200 samples, what might make it start sooner: half and a
+        quarter of its GPUs for twice and four times as long, a placement that takes GPUs wherever
+        they are free, and one more server like the largest that it may use.
+    seed
+        Of the draws.
+    threads
+        How many samples at a time; default: one per processor.
+
+    Returns
+    -------
+    StartForecast
+        Its start in every sample, quantiles, servers and alternatives.
+
+    Raises
+    ------
+    ValueError
+        If the job does not wait, the policy keeps more than the state from one decision to the
+        next, or as :func:`decide`.
+    TypeError
+        If an argument has another type.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> past = gs.generate("philly", 500, load=0.9, cluster=cluster, seed=1)
+    >>> jobs = gs.Trace.from_columns([0, 10], [3600, 60], [8, 16], id=["runs", "waits"])
+    >>> state = gs.online.ClusterState(
+    ...     cluster, jobs, now_s=1800, start_s=[0, float("nan")],
+    ...     held_job=[0], held_server=[1], held_mask=[0xFF],
+    ... )
+    >>> forecast = gs.when(1, state, history=past, samples=100)
+    >>> bool((forecast.start_s > state.now_s).all())
+    True
+    >>> gs.when(1, state).median_s
+    3600.0
+    """
+    check_integer("samples", samples, 1, MOST_SAMPLES)
+    if threads is not None:
+        check_integer("threads", threads, 1, MOST_THREADS)
+    parts = _parts(quantiles, calibration)
+    shown = job = operator.index(job)
+    past = first_us = None
+    if isinstance(state, Simulation):
+        run = state
+        is_own = policy is None and placement is None
+        policy, placement = policy or run.spec.policy, placement or run.spec.placement
+        state, rows, next_us = _of_run(run, job)
+        first_us = next_us if is_own else None
+        job = int(np.searchsorted(rows, job))
+        past = KnownPast.of_run(run, state, rows) if history is None else None
+    if not isinstance(state, ClusterState):
+        raise TypeError(f"state: expected a ClusterState or a Simulation, not {state!r}")
+    if history is not None and not isinstance(history, Trace):
+        raise TypeError(f"history: expected a Trace, not {history!r:.80}")
+    check_integer("job", job, 0, len(state.jobs) - 1)
+    if history is not None:
+        past = KnownPast.of_log(history, state)
+    if state.is_running[job]:
+        raise ValueError(f"job: row {shown} runs already")
+    question = _Question(
+        state, job, _named(asked(policy or "fifo")),
+        _named(placement_seam(placement or "consolidated")), check_seed(seed), first_us,
+        state.jobs.service_us.reshape(1, -1),
+    )  # fmt: skip
+    if past is not None:
+        question = question.drawn(past, samples, seed, arrivals=arrivals)
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        started = question.answered(pool)
+        others = question.head(PAIRED).alternatives() if alternatives else iter(())
+        compared = tuple(
+            _compared(what, started, other.answered(pool), state.now_s) for what, other in others
+        )
+    found = [each for each in started if each.start_us >= 0]
+    counts = Counter(server for each in found for server in each.servers).most_common()
+    counts.sort(key=lambda entry: (-entry[1], entry[0]))
+    return StartForecast(
+        job=shown,
+        id=state.jobs.id[job],
+        now_s=state.now_s,
+        start_s=np.sort(_seconds(started)),
+        quantiles=parts,
+        num_servers=np.array([len(each.servers) for each in found], np.int64),
+        servers=np.array([server for server, _ in counts], np.int64),
+        share=np.array([count / len(found) for _, count in counts], np.float64),
+        alternatives=compared,
+        is_sampled=past is not None,
+        factors=None if calibration is None else calibration.factors(),
+    )
+
+
+def _parts(
+    quantiles: Sequence[float] | None, calibration: StartCalibration | None
+) -> tuple[float, ...]:
+    known = QUANTILES if calibration is None else calibration.quantiles
+    parts = tuple(float(part) for part in (known if quantiles is None else quantiles))
+    if calibration is not None and parts != known:
+        raise ValueError(f"quantiles: {parts} are not those of the calibration, {known}")
+    if not parts:
+        raise ValueError("quantiles: at least one is needed")
+    for part in parts:
+        if not 0 < part <= 1:
+            raise ValueError(f"quantiles: {part} is not above 0 and at most 1")
+    return parts
+
+
+def _named(chosen: Chosen) -> Chosen:
+    if not isinstance(chosen.native, str):
+        raise TypeError(f"{chosen.label}: an object of Python cannot be asked in many threads")
+    return chosen
+
+
+def _of_run(run: Simulation, job: int) -> tuple[ClusterState, Int64, int]:
+    """Return its state, the rows in the run of the jobs of that, and when it decides next."""
+    if job not in run.state.waiting:
+        raise ValueError(f"job: row {job} of the run does not wait")
+    rows = np.sort(np.concatenate([run.state.waiting, run.state.running]))
+    return ClusterState.of(run), rows, _core.standing_of(run._run)["next_us"]
+
+
+def _seconds(started: Sequence[Started]) -> Float64:
+    start_us = np.array([each.start_us for each in started], np.float64)
+    found: Float64 = np.where(start_us < 0, np.inf, start_us / US_PER_S)
+    return found
+
+
+def _compared(what: str, base: Sequence[Started], other: Sequence[Started], now_s: float) -> Sooner:
+    before, after = _seconds(base[: len(other)]), _seconds(other)
+    was, is_now = (float(nearest_rank(np.sort(each), (0.5,))[0]) for each in (before, after))
+    sooner = was - is_now if np.isfinite(was) and np.isfinite(is_now) else float("nan")
+    return Sooner(what, is_now, sooner, float((after < before).mean()))
+
+
+def calibrate_starts(
+    trace: Trace,
+    cluster: Cluster,
+    policy: str = "fifo",
+    *,
+    weeks: float = 4.0,
+    questions: int = 200,
+    samples: int = 200,
+    seed: int = 0,
+) -> StartCalibration:
+    """Ask when jobs start in the last weeks of a trace, and compare with its simulation.
+
+    Raises
+    ------
+    ValueError
+        If no job waits at any of the instants, or as of :func:`gpusched.online.when`.
+    """
+    draw = generator(seed)
+    end_s = float(trace.submit_s[-1])
+    at_s = np.sort(draw.uniform(max(0.0, end_s - weeks * 7 * 86_400.0), end_s, questions))
+    with unwarned():
+        start_us = np.asarray(simulate(trace, cluster, policy=policy).schedule.start_us)
+        run = Simulation(trace, cluster, policy=policy)
+        asked: list[float] = []
+        waits: list[float] = []
+        forecasts: list[Float64] = []
+        for number, time_s in enumerate(at_s.tolist()):
+            run.run_until(max(time_s, run.now))
+            waiting = run.state.waiting
+            if not len(waiting):
+                continue
+            job = int(draw.choice(waiting))
+            found = when(job, run, samples=samples, alternatives=False, seed=seed + number)
+            asked.append(run.now)
+            waits.append(start_us[job] / US_PER_S - run.now if start_us[job] >= 0 else np.inf)
+            forecasts.append(found.quantile_s - run.now)
+    if not waits:
+        raise ValueError(f"{trace.name}: nobody waits under {policy}; use fewer servers")
+    return StartCalibration(QUANTILES, np.array(asked), np.array(waits), np.stack(forecasts))

@@ -1,0 +1,164 @@
+"""Servers with names of which some GPUs are out of use, as a cluster with what jobs hold on it.
+
+A cluster of ours consists of GPUs that jobs may have: one that nobody may start on is left out, and
+the others keep the numbers that their source gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Final
+
+import numpy as np
+
+from gpusched.model.cluster import Cluster, Domain, ServerGroup
+from gpusched.online.cluster_state import NamedServer
+
+UNTOLD_GBPS: Final = 100.0
+"""Stands for the bandwidth of uplinks, which no source tells and no decision reads."""
+
+
+@dataclass
+class RoomServer:
+    """A server as its source tells of it.
+
+    Attributes
+    ----------
+    name, gpus, gpu_type
+        Its name, how many GPUs it has, and their type.
+    takes_jobs
+        Whether jobs may start on it; if not, it has the GPUs alone that jobs hold.
+    used
+        GPUs that the source says are in use, by whomever.
+    domains
+        What it is in, from the outermost to the innermost; empty: nothing is told.
+    """
+
+    name: str
+    gpus: int
+    gpu_type: str
+    takes_jobs: bool = True
+    used: int = 0
+    domains: tuple[str, ...] = ()
+    _held: dict[int, int] = field(default_factory=dict)
+    _others: int = 0
+    _counted: list[tuple[int | None, int]] = field(default_factory=list)
+
+    @property
+    def num_free(self) -> int:
+        """GPUs that nobody was given so far."""
+        return self.gpus - self._taken().bit_count() - sum(count for _, count in self._counted)
+
+    def hold(self, job: int | None, mask: int) -> None:
+        """A job of the state holds these GPUs, or somebody else does.
+
+        Raises
+        ------
+        ValueError
+            If they are not there, or another job of the state holds one.
+        """
+        if mask >> self.gpus:
+            raise ValueError(
+                f"server {self.name}: GPU {mask.bit_length() - 1} is none of its {self.gpus}"
+            )
+        if job is None:
+            self._others |= mask
+            return
+        twice = mask & (sum(self._held.values()) & ~self._held.get(job, 0))
+        if twice:
+            raise ValueError(f"server {self.name}: two jobs hold GPU {twice.bit_length() - 1}")
+        self._held[job] = self._held.get(job, 0) | mask
+
+    def hold_some(self, job: int | None, count: int) -> None:
+        """The same of so many GPUs, whichever."""
+        self._counted.append((job, count))
+
+    def settled(self) -> tuple[int, dict[int, int]]:
+        """Return the GPUs that are of use, and those of each job of the state.
+
+        Those of whom only a number is known get what is in use and nobody's so far, and then the
+        lowest that are free.
+
+        Raises
+        ------
+        ValueError
+            If there are not enough.
+        """
+        every = (1 << self.gpus) - 1
+        for job, count in self._counted:
+            left = every & ~self._taken()
+            free = [*bits(left & self.used), *bits(left & ~self.used)]
+            if len(free) < count:
+                raise ValueError(f"server {self.name}: jobs hold more than its {self.gpus} GPUs")
+            self.hold(job, sum(1 << number for number in free[:count]))
+        self._counted = []
+        held = sum(self._held.values())
+        free_mask = every & ~self._others & ~self.used if self.takes_jobs else 0
+        return held | free_mask, self._held
+
+    def _taken(self) -> int:
+        return sum(self._held.values()) | self._others
+
+
+def settle(servers: list[RoomServer], name: str) -> tuple[Cluster, dict[str, Any]]:
+    """Return the cluster, and the columns of what jobs hold on it with the names of its servers.
+
+    Raises
+    ------
+    ValueError
+        If no GPU is of use, or as of :meth:`RoomServer.settled`.
+    """
+    kept: list[tuple[RoomServer, int]] = []
+    rows: list[tuple[int, int, int]] = []
+    for server in servers:
+        usable, held = server.settled()
+        if not usable:
+            continue
+        numbers = [*bits(usable)]
+        place = {number: bit for bit, number in enumerate(numbers)}
+        for job, mask in held.items():
+            rows.append((job, len(kept), sum(1 << place[number] for number in bits(mask))))
+        kept.append((server, usable))
+    if not kept:
+        raise ValueError("no server has a GPU that jobs may have")
+    paths = [server.domains for server, _ in kept]
+    domains = _domains(name, paths)
+    same = groupby(
+        (usable.bit_count(), server.gpu_type, _named(name, server.domains) if domains else None)
+        for server, usable in kept
+    )
+    groups = tuple(
+        ServerGroup(len(list(equal)), gpus, gpu_type, domain=domain)
+        for (gpus, gpu_type, domain), equal in same
+    )
+    return Cluster(groups, name, domains), {
+        "held_job": np.array([job for job, _, _ in rows], np.int64),
+        "held_server": np.array([place for _, place, _ in rows], np.int64),
+        "held_mask": np.array([mask for _, _, mask in rows], np.uint64),
+        "servers": tuple(NamedServer(each.name, tuple(bits(usable))) for each, usable in kept),
+    }
+
+
+def _named(root: str, path: Sequence[str]) -> str:
+    return "/".join((root, *path))
+
+
+def _domains(root: str, paths: Sequence[tuple[str, ...]]) -> tuple[Domain, ...]:
+    """Return the tree of what servers are in, each domain after that around it; empty: no tree."""
+    if not any(paths):
+        return ()
+    inner = dict.fromkeys(path[: depth + 1] for path in paths for depth in range(len(path)))
+    return Domain(root), *(
+        Domain(_named(root, path), _named(root, path[:-1]), uplink_gbps=UNTOLD_GBPS)
+        for path in inner
+    )
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Yield the numbers of the bits that are set, ascending."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest

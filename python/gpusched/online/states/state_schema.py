@@ -1,0 +1,179 @@
+"""The state of a cluster as JSON: what resource managers can write, read strictly."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import msgspec
+import numpy as np
+
+from gpusched.model.cluster import Cluster
+from gpusched.online.cluster_state import ClusterState, NamedServer, no_jobs
+from gpusched.traces.workload import Trace
+
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+_OPTIONAL: Final = (
+    "estimate_s", "weight", "gpu_share", "cpu", "memory_gib", "deadline_s", "restart_s",
+)  # fmt: skip
+
+
+class HeldGpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """GPUs that a job holds on one server.
+
+    Attributes
+    ----------
+    server
+        Position in the cluster, from 0.
+    gpus
+        Which of its GPUs, from 0.
+    """
+
+    server: Count
+    gpus: tuple[Annotated[int, msgspec.Meta(ge=0, le=63)], ...]
+
+
+class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A job that waits or runs; times in seconds.
+
+    Attributes
+    ----------
+    id, submit_s, gpus
+        Its name, its submission, and its width.
+    service_s
+        What is known of its run time: a prediction or a limit.
+    start_s
+        When its present run began; absent where it waits.
+    attained_s
+        Its service so far. Absent: the time since ``start_s`` and the cost.
+    cost_s
+        What the present run paid first for its restart.
+    preemptions
+        How often it was preempted.
+    added_s
+        Work that was added to its service. Absent: what the policy that is asked adds.
+    held
+        Its GPUs, where it runs.
+    gpu_types
+        Those that it allows; none for any.
+    estimate_s, weight, gpu_share, cpu, memory_gib, deadline_s, restart_s
+        As of :meth:`gpusched.Trace.from_columns`.
+    user, queue
+        Names.
+    """
+
+    id: str
+    submit_s: Seconds
+    gpus: Annotated[int, msgspec.Meta(ge=1)]
+    service_s: Annotated[float, msgspec.Meta(gt=0)]
+    start_s: Seconds | None = None
+    attained_s: Seconds | None = None
+    cost_s: Seconds = 0.0
+    preemptions: Count = 0
+    added_s: Seconds | None = None
+    held: tuple[HeldGpus, ...] = ()
+    gpu_types: tuple[str, ...] = ()
+    estimate_s: float | None = None
+    weight: float | None = None
+    gpu_share: float | None = None
+    cpu: float | None = None
+    memory_gib: float | None = None
+    deadline_s: float | None = None
+    restart_s: float | None = None
+    user: str = ""
+    queue: str = ""
+
+
+class StateFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A cluster at one instant.
+
+    Attributes
+    ----------
+    now_s
+        The time, seconds, on the clock of the jobs.
+    cluster
+        As of :class:`gpusched.Cluster`.
+    jobs
+        Those that wait and run.
+    server_names
+        One for each server, in order; absent: they have none.
+    """
+
+    now_s: Seconds
+    cluster: Cluster
+    jobs: tuple[StateJob, ...]
+    server_names: tuple[str, ...] = ()
+
+
+def state_of(given: StateFile) -> ClusterState:
+    """Return the state that a decoded text tells of.
+
+    Errors are those of :func:`gpusched.online.read_state`.
+    """
+    jobs = sorted(given.jobs, key=lambda job: job.submit_s)
+    held = [
+        (row, each.server, sum(1 << gpu for gpu in set(each.gpus)))
+        for row, job in enumerate(jobs)
+        for each in job.held
+    ]
+    for job in jobs:
+        if job.held and job.start_s is None:
+            raise ValueError(f"jobs: {job.id!r} holds GPUs and has no start_s")
+        if len({each.server for each in job.held}) < len(job.held):
+            raise ValueError(f"jobs: {job.id!r} names a server twice in held")
+        if job.start_s is not None and not job.held:
+            raise ValueError(f"jobs: {job.id!r} runs and holds nothing")
+    optional: dict[str, Any] = {
+        name: [np.nan if (value := getattr(job, name)) is None else value for job in jobs]
+        for name in _OPTIONAL
+        if any(getattr(job, name) is not None for job in jobs)
+    }
+    texts: dict[str, Any] = {
+        name: [getattr(job, name) for job in jobs]
+        for name in ("user", "queue")
+        if any(getattr(job, name) for job in jobs)
+    }
+    trace = no_jobs() if not jobs else Trace.from_columns(
+        [job.submit_s for job in jobs],
+        [job.service_s for job in jobs],
+        [job.gpus for job in jobs],
+        id=[job.id for job in jobs],
+        gpu_types=[job.gpu_types for job in jobs] if any(job.gpu_types for job in jobs) else None,
+        name="state",
+        **optional,
+        **texts,
+    )  # fmt: skip
+    return ClusterState(
+        given.cluster,
+        trace,
+        given.now_s,
+        start_s=_seconds([job.start_s for job in jobs]),
+        attained_s=_seconds([job.attained_s for job in jobs]),
+        cost_s=_seconds([job.cost_s for job in jobs]),
+        preemptions=np.array([job.preemptions for job in jobs], np.int32),
+        added_s=_seconds([job.added_s for job in jobs]),
+        held_job=np.array([row for row, _, _ in held], np.int64),
+        held_server=np.array([server for _, server, _ in held], np.int64),
+        held_mask=np.array([mask for _, _, mask in held], np.uint64),
+        servers=_named(given),
+    )
+
+
+def _seconds(values: list[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.array([np.nan if value is None else value for value in values], np.float64)
+
+
+def _named(given: StateFile) -> tuple[NamedServer, ...]:
+    names = given.server_names
+    if len(set(names)) < len(names):
+        raise ValueError("server_names: must be unique")
+    if names and len(names) != given.cluster.num_servers:
+        raise ValueError(
+            f"server_names: {len(names)} names for {given.cluster.num_servers} servers"
+        )
+    widths = given.cluster.server_gpus.tolist()
+    return tuple(
+        NamedServer(name, tuple(range(gpus)))
+        for name, gpus in zip(names, widths if names else (), strict=True)
+    )

@@ -1,0 +1,199 @@
+"""A-SRPT: a virtual machine sets the order, and gangs that communicate much may wait."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpusched.reference.engine import Engine
+from gpusched.reference.lists import NonPreemptive
+from gpusched.reference.model import Active, Allocation
+from gpusched.reference.placements import Placer, limits
+from gpusched.reference.speeds import Ring, Stages
+
+
+class VirtualMachine:
+    """One machine, as fast as all GPUs, that runs the job with the least work left.
+
+    Work is in GPU ticks and the clock counts them: whole numbers, of any size.
+    """
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[int, int]] = []  # work left, job
+        self.running: int | None = None
+        self.end = 0  # of the running job
+
+    def add(self, now: int, work: int, job: int) -> None:
+        """Add a job; the one that runs is interrupted if it has more left."""
+        if self.running is not None:
+            present = (self.end - now, self.running)
+            if present < (work, job):
+                self.waiting.append((work, job))
+                return
+            self.waiting.append(present)
+        self.running, self.end = job, now + work
+
+    def remove(self, now: int, number: int) -> None:
+        """Take a job back, if it is there."""
+        self.waiting = [(left, job) for left, job in self.waiting if job != number]
+        if self.running == number:
+            self.go_on(now)
+
+    def completed(self, now: int) -> list[int]:
+        """Go on until ``now``; return the jobs completed on the way, in order."""
+        done = []
+        while self.running is not None and self.end <= now:
+            done.append(self.running)
+            self.go_on(self.end)
+        return done
+
+    def go_on(self, now: int) -> None:
+        """Run the job with the least work left."""
+        self.running = None
+        if self.waiting:
+            left, job = min(self.waiting)
+            self.waiting.remove((left, job))
+            self.running, self.end = job, now + left
+
+
+@dataclass
+class Needs:
+    """What a job needs, by the speed alone."""
+
+    work: float  # on the virtual machine, in ticks
+    is_heavy: bool = False
+    duration: float = 0.0  # in ticks, on a good placement
+    least_s: float = 0.0  # the iteration time there
+
+
+class ASrpt(NonPreemptive):
+    """Jobs queue up as the machine completes them, and gangs wait for a good placement.
+
+    Only the first of a kind is looked at: as it becomes the first, where GPUs are given back, and
+    at the end of its patience, which is its own.
+    """
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.is_strict = params.get("scan", "skip") == "strict"
+        self.starts_early = params.get("idle", True)
+        self.fill = params.get("fill", "fewest")
+        self.counts_low = params.get("work", "min") == "low"
+        self.sorts_by_work = params.get("queue", "fifo") == "work"
+        self.waits_for_loss = params.get("wait", "work") == "loss"
+        self.tau = params.get("tau", 1.0)
+        self.heavy = params.get("heavy", 1.5)
+        self.near = params.get("near", 1.1)
+        self.machine = VirtualMachine()
+        self.queue: list[Active] = []
+        self.held: dict[int, Active] = {}  # on the machine, and not started
+        self.deadline: dict[int, int] = {}  # until when a job waits for a good placement
+        self.refused: dict[Any, int] = {}  # the first of a kind, since GPUs were given back
+
+    def needs(self, engine: Engine, job: Active) -> Needs:
+        """Return what the job needs."""
+        stretch, is_heavy, least = 1.0, False, 0.0
+        if not engine.speed.is_fixed:
+            low, least, most = limits(engine.speed, job)
+            stretch = 1.0 if self.counts_low else least / low
+            is_heavy = most >= self.heavy * least
+        duration = float(job.predicted) * stretch
+        work = float(job.gpus) * duration / float(engine.cluster.num_gpus)
+        return Needs(work, is_heavy, duration, least)
+
+    def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
+        """Ask the machine who is next, then start what can start."""
+        clock = engine.now * engine.cluster.num_gpus
+        gone = self.forget(engine)
+        if finished or gone:
+            self.refused.clear()
+        for number in self.machine.completed(clock):
+            if number in self.held:
+                self.queue.append(self.held.pop(number))
+        for number in gone:
+            self.machine.remove(clock, number)
+        for job in arrived:
+            work = job.gpus * math.ceil(self.needs(engine, job).duration)
+            self.machine.add(clock, work, job.id)
+            self.held[job.id] = job
+
+        if self.sorts_by_work:
+            self.queue.sort(key=lambda job: (self.needs(engine, job).work, job.id))
+        blocked: list[Any] = []
+        for job in list(self.queue):
+            kind = self.kind(engine, job)
+            if kind in blocked:
+                continue
+            is_seen = self.refused.get(kind) == job.id and self.deadline.get(job.id) != engine.now
+            if is_seen or not self.try_start(engine, job, is_queued=True):
+                blocked.append(kind)
+                self.refused[kind] = job.id
+                continue
+            self.queue.remove(job)
+            self.deadline.pop(job.id, None)
+            self.refused.pop(kind, None)
+        if not self.queue and self.starts_early and self.machine.running is not None:
+            number = self.machine.running
+            if number in self.held and self.try_start(engine, self.held[number], is_queued=False):
+                del self.held[number]
+
+    def forget(self, engine: Engine) -> list[int]:
+        """Return the jobs that were taken back, which wait in no line any more."""
+        waiting = {job.id for job in engine.waiting}
+        gone = [number for number in self.held if number not in waiting]
+        for number in gone:
+            del self.held[number]
+        gone += [job.id for job in self.queue if job.id not in waiting]
+        for number in gone:
+            self.deadline.pop(number, None)
+        self.queue = [job for job in self.queue if job.id in waiting]
+        return gone
+
+    def kind(self, engine: Engine, job: Active) -> Any:
+        """Return what jobs have in common that wait in one line."""
+        if self.is_strict:
+            return None
+        model = None if engine.speed.is_fixed else repr((job.job.profile, job.job.graph))
+        return job.gpus, job.demand, tuple(engine.cluster.allowed_servers(job.job)), model
+
+    def try_start(self, engine: Engine, job: Active, is_queued: bool) -> bool:
+        """Start the job if it fits, and if its placement is good or it has waited for a better."""
+        needs = self.needs(engine, job)
+        if engine.speed.is_fixed or needs.is_heavy or self.fill == "most-free":
+            allocation: Allocation | None = engine.place(job)
+            ranks: list[int] | None = None
+        else:
+            placer = Placer("best-fit", {}, engine.cluster, engine.seed, engine.speed)
+            allocation, ranks = placer.place(job, engine.free), []
+        if allocation is None:
+            return False
+        if needs.is_heavy and engine.running:
+            seconds = self.judge(engine, job, needs, allocation)
+            if seconds > self.near * needs.least_s:
+                if not is_queued:
+                    return False
+                loss = needs.duration * (seconds / needs.least_s - 1.0)
+                unit = loss if self.waits_for_loss else needs.work
+                self.deadline.setdefault(job.id, engine.now + math.ceil(self.tau * unit))
+                if engine.now < self.deadline[job.id]:
+                    return False
+        engine.start(job, allocation, ranks)
+        return True
+
+    def judge(self, engine: Engine, job: Active, needs: Needs, allocation: Allocation) -> float:
+        """Return the iteration time; on the fewest servers that could hold it the least one."""
+        allowed = engine.cluster.allowed_servers(job.job)
+        largest = max(engine.cluster.sizes[server] for server in allowed)
+        if len(allocation) <= math.ceil(job.gpus / largest):
+            return needs.least_s
+        ranks = engine.placer.ranks(job, allocation)
+        assert isinstance(engine.speed, Ring | Stages)
+        return engine.speed.placed_s(job, allocation, ranks)
+
+    def wake(self, engine: Engine) -> int | None:
+        """Return the next end of patience, or the next completion on the machine."""
+        instants = list(self.deadline.values())
+        if self.held and self.machine.running is not None:
+            instants.append(-(-self.machine.end // engine.cluster.num_gpus))
+        return min((at for at in instants if at > engine.now), default=None)

@@ -1,0 +1,65 @@
+"""Smallest work first; a ring that would meet the wrong rings on its links waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpusched.reference.engine import Engine
+from gpusched.reference.lists import NonPreemptive
+from gpusched.reference.model import Active, Allocation
+from gpusched.reference.orders import srsf
+from gpusched.reference.speeds import Ring, allocation_of, profile_of
+
+
+class AdaSrsf(NonPreemptive):
+    """Walk the queue by GPUs times service; the links decide as well as the placement."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.sharers = params.get("sharers", 2)
+        self.is_dual = params.get("rule", "adadual") == "adadual"
+        self.threshold = 1 / (2 * (1 + params.get("degradation", 0.0)))
+        self.waited: set[int] = set()  # after the last decision
+
+    def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
+        """Look at the arrivals, and after a finish at all who wait."""
+        is_taken_back = bool(self.waited - {job.id for job in engine.waiting})
+        queue = engine.waiting if finished or is_taken_back else list(arrived)
+        queue.sort(key=lambda job: (srsf(job, engine.now, engine.seed), job.id))
+        refused = []
+        for job in queue:
+            servers = tuple(engine.cluster.allowed_servers(job.job))
+            kind = (job.gpus, job.demand, servers, job.job.profile)
+            if kind in refused:
+                continue
+            allocation = engine.place(job)
+            if allocation is not None and self.is_admitted(engine, job, allocation):
+                engine.start(job, allocation)
+            else:
+                refused.append(kind)
+        self.waited = {job.id for job in engine.waiting}
+
+    def is_admitted(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
+        """Whether each link has room, and the job little to send beside each ring there."""
+        speed = engine.speed
+        if not isinstance(speed, Ring):
+            return True
+        for link in speed.network.links(allocation):
+            others = [
+                other
+                for other in engine.running
+                if link in speed.network.links(allocation_of(other))
+            ]
+            if len(others) >= self.sharers:
+                return False
+            sent = [bytes_left(speed, engine.now, other) for other in others]
+            if self.is_dual and not all(
+                bytes_left(speed, engine.now, job) < self.threshold * left for left in sent
+            ):
+                return False
+        return True
+
+
+def bytes_left(speed: Ring, now: int, job: Active) -> float:
+    """Return gradients times remaining iterations, in millionths of a byte."""
+    return profile_of(job).gradient_bytes / speed.ideal_s(job) * job.remaining(now)

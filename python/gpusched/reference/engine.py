@@ -1,0 +1,393 @@
+"""The loop: at each instant finishes, then arrivals, then one decision."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Protocol
+
+from gpusched.reference.cluster import Cluster, Free, Network
+from gpusched.reference.model import (
+    FINISHED,
+    REJECTED,
+    Active,
+    Allocation,
+    Job,
+    Outcome,
+    Row,
+    check_horizon,
+    check_instant,
+)
+from gpusched.reference.packing import make_packing
+from gpusched.reference.placements import Placer, stretch
+from gpusched.reference.speeds import make_speed
+
+
+def in_order(rows: Iterable[Row]) -> list[Row]:
+    """Sort by (job, start, server), and join intervals that touch and have the same GPUs."""
+    intervals: list[list[Row]] = []
+    for _, same in groupby(sorted(rows, key=lambda r: (r[0], r[1], r[3])), key=lambda r: r[:2]):
+        interval = list(same)
+        ended = [(row[0], row[2], *row[3:]) for row in (intervals[-1] if intervals else [])]
+        if ended == [(row[0], row[1], *row[3:]) for row in interval]:
+            interval = [
+                (*before[:2], *row[2:])
+                for before, row in zip(intervals.pop(), interval, strict=True)
+            ]
+        intervals.append(interval)
+    return [row for interval in intervals for row in interval]
+
+
+def digest(rows: Iterable[Row], rejects: Iterable[tuple[int, int]]) -> str:
+    """Return the SHA-256 of rows in order and (job, reason) pairs as little-endian int64."""
+    sha = hashlib.sha256()
+    for job, start, end, server, mask in rows:
+        sha.update(struct.pack("<4qQ", job, start, end, server, mask))
+    for job, reason in rejects:
+        sha.update(struct.pack("<2q", job, reason))
+    return sha.hexdigest()
+
+
+class Scheduler(Protocol):
+    """What decides."""
+
+    def cost(self, job: Job, gpus: int) -> int:
+        """Return the cost in ticks of a restart on so many GPUs."""
+
+    def is_due(self, engine: Engine) -> bool:
+        """Whether the present instant ends with a decision."""
+
+    def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
+        """Start and preempt jobs."""
+
+    def wake(self, engine: Engine) -> int | None:
+        """Return the next instant to decide at if nothing else happens before."""
+
+
+def restart_rule(scheduler: Scheduler) -> str:
+    """Return what preempted jobs pay by: ``time`` or ``work``."""
+    params: Mapping[str, Any] = getattr(scheduler, "params", {})
+    return str(params.get("restart", "time"))
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is done to a replay at an instant: a job is taken back, or another scheduler comes."""
+
+    at_us: int
+    job: int | None = None
+    scheduler: Scheduler | None = None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a job has had when a replay begins amid a run, and what it holds.
+
+    ``added`` is work beyond its service, ``since`` the begin of its present interval.
+    """
+
+    start: int = -1
+    held: int = 0
+    paid: int = 0
+    added: int = 0
+    preemptions: int = 0
+    released: int = -1
+    since: int = -1
+    allocation: Allocation | None = None
+
+
+class Engine:
+    """The state of one replay; arguments as of :func:`gpusched.reference.replay`.
+
+    ``numbers`` are the ids of the jobs, which are in the order of their submits then. Placements
+    are those for jobs that ask for more than GPUs if any of these does, or it ``has_demands``.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        servers: Sequence[tuple[int, str]],
+        scheduler: Scheduler,
+        placement: str = "count",
+        *,
+        placement_params: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        speed: str = "fixed",
+        contention: str = "none",
+        speed_params: Mapping[str, Any] | None = None,
+        contention_params: Mapping[str, Any] | None = None,
+        network: Network | None = None,
+        room: Sequence[tuple[int | None, int | None]] = (),
+        max_instants: int = 200_000,
+        changes: Sequence[Change] = (),
+        numbers: Sequence[int] | None = None,
+        has_demands: bool = False,
+    ) -> None:
+        check_horizon(jobs)
+        jobs = sorted(jobs, key=lambda job: job.submit_us)
+        ids = range(len(jobs)) if numbers is None else numbers
+        self.jobs = {i: Active(i, job) for i, job in zip(ids, jobs, strict=True)}  # by JobId
+        asks = (job.asks_for_more for job in self.jobs.values())
+        self.has_demands = has_demands or any(asks)
+        self.cluster = Cluster(servers, placement == "count", room)
+        self.scheduler = scheduler
+        self.speed = make_speed(
+            self.cluster, network, speed, speed_params or {}, contention, contention_params or {}
+        )
+        placing = placement_params or {}
+        packed = make_packing(
+            placement, placing, self.cluster, jobs, network, seed, self.has_demands
+        )
+        self.placer = Placer(placement, placing, self.cluster, seed, self.speed, packed)
+        self.restart = restart_rule(scheduler)
+        self.seed = seed
+        self.max_instants = max_instants
+        self.changes = sorted(changes, key=lambda change: change.at_us)
+        self.is_changed = False  # the scheduler, at this instant
+        self.rates_changed = 0
+        self.now = 0
+        self.free = self.cluster.idle()
+        self.active: list[Active] = []
+        self.holding: dict[int, Active] = {}  # those that run, by JobId
+        self.suspended: list[Active] = []  # running, but others may take what they hold
+        for job in self.jobs.values():
+            job.reason = self.reject_reason(job)  # while all is free
+            if not job.reason:
+                job.stretch = stretch(self.speed, job)
+
+    def reject_reason(self, job: Active) -> int:
+        """Return why the job can never run, 0 if it can."""
+        allowed = self.cluster.allowed_servers(job.job)
+        if not allowed:
+            return 1
+        if sum(self.cluster.sizes[server] for server in allowed) < job.gpus:
+            return 2
+        if not self.placer.place(job, self.free):
+            return 3
+        return 0 if self.speed.can_run(job) else 4
+
+    @property
+    def running(self) -> list[Active]:
+        """The jobs that hold GPUs, by JobId."""
+        return [self.holding[job] for job in sorted(self.holding)]
+
+    @property
+    def waiting(self) -> list[Active]:
+        """The jobs that do not, by JobId."""
+        return [job for job in self.active if not job.running]
+
+    def place(self, job: Active, free: Free | None = None) -> Allocation | None:
+        """Ask the placement for GPUs out of ``free`` (default: what is free)."""
+        return self.placer.place(job, self.free if free is None else free)
+
+    def start(self, job: Active, allocation: Allocation, ranks: list[int] | None = None) -> None:
+        """Start or resume a waiting job; its placement says the ranks if they are not given."""
+        assert not job.running
+        assert job.start < 0 or job.released < self.now or self.is_changed
+        is_resume = job.start >= 0
+        job.start = job.start if is_resume else self.now
+        self.hold(job, allocation, ranks, pays=is_resume)
+
+    def hold(
+        self, job: Active, allocation: Allocation, ranks: list[int] | None, *, pays: bool
+    ) -> None:
+        """Give free GPUs to a job that has none now."""
+        assert self.free.contains(job, allocation)
+        job.allocation = allocation
+        self.holding[job.id] = job
+        assert self.min_gpus(job) <= job.width <= self.max_gpus(job)
+        job.ranks = self.placer.ranks(job, allocation) if ranks is None else ranks
+        job.since = self.now
+        is_paid = pays and self.restart == "time"
+        job.pending = self.scheduler.cost(job.job, job.width) if is_paid else 0
+        job.num_servers = 0 if self.cluster.pooled else len(allocation)
+        job.rate = None
+        job.counted = self.now + job.pending
+        job.done_before = job.done
+        self.free = self.free.claimed(job, allocation)
+
+    def min_gpus(self, job: Active) -> int:
+        """Return the least width at which the job may run."""
+        return job.job.min_gpus if self.speed.is_elastic else job.gpus
+
+    def max_gpus(self, job: Active) -> int:
+        """Return the greatest width at which the job may run."""
+        most = self.cluster.num_gpus if job.job.max_gpus is None else job.job.max_gpus
+        return most if self.speed.is_elastic else job.gpus
+
+    def release(self, job: Active, done: float) -> None:
+        """Take the GPUs of a running job back that has ``done`` so much of its work."""
+        assert job.allocation is not None
+        assert self.now > job.since
+        job.uncontended += (done - job.done_before) / self.speed.uncontended_rate(job)
+        job.done = done
+        for server, mask in job.allocation.items():
+            shown = 0 if self.cluster.pooled else mask
+            job.rows.append((job.id, job.since, self.now, server, shown))
+        if job in self.suspended:
+            self.suspended.remove(job)
+        else:
+            self.free = self.free.released([job])
+        job.held += self.now - job.since
+        job.paid += min(job.pending, self.now - job.since)
+        job.allocation = None
+        del self.holding[job.id]
+
+    def stop(self, job: Active) -> None:
+        """Take the GPUs of a running job back before it is done."""
+        cost = self.scheduler.cost(job.job, job.width)
+        job.settle(self.now)
+        self.release(job, min(job.done, job.work))
+        if self.restart == "work":
+            job.work += cost
+
+    def preempt(self, job: Active) -> None:
+        """Stop a running job; it waits again."""
+        self.stop(job)
+        job.released = self.now
+        job.preemptions += 1
+
+    def resize(self, job: Active, allocation: Allocation, ranks: list[int] | None = None) -> None:
+        """Give a running job other GPUs, more or fewer or as many; it pays as if it resumed."""
+        assert job.running
+        assert allocation != job.allocation
+        self.stop(job)
+        job.resizes += 1
+        self.hold(job, allocation, ranks, pays=True)
+
+    def suspend(self, job: Active) -> None:
+        """Let others take what a running job holds; unless restored it is preempted."""
+        assert job.running
+        assert job not in self.suspended
+        assert self.now > job.since
+        self.free = self.free.released([job])
+        self.suspended.append(job)
+
+    def restore(self, job: Active) -> bool:
+        """Let a suspended job go on if nobody has taken what it holds."""
+        assert job.allocation is not None
+        if not self.free.contains(job, job.allocation):
+            return False
+        self.free = self.free.claimed(job, job.allocation)
+        self.suspended.remove(job)
+        return True
+
+    def cancel(self, job: Active) -> bool:
+        """Take back a job that is not done; whether it ran."""
+        if job not in self.active:
+            return False
+        self.active.remove(job)
+        if not job.running:
+            return False
+        job.settle(self.now)
+        self.release(job, min(job.done, job.work))
+        return True
+
+    def change(self, finished: list[Active], arrived: list[Active]) -> bool:
+        """Do what is to be done at this instant, after its finishes; whether there was anything."""
+        now = [change for change in self.changes if change.at_us == self.now]
+        for change in now:
+            if change.job is not None and self.cancel(self.jobs[change.job]):
+                finished.append(self.jobs[change.job])
+        for scheduler in [change.scheduler for change in now if change.scheduler is not None][-1:]:
+            for job in self.running:
+                self.preempt(job)
+            self.scheduler = scheduler
+            self.restart = restart_rule(scheduler)
+            self.is_changed = True
+            finished.clear()
+            arrived += self.waiting
+        return bool(now)
+
+    def begin(self, now: int, standing: Mapping[int, Standing]) -> None:
+        """Begin amid a run, behind the decision of an instant: these jobs are there, by JobId."""
+        for number in sorted(standing):
+            job, was = self.jobs[number], standing[number]
+            job.start, job.released, job.preemptions = was.start, was.released, was.preemptions
+            job.held, job.paid, job.done = was.held, was.paid, was.held - was.paid
+            job.work += getattr(self.scheduler, "overrun", 0) + was.added
+            self.active.append(job)
+            if was.allocation is not None:
+                self.now = was.since
+                self.hold(job, was.allocation, None, pays=was.start < was.since)
+                ((_, rate),) = self.speed.rates([job])
+                job.set_rate(rate, self.now)
+        self.now = now
+
+    def run(self, until: int | None = None) -> Outcome:
+        """Replay all jobs, or what is decided before an instant: then rows end there."""
+        future = deque(job for job in self.jobs.values() if job not in self.active)
+        wake = self.scheduler.wake(self) if self.active else None
+        for _ in range(self.max_instants):
+            running = self.running
+            instants = [job.finish_tick for job in running]
+            if future:
+                instants.append(future[0].job.submit_us)
+            if wake is not None:
+                instants.append(wake)
+            instants += [change.at_us for change in self.changes[:1]]
+            if not instants:
+                return self.outcome()
+            self.now = min(instants)
+            if until is not None and self.now >= until:
+                self.now = until
+                for job in running:
+                    self.release(job, job.done)
+                return self.outcome()
+            check_instant(self.now)
+
+            finished = [job for job in running if job.finish_tick == self.now]
+            for job in finished:
+                self.release(job, job.work)
+                job.finish = self.now
+                job.status = FINISHED
+                self.active.remove(job)
+            arrived: list[Active] = []
+            self.is_changed = False
+            if self.change(finished, arrived):
+                self.changes = [change for change in self.changes if change.at_us > self.now]
+            while future and future[0].job.submit_us == self.now:
+                job = future.popleft()
+                if job.reason:
+                    job.status = REJECTED
+                else:
+                    job.work += getattr(self.scheduler, "overrun", 0)
+                    self.active.append(job)
+                    arrived.append(job)
+
+            if self.scheduler.is_due(self):
+                self.scheduler.decide(self, finished, arrived)
+            for job in list(self.suspended):
+                self.preempt(job)
+            for job, rate in self.speed.rates(self.running):
+                if rate != job.rate:
+                    self.rates_changed += job.rate is not None
+                    job.set_rate(rate, self.now)
+            wake = self.scheduler.wake(self)
+            assert wake is None or wake > self.now
+        raise RuntimeError(f"no end after {self.max_instants} instants")
+
+    def outcome(self) -> Outcome:
+        """Collect the columns."""
+        jobs = list(self.jobs.values())
+        rows = in_order(row for job in jobs for row in job.rows)
+        rejects = [(job.id, job.reason) for job in jobs if job.status == REJECTED]
+        return Outcome(
+            start_us=[job.start for job in jobs],
+            finish_us=[job.finish for job in jobs],
+            held_us=[job.held for job in jobs],
+            paid_us=[job.paid for job in jobs],
+            preemptions=[job.preemptions for job in jobs],
+            resizes=[job.resizes for job in jobs],
+            num_servers=[job.num_servers for job in jobs],
+            status=[job.status for job in jobs],
+            reason=[job.reason if job.status == REJECTED else 0 for job in jobs],
+            rows=rows,
+            digest=digest(rows, rejects),
+            rates_changed=self.rates_changed,
+            uncontended_us=[] if self.speed.is_fixed else [job.uncontended for job in jobs],
+        )

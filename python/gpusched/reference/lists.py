@@ -1,0 +1,314 @@
+"""List scheduling: walk the queue in key order, without preemption and with it."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping
+from typing import Any
+
+from gpusched.reference.cluster import Free
+from gpusched.reference.engine import Engine
+from gpusched.reference.model import Active, Allocation, Job
+from gpusched.reference.orders import Key, las, srsf
+
+
+class NonPreemptive:
+    """Decides at every arrival and finish; restarts what another policy has preempted, no more."""
+
+    has_memory = True
+    """Whether it decides by more than who waits and who runs: then it cannot begin amid a run."""
+
+    def cost(self, job: Job, gpus: int) -> int:
+        """Return what the job itself costs: there is no rule of the policy."""
+        return job.checkpoint_us + job.restart_us
+
+    def is_due(self, engine: Engine) -> bool:
+        """Whether the present instant ends with a decision."""
+        return True
+
+    def wake(self, engine: Engine) -> int | None:
+        """Return None: no timers."""
+        return None
+
+
+class ListScheduler(NonPreemptive):
+    """Walk the queue in key order; strict stops at the first job that does not fit."""
+
+    has_memory = False
+
+    def __init__(self, key: Key, strict: bool) -> None:
+        self.key = key
+        self.strict = strict
+
+    def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
+        """Start what can be placed."""
+        queue = engine.waiting
+        queue.sort(key=lambda job: (self.key(job, engine.now, engine.seed), job.id))
+        for job in queue:
+            allocation = engine.place(job)
+            if allocation is not None:
+                engine.start(job, allocation)
+            elif self.strict:
+                break
+
+
+DEFAULTS: dict[str, Any] = {
+    "scan": "skip",
+    "restart": "time",
+    "cost_s": 0.0,
+    "wide_cost_s": None,
+    "narrow_gpus": 8,
+    "quota": "free",
+    "displace": False,
+    "epoch": "event",
+    "period_s": 0.0,
+    "overrun_s": 0.0,
+}
+
+
+def ticks(seconds: float) -> int:
+    """Round half to even to microseconds."""
+    return round(seconds * 1e6)
+
+
+class Preemptive:
+    """Steps 1 to 5 of the preemptive decision."""
+
+    has_memory = False
+
+    def __init__(self, key: Key, params: Mapping[str, Any]) -> None:
+        self.params = DEFAULTS | dict(params)
+        self.key = key
+        self.period = ticks(self.params["period_s"])
+        self.overrun = ticks(self.params["overrun_s"])
+        if self.params["epoch"] == "period" and self.period < 1:
+            raise ValueError("epoch=period needs a period_s above 0")
+
+    def cost(self, job: Job, gpus: int) -> int:
+        """Return the cost in ticks of a restart on so many GPUs."""
+        seconds = self.params["cost_s"]
+        if gpus > self.params["narrow_gpus"] and self.params["wide_cost_s"] is not None:
+            seconds = self.params["wide_cost_s"]
+        return job.checkpoint_us + job.restart_us + ticks(seconds)
+
+    def is_due(self, engine: Engine) -> bool:
+        """Whether the present instant ends with a decision."""
+        if self.params["epoch"] == "event":
+            return True
+        return engine.now % self.period == 0 and bool(engine.active)
+
+    def wake(self, engine: Engine) -> int | None:
+        """Return the next multiple of the period where the rules ask for one."""
+        if self.period == 0:
+            return None
+        in_need = engine.active if self.params["epoch"] == "period" else engine.waiting
+        if not in_need:
+            return None
+        return (engine.now // self.period + 1) * self.period
+
+    def keys(self, engine: Engine) -> dict[int, Any]:
+        """Return the sort key (key, id) of every active job."""
+        key, now, seed = self.key, engine.now, engine.seed
+        return {job.id: (key(job, now, seed), job.id) for job in engine.active}
+
+    def take(self, ranked: list[Active], num_gpus: int) -> list[Active]:
+        """Return the jobs that fit a budget of all GPUs, in the order given."""
+        is_strict = self.params["scan"] == "strict"
+        taken: list[Active] = []
+        for job in ranked:
+            if job.gpus <= num_gpus:
+                taken.append(job)
+                num_gpus -= job.gpus
+            elif is_strict or num_gpus == 0:
+                break
+        return taken
+
+    def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
+        """Decide who runs from now on."""
+        key = self.keys(engine)
+        ranked = [engine.jobs[number] for number in sorted(key, key=key.__getitem__)]
+        taken = {job.id for job in self.take(ranked, engine.cluster.num_gpus)}  # step 1
+        running = [job for job in ranked if job.id in engine.holding]  # step 2
+        waiting = [job for job in ranked if job.id not in engine.holding]
+        kept = [job for job in running if job.id in taken]
+        wanted = [job for job in waiting if job.id in taken]
+        bumpable = [job for job in running if job.id not in taken]
+        others = [job for job in waiting if job.id not in taken]
+
+        if engine.cluster.pooled or self.params["quota"] == "hold":
+            for job in bumpable:
+                engine.preempt(job)
+            bumpable, others = [], []
+
+        free = engine.free.released(bumpable)
+        placed: list[tuple[Active, Allocation]] = []
+        for job in wanted:  # step 3
+            allocation = engine.place(job, free)
+            if allocation is not None:
+                free = free.claimed(job, allocation)
+            elif self.params["displace"]:
+                later = [other for other in kept if key[other.id] > key[job.id]]
+                free = free.released(later)
+                allocation = engine.place(job, free)
+                free = free if allocation is None else free.claimed(job, allocation)
+                free = self.stay(engine, free, later)
+                kept = [other for other in kept if other.running]
+            if allocation is not None:
+                placed.append((job, allocation))
+
+        self.stay(engine, free, bumpable)  # step 4
+        for job, allocation in placed:
+            engine.start(job, allocation)
+        for job in others:  # step 5
+            room = engine.place(job)
+            if room is not None:
+                engine.start(job, room)
+
+    def stay(self, engine: Engine, free: Free, jobs: list[Active]) -> Free:
+        """Let the jobs go on whose GPUs are free, preempt the others; return what is left."""
+        for job in jobs:
+            assert job.allocation is not None
+            if free.contains(job, job.allocation):
+                free = free.claimed(job, job.allocation)
+            else:
+                engine.preempt(job)
+        return free
+
+
+class ServerFilling(Preemptive):
+    """As the others, with another set of taken jobs."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        super().__init__(srsf, params)
+
+    def take(self, ranked: list[Active], num_gpus: int) -> list[Active]:
+        """Return the jobs of the shortest prefix that could fill the cluster, widest first."""
+        prefix: list[Active] = []
+        for job in ranked:
+            if sum(other.gpus for other in prefix) >= num_gpus:
+                break
+            prefix.append(job)
+        widest_first = sorted(prefix, key=lambda job: -job.gpus)  # stable: then by key
+        return super().take(widest_first, num_gpus)
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "tiresias": {"limits": [3250.0, 7200.0]},
+    "tiresias-artefact": {
+        "limits": [3250.0, 7200.0],
+        "inside": "running",
+        "crossing": "floored",
+        "period_s": 0.0,
+    },
+    "lucid": {
+        "limits": [18000.0],
+        "epoch": "period",
+        "period_s": 60.0,
+        "restart": "work",
+        "cost_s": 40.0,
+        "wide_cost_s": 60.0,
+        "quota": "hold",
+        "overrun_s": 1.0,
+        "sink": "passed",
+    },
+}
+
+
+class DiscretisedLas(Preemptive):
+    """Key: (queue, submit, entry or place). The queue is the number of limits reached."""
+
+    has_memory = True
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        preset = PRESETS[params.get("preset", "tiresias")]
+        own = {
+            "period_s": 60.0,
+            "inside": "submit",
+            "promote": 0.0,
+            "crossing": "exact",
+            "sink": "reached",
+        }
+        super().__init__(las, own | preset | dict(params))
+        beyond = 1 if self.params["sink"] == "passed" else 0
+        self.limits = [ticks(limit) + beyond for limit in self.params["limits"]]
+        self.base: dict[int, int] = {}
+        self.seen: dict[int, int] = {}
+        self.entry: dict[int, int] = {}
+        self.line: list[int] = []  # JobIds as they stand, with inside=running
+
+    def since_promotion(self, job: Active, now: int) -> int:
+        """Return the service attained since the last promotion."""
+        return job.attained(now) - self.base.get(job.id, 0)
+
+    def queue(self, job: Active, now: int) -> int:
+        """Return the number of limits that the job has reached."""
+        gpu_time = job.gpus * self.since_promotion(job, now)
+        return bisect.bisect_right(self.limits, gpu_time)
+
+    def keys(self, engine: Engine) -> dict[int, Any]:
+        """Promote, note who entered a queue, return the sort keys."""
+        now, sigma = engine.now, self.params["promote"]
+        keys: dict[int, Any] = {}
+        moved: list[int] = []  # into another queue
+        by_entry = self.params["inside"] == "entry"
+        for job in engine.active:
+            if sigma > 0 and not job.running and self.queue(job, now) > 0:
+                unserved = float(now - job.released)
+                if unserved > sigma * float(self.since_promotion(job, now)):
+                    self.base[job.id] = job.attained(now)
+            queue = self.queue(job, now)
+            if self.seen.get(job.id) != queue:
+                if job.id in self.seen:
+                    moved.append(job.id)
+                self.seen[job.id] = queue
+                self.entry[job.id] = now
+            inside = self.entry[job.id] if by_entry else job.job.submit_us
+            keys[job.id] = (queue, inside, job.id)
+        if self.params["inside"] == "running":
+            self.line_up(engine, moved)
+            return {job: (keys[job][0], place) for place, job in enumerate(self.line)}
+        return keys
+
+    def line_up(self, engine: Engine, moved: list[int]) -> None:
+        """Let who waits go behind who runs, then add who came, then who changed queues."""
+        active = {job.id: job for job in engine.active}
+        stood = [job for job in self.line if job in active and job not in moved]
+        stood.sort(key=lambda job: not active[job].running)  # stable
+        came = [job for job in active if job not in self.line]
+        self.line = stood + came + moved
+
+    def wake(self, engine: Engine) -> int | None:
+        """Return the next review or the next instant at which a limit is reached."""
+        review = super().wake(engine)
+        if self.params["epoch"] == "period":
+            return review
+        times = [] if review is None else [review]
+        for job in engine.running:
+            queue = self.seen[job.id]
+            if queue < len(self.limits) and self.params["crossing"] == "floored":
+                missing = self.limits[queue] - self.since_promotion(job, engine.now)
+                whole = max(1, missing // (job.gpus * ticks(1)))
+                times.append(max(engine.now, job.since + job.pending) + whole * ticks(1))
+            elif queue < len(self.limits):
+                needed = -(-self.limits[queue] // job.gpus)  # rounded up to a tick
+                missing = needed - self.since_promotion(job, job.since)
+                times.append(job.since + job.pending + missing)
+        return min(times, default=None)
+
+
+class ASrptP(Preemptive):
+    """A running job is ahead by the work that its restart would cost."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        super().__init__(lambda job, now, seed: 0.0, params)
+
+    def keys(self, engine: Engine) -> dict[int, Any]:
+        """Return the sort key (key, id) of every active job."""
+        return {job.id: (self.virtual_work(engine, job), job.id) for job in engine.active}
+
+    def virtual_work(self, engine: Engine, job: Active) -> float:
+        """Return the GPUs times the remaining time on a good placement."""
+        ticks = float(job.remaining(engine.now)) * job.stretch
+        if job.running:
+            ticks -= float(self.cost(job.job, job.gpus))
+        return float(job.gpus) * ticks

@@ -1,0 +1,218 @@
+"""Timelines for Perfetto and Chrome's ``about:tracing``: JSON trace events."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gpusched.base.arrays import AnyArray, Int64
+from gpusched.base.ticks import US_PER_S
+from gpusched.results.registry import Exported, ScheduleFormat, register_schedule_format
+
+if TYPE_CHECKING:
+    import polars
+
+
+PER_GPU = 1000
+"""Lanes of one GPU: its number times this, and more for jobs that share it."""
+
+
+def lanes_of(rows: Mapping[str, AnyArray]) -> Int64:
+    """Return the lane of each row on its server: its lowest GPU, times 1,000.
+
+    Jobs that share a GPU, and all jobs of a pool without servers, get further lanes, each the
+    first that is free.
+    """
+    mask = rows["mask"].astype(np.uint64)
+    lowest = mask & (~mask + np.uint64(1))
+    gpu = np.zeros(len(mask), dtype=np.int64)
+    held = lowest > 0
+    gpu[held] = np.round(np.log2(lowest[held].astype(np.float64))).astype(np.int64)
+    lane = gpu * PER_GPU
+    order = np.lexsort((rows["end_us"], rows["start_us"], lane, rows["server"]))
+    place = np.stack([rows["server"][order], lane[order]])
+    same = (place[:, 1:] == place[:, :-1]).all(axis=0)
+    overlaps = same & (rows["start_us"][order][1:] < rows["end_us"][order][:-1])
+    if overlaps.any():
+        _spread(rows, order, lane)
+    return lane
+
+
+def _spread(rows: Mapping[str, AnyArray], order: AnyArray, lane: Int64) -> None:
+    """Move rows that overlap one before them to the first lane that is free."""
+    server, start_us, end_us = (rows[name].tolist() for name in ("server", "start_us", "end_us"))
+    group: tuple[int, int] | None = None
+    free: list[int] = []
+    busy: list[tuple[int, int]] = []
+    num_lanes = 0
+    for row in order.tolist():
+        of = (server[row], int(lane[row]))
+        if of != group:
+            group, free, busy, num_lanes = of, [], [], 0
+        while busy and busy[0][0] <= start_us[row]:
+            heapq.heappush(free, heapq.heappop(busy)[1])
+        if free:
+            chosen = heapq.heappop(free)
+        else:
+            chosen, num_lanes = num_lanes, num_lanes + 1
+        heapq.heappush(busy, (end_us[row], chosen))
+        lane[row] += chosen
+
+
+# What no text in JSON may have as it is, and what is beyond ASCII.
+_TO_ESCAPE: Final = r'[^ -~]|["\\]'
+# Names of colours that Chrome's viewer has; Perfetto colours by the name of the job.
+_COLOURS: Final = (
+    "thread_state_running", "thread_state_iowait", "thread_state_runnable", "rail_response",
+    "rail_animation", "rail_idle", "rail_load", "startup", "heap_dump_stack_frame", "good",
+    "generic_work", "cq_build_running", "cq_build_passed", "yellow", "olive",
+    "vsync_highlight_color",
+)  # fmt: skip
+# Process and thread ids begin with 1: Perfetto takes process 0 for the idle one of Linux, and
+# older ones put thread 0 and thread 1 of a process together.
+_SERVERS_ROW: Final = 1
+_LANES_ROW: Final = 1
+
+
+def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
+    """Write a slice for every allocation: a process for each server, a thread for each lane.
+
+    Complete events (``X``), whose ``ts`` and ``dur`` are whole microseconds, and metadata events
+    (``M``) with names and order. No two slices of a thread overlap.
+    """
+    import polars as pl
+
+    rows = {name: np.asarray(values) for name, values in exported.intervals.items()}
+    if tracks == "gpu":
+        rows = _by_gpu(rows)
+    lane = lanes_of(rows)
+    server: AnyArray = rows["server"].astype(np.int64)
+    job = rows["job"]
+    begin, end = _of_jobs(exported)
+    colour = pl.Series(_COLOURS).gather(job % len(_COLOURS))
+    lines = pl.select(
+        pl.concat_str(
+            begin.gather(job),
+            pl.lit(',"ph":"X","ts":'),
+            pl.Series(rows["start_us"]).cast(pl.String),
+            pl.lit(',"dur":'),
+            pl.Series(rows["end_us"] - rows["start_us"]).cast(pl.String),
+            pl.lit(',"pid":'),
+            pl.Series(server + _SERVERS_ROW).cast(pl.String),
+            pl.lit(',"tid":'),
+            pl.Series(lane + _LANES_ROW).cast(pl.String),
+            pl.lit(',"cname":"'),
+            colour,
+            end.gather(job),
+        )
+    )
+    with open(path, "wb") as file:
+        file.write(b'{"displayTimeUnit":"ms","traceEvents":[\n')
+        lines.write_csv(
+            file, include_header=False, quote_style="never", separator="\x1f", line_terminator=",\n"
+        )
+        named = _names_of_tracks(exported, server, lane, is_per_gpu=tracks == "gpu")
+        file.write(",\n".join(json.dumps(event) for event in named).encode())
+        file.write(b"\n]}\n")
+    num_left = int(np.count_nonzero(~exported.is_finished & ~exported.is_rejected))
+    num_rejected = int(np.count_nonzero(exported.is_rejected))
+    lost = [f"{num_rejected:,} rejected jobs have no slice"] if num_rejected else []
+    return lost + ([f"{num_left:,} jobs had not finished"] if num_left else [])
+
+
+def _of_jobs(exported: Exported) -> tuple[polars.Series, polars.Series]:
+    """Return per job how its slices begin, up to their name, and how they end as JSON."""
+    import polars as pl
+
+    trace = exported.trace
+    wait_us = np.maximum(np.asarray(exported.schedule.start_us) - trace.submit_us, 0)
+    seconds, rest = np.divmod(wait_us, US_PER_S)
+    user = pl.Series(["}}"], dtype=pl.String)
+    if trace.user is not None:
+        named = [f',"user":{json.dumps(name)}}}}}' if name else "}}" for name in trace.user.names]
+        user = pl.Series(named, dtype=pl.String).gather(trace.user.codes)
+    ids = trace.id if trace.id.dtype.kind == "i" else trace.id.tolist()
+    jobs = pl.select(
+        begin=pl.concat_str(pl.lit('{"name":"job '), _escaped(pl.Series(ids)), pl.lit('"')),
+        end=pl.concat_str(
+            pl.lit('","args":{"gpus":'),
+            pl.Series(trace.gpus).cast(pl.String),
+            pl.lit(',"first wait (s)":'),
+            pl.Series(seconds).cast(pl.String),
+            pl.lit("."),
+            pl.Series(rest).cast(pl.String).str.zfill(6),
+            pl.lit(user),
+        ),
+    )
+    return jobs["begin"], jobs["end"]
+
+
+def _escaped(values: polars.Series) -> polars.Series:
+    """Return values as they stand between the quotes of JSON."""
+    import polars as pl
+
+    texts = values.cast(pl.String)
+    if values.dtype.is_integer():
+        return texts
+    odd = texts.str.contains(_TO_ESCAPE).arg_true()
+    return texts.scatter(odd, [json.dumps(text)[1:-1] for text in texts.gather(odd)])
+
+
+def _by_gpu(rows: dict[str, AnyArray]) -> dict[str, AnyArray]:
+    """Return a row for every GPU instead of one for every server; a pool has none."""
+    if len(rows["job"]) == 0 or rows["server"][0] < 0:
+        return rows
+    masks = rows["mask"].astype(np.uint64)
+    parts = []
+    for gpu in range(64):
+        held = np.flatnonzero((masks >> np.uint64(gpu)) & np.uint64(1))
+        if len(held):
+            part = {name: values[held] for name, values in rows.items()}
+            parts.append(part | {"mask": np.full(len(held), 1 << gpu, dtype=np.uint64)})
+    return {name: np.concatenate([part[name] for part in parts]) for name in rows}
+
+
+def _names_of_tracks(
+    exported: Exported, server: AnyArray, lane: Int64, *, is_per_gpu: bool
+) -> list[dict[str, Any]]:
+    import polars as pl
+
+    cluster = exported.cluster
+    used = pl.DataFrame({"server": server, "lane": lane}).unique().sort("server", "lane").rows()
+    events: list[dict[str, Any]] = []
+    for of in sorted({place for place, _ in used}):
+        name = str(cluster)
+        if of >= 0:
+            kind = cluster.gpu_types[cluster.server_type[of]]
+            name = f"server {of}" + (f" ({kind})" if kind else "")
+        known = {"ph": "M", "pid": of + _SERVERS_ROW}
+        events.append(known | {"name": "process_name", "args": {"name": name}})
+        events.append(known | {"name": "process_sort_index", "args": {"sort_index": of}})
+    for of, place in used:
+        gpu, extra = divmod(place, PER_GPU)
+        # A slice per server stands at the first GPU of several: the others are not idle.
+        title = f"GPU {gpu}" if is_per_gpu else f"from GPU {gpu}"
+        title += f" ({extra + 1})" if extra else ""
+        title = f"row {place + 1}" if of < 0 else title
+        known = {"ph": "M", "pid": of + _SERVERS_ROW, "tid": place + _LANES_ROW}
+        events.append(known | {"name": "thread_name", "args": {"name": title}})
+        events.append(known | {"name": "thread_sort_index", "args": {"sort_index": place}})
+    nothing = {"ph": "M", "pid": _SERVERS_ROW, "name": "process_name"}
+    return events or [nothing | {"args": {"name": "no job ran"}}]
+
+
+register_schedule_format(
+    ScheduleFormat(
+        name="perfetto",
+        summary="Timeline of JSON trace events, for Perfetto and Chrome.",
+        source="Trace Event Format, Google.",
+        endings=("json", "perfetto-trace"),
+        write=write,
+        options={"tracks": ("server", "gpu")},
+    )
+)

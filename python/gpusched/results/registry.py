@@ -1,0 +1,140 @@
+"""The formats in which schedules are written. A new one is one new file in ``formats/``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from gpusched.base.arrays import AnyArray, Bool
+from gpusched.base.registry import Registry, told
+from gpusched.base.replacing import replacing
+from gpusched.base.suggest import nearest
+from gpusched.model.cluster import Cluster
+from gpusched.schedules.schedule import FINISHED, REJECTED, Schedule
+from gpusched.traces.workload import Trace
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """A schedule with what it is of: attributes of :class:`gpusched.Result`."""
+
+    trace: Trace
+    cluster: Cluster
+    schedule: Schedule
+    intervals: Mapping[str, AnyArray]
+
+    @property
+    def is_finished(self) -> Bool:
+        """Per job, whether it ran to its end."""
+        finished: Bool = np.asarray(self.schedule.status) == FINISHED
+        return finished
+
+    @property
+    def is_rejected(self) -> Bool:
+        """Per job, whether it was refused."""
+        rejected: Bool = np.asarray(self.schedule.status) == REJECTED
+        return rejected
+
+
+class ScheduleFormat(msgspec.Struct, frozen=True):
+    """How schedules are written in one format.
+
+    Attributes
+    ----------
+    name, summary, source
+        The format's name, a sentence on what it is, and where it comes from.
+    endings
+        Of its files, without the dot; by them it is found where no format is named.
+    write
+        ``write(exported, path, **options)`` writes the file and returns what it could not say, a
+        sentence each. The path is that of a temporary file, without the ending.
+    options
+        By the name of an option the values that it may have, the default first.
+    """
+
+    name: str
+    summary: str
+    source: str
+    endings: tuple[str, ...]
+    write: Callable[..., list[str]]
+    options: Mapping[str, tuple[str, ...]]
+
+
+SCHEDULE_FORMATS: Final[Registry[ScheduleFormat]] = Registry("format", "gpusched.results.formats")
+
+
+def register_schedule_format(added: ScheduleFormat) -> None:
+    """Add a format of schedules; :meth:`gpusched.Result.export` and the command know it then.
+
+    Raises
+    ------
+    ValueError
+        If its name is taken or a text is missing.
+    """
+    told("format", added.name, summary=added.summary, source=added.source)
+    SCHEDULE_FORMATS.add(added.name, added)
+
+
+def schedule_format(path: str | os.PathLike[str], name: str | None = None) -> ScheduleFormat:
+    """Return the format called ``name``; None: the one with the ending of ``path``.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if name is not None:
+        return SCHEDULE_FORMATS.find(name)
+    known = SCHEDULE_FORMATS.all()
+    for asked in known.values():
+        if any(Path(path).name.lower().endswith(f".{ending}") for ending in asked.endings):
+            return asked
+    endings = ", ".join(f".{ending}" for asked in known.values() for ending in asked.endings)
+    raise ValueError(
+        f"{os.fspath(path)}: no format of schedules has this ending ({endings}); name one of "
+        f"{', '.join(known)}"
+    )
+
+
+def checked_options(known: ScheduleFormat, options: Mapping[str, Any]) -> dict[str, str]:
+    """Return all options of a format, those that were not given by their default.
+
+    Raises
+    ------
+    ValueError
+        If an option or its value is unknown.
+    """
+    for key, value in options.items():
+        if key not in known.options:
+            names = list(known.options)
+            hint = nearest(key, names) if names else "; it has none"
+            raise ValueError(f"format {known.name}: no option {key!r}{hint}")
+        if value not in known.options[key]:
+            allowed = ", ".join(known.options[key])
+            raise ValueError(f"format {known.name}: {key} is {value!r}; allowed: {allowed}")
+    return {key: options.get(key, values[0]) for key, values in known.options.items()}
+
+
+def export(
+    exported: Exported,
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    **options: Any,
+) -> list[str]:
+    """Write a schedule, and return what the format could not say, a sentence each.
+
+    Raises
+    ------
+    ValueError
+        If the format, an option or its value is unknown.
+    OSError
+        If the file cannot be written.
+    """
+    known = schedule_format(path, format)
+    checked = checked_options(known, options)
+    with replacing(path) as partial:
+        return known.write(exported, partial, **checked)

@@ -1,0 +1,553 @@
+"""Where calls run: any ``concurrent.futures.Executor``, and what a study needs of it beside."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+from gpusched.base.libraries import need
+from gpusched.base.run_warning import RunWarning
+from gpusched.base.suggest import nearest
+from gpusched.base.supervision import StopScope
+from gpusched.studies.calls import (
+    Outcome,
+    SharedFile,
+    end_calls_of,
+    end_if_starting,
+    end_with_parent,
+    is_ready,
+    outcome_in,
+    outcome_of,
+)
+
+_MOST_SLOTS: Final = 1_024
+# How long an interrupt waits for what it ended; a run looks up at every instant.
+_GRACE_SECONDS: Final = 0.5
+# How long a cluster is given to answer, how long the number of its workers is taken to stay, and
+# how long there may be none without a word.
+_CONNECT_SECONDS: Final = 15
+_FRESH_SECONDS: Final = 1.0
+_PATIENCE_SECONDS: Final = 20.0
+_GUARD: Final = (
+    "each process imports the script that uses it, which therefore needs its main part under "
+    '`if __name__ == "__main__":`'
+)
+
+
+class WorkerDied(RuntimeError):
+    """A worker ended without a word while it ran a call, and again when it ran that call alone."""
+
+
+class BackendLost(RuntimeError):
+    """An executor cannot run anything any more; what was not done is not at fault."""
+
+
+class Backend:
+    """An executor that a user has made, of processes here, of MPI, of whatever else; it stays open.
+
+    What is shared is in a file that the processes of a pool map. Of other executors it is not known
+    where their workers are: there it travels with every call.
+    """
+
+    shares_memory = False
+    """Whether all that runs there uses the memory of this machine, as far as is known."""
+
+    def __init__(self, executor: Executor | None) -> None:
+        self._executor: Any = executor
+        self._study = uuid.uuid4().hex
+        self._folder = tempfile.TemporaryDirectory(prefix="gpusched-")
+        self._numbers = count()
+        self._is_pool = isinstance(executor, ProcessPoolExecutor)
+        if self._is_pool:
+            end_if_starting()
+
+    @property
+    def num_slots(self) -> int:
+        """How many calls run at a time, as far as the executor says; may change."""
+        for name in ("_max_workers", "max_workers", "num_workers"):
+            number = getattr(self._executor, name, None)
+            if isinstance(number, int) and number > 0:
+                return number
+        return os.cpu_count() or 1
+
+    def share(self, value: Any) -> Any:
+        """Return what arrives as ``value`` where it is an argument of a call.
+
+        Each worker gets it at most once, when it needs it. It is there as long as what is returned.
+        """
+        if not self._is_pool:
+            return value
+        return SharedFile(value, Path(self._folder.name) / str(next(self._numbers)))
+
+    def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
+        """Run ``run(*args)`` on some worker.
+
+        Raises
+        ------
+        Exception
+            If the call cannot travel there.
+        """
+        try:
+            future: Future[Outcome] = self._executor.submit(outcome_of, self._study, run, *args)
+        except BrokenExecutor as error:
+            future = Future()
+            future.set_exception(error)
+        return future
+
+    def is_lost(self, error: BaseException) -> bool:
+        """Whether a call has this error as its worker died, be it of that call or of another.
+
+        Raises
+        ------
+        BackendLost
+            If nothing more can run.
+        """
+        if isinstance(error, BrokenExecutor):
+            raise BackendLost(
+                f"{type(self._executor).__name__}: a worker died, and with it the executor; "
+                f'executor="processes" goes on after such. In both {_GUARD}'
+            ) from error
+        return False
+
+    def check(self) -> None:
+        """Raise BackendLost if not even nothing can be run; called where a worker died twice."""
+
+    def interrupt(self) -> None:
+        """End what is under way as soon as possible, where it is known how.
+
+        Its results are dropped; more may be submitted.
+        """
+
+    def close(self, *, cancel: bool) -> None:
+        """Let go of all that was made here; ``cancel``: :meth:`interrupt` before."""
+        if cancel:
+            self.interrupt()
+        self._folder.cleanup()
+
+
+class Threads(Backend):
+    """Threads of this process: native runs let each other go on, and share what they read."""
+
+    shares_memory = True
+
+    def __init__(self, num_slots: int, executor: ThreadPoolExecutor | None = None) -> None:
+        self._is_own = executor is None
+        self._executor = executor or ThreadPoolExecutor(num_slots, thread_name_prefix="gpusched")
+        self._scope = StopScope()
+        self._running: set[Future[Any]] = set()
+
+    def share(self, value: Any) -> Any:
+        """Return the value: nothing is sent."""
+        return value
+
+    def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
+        """Run it in a thread."""
+        future: Future[Outcome] = self._executor.submit(outcome_in, self._scope, run, *args)
+        self._running.add(future)
+        future.add_done_callback(self._running.discard)
+        return future
+
+    def interrupt(self) -> None:
+        """Stop native runs within a fraction of a second; what is no run ends by itself."""
+        self._scope.set()
+        running, self._running = list(self._running), set()
+        for future in running:
+            future.cancel()
+        wait(running, timeout=_GRACE_SECONDS)
+        self._scope = StopScope()
+
+    def close(self, *, cancel: bool) -> None:
+        """End the threads, or wait until they are done."""
+        if cancel:
+            self.interrupt()
+        if self._is_own:
+            self._executor.shutdown(wait=not cancel, cancel_futures=cancel)
+
+
+class Processes(Backend):
+    """Processes of this machine, by loky: all are started anew where one of them died."""
+
+    shares_memory = True
+
+    def __init__(self, num_slots: int) -> None:
+        end_if_starting()
+        super().__init__(None)
+        self._is_pool = True
+        self._num_slots = num_slots
+
+    @property
+    def num_slots(self) -> int:
+        """How many processes there are."""
+        return self._num_slots
+
+    def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
+        """Run it in a process."""
+        if self._executor is None:
+            self._executor = self._started()
+        with _interrupts_held():  # a new process must not hear Ctrl-C, not even as it starts
+            return super().submit(run, *args)
+
+    def _started(self) -> Executor:
+        from loky import ProcessPoolExecutor
+        from loky.backend import get_context
+
+        executor: Executor = ProcessPoolExecutor(
+            self._num_slots,
+            context=get_context("loky_init_main"),
+            initializer=end_with_parent,
+            initargs=(os.getpid(), self._folder.name),
+            # Jobs that stay for the next run are no leak.
+            env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"},
+        )
+        return executor
+
+    def is_lost(self, error: BaseException) -> bool:
+        """Whether a process died, and all calls with it."""
+        if not isinstance(error, BrokenExecutor | CancelledError):
+            return False
+        self.interrupt()
+        return True
+
+    def check(self) -> None:
+        """See whether processes start at all."""
+        try:
+            self.submit(is_ready).result()
+        except BrokenExecutor:
+            raise BackendLost(
+                f"worker processes end as they start: {_GUARD}; executor='threads' needs none"
+            ) from None
+
+    def interrupt(self) -> None:
+        """End all processes at once."""
+        if self._executor is not None:
+            self._executor.shutdown(wait=True, kill_workers=True)
+            self._executor = None
+
+    def close(self, *, cancel: bool) -> None:
+        """End the processes, or wait until they are done."""
+        if self._executor is not None and not cancel:
+            self._executor.shutdown(wait=True)
+        super().close(cancel=cancel)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Keep Ctrl-C from this thread for a moment, and for good from processes that it starts."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class DaskCluster(Backend):
+    """The workers of a Dask client, whose scheduler decides where calls run, and moves them."""
+
+    def __init__(self, client: Any, *, is_own: bool = False) -> None:
+        super().__init__(client.get_executor(pure=False))
+        self._client = client
+        self._is_own = is_own
+        self._slots = 1
+        self._counted = float("-inf")
+        self._had_some = time.monotonic()
+
+    @property
+    def num_slots(self) -> int:
+        """How many threads the workers have now."""
+        now = time.monotonic()
+        if now - self._counted > _FRESH_SECONDS and self._is_connected:
+            self._counted = now
+            found = sum(self._client.nthreads().values())
+            self._slots = max(1, found)
+            if found:
+                self._had_some = now
+            elif now - self._had_some > _PATIENCE_SECONDS:
+                self._had_some = float("inf")  # said once
+                line = f"{self._name} has no workers; the runs wait for some"
+                warnings.warn(line, RunWarning, stacklevel=2)
+        return self._slots
+
+    def share(self, value: Any) -> Any:
+        """Send the value once, for workers to take from each other when they need it."""
+        from distributed.protocol.pickle import dumps
+
+        return _DaskValue(self._client, dumps(value))
+
+    def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
+        """Run it on some worker."""
+        if not self._is_connected:
+            raise self._lost()
+        given = (arg.future() if isinstance(arg, _DaskValue) else arg for arg in args)
+        return super().submit(run, *given)
+
+    def is_lost(self, error: BaseException) -> bool:
+        """Whether workers died under a call, or the scheduler forgot it."""
+        from distributed import KilledWorker
+
+        if isinstance(error, CancelledError) and not self._is_connected:
+            raise self._lost() from error
+        return isinstance(error, KilledWorker | CancelledError)
+
+    @property
+    def _is_connected(self) -> bool:
+        return self._client.status in ("running", "connecting")
+
+    def _lost(self) -> BackendLost:
+        return BackendLost(f"{self._name} is gone: the connection to its scheduler ended")
+
+    @property
+    def _name(self) -> str:
+        scheduler = getattr(self._client, "scheduler", None)
+        return f"the Dask cluster at {getattr(scheduler, 'address', None) or 'its address'}"
+
+    def interrupt(self) -> None:
+        """Tell the workers to end what they run."""
+        study, self._study = self._study, uuid.uuid4().hex
+
+        def tell() -> None:
+            with suppress(Exception):  # workers that are gone hear nothing, and run nothing
+                self._client.run(end_calls_of, study, on_error="ignore")
+
+        if self._is_connected:
+            telling = threading.Thread(target=tell, name="gpusched-interrupt", daemon=True)
+            telling.start()
+            telling.join(_GRACE_SECONDS)
+
+    def close(self, *, cancel: bool) -> None:
+        """Leave the cluster."""
+        super().close(cancel=cancel)
+        if self._is_own:
+            self._client.close(timeout=_GRACE_SECONDS)
+
+
+class _DaskValue:
+    """A task that gives the value: the scheduler runs it again where all copies were lost."""
+
+    def __init__(self, client: Any, pickled: Any) -> None:
+        self._client, self._pickled = client, pickled
+        self._future: Any = None
+
+    def future(self) -> Any:
+        """Return the task, a new one where workers died of it."""
+        import dask
+        from distributed.protocol.pickle import loads
+
+        if self._future is None or self._future.status in ("error", "cancelled", "lost"):
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+                self._future = self._client.submit(loads, self._pickled, pure=False)
+        return self._future
+
+
+class RayCluster(Backend):
+    """The workers of a Ray cluster, or of one on this machine. Ray decides where calls run."""
+
+    def __init__(self, address: str) -> None:
+        import ray
+
+        super().__init__(_RayExecutor())
+        self._is_own = not ray.is_initialized()
+        if not self._is_own:
+            return
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if not address:
+            quiet |= {"num_cpus": _num_cpus(), "include_dashboard": False}
+        try:
+            ray.init(address=address or "local", **quiet)
+        except (ConnectionError, OSError, ValueError, RuntimeError) as error:
+            raise ConnectionError(f"ray:{address}: nothing answers: {error}") from error
+
+    @property
+    def num_slots(self) -> int:
+        """How many CPUs the cluster has now."""
+        import ray
+
+        return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+    def share(self, value: Any) -> Any:
+        """Put the value into Ray's store, which a server gets once and all its workers map."""
+        import ray
+
+        return ray.put(value)
+
+    def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
+        """Run it in some worker process, which runs nothing else meanwhile."""
+        import ray
+
+        if not ray.is_initialized():
+            raise BackendLost("Ray was shut down")
+        return super().submit(run, *args)
+
+    def is_lost(self, error: BaseException) -> bool:
+        """Whether a worker or a server died."""
+        from ray.exceptions import RayError, RaySystemError, RayTaskError
+
+        if isinstance(error, RaySystemError):
+            raise BackendLost(f"Ray cannot go on: {error}") from error
+        is_of_ray = isinstance(error, RayError) and not isinstance(error, RayTaskError)
+        return is_of_ray or isinstance(error, CancelledError)
+
+    def interrupt(self) -> None:
+        """End the worker processes of what is under way."""
+        self._executor.end()
+
+    def close(self, *, cancel: bool) -> None:
+        """Leave the cluster; one that was started here ends."""
+        super().close(cancel=cancel)
+        if self._is_own:
+            import ray
+
+            ray.shutdown()
+
+
+class _RayExecutor(Executor):
+    """Tasks of Ray as futures."""
+
+    def __init__(self) -> None:
+        self._references: dict[Future[Any], Any] = {}
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
+        import ray
+
+        reference = ray.remote(max_retries=0, num_cpus=1)(call).remote(*args)
+        future: Future[Any] = reference.future()
+        self._references[future] = reference
+        future.add_done_callback(self._forget)
+        return future
+
+    def _forget(self, future: Future[Any]) -> None:
+        if not future.cancelled():  # what is, is to be ended
+            self._references.pop(future, None)
+
+    def end(self) -> None:
+        import ray
+
+        references, self._references = self._references, {}
+        for reference in references.values():
+            with suppress(Exception):  # it may have ended, and its server with it
+                ray.cancel(reference, force=True)
+
+
+def backend_for(executor: Any = None) -> Backend:
+    """Return where calls run.
+
+    Parameters
+    ----------
+    executor
+        None or ``"threads"``: a thread per CPU; ``"threads:N"``: N of them. ``"processes"`` and
+        ``"processes:N"``. ``"dask:ADDRESS"`` of a scheduler (extra: dask), ``"ray"`` for a
+        local one and ``"ray:ADDRESS"`` (extra: ray). Also any ``concurrent.futures.Executor`` or
+        a ``distributed.Client``, which stay open, or a backend.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it is none of these.
+    ImportError
+        If an extra is missing.
+    """
+    if executor is None:
+        return Threads(_num_cpus())
+    if isinstance(executor, str):
+        kind, _, rest = executor.partition(":")
+        if kind not in _BY_NAME:
+            raise ValueError(f"executor: {executor!r} is unknown{nearest(kind, list(_BY_NAME))}")
+        return _BY_NAME[kind](rest)
+    distributed = sys.modules.get("distributed")
+    if distributed is not None and isinstance(executor, distributed.Client):
+        return DaskCluster(executor)
+    if isinstance(executor, ThreadPoolExecutor):
+        return Threads(executor._max_workers, executor)
+    if isinstance(executor, Executor):
+        return Backend(executor)
+    if isinstance(executor, Backend):
+        return executor
+    raise TypeError(
+        "executor: expected None, a name such as 'processes:4', a concurrent.futures.Executor or a "
+        f"distributed.Client, not {type(executor).__name__}"
+    )
+
+
+@contextmanager
+def opened(executor: Any = None) -> Iterator[Backend]:
+    """Give :func:`backend_for` of it, and close that; a backend that was given stays open.
+
+    After an error, or where the caller leaves early, what is under way is ended.
+    """
+    backend = backend_for(executor)
+    if backend is executor:
+        yield backend
+        return
+    try:
+        yield backend
+    except BaseException:
+        backend.close(cancel=True)
+        raise
+    backend.close(cancel=False)
+
+
+def _threads(rest: str) -> Backend:
+    return Threads(_slots("threads", rest))
+
+
+def _processes(rest: str) -> Backend:
+    return Processes(_slots("processes", rest))
+
+
+def _dask(address: str) -> Backend:
+    need("distributed", "executor='dask'", "gpusched[dask]")
+    import distributed
+
+    if not address:
+        raise ValueError("executor: dask needs the address of a scheduler: 'dask:HOST:8786'")
+    try:
+        client = distributed.Client(
+            address, set_as_default=False, timeout=_CONNECT_SECONDS, name="gpusched"
+        )
+    except (OSError, TimeoutError) as error:
+        raise ConnectionError(f"dask:{address}: no scheduler answers: {error}") from error
+    return DaskCluster(client, is_own=True)
+
+
+def _ray(address: str) -> Backend:
+    need("ray", "executor='ray'", "gpusched[ray]")
+    return RayCluster(address)
+
+
+def _slots(kind: str, text: str) -> int:
+    if not text:
+        return _num_cpus()
+    if not (text.isdecimal() and 1 <= int(text) <= _MOST_SLOTS):
+        raise ValueError(f"executor: {kind}:{text}: the number must lie in 1..{_MOST_SLOTS:,}")
+    return int(text)
+
+
+def _num_cpus() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+_BY_NAME: Final[dict[str, Callable[[str], Backend]]] = {
+    "threads": _threads,
+    "processes": _processes,
+    "dask": _dask,
+    "ray": _ray,
+}

@@ -1,0 +1,719 @@
+"""The description of a study, strictly decoded, from and to texts."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, Self, TypeVar
+
+import msgspec
+
+from gpusched.base.field_checks import check_integer, check_name, not_negative
+from gpusched.base.files import decode_toml, naming, read_bytes, toml_key, toml_value
+from gpusched.base.suggest import nearest, with_nearest_field
+from gpusched.model.cluster import Cluster, Domain, ServerGroup
+from gpusched.results.run_window import RunWindow
+
+Part = TypeVar("Part")
+
+ROLES: Final = ("policy", "placement", "speed", "contention", "predictor")
+LONGEST_NAME: Final = 200
+_CHOICES: Final = ("policies", "placements", "speeds", "contentions", "predictors")
+AXES: Final = ("traces", "clusters", *_CHOICES, "seeds")
+"""What can be zipped beside the names of the axes of parameters."""
+_MOST_SEED: Final = 2**63 - 1
+MOST_JOBS: Final = 2**31 - 1
+LOAD_LIMIT: Final = 1e6
+MOST_RESTART_S: Final = 1e7
+# What may be said of generated jobs only, and of jobs that are read or given only.
+_OF_FILES: Final = ("format", "columns", "member", "on_bad", "options")
+
+
+class ParameterAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An option of a policy, a placement, a speed, a contention or a predictor over values.
+
+    Entries of the study that have another name are run once, and have no value in the column.
+
+    Attributes
+    ----------
+    option
+        Name of the parameter, such as ``tau``.
+    values
+        Its values; at least one.
+    policy, placement, speed, contention, predictor
+        One of them: the registered name that has the parameter, such as ``a-srpt``.
+    name
+        Of the column; default: ``option``.
+    """
+
+    option: str
+    values: tuple[bool | int | float | str | tuple[float, ...], ...]
+    policy: str | None = None
+    placement: str | None = None
+    speed: str | None = None
+    contention: str | None = None
+    predictor: str | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        check_name("option", self.option)
+        roles = [role for role in ROLES if getattr(self, role) is not None]
+        if len(roles) != 1:
+            said = f"{roles[0]} and {roles[1]} are given" if roles else "none is given"
+            raise ValueError(f"{', '.join(ROLES)}: one of them is needed, {said}")
+        if not self.values:
+            raise ValueError("values: at least one is needed")
+        if len({*map(repr, self.values)}) < len(self.values):
+            raise ValueError(f"values: one value is listed twice in {list(self.values)}")
+
+    @property
+    def role(self) -> str:
+        """Whose option it is: ``policy``, ``placement`` ..."""
+        return next(role for role in ROLES if getattr(self, role) is not None)
+
+    @property
+    def of(self) -> str:
+        """The registered name that has it."""
+        return str(getattr(self, self.role))
+
+    @property
+    def title(self) -> str:
+        """Name of the column."""
+        return self.name or self.option
+
+
+class TraceWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True,
+                  rename={"since": "from", "until": "to"}):  # fmt: skip
+    """A part of a trace by time of submission.
+
+    Attributes
+    ----------
+    since, until
+        ``from`` and ``to`` in a file: seconds on the clock of the trace, or a time such as
+        ``"2024-05-01T09:00"`` where it has dates; None: from the first, to the last.
+    label
+        In tables; default: both ends.
+    """
+
+    since: float | str | None = None
+    until: float | str | None = None
+    label: str = ""
+
+    def __str__(self) -> str:
+        ends = ("" if end is None else f"{end:g}" if isinstance(end, float | int) else str(end)
+                for end in (self.since, self.until))  # fmt: skip
+        return self.label or "..".join(ends)
+
+
+class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The jobs of some runs: generated, read from files, or given as they are.
+
+    Attributes
+    ----------
+    generate
+        Name of a profile of :func:`gpusched.generate`; the seed of a run is that of its jobs.
+    file
+        What :func:`gpusched.read_trace` reads: a path, or several that become one trace.
+    trace
+        A :class:`gpusched.Trace`, in a mapping of Python.
+    label
+        In tables; default: the name of the profile, of the file or of the trace.
+    jobs
+        How many jobs to generate, or to take from the front; several are an axis.
+    loads
+        The jobs' GPU time over that of the run's cluster. Of read and given jobs the gaps between
+        arrivals are rescaled to it; none leaves them as they are. Generated ones have 0.9 then.
+    format, columns, member, on_bad, options
+        Of :func:`gpusched.read_trace`; ``options`` are those of the format.
+    windows
+        Parts by time of submission; several are an axis.
+    filter, sample
+        Of :meth:`gpusched.Trace.filter` (a condition) and :meth:`gpusched.Trace.sample`, drawn
+        with the seed of the run.
+    profiles, throughputs, deadlines
+        What jobs are given beside: ``"zoo"`` or a file of profiles, a file of throughputs, options
+        of :meth:`gpusched.Trace.with_deadlines`; all drawn with the seed of the run, unless
+        deadlines name one.
+    restart_s
+        What each resume costs each job, seconds, as the column of that name.
+    """
+
+    generate: str | None = None
+    file: str | tuple[str, ...] | None = None
+    trace: Any = None
+    label: str = ""
+    jobs: int | tuple[int, ...] | None = None
+    loads: tuple[float, ...] = ()
+    format: str | None = None
+    columns: dict[str, str] | None = None
+    member: str | None = None
+    on_bad: Literal["reject", "error"] = "reject"
+    options: dict[str, Any] = {}
+    windows: tuple[TraceWindow, ...] = ()
+    filter: str | None = None
+    sample: float | None = None
+    profiles: str | None = None
+    throughputs: str | None = None
+    deadlines: dict[str, Any] | None = None
+    restart_s: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [key for key in ("generate", "file", "trace") if getattr(self, key) is not None]
+        if len(given) != 1:
+            said = f"{given[0]} and {given[1]} are given" if given else "neither is given"
+            raise ValueError(f"generate, file or trace: one of them is needed, {said}")
+        if self.generate is not None:
+            self._check_generated()
+        if self.trace is not None:
+            from gpusched.traces.workload import Trace
+
+            if not isinstance(self.trace, Trace):
+                raise TypeError(f"trace: expected a Trace, not {self.trace!r}")
+        for name in ("file", "jobs"):
+            if getattr(self, name) == ():
+                raise ValueError(f"{name}: at least one is needed")
+        for number in self.numbers_of_jobs:
+            if number is not None:
+                check_integer("jobs", number, 1, MOST_JOBS)
+        for load in self.loads:
+            if not (math.isfinite(load) and 0 < load <= LOAD_LIMIT):
+                raise ValueError(f"loads: {load!r} must be finite and positive")
+        if self.restart_s is not None:
+            not_negative("restart_s", self.restart_s, MOST_RESTART_S)
+        if self.sample is not None and not 0 < self.sample <= 1:
+            raise ValueError(f"sample: {self.sample!r} must be above 0 and at most 1")
+        for name in ("loads", "windows", "jobs"):
+            values = getattr(self, name)
+            if isinstance(values, tuple) and len({*map(str, values)}) < len(values):
+                raise ValueError(f"{name}: one value is listed twice in {list(map(str, values))}")
+
+    def _check_generated(self) -> None:
+        from gpusched.traces.generating.synthetic_traces import PROFILES
+
+        if self.generate not in PROFILES:
+            known = nearest(str(self.generate), list(PROFILES))
+            raise ValueError(f"generate: unknown workload {self.generate!r}{known}")
+        if self.jobs is None:
+            raise ValueError("jobs: a number is needed with generate")
+        for name in _OF_FILES:
+            if getattr(self, name) not in (None, {}, "reject"):
+                raise ValueError(f"{name}: belongs to a file, and not to generate")
+
+    @property
+    def numbers_of_jobs(self) -> tuple[int | None, ...]:
+        """The axis of the number of jobs."""
+        return self.jobs if isinstance(self.jobs, tuple) else (self.jobs,)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that are read."""
+        return (self.file,) if isinstance(self.file, str) else self.file or ()
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the seed of the run decides what the jobs are."""
+        deadlines = self.deadlines is not None and "seed" not in self.deadlines
+        drawn = (self.generate, self.sample, self.profiles, self.throughputs)
+        return deadlines or any(value is not None for value in drawn)
+
+    @property
+    def title(self) -> str:
+        """The label, or what stands for it."""
+        if self.label:
+            return self.label
+        if self.trace is not None:
+            return str(self.trace.name)
+        return self.generate or "+".join(file.rpartition("/")[2] for file in self.files)
+
+
+class StudyCluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A cluster of a study.
+
+    Attributes
+    ----------
+    servers
+        How many equal ones, each as ``gpus`` and the other fields say; or groups of them, as in
+        :class:`gpusched.Cluster`.
+    gpus, gpu_type, cpu, memory_gib, nic_gbps, intra_gbps
+        Of each of the equal servers, see :class:`gpusched.ServerGroup`.
+    domains, name
+        Of :class:`gpusched.Cluster`.
+    servers_per_rack, oversubscription
+        Of :meth:`gpusched.Cluster.with_racks`.
+    file
+        What :func:`gpusched.read_cluster` reads, in place of all these.
+    cluster
+        A :class:`gpusched.Cluster`, in a mapping of Python.
+    label
+        In tables; default: the name, or what the cluster is.
+    """
+
+    servers: int | tuple[ServerGroup, ...] | None = None
+    gpus: int | None = None
+    gpu_type: str = "gpu"
+    cpu: float | None = None
+    memory_gib: float | None = None
+    nic_gbps: float | None = None
+    intra_gbps: float | None = None
+    domains: tuple[Domain, ...] = ()
+    name: str = ""
+    servers_per_rack: int | None = None
+    oversubscription: float = 1.0
+    file: str | None = None
+    cluster: Any = None
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        given = [key for key in ("servers", "file", "cluster") if getattr(self, key) is not None]
+        if len(given) != 1:
+            said = f"{given[0]} and {given[1]} are given" if given else "neither is given"
+            raise ValueError(f"servers, file or cluster: one of them is needed, {said}")
+        equal = ("gpus", "cpu", "memory_gib", "nic_gbps", "intra_gbps")
+        if not isinstance(self.servers, int):
+            for key in equal:
+                if getattr(self, key) is not None:
+                    raise ValueError(f"{key}: belongs to a number of equal servers")
+        elif self.gpus is None:
+            raise ValueError("gpus: how many each of the servers has is missing")
+        if self.file is None and self.cluster is None:
+            self.made()  # a wrong value is found now
+
+    def made(self) -> Cluster:
+        """Make the cluster, or read it."""
+        if self.cluster is not None:
+            if not isinstance(self.cluster, Cluster):
+                raise TypeError(f"cluster: expected a Cluster, not {self.cluster!r}")
+            return self.cluster
+        if self.file is not None:
+            from gpusched.traces.inventories import read_cluster
+
+            return read_cluster(self.file)
+        name = self.name or "cluster"
+        if isinstance(self.servers, int):
+            assert self.gpus is not None
+            made = Cluster.uniform(
+                self.servers, self.gpus, self.gpu_type, cpu=self.cpu, memory_gib=self.memory_gib,
+                nic_gbps=self.nic_gbps, intra_gbps=self.intra_gbps, name=name,
+            )  # fmt: skip
+        else:
+            assert self.servers is not None
+            made = Cluster(self.servers, name, self.domains)
+        if self.servers_per_rack is None:
+            return made
+        return made.with_racks(self.servers_per_rack, self.oversubscription)
+
+    def title(self, cluster: Cluster) -> str:
+        """The label, or what stands for it, of the cluster that was made of this."""
+        if self.label or self.name:
+            return self.label or self.name
+        return str(cluster) if cluster.name in ("", "cluster") else cluster.name
+
+
+class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What shall be run: each list is an axis, and all axes are crossed.
+
+    From TOML by :meth:`read` or :meth:`from_toml`, from JSON, or from a mapping by :meth:`of`,
+    which may hold objects of Python, too: traces, clusters, policies.
+
+    Attributes
+    ----------
+    name
+        A short name.
+    traces, clusters
+        At least one each; the fields of an entry are those of :class:`StudyTrace` and
+        :class:`StudyCluster`.
+    title
+        For tables and reports.
+    seeds
+        Of generated jobs, of all that is drawn, and of random policies: equal for all policies.
+    policies, placements, speeds, contentions, predictors
+        Each entry a text such as ``"a-srpt:tau=0.5"``, or a table with ``policy`` (``placement``
+        ...), a ``label`` for tables and the options. The speed ``"default"`` is what
+        :func:`gpusched.simulate` takes without one.
+    metrics
+        Those that tables show, see :func:`gpusched.metrics`; none: the main ones.
+    baseline
+        Label of the policy that others are compared with; None: the first.
+    warm_up_s, tail_s
+        As of ``Result.summary``: what is not measured at the beginning and the end of each run.
+    max_intervals
+        As of :func:`gpusched.simulate`, for each run; no part of the names of runs.
+    parameters
+        Further axes, see :class:`ParameterAxis`.
+    zip
+        Groups of axes that are walked together and not crossed: ``[["traces", "clusters"]]``.
+    runs
+        If there are any, a run is made only for what one of these tables names: a value, or a
+        list of values, for some axes (``trace``, ``jobs``, ``load``, ``window``, ``cluster``,
+        ``policy``, ``placement``, ``speed``, ``contention``, ``predictor``, ``seed``, or the name
+        of an axis of parameters).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field is of a wrong type or out of range; the message has its path.
+
+    Examples
+    --------
+    >>> study = gs.Study.of({
+    ...     "name": "loads", "seeds": [1, 2], "policies": ["fifo", "srtf"],
+    ...     "traces": [{"generate": "philly", "jobs": 100, "loads": [0.7, 0.9]}],
+    ...     "clusters": [{"servers": 8, "gpus": 8}],
+    ... })
+    >>> gs.Study.from_toml(study.to_toml()) == study
+    True
+    """
+
+    name: str
+    traces: tuple[Any, ...]
+    clusters: tuple[Any, ...]
+    title: str = ""
+    seeds: tuple[int, ...] = (0,)
+    policies: tuple[Any, ...] = ("fifo",)
+    placements: tuple[Any, ...] = ("consolidated",)
+    speeds: tuple[Any, ...] = ("default",)
+    contentions: tuple[Any, ...] = ("none",)
+    predictors: tuple[Any, ...] = ("oracle",)
+    metrics: tuple[str, ...] = ()
+    baseline: str | None = None
+    warm_up_s: float = 0.0
+    tail_s: float | None = None
+    max_intervals: int | None = None
+    parameters: tuple[ParameterAxis, ...] = ()
+    zip: tuple[tuple[str, ...], ...] = ()
+    runs: tuple[dict[str, Any], ...] = ()
+
+    def __post_init__(self) -> None:
+        check_name("name", self.name)
+        if len(self.name) > LONGEST_NAME:
+            raise ValueError(f"name: {len(self.name)} characters are more than {LONGEST_NAME}")
+        self._decode("traces", StudyTrace)
+        self._decode("clusters", StudyCluster)
+        for axis in (*_CHOICES, "seeds"):
+            sequence_of(getattr(self, axis), axis)
+        for position, seed in enumerate(self.seeds):
+            if not 0 <= seed <= _MOST_SEED:
+                raise ValueError(f"{seed} must lie in 0..{_MOST_SEED} - at `$.seeds[{position}]`")
+        if len({*self.seeds}) < len(self.seeds):
+            raise ValueError(f"seeds: one is listed twice in {list(self.seeds)}")
+        RunWindow.of(self.warm_up_s, self.tail_s)
+        if self.max_intervals is not None and self.max_intervals < 1:
+            raise ValueError(f"max_intervals: {self.max_intervals} must be at least 1")
+        self._check_metrics()
+
+    def _decode(self, field: str, kind: type[msgspec.Struct]) -> None:
+        """Make the entries of a field records; an object of Python becomes one that holds it."""
+        entries = sequence_of(getattr(self, field), field)
+        role = field.removesuffix("s")
+        made = []
+        for position, entry in enumerate(entries):
+            is_part = isinstance(entry, Mapping | msgspec.Struct) and not isinstance(entry, Cluster)
+            given = entry if is_part else {role: entry}
+            made.append(part_of(given, kind, f"{field}[{position}]"))
+        msgspec.structs.force_setattr(self, field, tuple(made))
+
+    def _check_metrics(self) -> None:
+        if not self.metrics:
+            return
+        from gpusched.results.metric_registry import metrics
+
+        known = metrics()
+        for position, key in enumerate(self.metrics):
+            if key not in known:
+                hint = nearest(key, list(known))
+                raise ValueError(f"unknown metric {key!r}{hint} - at `$.metrics[{position}]`")
+
+    @classmethod
+    def of(cls, study: Study | Mapping[str, Any] | str | os.PathLike[str]) -> Study:
+        """Return a study as it is, decode a mapping, or read a file.
+
+        Returns
+        -------
+        Study
+            The same object if it is one.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        TypeError, ValueError
+            If it is no study; the message has the path of the field.
+
+        Examples
+        --------
+        >>> gs.Study.of({
+        ...     "name": "small", "traces": [{"generate": "philly", "jobs": 9}],
+        ...     "clusters": [{"servers": 1, "gpus": 8}],
+        ... }).policies
+        ('fifo',)
+        """
+        if isinstance(study, cls):
+            return study
+        if isinstance(study, Mapping):
+            with naming("study"):
+                return cls._of(study)
+        if isinstance(study, str | os.PathLike):
+            return cls.read(study)
+        raise TypeError(f"study: expected a Study, a mapping or a file, not {study!r}")
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a TOML or JSON file; the files that it names are looked for beside it.
+
+        Returns
+        -------
+        Study
+            JSON if the name ends in ``.json``, else TOML.
+
+        Raises
+        ------
+        OSError
+            If it cannot be read.
+        ValueError
+            As :meth:`from_toml`.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> study = gs.Study.of({
+        ...     "name": "small", "traces": [{"generate": "philly", "jobs": 9}],
+        ...     "clusters": [{"servers": 1, "gpus": 8}],
+        ... })
+        >>> _ = Path("small.toml").write_text(study.to_toml())
+        >>> gs.Study.read("small.toml") == study
+        True
+        """
+        text, folder = read_bytes(path), Path(path).parent
+        read = cls.from_json if os.fspath(path).endswith(".json") else cls.from_toml
+        return read(text, os.fspath(path)).beside(folder)
+
+    @classmethod
+    def from_toml(cls, text: str | bytes, source: str = "study") -> Self:
+        """Decode TOML text.
+
+        Returns
+        -------
+        Study
+            What :meth:`to_toml` wrote, or a person.
+
+        Raises
+        ------
+        ValueError
+            If it is not TOML, or a field is unknown, missing, of a wrong type or out of range;
+            the message names ``source`` and the path of the field.
+
+        Examples
+        --------
+        >>> text = '''
+        ... name = "small"
+        ... traces = [{generate = "philly", jobs = 9}]
+        ... clusters = [{servers = 1, gpus = 8}]
+        ... '''
+        >>> gs.Study.from_toml(text).name
+        'small'
+        """
+        with naming(source):
+            return cls._of(decode_toml(text, dict[str, Any]))
+
+    @classmethod
+    def from_json(cls, text: str | bytes, source: str = "study") -> Self:
+        """Decode JSON text.
+
+        Returns
+        -------
+        Study
+            What :meth:`to_json` wrote, or a person.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`from_toml`.
+
+        Examples
+        --------
+        >>> text = '''{
+        ...     "name": "small", "traces": [{"generate": "philly", "jobs": 9}],
+        ...     "clusters": [{"servers": 1, "gpus": 8}]
+        ... }'''
+        >>> gs.Study.from_json(text).name
+        'small'
+        """
+        with naming(source):
+            return cls._of(msgspec.json.decode(text, type=dict[str, Any], strict=True))
+
+    @classmethod
+    def _of(cls, fields: Mapping[str, Any]) -> Self:
+        try:
+            return msgspec.convert(dict(fields), cls, strict=True)
+        except msgspec.ValidationError as error:
+            # What a check of ours says has its path already, and msgspec adds that of the whole.
+            told = str(error).replace("` - at `$`", "`")
+            raise ValueError(with_nearest_field(told, cls)) from None
+
+    def beside(self, folder: Path) -> Self:
+        """Return the same study, its relative paths now from ``folder``.
+
+        Returns
+        -------
+        Study
+            Absolute paths stay.
+
+        Raises
+        ------
+        TypeError
+            If a file is to be looked for and ``folder`` is no :class:`pathlib.Path`.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> study = gs.Study.of({
+        ...     "name": "small", "clusters": [{"servers": 1, "gpus": 8}],
+        ...     "traces": [{"file": "jobs.csv"}],
+        ... })
+        >>> study.beside(Path("data")).traces[0].file == str(Path("data", "jobs.csv"))
+        True
+        """
+        if str(folder) == ".":
+            return self
+        return msgspec.structs.replace(
+            self,
+            traces=tuple(beside(part, folder) for part in self.traces),
+            clusters=tuple(beside(part, folder) for part in self.clusters),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values; fields that are as by default are left out.
+
+        Returns
+        -------
+        dict
+            What :meth:`of` takes.
+
+        Raises
+        ------
+        ValueError
+            If the study holds objects of Python, which no text can.
+
+        Examples
+        --------
+        >>> study = gs.Study.of({
+        ...     "name": "small", "traces": [{"generate": "philly", "jobs": 9}],
+        ...     "clusters": [{"servers": 1, "gpus": 8}],
+        ... })
+        >>> gs.Study.of(study.to_dict()) == study
+        True
+        """
+        try:
+            return dict(msgspec.to_builtins(self, enc_hook=_refused))
+        except (TypeError, NotImplementedError) as error:
+            raise ValueError(f"study {self.name}: cannot be written: {error}") from None
+
+    def to_json(self) -> str:
+        """Return JSON text that :meth:`from_json` turns back into an equal study.
+
+        Returns
+        -------
+        str
+            Ends in a line break.
+
+        Examples
+        --------
+        >>> study = gs.Study.of({
+        ...     "name": "small", "traces": [{"generate": "philly", "jobs": 9}],
+        ...     "clusters": [{"servers": 1, "gpus": 8}],
+        ... })
+        >>> gs.Study.from_json(study.to_json()) == study
+        True
+        """
+        return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=2).decode() + "\n"
+
+    def to_toml(self) -> str:
+        """Return TOML text that :meth:`from_toml` turns back into an equal study.
+
+        Returns
+        -------
+        str
+            Ends in a line break.
+
+        Examples
+        --------
+        >>> study = gs.Study.of({
+        ...     "name": "small", "traces": [{"generate": "philly", "jobs": 9}],
+        ...     "clusters": [{"servers": 1, "gpus": 8}],
+        ... })
+        >>> gs.Study.from_toml(study.to_toml()) == study
+        True
+        """
+        return "\n".join(toml_lines(self.to_dict())) + "\n"
+
+
+def part_of(value: Any, kind: type[Part], path: str) -> Part:
+    """Decode a part of a study strictly; errors name its path in the study.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a field is unknown, missing, of a wrong type or out of range.
+    """
+    if isinstance(value, kind):
+        return value
+    try:
+        return msgspec.convert(value, kind, strict=True)
+    except msgspec.ValidationError as error:
+        message = with_nearest_field(str(error), kind)
+        told, at, where = message.rpartition(" - at `$")
+        if not at:
+            told, where = message, ""
+        raise ValueError(f"{told} - at `$.{path}{where.rstrip('`')}`") from None
+
+
+def sequence_of(value: Any, path: str) -> Sequence[Any]:
+    """Return a list as it is; a ValueError that names the path if it is none, or empty."""
+    if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
+        raise ValueError(f"Expected an array, not {value!r} - at `$.{path}`")
+    if not value:
+        raise ValueError(f"at least one is needed - at `$.{path}`")
+    return value
+
+
+def beside(part: Any, folder: Path) -> Any:
+    """Return a part whose relative paths are from ``folder`` now."""
+
+    def placed(text: str) -> str:
+        return text if os.path.isabs(text) else str(folder / text)
+
+    changes: dict[str, Any] = {}
+    for field in ("file", "profiles", "throughputs"):
+        value = getattr(part, field, None)
+        if isinstance(value, tuple):
+            changes[field] = tuple(map(placed, value))
+        elif value is not None and (field, value) != ("profiles", "zoo"):
+            changes[field] = placed(value)
+    return msgspec.structs.replace(part, **changes) if changes else part
+
+
+def _refused(value: Any) -> Any:
+    raise NotImplementedError(f"{type(value).__name__} is an object of Python")
+
+
+def toml_lines(fields: Mapping[str, Any]) -> list[str]:
+    """Write plain values and lists first, then each table of a list, as a person would."""
+    plain = {key: value for key, value in fields.items() if not _is_tables(value)}
+    lines = [f"{key} = {toml_value(value)}" for key, value in plain.items()]
+    for key, tables in fields.items():
+        if key in plain:
+            continue
+        for table in tables:
+            own = [f"{toml_key(name)} = {toml_value(value)}" for name, value in table.items()]
+            lines += ["", f"[[{key}]]", *own]
+    return lines
+
+
+def _is_tables(value: Any) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and bool(value)
+        and all(isinstance(entry, dict) for entry in value)
+    )

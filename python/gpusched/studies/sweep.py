@@ -1,0 +1,703 @@
+"""Do the runs of a study that are not done yet: :func:`sweep`, and :func:`estimate` before it."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import resource
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby, islice, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from gpusched.base.files import in_a_line
+from gpusched.base.progress import OnProgress, Progress, watched
+from gpusched.base.run_warning import warn
+from gpusched.base.supervision import Cancelled
+from gpusched.base.wording import duration, plural
+from gpusched.engine.prepare import check_memory, of_jobs
+from gpusched.engine.seams import own
+from gpusched.engine.simulation import simulate_quietly
+from gpusched.model.cluster import Cluster
+from gpusched.results.metric_registry import metrics
+from gpusched.results.run_remarks import unserved
+from gpusched.studies.choosing import opened
+from gpusched.studies.driver import run_tasks
+from gpusched.studies.plan import (
+    OFFERED_LOAD,
+    Plan,
+    PlannedRun,
+    Recipe,
+    choices_of,
+    expand,
+    is_native,
+    jobs_of,
+    source_of,
+    unreadable,
+)
+from gpusched.studies.run_store import (
+    RUNS,
+    STUDY,
+    RunStore,
+    claim,
+    frame_of,
+    write_plan,
+)
+from gpusched.studies.study import ROLES, Study, StudyTrace
+from gpusched.studies.sweep_result import QUEUE_GROWTH, SweepResult
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gpusched.results.result import Result
+    from gpusched.traces.workload import Trace
+
+Row = dict[str, Any]
+
+# Runs of a batch are kept together: it is to take some hundredths of a second, or be one run.
+_BATCH_JOBS: Final = 40_000
+_MOST_RUNS: Final = 64
+MOST_TRACES: Final = 4
+"""How many a process keeps."""
+_SETTINGS: Final = frozenset(
+    {"policy", "placement", "predictor", "speed", "contention", "seed", "load", "wall_s"}
+)
+"""Entries of a summary that are an axis of the study, or stand in a column of their own."""
+
+# Finished runs are written at once if nothing was written for so long, else that much later; on a
+# slow disk so much later that writing takes no more than this part of the time.
+_WRITE_SECONDS: Final = 0.2
+_WRITE_SHARE: Final = 0.05
+
+_PYTHON_ROLES: Final = ("policy", "placement")
+_LONG_S: Final = 5.0
+_HINT: Final = (
+    'written in Python, which threads run one at a time; gs.sweep(..., executor="processes") runs '
+    'one for each CPU, from a script whose main part is under `if __name__ == "__main__":`'
+)
+
+_PILOT_JOBS: Final = 20_000
+_PILOT_SECONDS: Final = 15.0
+_LEAST_BYTES_PER_JOB: Final = 400.0
+_KIB: Final = 1_024  # of ru_maxrss
+_GIB: Final = 2**30
+
+
+def sweep(
+    study: Study | Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    executor: Any = None,
+    only: str | None = None,
+    progress: OnProgress | bool | None = None,
+    stop: threading.Event | None = None,
+) -> SweepResult:
+    """Do all runs of a study, those that are kept in a folder apart.
+
+    Parameters
+    ----------
+    study
+        A :class:`gpusched.Study`, a mapping of its fields, or a TOML or JSON file.
+    folder
+        Where finished runs are kept as they come, in Parquet files. What is there is not run
+        again, be it of a call that was interrupted or killed, or of a study that had fewer runs;
+        runs that failed are. None: nothing is kept.
+    executor
+        None or ``"threads"``: a thread per CPU; ``"threads:4"``, ``"processes"``,
+        ``"processes:4"``, ``"dask:ADDRESS"``, ``"ray"``, ``"ray:ADDRESS"``; any
+        ``concurrent.futures.Executor`` or a ``distributed.Client``. Processes suit policies that
+        are written in Python, which hold each other up in threads.
+    only
+        Do only the runs whose names begin so.
+    progress
+        Called with a :class:`~gpusched.base.progress.Progress` (done, total), in runs, about ten
+        times a second and once at the end, in the thread of the caller. True: a bar with the time
+        left, in a terminal or a notebook.
+    stop
+        Ends the sweep when it is set.
+
+    Returns
+    -------
+    SweepResult
+        One row per run; a run that failed has its error in place of metrics.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read, or the folder not be written.
+    TypeError, ValueError
+        If the study is wrong, or the folder that of another one; the message has the path of the
+        field.
+    Cancelled
+        If ``stop`` was set; runs that were done are kept in the folder.
+    KeyboardInterrupt
+        On Ctrl-C, within a second, likewise.
+
+    Warns
+    -----
+    RunWarning
+        If files of the folder are damaged, runs cannot be told from others and so not be kept, or
+        threads, which nobody asked for, are long in policies that are written in Python.
+
+    Examples
+    --------
+    >>> result = gs.sweep({
+    ...     "name": "loads", "seeds": [1, 2], "policies": ["fifo", "srtf"],
+    ...     "traces": [{"generate": "philly", "jobs": 100, "loads": [0.7, 0.9]}],
+    ...     "clusters": [{"servers": 8, "gpus": 8}],
+    ... })
+    >>> len(result.runs), result.num_failed
+    (8, 0)
+    """
+    read = Study.of(study)
+    plan = expand(read) if only is None else expand(read).only(only)
+    store = None
+    if folder is not None:
+        claim(folder, read)
+        store = RunStore(folder)
+        store.tidy()
+        warn(unreadable(plan), stacklevel=2)
+        if only is None:
+            write_plan(folder, read, plan.names)
+    gathered = _Gathered(plan, store)
+    with (
+        store.writing() if store is not None else nullcontext(),
+        watched(progress, read.title or read.name, "runs") as told,
+    ):
+        try:
+            _do(plan, gathered, executor, told, stop)
+        except Cancelled:
+            raise Cancelled(gathered.num_done, len(plan.by_name), "runs") from None
+        finally:
+            gathered.write()
+    frame, damaged = gathered.frame()
+    warn(damaged, stacklevel=2)
+    where = None if folder is None else os.fspath(folder)
+    table = plan.table(frame, _repeat_line(study, folder))
+    return SweepResult(read, table, where, tuple(damaged))
+
+
+def _repeat_line(study: Any, folder: str | os.PathLike[str] | None) -> str:
+    """Return the line that repeats a run, with ``{run}`` for its name."""
+    if isinstance(study, str | os.PathLike):
+        return f"gpusched sweep {os.fspath(study)} --only {{run}}"
+    if folder is not None and (Path(folder) / STUDY).exists():
+        return f"gpusched sweep {Path(folder) / STUDY} --only {{run}}"
+    return 'gs.sweep(study, only="{run}")'
+
+
+def _do(
+    plan: Plan,
+    gathered: _Gathered,
+    executor: Any,
+    progress: OnProgress | None,
+    stop: threading.Event | None,
+) -> None:
+    left = plan.left(gathered.done)
+    total = len(plan.by_name)
+
+    def tell(_: object = None) -> None:
+        gathered.write(is_due=True)
+        if progress is not None:  # of what cannot be lost any more
+            progress(Progress(total - len(left) + gathered.num_kept, total))
+
+    def lose(batch: Batch, error: Exception) -> None:
+        """A batch that ended its worker is done again run by run: only one is to blame."""
+        if len(batch.runs) > 1:
+            queue.extendleft(Batch(batch.recipe, (run,)) for run in reversed(batch.runs))
+        else:
+            gathered.add([_failed_row(batch.runs[0][0], error)])
+
+    if left:
+        context = RunContext.of(plan)
+        python_time = PythonTime(plan, executor)
+        in_order = batches(left, [context.num_jobs(run) for _, run in left])
+        with opened(executor) as backend:
+            if backend.shares_memory:
+                warn(context.remarks([run for _, run in left], backend.num_slots), stacklevel=3)
+            queue = _Queue(side_by_side(in_order, min(backend.num_slots, MOST_TRACES)))
+            shared = backend.share(context)
+            for batch, rows in run_tasks(
+                run_batch,
+                queue,
+                backend=backend,
+                arguments=lambda batch: (shared, batch),
+                on_failure=lose,
+                progress=tell,
+                stop=stop,
+            ):
+                gathered.add(rows)
+                python_time.add(batch, rows)
+    elif stop is not None and stop.is_set():
+        raise Cancelled(total, total, "runs")
+    gathered.write()
+    tell()
+
+
+class _Gathered:
+    """Rows of finished runs: those that were kept, and those that came, on their way there."""
+
+    def __init__(self, plan: Plan, store: RunStore | None) -> None:
+        self._plan = plan
+        self._store = store
+        self._rows: list[Row] = []
+        self._due = 0.0
+        self.num_kept = 0
+        self.done: set[str] = set() if store is None else plan.done_in(store.read())
+
+    @property
+    def num_done(self) -> int:
+        """How many runs of the study are done, also those that are not kept yet."""
+        rows = len(self._rows)
+        return len(self.done) + (rows if self._store is None else self.num_kept + rows)
+
+    def add(self, rows: list[Row]) -> None:
+        """Take the rows of finished runs."""
+        self._rows += rows
+        if self._store is None:
+            self.num_kept += len(rows)
+        self.write(is_due=True)
+
+    def write(self, *, is_due: bool = False) -> None:
+        """Write what has not been; ``is_due``: if nothing was for a while."""
+        if self._store is None or not self._rows:
+            return
+        begin = time.monotonic()
+        if is_due and begin < self._due:
+            return
+        self._store.add_frame(self._plan.labelled(self._rows))
+        self.num_kept += len(self._rows)
+        self._rows = []
+        end = time.monotonic()
+        self._due = end + max(_WRITE_SECONDS, (end - begin) / _WRITE_SHARE)
+
+    def frame(self) -> tuple[pl.DataFrame, list[str]]:
+        """Return all rows, and what was found in the folder that is none."""
+        import polars as pl
+
+        if self._store is not None:
+            return self._store.read(), self._store.damaged
+        if not self._rows:
+            return pl.DataFrame(schema={"run": pl.String}), []
+        return frame_of(self._rows), []
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What the runs of a study share.
+
+    Attributes
+    ----------
+    sources
+        The traces that are read or were given, by their positions in the study.
+    choices
+        Per role what its positions stand for, by (position, positions of values).
+    warm_up_s, tail_s, metrics, max_intervals
+        Of the study; ``metrics`` are those that no summary has without being asked.
+    """
+
+    entries: tuple[StudyTrace, ...]
+    sources: tuple[Trace | None, ...]
+    clusters: tuple[Cluster, ...]
+    choices: tuple[dict[tuple[int, tuple[int, ...]], Any], ...]
+    warm_up_s: float
+    tail_s: float | None
+    metrics: tuple[str, ...]
+    max_intervals: int | None
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Read the files of a study, and gather what its runs need.
+
+        Raises
+        ------
+        OSError, ValueError, TypeError
+            If a trace cannot be read.
+        """
+        study, known_metrics = plan.study, metrics()
+        choices: tuple[dict[tuple[int, tuple[int, ...]], Any], ...] = tuple({} for _ in ROLES)
+        for run in plan.runs:
+            for role, known in enumerate(choices):
+                key = (run.choices[role], run.values)
+                if key not in known:
+                    choice = plan.choice(run, role)
+                    known[key] = str(choice) if is_native(choice) else choice
+        return cls(
+            study.traces,
+            tuple(map(source_of, study.traces)),
+            plan.clusters,
+            choices,
+            study.warm_up_s,
+            study.tail_s,
+            tuple(key for key in study.metrics if not known_metrics[key].is_default),
+            study.max_intervals,
+        )
+
+    def num_jobs(self, run: PlannedRun) -> int:
+        """Return about how many jobs a run has: no fewer than that."""
+        if run.recipe.jobs is not None:
+            return run.recipe.jobs
+        source = self.sources[run.recipe.trace]
+        return 0 if source is None else len(source)
+
+    def remarks(self, runs: Iterable[PlannedRun], num_slots: int) -> list[str]:
+        """Say if the largest runs, as many as there are workers, need much of the memory there is.
+
+        None is refused: they may not come together, and each is looked at before it begins.
+        """
+        largest = heapq.nlargest(num_slots, map(self.num_jobs, runs))
+        try:
+            return check_memory(sum(map(of_jobs, largest)), largest[0], len(largest))
+        except MemoryError as error:
+            return [str(error)]
+
+    def jobs(self, recipe: Recipe) -> Trace:
+        """Make the jobs of a recipe."""
+        cluster = None if recipe.cluster < 0 else self.clusters[recipe.cluster]
+        return jobs_of(self.entries[recipe.trace], self.sources[recipe.trace], cluster, recipe)
+
+    def result(self, trace: Trace, run: PlannedRun) -> Result:
+        """Do a run."""
+        policy, placement, speed, contention, predictor = (
+            known[position, run.values]
+            for known, position in zip(self.choices, run.choices, strict=True)
+        )
+        return simulate_quietly(
+            trace,
+            self.clusters[run.cluster],
+            policy=own(policy),
+            placement=own(placement),
+            predictor=predictor,
+            speed=speed,
+            contention=contention,
+            seed=run.seed,
+            max_intervals=self.max_intervals,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Runs on the same jobs that one worker does in a row.
+
+    Attributes
+    ----------
+    runs
+        Each with its name.
+    """
+
+    recipe: Recipe
+    runs: tuple[tuple[str, PlannedRun], ...]
+
+    def __str__(self) -> str:
+        return f"{self.runs[0][0]}+{len(self.runs)}"
+
+
+def batches(runs: Sequence[tuple[str, PlannedRun]], num_jobs: Sequence[int]) -> Iterator[Batch]:
+    """Cut runs, in the order of their jobs, into batches.
+
+    Parameters
+    ----------
+    num_jobs
+        About how many jobs each run has.
+    """
+    held: list[tuple[str, PlannedRun]] = []
+    total = 0
+    for one, jobs in zip(runs, num_jobs, strict=True):
+        is_other = held and held[0][1].recipe.name != one[1].recipe.name
+        if held and (is_other or total + jobs > _BATCH_JOBS or len(held) == _MOST_RUNS):
+            yield Batch(held[0][1].recipe, tuple(held))
+            held, total = [], 0
+        held.append(one)
+        total += jobs
+    if held:
+        yield Batch(held[0][1].recipe, tuple(held))
+
+
+def side_by_side(left: Iterable[Batch], most_recipes: int) -> Iterator[Batch]:
+    """Deal out the batches of some recipes in turn.
+
+    Workers that go on to other jobs at a time neither wait until one of them has made those, nor
+    find out the same of them twice.
+    """
+    by_recipe = (list(some) for _, some in groupby(left, key=lambda batch: batch.recipe.name))
+    while together := list(islice(by_recipe, most_recipes)):
+        for turn in zip_longest(*together):
+            yield from (batch for batch in turn if batch is not None)
+
+
+class _Queue(deque[Batch]):
+    """Batches that are left: taken as they are due, and some come back when all are taken."""
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Batch:
+        if not self:
+            raise StopIteration
+        return self.popleft()
+
+
+class _RecipeCache:
+    """The last few traces by the names of their recipes; calls are safe from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._made: OrderedDict[str, Future[Trace]] = OrderedDict()
+
+    def get(self, name: str, make: Callable[[], Trace]) -> Trace:
+        """Return the jobs, made now if they are not there; others that want them wait for it."""
+        with self._lock:
+            known = self._made.get(name)
+            if known is not None:
+                self._made.move_to_end(name)
+            else:
+                mine: Future[Trace] = Future()
+                self._made[name] = mine
+                while len(self._made) > MOST_TRACES:
+                    self._made.popitem(last=False)
+        if known is not None:
+            return known.result()
+        try:
+            trace = make()
+        except BaseException as error:
+            with self._lock:
+                self._made.pop(name, None)
+            mine.set_exception(error)
+            raise
+        mine.set_result(trace)
+        return trace
+
+
+_cache: Final = _RecipeCache()
+
+
+def run_batch(context: RunContext, batch: Batch) -> list[Row]:
+    """Do the runs of a batch one after the other; an error of one is in its row."""
+    try:
+        trace = _cache.get(batch.recipe.name, partial(context.jobs, batch.recipe))
+    except (KeyboardInterrupt, Cancelled):
+        raise
+    except Exception as error:
+        return [_failed_row(name, error) for name, _ in batch.runs]
+    return [row_of(context, trace, name, run) for name, run in batch.runs]
+
+
+def row_of(context: RunContext, trace: Trace, name: str, run: PlannedRun) -> Row:
+    """Do a run, and return its row: metrics, or the error."""
+    try:
+        begin = time.perf_counter()
+        result = context.result(trace, run)
+        found = result.summary_with(
+            (QUEUE_GROWTH, *context.metrics), warm_up_s=context.warm_up_s, tail_s=context.tail_s
+        )
+        row: Row = {key: value for key, value in found.items() if key not in _SETTINGS}
+        row[OFFERED_LOAD] = found.get("load")
+        row["run"] = name
+        row["wall_s"] = result.wall_s
+        row["total_s"] = time.perf_counter() - begin
+        row["warnings"] = [*unserved(result), *result.warnings] or None
+        return row
+    except (KeyboardInterrupt, Cancelled):
+        raise
+    except Exception as error:
+        return _failed_row(name, error)
+
+
+def _failed_row(name: str, error: BaseException) -> Row:
+    """Return the row of a run that failed."""
+    said = in_a_line(str(error)) or "no message"
+    return {"run": name, "error": f"{type(error).__name__}: {said}"}
+
+
+def python_parts(study: Study) -> list[str]:
+    """Return the labels of the policies and placements that are written in Python.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a name is unknown.
+    """
+    found = (one for role in _PYTHON_ROLES for one in choices_of(study, role))
+    return [label for label, choice in found if not is_native(choice)]
+
+
+class PythonTime:
+    """How long runs in threads were in Python; warns once when that is long.
+
+    Parameters
+    ----------
+    executor
+        What the user gave: who chose threads is not told of processes.
+    """
+
+    def __init__(self, plan: Plan, executor: Any) -> None:
+        self._named = plan.named[: len(_PYTHON_ROLES)]
+        self._parts = frozenset(python_parts(plan.study)) if executor is None else frozenset()
+        self._spent_s = 0.0
+
+    def add(self, batch: Batch, rows: list[Row]) -> None:
+        """Count the seconds of runs that did not fail."""
+        for (_, run), row in zip(batch.runs, rows, strict=True):
+            labels = {some[at].label for some, at in zip(self._named, run.choices, strict=False)}
+            if labels & self._parts:
+                self._spent_s += row.get("wall_s") or 0.0
+        if self._parts and self._spent_s > _LONG_S:
+            warn([f"{', '.join(sorted(self._parts))}: {_HINT}"], stacklevel=4)
+            self._parts = frozenset()
+
+
+@dataclass(frozen=True)
+class SweepEstimate:
+    """What a study will take.
+
+    Attributes
+    ----------
+    num_runs, num_kept
+        All runs, and those that are in the folder.
+    num_jobs
+        Of all runs that are left, together.
+    runs_s
+        Time of all runs that are left, one after the other, seconds.
+    wall_s
+        The same on ``num_slots`` workers.
+    memory_bytes
+        At most in use at a time, about.
+    pilots
+        Per policy that was tried the seconds for a thousand jobs.
+    errors
+        Of runs that were tried and failed.
+    """
+
+    num_runs: int
+    num_kept: int
+    num_jobs: int
+    num_slots: int
+    runs_s: float
+    wall_s: float
+    memory_bytes: float
+    pilots: Mapping[str, float]
+    errors: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        kept = f", {self.num_kept:,} of them are kept" if self.num_kept else ""
+        return (
+            f"{plural(self.num_runs, 'run')}{kept}; {plural(self.num_jobs, 'job')} to simulate, "
+            f"about {duration(self.wall_s)} on {plural(self.num_slots, 'worker')}, "
+            f"{self.memory_bytes / _GIB:.1f} GiB of memory"
+        )
+
+
+def estimate(
+    study: Study, *, folder: Path, num_slots: int | None = None, has_processes: bool = False
+) -> SweepEstimate:
+    """Try each policy of a study once, on its first jobs, and say what all runs will take.
+
+    A run is taken to be as long as it has jobs, which is too little for policies whose decisions
+    get slower with the queue.
+
+    Parameters
+    ----------
+    folder
+        Runs that are kept there are not counted.
+    num_slots
+        How many runs at a time; None: one per CPU.
+    has_processes
+        Whether each of them is in a process of its own.
+
+    Raises
+    ------
+    OSError, ValueError, TypeError
+        As :func:`gpusched.sweep`.
+    """
+    plan = expand(study)
+    done = plan.done_in(RunStore(folder).read()) if (folder / RUNS).is_dir() else set()
+    left = plan.left(done)
+    slots = num_slots or len(os.sched_getaffinity(0))
+    if not left:
+        return SweepEstimate(len(plan.by_name), len(done), 0, slots, 0.0, 0.0, _resident(), {})
+    context = RunContext.of(plan)
+    base = _resident()
+    found = _try_each_policy(context, left, base)
+    mean = sum(found.seconds.values()) / max(1, len(found.seconds))
+    jobs = [context.num_jobs(run) for _, run in left]
+    of_recipes = {run.recipe.name: number for (_, run), number in zip(left, jobs, strict=True)}
+    runs_s = sum(
+        number * found.seconds.get(run.choices[0], mean)
+        for (_, run), number in zip(left, jobs, strict=True)
+    )
+    columns = (column for trace in context.sources if trace for column in vars(trace).values())
+    memory = base * (1 + (slots if has_processes else 0))
+    memory += sum(getattr(column, "nbytes", 0) for column in columns)
+    memory += found.bytes_per_job * max(jobs) * min(slots, len(left))
+    return SweepEstimate(
+        len(plan.by_name),
+        len(done),
+        sum(jobs),
+        slots,
+        runs_s,
+        (runs_s + found.making_s * sum(of_recipes.values())) / min(slots, len(left)),
+        memory,
+        {plan.named[0][at].label: 1e3 * seconds for at, seconds in found.seconds.items()},
+        tuple(found.errors),
+    )
+
+
+@dataclass
+class _Tried:
+    """What short runs took per job: their seconds by policy, making jobs, and memory."""
+
+    seconds: dict[int, float]
+    errors: list[str]
+    making_s: float = 0.0
+    bytes_per_job: float = _LEAST_BYTES_PER_JOB
+
+
+def _try_each_policy(
+    context: RunContext, left: Sequence[tuple[str, PlannedRun]], base: float
+) -> _Tried:
+    """Do the first jobs of the longest run of each policy, those on the same jobs first."""
+    longest: dict[int, tuple[str, PlannedRun]] = {}
+    for name, run in left:
+        known = longest.get(run.choices[0])
+        if known is None or (run.recipe.load or 0) > (known[1].recipe.load or 0):
+            longest[run.choices[0]] = name, run
+    found, made = _Tried({}, []), ""
+    trace: Trace | None = None
+    began = time.perf_counter()
+    for policy, (name, run) in longest.items():
+        if found.seconds and time.perf_counter() - began > _PILOT_SECONDS:
+            break
+        begin = time.perf_counter()
+        try:
+            if trace is None or made != run.recipe.name:
+                most = None if run.recipe.jobs is None else min(run.recipe.jobs, _PILOT_JOBS)
+                whole = context.jobs(replace(run.recipe, jobs=most))
+                made, trace = run.recipe.name, whole.head(_PILOT_JOBS)
+                found.making_s = (time.perf_counter() - begin) / len(whole)
+        except (ValueError, TypeError, OSError) as error:
+            found.errors.append(str(error))
+            continue
+        row_of(context, trace.head(min(len(trace), 100)), name, run)  # loads what it needs
+        begin = time.perf_counter()
+        row = row_of(context, trace, name, run)
+        took_s = time.perf_counter() - begin
+        if row.get("error"):
+            found.errors.append(f"{name}: {row['error']}")
+            continue
+        found.seconds[policy] = took_s / len(trace)
+        if len(trace) >= _PILOT_JOBS // 2:
+            grown = (_resident() - base) / len(trace)
+            found.bytes_per_job = max(found.bytes_per_job, grown)
+    return found
+
+
+def _resident() -> float:
+    """Most memory that this process has had, bytes."""
+    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB)

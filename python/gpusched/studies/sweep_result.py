@@ -1,0 +1,311 @@
+"""What the runs of a study gave: one row each, and what follows from them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from gpusched.base.replacing import replacing
+from gpusched.base.tables import Column, Table, html_page, table, text_column
+from gpusched.base.wording import plural
+from gpusched.results.metric_registry import Metric, metrics
+from gpusched.results.shown_metrics import columns, main_metrics
+from gpusched.studies.plan import RUN_KEYS, choices_of
+from gpusched.studies.study import ROLES, Study
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gpusched.studies.comparing import ComparedRuns
+
+QUEUE_GROWTH: Final = "queue_growth"
+"""The metric that says where a queue grows: every run has it, since no one run can be believed."""
+_SHOWN_ROWS: Final = 20
+_MOST_METRICS: Final = 6
+# From such a load on a queue builds up that is not there when the first jobs arrive.
+_BUSY: Final = 0.8
+# A queue that grows steadily has 5/3; so many runs are needed, as one alone may end in a burst.
+_GROWING: Final = 1.5
+_MIN_SEEDS: Final = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepResult:
+    """The runs of a study.
+
+    Attributes
+    ----------
+    study
+        What was run.
+    runs
+        One row per run: ``run`` (its name), a column per axis, the metrics of
+        ``Result.summary()``, ``offered_load`` (the metric ``load``; the column ``load`` is what
+        was asked for), ``wall_s`` (of the simulation) and ``total_s`` (with its summary),
+        ``clairvoyant``, ``warnings``, and for a run that failed ``error`` and ``repeat``, a line
+        that does it again. Runs that were not done have neither metrics nor an error.
+    folder
+        Where it is kept; None: nowhere.
+    damaged
+        Files of the folder that were not believed, a sentence each.
+    """
+
+    study: Study
+    runs: pl.DataFrame
+    folder: str | None = None
+    damaged: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        where = "" if self.folder is None else f" in {self.folder}"
+        failed = f", {self.num_failed:,} failed" if self.num_failed else ""
+        return (
+            f"SweepResult({self.study.name!r}: {self.num_done:,} of "
+            f"{plural(len(self.runs), 'run')}{failed}{where})"
+        )
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @property
+    def num_failed(self) -> int:
+        """How many runs failed."""
+        return len(self.runs) - int(self.runs["error"].null_count())
+
+    @property
+    def num_done(self) -> int:
+        """How many runs were done, those that failed included."""
+        return len(self.runs) - int(self.runs["wall_s"].null_count()) + self.num_failed
+
+    @property
+    def finished(self) -> pl.DataFrame:
+        """The rows of the runs that were done and did not fail."""
+        return self.runs.filter(self.runs["wall_s"].is_not_null())
+
+    def compare(
+        self,
+        metric: str | None = None,
+        *,
+        by: Sequence[str] | None = None,
+        axis: str = "policy",
+        baseline: str | None = None,
+        **options: Any,
+    ) -> ComparedRuns:
+        """Compare the values of an axis by a metric, with intervals over the seeds.
+
+        Parameters
+        ----------
+        metric
+            A column of :attr:`runs`; None: the first of the study's metrics, or ``mean_jct_s``.
+        by
+            Axes whose values are told apart; None: all that have more than one.
+        axis, baseline
+            What is compared, and with which of its values; None: of policies the study's baseline,
+            or the first one.
+        options
+            Of :func:`gpusched.studies.compare_runs`: ``level``, ``method``, ``correction``.
+
+        Returns
+        -------
+        ComparedRuns
+            With ``frame`` and ``table()``.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, or no run was done.
+
+        Examples
+        --------
+        >>> swept = gs.sweep({
+        ...     "name": "small", "seeds": [1, 2], "policies": ["fifo", "sjf"],
+        ...     "traces": [{"generate": "philly", "jobs": 50}],
+        ...     "clusters": [{"servers": 2, "gpus": 8}],
+        ... })
+        >>> swept.compare("mean_wait_s").frame["policy"].to_list()
+        ['fifo', 'sjf']
+        """
+        from gpusched.studies.comparing import compare_runs
+
+        if not len(self.finished):
+            raise ValueError(f"study {self.study.name}: no run was done, or all failed")
+        if metric is None:
+            metric = self.study.metrics[0] if self.study.metrics else "mean_jct_s"
+        if baseline is None and axis == "policy":
+            baseline = self.study.baseline or choices_of(self.study, "policy")[0].label
+        if by is None:
+            by = [key for key in differing_axes(self.study, self.runs) if key != axis]
+        warm_up_s = options.pop("warm_up_s", self.study.warm_up_s)
+        return compare_runs(
+            self.runs, metric, axis=axis, by=by, baseline=baseline, warm_up_s=warm_up_s, **options
+        )
+
+    @property
+    def warnings(self) -> list[str]:
+        """What there is to know before one believes the table, a sentence each."""
+        return [*self.damaged, *self._failures(), *self._unstable(), *self._told()]
+
+    def _failures(self) -> list[str]:
+        failed = self.runs.filter(self.runs["error"].is_not_null())
+        if not len(failed):
+            return []
+        return [
+            f"{self.num_failed:,} of {plural(len(self.runs), 'run')} failed: {failed['error'][0]}; "
+            f"this is repeated by: {failed['repeat'][0]}"
+        ]
+
+    def _unstable(self) -> list[str]:
+        """Where the queue grows for ever, and where its beginning is in the figures."""
+        import polars as pl
+
+        load = pl.col("offered_load")
+        over = self.finished.filter(load >= 1)
+        most = over.group_by("trace", "cluster", maintain_order=True).agg(load.max())
+        lines = [
+            f"{trace} on {cluster}: more work arrives than it can do (load {offered:.2f}): the "
+            "queue grows as long as jobs arrive, and with the number of jobs so do all figures"
+            for trace, cluster, offered in most.iter_rows()
+        ]
+        lines += self._growing()
+        busy = self.finished.filter(load.is_between(_BUSY, 1, closed="left"))
+        has_queue = "mean_wait_s" in busy.columns and bool((busy["mean_wait_s"] > 0).any())
+        if self.study.warm_up_s == 0 and has_queue:
+            lines.append(
+                f"the cluster is empty when the first jobs come, and loads are {_BUSY:g} and more: "
+                "set warm_up_s to leave the first jobs out"
+            )
+        return lines
+
+    def _growing(self) -> list[str]:
+        """Where jobs come faster than they leave, though the load is below one."""
+        import polars as pl
+
+        if QUEUE_GROWTH not in self.finished.columns:
+            return []
+        growth, where = pl.col(QUEUE_GROWTH), ["trace", "cluster", "load"]
+        by = [*where, *ROLES]
+        found = (
+            self.finished.filter(pl.col("offered_load") < 1, growth.is_finite())
+            .group_by(by, maintain_order=True)
+            .agg(growth.median(), pl.col("seed").n_unique().alias("seeds"))
+            .filter(growth > _GROWING, pl.col("seeds") >= _MIN_SEEDS)
+            .group_by(where, maintain_order=True)
+            .agg(pl.col("policy").unique(maintain_order=True), growth.max())
+        )
+        return [
+            f"{trace} on {cluster}{'' if load is None else f' at load {load:g}'}: jobs come faster "
+            f"than they leave under {', '.join(policies)} ({QUEUE_GROWTH} up to {most:.1f}, median "
+            "over the seeds): means depend on how many jobs there are"
+            for trace, cluster, load, policies, most in found.iter_rows()
+        ]
+
+    def _told(self) -> list[str]:
+        """What the runs said themselves, with the policies they are of."""
+        import polars as pl
+
+        told = self.runs.select("policy", "warnings").drop_nulls("warnings")
+        if not len(told):
+            return []
+        counts = (
+            told.explode("warnings")
+            .group_by("policy", "warnings", maintain_order=True)
+            .agg(pl.len().alias("runs"))
+        )
+        return [
+            f"{policy}: {text} ({plural(number, 'run')})"
+            for policy, text, number in counts.iter_rows()
+        ]
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write :attr:`runs` as one Parquet file.
+
+        Returns
+        -------
+        None
+            The file is there, with all its rows, when this returns.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; an old one is still there.
+
+        Examples
+        --------
+        >>> swept = gs.sweep({
+        ...     "name": "small", "traces": [{"generate": "philly", "jobs": 50}],
+        ...     "clusters": [{"servers": 2, "gpus": 8}],
+        ... })
+        >>> swept.to_parquet("runs.parquet")
+        >>> import polars
+        >>> polars.read_parquet("runs.parquet").height
+        1
+        """
+        with replacing(path) as partial:
+            self.runs.write_parquet(partial)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give :attr:`runs` to what reads Arrow streams, such as ``pyarrow.table(result)``."""
+        return self.runs.__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        """Return the means of the shown metrics as a table, for notebooks."""
+        shown = overview(self.study, self.runs)
+        rows = list(shown.rows[:_SHOWN_ROWS])
+        if len(shown.rows) > len(rows):
+            more = f"{len(shown.rows) - len(rows):,} more"
+            rows.append(("...", more, *[""] * (len(shown.columns) - 2)))
+        return html_page(repr(self), table("", shown.columns, rows).to_html())
+
+
+def differing_axes(study: Study, runs: pl.DataFrame) -> list[str]:
+    """Return the axes with more than one value, in the order of the columns, but for the seeds."""
+    extra = [axis.title for axis in study.parameters]
+    left_out = {"seed"}
+    if all(len(entry.numbers_of_jobs) == 1 for entry in study.traces):
+        left_out.add("jobs")  # it follows from the others, or from what a seed draws
+    axes = [key for key in (*RUN_KEYS, *extra) if key not in left_out]
+    return [key for key in axes if runs[key].n_unique() > 1]
+
+
+def shown_metrics(study: Study, runs: pl.DataFrame) -> list[Metric]:
+    """Return the metrics of the study, else the main ones."""
+    known = metrics()
+    if study.metrics:
+        return [known[key] for key in study.metrics]
+    return [m for m in main_metrics() if m.key in runs.columns][:_MOST_METRICS]
+
+
+def overview(study: Study, runs: pl.DataFrame) -> Table:
+    """Lay out the mean over the seeds of each metric, for all else that differs; a note has what
+    does not.
+    """
+    import polars as pl
+
+    done = runs.filter(pl.col("wall_s").is_not_null())
+    order = [key for key in differing_axes(study, runs) if key != "policy"] + ["policy"]
+    if not len(done):
+        return table("", [*map(text_column, order)], [])
+    chosen = [metric for metric in shown_metrics(study, runs) if metric.key in done.columns]
+    means = done.group_by(order, maintain_order=True).agg(
+        pl.len().alias("seeds"),
+        *(pl.col(metric.key).cast(pl.Float64, strict=False).fill_nan(None).mean()
+          for metric in chosen),
+    )  # fmt: skip
+    laid_out = columns(means.iter_rows(named=True), chosen)
+    rows = [
+        [*map(axis_text, keys), *(column.cells[at].text for column in laid_out)]
+        for at, keys in enumerate(means.select(*order, "seeds").iter_rows())
+    ]
+    figures = (Column(column.metric.label, column.unit) for column in laid_out)
+    same = ", ".join(
+        f"{key} {axis_text(done[key][0])}" for key in RUN_KEYS if key not in (*order, "seed")
+    )
+    titles = [*map(text_column, order), Column("seeds"), *figures]
+    return table("", titles, rows, [same] if same else [])
+
+
+def axis_text(value: object) -> str:
+    """Write the value of an axis as tables have it."""
+    if value is None:
+        return "-"
+    return f"{value:g}" if isinstance(value, float) else str(value)

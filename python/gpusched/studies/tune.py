@@ -1,0 +1,818 @@
+"""Search the options of policies, and judge the best on jobs that it never saw: :func:`tune`."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import msgspec
+
+from gpusched.base.field_checks import check_integer
+from gpusched.base.libraries import need
+from gpusched.base.progress import OnProgress, Progress
+from gpusched.base.run_warning import warn
+from gpusched.base.suggest import nearest
+from gpusched.base.wording import (
+    change_text,
+    changes,
+    decimals_of,
+    plural,
+    range_text,
+    scale_of,
+    text_of,
+)
+from gpusched.plugins.policy import Policy
+from gpusched.results.metric_registry import metrics
+from gpusched.studies.choosing import Backend, opened
+from gpusched.studies.comparing import ComparedRuns, compare_runs
+from gpusched.studies.plan import choice_content, choices_of
+from gpusched.studies.space import PolicySpace
+from gpusched.studies.study import Study
+from gpusched.studies.sweep import sweep
+from gpusched.studies.sweep_result import SweepResult
+from gpusched.studies.windows import Windows, windows_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SEARCH: Final = "search"
+HELD_OUT: Final = "held-out"
+"""Folders in that of a tuning."""
+REDUCTION: Final = 3
+"""A window has so many times the jobs of the one before, and one in so many goes on to it."""
+# A gain that shrinks to less than this part of what the search saw was for the most part luck.
+_KEPT: Final = 0.5
+_MOST: Final = 1_000_000
+_MOST_WINDOWS: Final = 1_000
+_MOST_RUNGS: Final = 10
+_SAMPLERS: Final = ("tpe", "random")
+_PRUNERS: Final = ("halving", "hyperband", "none")
+_STATES: Final = {"finished": "COMPLETE", "pruned": "PRUNED", "failed": "FAIL"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuning:
+    """The outcome of :func:`gpusched.tune`.
+
+    Attributes
+    ----------
+    study, space, metric, better
+        What was searched, for which metric, and whether ``"lower"`` or ``"higher"`` is better.
+    best
+        The best policy of the search in the whole search window: what was held out had no part in
+        its choice.
+    baseline
+        Label of what all are compared with.
+    trials
+        One row per trial: ``trial``, ``policy``, ``state`` (``"finished"``, ``"pruned"`` or
+        ``"failed"``), ``value`` (the mean of the metric over all runs in the whole search window;
+        null unless it finished), ``values`` (of each window it saw, the shortest first),
+        ``num_runs``, ``error``, and a column for each option that was searched.
+    held_out
+        One row for the best few, the default options of their policies and the baseline:
+        ``trial`` (null of what was no trial), ``search_value`` and ``search_ratio`` (to the
+        baseline) in the whole search window, then of the held-out jobs the columns of
+        :class:`~gpusched.studies.ComparedRuns`: ``mean``, ``low``, ``high``, ``ratio`` to the
+        baseline with its interval, paired, and whether that ``is_significant``.
+    compared
+        The comparison on held-out jobs itself.
+    runs
+        All held-out runs, one by one.
+    windows
+        What was searched and what was held out of each trace, a sentence each.
+    warnings
+        What to know before the best one is believed, a sentence each.
+    folder
+        Where finished runs are kept; None: nowhere.
+    """
+
+    study: Study
+    space: PolicySpace
+    metric: str
+    better: str
+    best: Policy
+    baseline: str
+    trials: pl.DataFrame
+    held_out: pl.DataFrame
+    compared: ComparedRuns
+    runs: SweepResult
+    windows: tuple[str, ...]
+    warnings: tuple[str, ...]
+    folder: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Tuning({self.study.name!r}: {self.metric}, best {self.best}, {self.counts})"
+
+    @property
+    def counts(self) -> str:
+        """How many trials there were, and what became of them, in words."""
+        states = self.trials["state"]
+        parts = [
+            f"{number:,} {state}"
+            for state in ("pruned", "failed")
+            if (number := int((states == state).sum()))
+        ]
+        told = plural(len(states), "trial")
+        return f"{told} ({', '.join(parts)})" if parts else told
+
+    @property
+    def default_value(self) -> float | None:
+        """The metric of the baseline in the whole search window."""
+        found: float | None = self.held_out.filter(policy=self.baseline)["search_value"][0]
+        return found
+
+    @property
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Headings and rows of texts, the best one first: search and held-out jobs side by side."""
+        frame, metric = self.held_out, metrics()[self.metric]
+        known = (frame[name].drop_nulls() for name in ("search_value", "mean"))
+        values = [abs(value) for column in known for value in column]
+        scale, unit = scale_of(metric.kind, values)
+        decimals = decimals_of(metric.kind, [value / scale for value in values])
+        # A mean over runs of what is counted is rarely whole.
+        if decimals == 0 and any(value / scale % 1 for value in values):
+            decimals = 1
+
+        def text(value: float | None) -> str:
+            return "-" if value is None else text_of(value / scale, decimals, metric.kind)
+
+        share = f"{100 * self.compared.level:g} %"
+        of = f"{metric.label}, {unit}" if unit else metric.label
+        headings = ["policy", "trial", f"search: {of}", "change", f"held out: {of}", share,
+                    "change", share, "p"]  # fmt: skip
+        rows = []
+        for row in frame.iter_rows(named=True):
+            is_base = row["policy"] == self.baseline
+            origin = "default" if row["trial"] is None else str(row["trial"])
+            if is_base:
+                origin = "baseline" if row["trial"] is None else f"{origin}, baseline"
+            rows.append(
+                [
+                    row["policy"],
+                    origin,
+                    text(row["search_value"]),
+                    "" if is_base else change_text(row["search_ratio"]),
+                    text(row["mean"]),
+                    range_text(text, row),
+                    *([""] * 3 if is_base else changes(row)),
+                ]
+            )
+        return headings, rows
+
+    def table(self) -> str:
+        """Write search and held-out jobs side by side, as a table of Markdown.
+
+        ``compared.table("latex")`` has the held-out part alone for a paper.
+
+        Returns
+        -------
+        str
+            Ends in a line break; what to know stands below the table.
+
+        Examples
+        --------
+        >>> found = gs.tune({"policy": "las", "period_s": {"low": 10, "high": 3600, "log": True}}, {
+        ...     "name": "tuned", "seeds": [1, 2], "traces": [{"generate": "philly", "jobs": 90}],
+        ...     "clusters": [{"servers": 2, "gpus": 8}],
+        ... }, "mean_jct_s", trials=4, held_out=3)
+        >>> found.table().startswith("| policy")
+        True
+        """
+        from gpusched.base.tables import table
+
+        notes = [f"{self.counts}; {self.windows[0]}", *self.windows[1:], *self.warnings]
+        return table("", *self.rows).to_markdown() + "\n" + "\n".join(notes) + "\n"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        from html import escape
+
+        from gpusched.base.tables import html_page, table
+
+        told = "".join(f"<p>{escape(line)}</p>" for line in (*self.windows, *self.warnings))
+        return html_page(repr(self), table("", *self.rows).to_html(), told)
+
+
+class Score(NamedTuple):
+    """The mean of the metric over all runs of a policy in a window; None with what went wrong."""
+
+    value: float | None
+    error: str | None
+    num_runs: int
+
+
+@dataclass
+class Attempt:
+    """A trial: what it chose, and what became of it.
+
+    Attributes
+    ----------
+    label, values
+        Of the policy in the space, and of its options.
+    policy
+        None if the values do not go together.
+    scores
+        One for each window it has seen.
+    """
+
+    number: int
+    label: str
+    values: dict[str, Any]
+    policy: Policy | None = None
+    scores: list[float] = field(default_factory=list)
+    state: Literal["finished", "pruned", "failed"] | None = None
+    error: str | None = None
+    num_runs: int = 0
+
+    def take(self, score: Score) -> bool:
+        """Take what it achieved in a window, and return whether that is a figure."""
+        self.num_runs += score.num_runs
+        if score.value is None:
+            self.state, self.error = "failed", score.error
+            return False
+        self.scores.append(score.value)
+        return True
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A policy that is judged on what was held out.
+
+    Attributes
+    ----------
+    trial
+        Its number; None: no trial, but the baseline or the default options of a policy.
+    search_value
+        The metric in the whole search window; None if it was not run there, or failed.
+    """
+
+    label: str
+    choice: Any
+    trial: int | None
+    search_value: float | None
+
+    @property
+    def content(self) -> bytes:
+        """What the policy is, by whatever label: defaults that are written are no others."""
+        return choice_content("policy", self.choice)
+
+
+@dataclass
+class Runner:
+    """Does the runs of policies, all on the same jobs, and tells of trials that are done."""
+
+    windows: Windows
+    metric: str
+    backend: Backend
+    folder: str | os.PathLike[str] | None
+    stop: threading.Event | None
+    trials: int
+    progress: OnProgress | None
+    num_done: int = 0
+    _known: dict[tuple[int, str], Score] = field(default_factory=dict)
+
+    def tell(self, _: object = None) -> None:
+        """Tell how many trials are done."""
+        if self.progress is not None:
+            self.progress(Progress(self.num_done, self.trials, SEARCH))
+
+    def scores(self, rung: int, policies: Mapping[str, Any]) -> dict[str, Score]:
+        """Return what policies, by their labels, achieve in a window: worked out once each."""
+        left = {label: p for label, p in policies.items() if (rung, label) not in self._known}
+        if left:
+            done = self._runs(self.windows.rungs[rung], left, SEARCH, self.tell).runs
+            for label in left:
+                own = done.filter(done["policy"] == label)
+                self._known[rung, label] = score_of(own, self.metric)
+        return {label: self._known[rung, label] for label in policies}
+
+    def reference(self, label: str, choice: Any, what: str = "") -> Candidate:
+        """Run what is no trial in the whole search window; ValueError if ``what`` it is fails."""
+        score = self.scores(len(self.windows.rungs) - 1, {label: choice})[label]
+        if what and score.value is None:
+            raise ValueError(f"{what} {label}: {score.error}")
+        return Candidate(label, choice, None, score.value)
+
+    def held_out(self, candidates: Sequence[Candidate]) -> SweepResult:
+        """Do the runs on what was held out."""
+        tell = self.progress or self.tell
+        policies = {one.label: one.choice for one in candidates}
+        return self._runs(
+            self.windows.held_out, policies, HELD_OUT, lambda now: tell(now._replace(part=HELD_OUT))
+        )
+
+    def _runs(
+        self, study: Study, policies: Mapping[str, Any], part: str, progress: OnProgress
+    ) -> SweepResult:
+        entries = tuple({"policy": choice, "label": label} for label, choice in policies.items())
+        return sweep(
+            msgspec.structs.replace(study, policies=entries, baseline=None, metrics=(self.metric,)),
+            folder=None if self.folder is None else Path(self.folder) / part,
+            executor=self.backend,
+            progress=progress,
+            stop=self.stop,
+        )
+
+
+def values_of(runs: pl.DataFrame, metric: str) -> pl.Series:
+    """Return a metric of runs, null where it is not defined."""
+    import polars as pl
+
+    if metric not in runs.columns:
+        return pl.Series(metric, [None] * len(runs), pl.Float64)
+    return runs[metric].cast(pl.Float64, strict=False).fill_nan(None)
+
+
+def score_of(runs: pl.DataFrame, metric: str) -> Score:
+    """Return the mean of a metric over the runs of a policy."""
+    errors, values = runs["error"].drop_nulls(), values_of(runs, metric)
+    if len(errors):
+        return Score(None, errors[0], len(runs))
+    if values.null_count() or values.is_infinite().any():
+        return Score(None, f"{metric} is not defined for each of its runs", len(runs))
+    return Score(math.fsum(values) / len(values), None, len(runs))
+
+
+def search(
+    space: PolicySpace,
+    runner: Runner,
+    *,
+    better: str,
+    batch: int,
+    seed: int,
+    sampler: Any,
+    pruner: Any,
+) -> list[Attempt]:
+    """Search a space; equal arguments give equal trials.
+
+    Parameters
+    ----------
+    batch
+        How many trials are proposed at a time, without knowing what the others achieve.
+    """
+    import optuna
+    from optuna.trial import TrialState
+
+    num_rungs = len(runner.windows.rungs)
+    with _quietly():
+        study = optuna.create_study(
+            sampler=sampler_of(sampler, seed, batch),
+            pruner=pruner_of(pruner, num_rungs),
+            direction="minimize" if better == "lower" else "maximize",
+            study_name="gpusched",  # Hyperband has its brackets from it
+        )
+    is_over: list[bool] = []
+    # A sampler that has nothing left to try asks for this.
+    study.stop = lambda: is_over.append(True)  # type: ignore[method-assign]
+    done: list[Attempt] = []
+    while len(done) < runner.trials and not is_over:
+        asked = [study.ask() for _ in range(min(batch, runner.trials - len(done)))]
+        attempts = [_attempt(space, trial) for trial in asked]
+        for rung in range(num_rungs):
+            running = [pair for pair in zip(attempts, asked, strict=True) if pair[0].state is None]
+            found = runner.scores(rung, {str(one.policy): one.policy for one, _ in running})
+            for one, trial in running:
+                if not one.take(found[str(one.policy)]):
+                    continue
+                if rung == num_rungs - 1:
+                    one.state = "finished"
+                    continue
+                trial.report(one.scores[-1], REDUCTION**rung)
+                if trial.should_prune():
+                    one.state = "pruned"
+        for one, trial in zip(attempts, asked, strict=True):
+            value = one.scores[-1] if one.state == "finished" else None
+            study.tell(trial, value, state=TrialState[_STATES[one.state or "failed"]])
+        done += attempts
+        runner.num_done = len(done)
+        runner.tell()
+    return done
+
+
+def _attempt(space: PolicySpace, trial: Any) -> Attempt:
+    one, values = space.draw(trial)
+    made = Attempt(trial.number, one.label, values)
+    try:
+        made.policy = one.with_values(values)
+    except (TypeError, ValueError) as error:
+        made.state, made.error = "failed", f"{type(error).__name__}: {error}"
+    return made
+
+
+def sampler_of(sampler: Any, seed: int, batch: int) -> Any:
+    """Return a sampler of Optuna as it is, or the one that is named."""
+    from optuna import samplers
+
+    made: tuple[Callable[[], Any], ...] = (
+        partial(samplers.TPESampler, seed=seed, constant_liar=batch > 1),
+        partial(samplers.RandomSampler, seed=seed),
+    )
+    return _named("sampler", sampler, samplers.BaseSampler, dict(zip(_SAMPLERS, made, strict=True)))
+
+
+def pruner_of(pruner: Any, num_rungs: int) -> Any:
+    """Return a pruner of Optuna as it is, or the one that is named."""
+    from optuna import pruners
+
+    how: dict[str, Any] = {"min_resource": 1, "reduction_factor": REDUCTION}
+    most = REDUCTION ** (num_rungs - 1)
+    made: tuple[Callable[[], Any], ...] = (
+        partial(pruners.SuccessiveHalvingPruner, **how),
+        partial(pruners.HyperbandPruner, max_resource=most, **how),
+        pruners.NopPruner,
+    )
+    if num_rungs == 1:
+        made = (pruners.NopPruner,) * 3
+    return _named("pruner", pruner, pruners.BasePruner, dict(zip(_PRUNERS, made, strict=True)))
+
+
+def _named(what: str, given: Any, kind: type, made: Mapping[str, Callable[[], Any]]) -> Any:
+    if isinstance(given, kind):
+        return given
+    if not isinstance(given, str):
+        raise TypeError(f"{what}: expected a name or a {what} of Optuna, not {given!r}")
+    if given not in made:
+        raise ValueError(f"{what}: unknown {given!r}{nearest(given, list(made))}")
+    with warnings.catch_warnings():  # it says that an argument may change
+        warnings.simplefilter("ignore")
+        return made[given]()
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    import optuna
+
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        yield
+    finally:
+        optuna.logging.set_verbosity(before)
+
+
+def best_of(
+    found: Sequence[Attempt], baseline: Candidate, better: str, number: int
+) -> list[Candidate]:
+    """Return the best policies that finished, the best one first.
+
+    Of those that have one and the same value only the first is there: they are one policy by
+    another name, such as those that differ in an option without effect.
+    """
+    done = [one for one in found if one.state == "finished"]
+    if not done:
+        errors = [one.error for one in found if one.error]
+        raise ValueError(f"no trial of {len(found):,} finished: {errors[0]}")
+    sign = 1 if better == "lower" else -1
+    done.sort(key=lambda one: (sign * one.scores[-1], one.number))
+    distinct: dict[float, Candidate] = {}
+    for one in done:
+        value = one.scores[-1]
+        made = Candidate(str(one.policy), one.policy, one.number, value)
+        if made.content == baseline.content:
+            made = replace(made, label=baseline.label)
+        distinct.setdefault(value, made)
+    return list(distinct.values())[:number]
+
+
+def replicates(runs: pl.DataFrame, metric: str, titles: Mapping[str, str]) -> pl.DataFrame:
+    """Return one row per policy and seed: the mean over all other axes, null if one is missing."""
+    import polars as pl
+
+    value = pl.col(metric)
+    whole_mean = pl.when(value.is_not_null().all()).then(value.mean()).otherwise(None)
+    return (
+        runs.with_columns(values_of(runs, metric), pl.col("trace").replace(dict(titles)))
+        .group_by("policy", "seed", maintain_order=True)
+        .agg(whole_mean.alias(metric))
+    )
+
+
+def compared(
+    runs: pl.DataFrame,
+    metric: str,
+    candidates: Sequence[Candidate],
+    titles: Mapping[str, str],
+    *,
+    baseline: str,
+    better: str,
+    level: float,
+) -> tuple[pl.DataFrame, ComparedRuns]:
+    """Compare candidates on what was held out.
+
+    The frame has what each achieved in the search, then the columns of the comparison.
+    """
+    import polars as pl
+
+    found = compare_runs(
+        replicates(runs, metric, titles),
+        metric,
+        axis="policy",
+        baseline=baseline,
+        level=level,
+        better=better,  # type: ignore[arg-type]
+    )
+    base = next(one.search_value for one in candidates if one.label == baseline)
+    seen = pl.DataFrame(
+        {
+            "policy": [one.label for one in candidates],
+            "trial": [one.trial for one in candidates],
+            "search_value": [one.search_value for one in candidates],
+            "search_ratio": [
+                one.search_value / base if one.search_value is not None and base else None
+                for one in candidates
+            ],
+        },
+        schema={
+            "policy": pl.String, "trial": pl.Int64, "search_value": pl.Float64,
+            "search_ratio": pl.Float64,
+        },
+    )  # fmt: skip
+    return seen.join(found.frame, on="policy", how="left", maintain_order="left"), found
+
+
+def verdicts(held_out: pl.DataFrame, best: str, baseline: str, better: str) -> list[str]:
+    """Return what speaks against the best one, a sentence each."""
+    if best == baseline:
+        return [f"the search found nothing better than {baseline}"]
+    row = held_out.filter(policy=best).row(0, named=True)
+    ratio, seen = row["ratio"], row["search_ratio"]
+    if ratio is None:
+        return [f"{best}: no gain can be told on held-out jobs; its runs failed, or have no value"]
+    sign = 1.0 if better == "lower" else -1.0
+    gain = sign * (1.0 - ratio)
+    if gain <= 0:
+        worse = f", it is {abs(ratio - 1):.1%} {'more' if ratio > 1 else 'less'}" if gain else ""
+        return [f"{best} is not better than {baseline} on held-out jobs{worse}: the gain in the "
+                "search was chance"]  # fmt: skip
+    lines = []
+    if not row["is_significant"]:
+        lines.append(
+            f"{best}: the gain on held-out jobs, {gain:.1%}, is not significant: chance alone may "
+            "give as much"
+        )
+    if seen is not None and gain < _KEPT * sign * (1.0 - seen):
+        lines.append(
+            f"{best}: the gain on held-out jobs, {gain:.1%}, is much smaller than that in the "
+            f"search, {sign * (1.0 - seen):.1%}: the search fitted its own jobs; more "
+            "of them, or more seeds, would help"
+        )
+    return lines
+
+
+def edges(space: PolicySpace, best: Attempt) -> list[str]:
+    """Return a sentence for each option of the best trial that lies at an end of its range."""
+    options = next(one.options for one in space.policies if one.label == best.label)
+    return [
+        f"{option} of the best, {best.values[option]!r}, lies at the {end} end of its range "
+        f"{what}: a better one may lie beyond"
+        for option, what in options.items()
+        if (end := what.edge(best.values[option]))
+    ]
+
+
+def failures(found: Sequence[Attempt]) -> list[str]:
+    """Return how many trials failed, and why the first did, if any."""
+    failed = [one for one in found if one.state == "failed"]
+    if not failed:
+        return []
+    return [f"{len(failed):,} of {len(found):,} trials failed; the first, {failed[0].number}: "
+            f"{failed[0].error}"]  # fmt: skip
+
+
+def trials_frame(found: Sequence[Attempt], space: PolicySpace) -> pl.DataFrame:
+    """Return one row per trial, with a column for each option that was searched."""
+    import polars as pl
+
+    columns = [
+        pl.Series("trial", [one.number for one in found], pl.Int64),
+        pl.Series(
+            "policy", [None if a.policy is None else str(a.policy) for a in found], pl.String
+        ),
+        pl.Series("state", [one.state for one in found], pl.String),
+        pl.Series(
+            "value",
+            [one.scores[-1] if one.state == "finished" else None for one in found],
+            pl.Float64,
+        ),
+        pl.Series("values", [one.scores for one in found], pl.List(pl.Float64)),
+        pl.Series("num_runs", [one.num_runs for one in found], pl.Int64),
+        pl.Series("error", [one.error for one in found], pl.String),
+    ]
+    for (label, option), title in space.columns.items():
+        values = [one.values[option] if one.label == label else None for one in found]
+        columns.append(pl.Series(title, [list(v) if isinstance(v, tuple) else v for v in values]))
+    return pl.DataFrame(columns)
+
+
+def tune(
+    policy_space: Any,
+    study: Study | Mapping[str, Any] | str | os.PathLike[str],
+    metric: str,
+    *,
+    trials: int = 50,
+    seed: int = 0,
+    held_out: int | Sequence[int] = 10,
+    search_share: float = 0.5,
+    rungs: int = 3,
+    num_best: int = 3,
+    batch: int = 1,
+    sampler: Any = "tpe",
+    pruner: Any = "halving",
+    better: str | None = None,
+    level: float = 0.95,
+    folder: str | os.PathLike[str] | None = None,
+    executor: Any = None,
+    progress: OnProgress | None = None,
+    stop: threading.Event | None = None,
+) -> Tuning:
+    """Search the options of policies for the best of a metric, and judge what is found.
+
+    Optuna proposes; each trial is run on a short window first, and only the better third of the
+    trials goes on to the next one. The best few of the search, the default options of their
+    policies and the baseline are then run once on jobs that the search never saw. All trials run on
+    the same jobs with the same seeds. Equal arguments give equal trials, whatever the executor is.
+
+    Parameters
+    ----------
+    policy_space
+        What there is to choose: a list of policies, one alone, or a mapping or a TOML or JSON file
+        with the list as ``space``. Each is a text, or a table with ``policy``, and an option has a
+        value, a list of values to choose among, or a range: ``{"low": 0.1, "high": 10, "log":
+        True}`` or with a ``step``. ``"tune": ["tau"]`` takes the range of an option from how it was
+        registered.
+    study
+        As for :func:`gpusched.sweep`: its traces, clusters, seeds, warm-up and other axes, over
+        all runs of which the mean of the metric counts. Its policies are not searched. Its baseline
+        is what all are compared with; without one that is the first policy of the space with
+        default options.
+    metric
+        See :func:`gpusched.metrics`.
+    trials
+        How many policies the search tries.
+    seed
+        Of the search.
+    held_out
+        Seeds of generated jobs that the search never sees, or how many; as many windows are made
+        of the later part of a trace that is read or given.
+    search_share
+        The first part of the jobs of such a trace, which the search may see.
+    rungs
+        How many windows the search has: each has three times the jobs of the one before, the last
+        one all that the search may see. 1: nothing is pruned.
+    num_best
+        How many of the search are judged on held-out jobs.
+    batch
+        Trials that are proposed at a time, and run side by side; more than one makes sense where a
+        trial alone has too few runs for all cores. It decides which trials there are.
+    sampler
+        ``"tpe"``, ``"random"`` or a sampler of Optuna.
+    pruner
+        ``"halving"``, ``"hyperband"``, ``"none"`` or a pruner of Optuna.
+    better
+        ``"lower"`` or ``"higher"``; None: as the metric was registered.
+    level
+        Of the intervals.
+    folder
+        Where finished runs are kept as they come. The same call goes on where it was after an
+        interruption, and with more trials.
+    executor
+        Where runs are done, as for :func:`gpusched.sweep`.
+    progress
+        Called with a :class:`~gpusched.base.progress.Progress`: trials, in the part ``"search"``,
+        then runs, in the part ``"held-out"``.
+    stop
+        Ends the search when it is set.
+
+    Returns
+    -------
+    Tuning
+
+    Raises
+    ------
+    ImportError
+        Without Optuna; the message says what to install.
+    OSError
+        If a file cannot be read, or the folder not be written.
+    TypeError, ValueError
+        If the space or the study is wrong, the metric is neither better lower nor higher, an
+        argument is out of range, the baseline fails or all trials do.
+    Cancelled
+        If ``stop`` was set; runs that were done are kept in the folder.
+    KeyboardInterrupt
+        On Ctrl-C, within a second, likewise.
+
+    Warns
+    -----
+    RunWarning
+        If the best one is not better on held-out jobs, not significantly, or by much less than in
+        the search, or lies at the end of a range.
+
+    Examples
+    --------
+    >>> study = {
+    ...     "name": "tuned", "seeds": [1, 2], "traces": [{"generate": "philly", "jobs": 90}],
+    ...     "clusters": [{"servers": 2, "gpus": 8}],
+    ... }
+    >>> space = {"policy": "las", "period_s": {"low": 10, "high": 3600, "log": True}}
+    >>> found = gs.tune(space, study, "mean_jct_s", trials=4, held_out=3)
+    >>> found.best.name, len(found.trials), found.held_out["num_seeds"].max()
+    ('las', 4, 3)
+    """
+    need("optuna", "tune", "gpusched[tune]")
+    better = _direction(metric, better)
+    for name, value, most in (
+        ("trials", trials, _MOST), ("batch", batch, _MOST), ("num_best", num_best, _MOST),
+        ("rungs", rungs, _MOST_RUNGS),
+    ):  # fmt: skip
+        check_integer(name, value, 1, most)
+    if not 0 < search_share < 1:
+        raise ValueError(f"search_share: {search_share!r} must be above 0 and below 1")
+    space = PolicySpace.of(policy_space)
+    read = Study.of(study)
+    shares = [float(REDUCTION) ** (rung + 1 - rungs) for rung in range(rungs)]
+    windows = windows_of(read, shares, search_share, _held_out_seeds(read, held_out))
+    with opened(executor) as backend:
+        runner = Runner(windows, metric, backend, folder, stop, trials, progress)
+        baseline = runner.reference(*_baseline(read, space), "baseline")
+        found = search(
+            space, runner, better=better, batch=batch, seed=seed, sampler=sampler, pruner=pruner
+        )
+        best = best_of(found, baseline, better, num_best)
+        candidates = {one.content: one for one in best}
+        tried = {attempt.number: attempt.label for attempt in found}
+        for label in dict.fromkeys(tried[one.trial] for one in best if one.trial is not None):
+            fixed = next(one.fixed for one in space.policies if one.label == label)
+            default = choice_content("policy", fixed)
+            if default not in {*candidates, baseline.content}:
+                candidates[default] = runner.reference(str(fixed), fixed)
+        candidates.setdefault(baseline.content, baseline)
+        judged = runner.held_out(list(candidates.values()))
+    frame, comparison = compared(
+        judged.runs, metric, list(candidates.values()), windows.titles,
+        baseline=baseline.label, better=better, level=level,
+    )  # fmt: skip
+    lines = [
+        *verdicts(frame, best[0].label, baseline.label, better),
+        *edges(space, next(a for a in found if a.number == best[0].trial)),
+        *failures(found),
+    ]
+    warn(lines, stacklevel=2)
+    return Tuning(
+        study=read,
+        space=space,
+        metric=metric,
+        better=better,
+        best=best[0].choice,
+        baseline=baseline.label,
+        trials=trials_frame(found, space),
+        held_out=frame,
+        compared=comparison,
+        runs=judged,
+        windows=windows.notes,
+        warnings=tuple(dict.fromkeys([*lines, *comparison.warnings, *judged.warnings])),
+        folder=None if folder is None else os.fspath(folder),
+    )
+
+
+def _direction(metric: str, better: str | None) -> str:
+    known = metrics()
+    if metric not in known:
+        raise ValueError(f"metric: unknown metric {metric!r}{nearest(str(metric), list(known))}")
+    if better is None:
+        better = known[metric].better
+        if better == "neutral":
+            raise ValueError(
+                f"metric: {metric} is registered as neither better lower nor higher; give better"
+            )
+    if better not in ("lower", "higher"):
+        raise ValueError(f"better: {better!r} must be 'lower' or 'higher'")
+    return better
+
+
+def _held_out_seeds(study: Study, held_out: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(held_out, Sequence) and not isinstance(held_out, str):
+        return tuple(held_out)
+    check_integer("held_out", held_out, 1, _MOST_WINDOWS)
+    first = max(study.seeds) + 1
+    return tuple(range(first, first + held_out))
+
+
+def _baseline(study: Study, space: PolicySpace) -> tuple[str, Any]:
+    if study.baseline is None:
+        policy = space.policies[0].fixed
+        return str(policy), policy
+    there = {one.label: one.choice for one in choices_of(study, "policy")}
+    if study.baseline not in there:
+        raise ValueError(
+            f"{study.baseline!r} is no policy of the study{nearest(study.baseline, list(there))} "
+            "- at `$.baseline`"
+        )
+    return study.baseline, there[study.baseline]

@@ -1,0 +1,289 @@
+"""The state of a cluster, and single decisions on it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from tests.boundary.workloads import Strict, trace
+
+CLUSTER = gs.Cluster.uniform(servers=2, gpus=8)
+NAN = float("nan")
+JOBS = gs.Trace.from_columns(
+    [0, 10, 20, 30], [3600, 60, 60, 5], [8, 16, 4, 20], id=["runs", "wide", "small", "never"]
+)
+
+
+def state(**changed: Any) -> gs.online.ClusterState:
+    columns = {
+        "start_s": [5, NAN, NAN, NAN], "held_job": [0], "held_server": [1], "held_mask": [0xFF],
+    }  # fmt: skip
+    return gs.online.ClusterState(CLUSTER, JOBS, **{"now_s": 40, **columns, **changed})
+
+
+def test_what_is_left_out_follows() -> None:
+    found = state()
+    assert found.attained_s.tolist() == [35, 0, 0, 0]
+    assert found.is_running.tolist() == [True, False, False, False]
+    assert found.preemptions.tolist() == [0] * 4
+    assert state(cost_s=[30, 0, 0, 0]).attained_s.tolist() == [5, 0, 0, 0]
+    assert state(attained_s=[20, NAN, 7, NAN]).attained_s.tolist() == [20, 0, 7, 0]
+    assert state(attained_s=[NAN, 0, 0, 0]).attained_s.tolist() == [35, 0, 0, 0]
+    with pytest.raises(ValueError, match="read-only"):
+        found.start_s[0] = 1
+
+
+def test_a_job_that_came_back_just_now_with_work_behind_it_may_start() -> None:
+    jobs = gs.Trace.from_columns([0, 40], [100, 100], [16, 8])
+    found = gs.online.ClusterState(CLUSTER, jobs, 40, attained_s=[0, 30])
+    decision = gs.decide(found, policy="srtf")
+    assert list(zip(decision.what, decision.job.tolist(), strict=True)) == [("start", 1)]
+
+
+def test_clusters_jobs_and_histories_of_other_types_are_refused_by_name() -> None:
+    with pytest.raises(TypeError, match="cluster: expected a Cluster, not 'two servers'"):
+        gs.online.ClusterState("two servers", JOBS, 40)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"jobs: expected a Trace, not \[1, 2\]"):
+        gs.online.ClusterState(CLUSTER, [1, 2], 40)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="history: expected a Trace, not 3"):
+        gs.when(0, gs.online.ClusterState(CLUSTER, JOBS, 40), history=3)  # type: ignore[arg-type]
+
+
+def test_nobody_need_run() -> None:
+    assert not gs.online.ClusterState(CLUSTER, JOBS, 40).is_running.any()
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"start_s": [5, NAN, NAN]}, ValueError, "start_s: 3 values for 4 jobs"),
+        ({"start_s": [41, NAN, NAN, NAN]}, ValueError, "start_s: row 0 is 41"),
+        ({"start_s": "soon"}, TypeError, "start_s: expected numbers"),
+        ({"start_s": [NAN] * 4}, ValueError, "held_mask: job 0 holds 8 GPUs, not 0"),
+        ({"attained_s": [-1, 0, 0, 0]}, ValueError, "attained_s: row 0"),
+        ({"cost_s": [float("inf"), 0, 0, 0]}, ValueError, "cost_s: row 0 is inf"),
+        ({"preemptions": [0, -1, 0, 0]}, ValueError, "preemptions: row 1"),
+        ({"preemptions": [0, 0.5, 0, 0]}, TypeError, "preemptions: expected whole numbers"),
+        ({"now_s": 25}, ValueError, "jobs: row 3 is submitted at 30 s, after now_s"),
+        ({"now_s": NAN}, ValueError, "now_s"),
+        ({"held_job": [4]}, ValueError, "held_job: 4 is none of the 4"),
+        ({"held_server": [2]}, ValueError, "held_server: 2 is none of the 2"),
+        ({"held_server": [0, 1]}, ValueError, "must be equally long"),
+        ({"held_mask": [0x7F]}, ValueError, "held_mask: job 0 holds 7 GPUs, not 8"),
+        ({"held_mask": [0]}, ValueError, "holds no GPU"),
+        ({"held_mask": [-1]}, ValueError, "held_mask: row 0 is negative"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_by_name(
+    changed: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        state(**changed)
+
+
+@pytest.mark.parametrize(
+    ("held", "message"),
+    [
+        ({"held_mask": [0xFF00]}, "job 0: a GPU is not free"),
+        ({"held_job": [0, 0], "held_server": [1, 1], "held_mask": [0xF, 0xF0]}, "job 0"),
+    ],
+)
+def test_gpus_that_are_not_there_are_refused_by_the_core(
+    held: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        gs.decide(state(**held))
+
+
+@pytest.mark.parametrize("policy", ["fifo", "sjf", "qssf", "wspt", "srtf", "easy"])
+def test_a_held_gpu_of_a_type_that_is_not_allowed_is_refused_under_every_policy(
+    policy: str,
+) -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"), gs.ServerGroup(1, 4, "B")))
+    jobs = gs.Trace.from_columns([0, 5], [100, 10], [2, 2], gpu_types=["A", "B"])
+
+    def held_on(server: int) -> Any:
+        return gs.decide(
+            gs.online.ClusterState(
+                cluster, jobs, 10, start_s=[0, NAN], held_job=[0], held_server=[server],
+                held_mask=[3],
+            ),
+            policy=policy,
+        )  # fmt: skip
+
+    assert held_on(0).what.tolist() == ["start"]
+    with pytest.raises(ValueError, match="the GPU type is not allowed"):
+        held_on(1)
+
+
+def test_two_jobs_do_not_hold_one_gpu() -> None:
+    jobs = gs.Trace.from_columns([0, 0], [9, 9], [4, 4])
+    both = gs.online.ClusterState(
+        CLUSTER, jobs, 1, start_s=[0, 0], held_job=[0, 1], held_server=[0, 0], held_mask=[15, 30]
+    )
+    with pytest.raises(ValueError, match="job 1: a GPU is not free"):
+        gs.decide(both)
+
+
+def test_a_decision_says_what_and_why() -> None:
+    found = gs.decide(state(), policy="fifo-skip")
+    assert found.what.tolist() == ["start"]
+    assert found.job.tolist() == [2]
+    assert (found.held_server.tolist(), found.held_mask.tolist()) == ([0], [0xF])
+    assert found.rejected.tolist() == [3]
+    assert found.wake_s is None
+    assert [found.why(job) for job in range(4)] == [
+        "goes on",
+        "waits: it needs 16 GPUs, and 4 are free",
+        "starts on 1 server",
+        "can never run: needs more GPUs than the cluster has",
+    ]
+    assert found.to_polars().rows() == [
+        ("start", "small", 0, 15), ("reject", "never", None, None),
+    ]  # fmt: skip
+    with pytest.raises(IndexError, match="4 is none of the 4 rows"):
+        found.why(4)
+
+
+def test_a_strict_policy_keeps_a_job_behind_and_a_preemptive_one_makes_room() -> None:
+    assert "keeps it behind others" in gs.decide(state(), policy="fifo").why(2)
+    found = gs.decide(state(), policy="srtf")
+    assert found.what.tolist()[0] == "preempt"
+    assert found.why(0) == "gives way to jobs that come first"
+    assert "starts on 2 servers" in found.why(1)
+
+
+def test_a_job_that_has_run_for_longer_than_was_known_is_about_to_end() -> None:
+    late = state(attained_s=[5000, 0, 0, 0])
+    assert gs.decide(late, policy="srtf").why(0) == "goes on"
+
+
+def test_a_scheduler_of_python_is_asked_as_it_is() -> None:
+    class Counting(Strict):
+        calls = 0
+
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            self.calls += 1
+            assert state.running.tolist() == [0]
+            assert arrived.tolist() == [1, 2]
+            super().decide(state, finished, arrived, actions)
+
+    policy = Counting()
+    for _ in range(3):
+        assert not len(gs.decide(state(), policy=policy).job)
+    assert policy.calls == 3
+
+
+def test_the_state_of_a_run_is_where_it_stands() -> None:
+    jobs = trace(80, restart_s=np.arange(80) % 3)
+    run = gs.Simulation(jobs, gs.Cluster.uniform(3, 4), policy="srtf")
+    assert not len(gs.online.ClusterState.of(run).jobs)
+    for _ in range(40):
+        run.step()
+    later = run.fork()
+    later.run_until(run.now + 0.5 * (run.next_time - run.now))
+    for each in (run, later):
+        found, seen = gs.online.ClusterState.of(each), each.state
+        assert found.now_s == each.now
+        assert int(found.is_running.sum()) == seen.num_running
+        assert len(found.jobs) == seen.num_running + seen.num_waiting
+        assert (found.start_s[found.is_running] == seen.start_s).all()
+        left = (found.jobs.service_s - found.attained_s)[found.is_running]
+        paid = np.maximum(0, found.start_s + found.cost_s - each.now)[found.is_running]
+        assert np.allclose(each.now + paid + left, seen.expected_finish_s, atol=1e-6)
+    # Nothing has happened since, so that nothing is to be done.
+    assert not len(gs.decide(gs.online.ClusterState.of(later), policy="srtf").job)
+
+
+@pytest.mark.parametrize("policy", ["srtf", "las", "2d-las", "serverfilling-srpt"])
+def test_a_job_that_started_in_the_second_of_the_state_can_be_preempted(policy: str) -> None:
+    jobs = gs.Trace.from_columns([0, 5], [100, 10], [8, 8], id=["long", "short"])
+    found = gs.online.ClusterState(
+        gs.Cluster.uniform(1, 8), jobs, 5, start_s=[5, NAN], attained_s=[50, 0],
+        held_job=[0], held_server=[0], held_mask=[0xFF],
+    )  # fmt: skip
+    if policy == "2d-las":
+        policy += ":limits=10"
+    assert gs.decide(found, policy=policy).what.tolist() == ["preempt", "start"]
+
+
+def test_a_decision_does_not_end_what_it_has_begun() -> None:
+    class Hasty(gs.Scheduler):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            for job in state.waiting.tolist():
+                actions.start(job, gs.plugins.Allocation(1, [(0, 1)]))
+                actions.preempt(job)
+
+    jobs = gs.Trace.from_columns([0], [10], [1])
+    with pytest.raises(gs.InvariantError, match="started in this decision and cannot stop in it"):
+        gs.decide(gs.online.ClusterState(CLUSTER, jobs, 5), policy=Hasty())
+
+
+WORK = "srtf:restart=work,cost_s=50"
+
+
+def test_preemptions_have_added_work_where_the_policy_adds_it() -> None:
+    jobs = gs.Trace.from_columns([0, 10], [100, 120], [1, 1], id=["a", "b"])
+    found = gs.online.ClusterState(
+        gs.Cluster.uniform(1, 1), jobs, 20, attained_s=[10, 0], preemptions=[1, 0]
+    )
+    assert gs.decide(found, policy=WORK).job.tolist() == [1]  # 120 s are left, and 90 + 50
+    assert gs.decide(found, policy="srtf:cost_s=50").job.tolist() == [0]
+    told = dataclasses.replace(found, added_s=np.array([20.0, NAN]))
+    assert gs.decide(told, policy=WORK).job.tolist() == [0]
+
+
+def test_what_is_still_to_be_done_again_may_be_more_than_was_known_of_the_job() -> None:
+    jobs = gs.Trace.from_columns([0, 10], [100, 25], [1, 1])
+    found = gs.online.ClusterState(
+        gs.Cluster.uniform(1, 1), jobs, 500, attained_s=[120, 0], preemptions=[1, 0]
+    )
+    assert gs.decide(found, policy=WORK).job.tolist() == [1]  # 25 s are left, and 100 + 50 - 120
+
+
+def test_more_added_work_than_time_holds_is_refused() -> None:
+    jobs = gs.Trace.from_columns([0], [100], [1])
+    found = gs.online.ClusterState(CLUSTER, jobs, 20, attained_s=[10], preemptions=[2**31 - 1])
+    with pytest.raises(ValueError, match=r"restart=work: the work added to job 0 .*passes 2\^61"):
+        gs.decide(found, policy="srtf:restart=work,cost_s=1e5")
+
+
+def test_the_state_of_a_run_has_the_work_that_was_added() -> None:
+    jobs = gs.Trace.from_columns([0, 10, 10], [100, 10, 120], [1, 1, 1])
+    run = gs.Simulation(jobs, gs.Cluster.uniform(1, 1), policy=f"{WORK},overrun_s=3")
+    run.run_until(15)
+    assert gs.online.ClusterState.of(run).added_s.tolist() == [53, 3, 3]
+
+
+@pytest.mark.parametrize("policy", ["fifo", "conservative", "srtf"])
+def test_a_cluster_without_jobs_has_a_state(policy: str) -> None:
+    found = gs.online.ClusterState(CLUSTER, None, 40)
+    decision = gs.decide(found, policy=policy, memory=b"")
+    assert not decision.what.size
+    assert (decision.wake_s, decision.memory) == (None, b"")
+    assert gs.decide(found, policy=policy).to_polars().is_empty()
+    assert repr(found.jobs) == "Trace('state': no job)"
+    with pytest.raises(ValueError, match="did you mean"):
+        gs.decide(found, policy="fifi")
+
+
+def test_a_state_knows_what_the_policy_of_its_run_is_told() -> None:
+    jobs = trace(40, predicted_s=np.arange(1.0, 41.0))
+    run = gs.Simulation(jobs, gs.Cluster.uniform(3, 4), policy="sjf", predictor="column")
+    run.run_until(40)
+    rows = np.sort(np.concatenate([run.state.waiting, run.state.running]))
+    assert jobs.predicted_us is not None
+    assert (gs.online.ClusterState.of(run).jobs.service_us == jobs.predicted_us[rows]).all()
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(TypeError, match="state: expected a ClusterState"):
+        gs.decide(JOBS)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="did you mean"):
+        gs.decide(state(), policy="fifi")
+    with pytest.raises(ValueError, match=r"policy conservative, placement consolidated: .*keeps"):
+        gs.decide(state(), policy="conservative")

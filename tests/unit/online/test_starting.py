@@ -1,0 +1,242 @@
+"""When a job that waits starts: draws, samples, alternatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.online.starting import (
+    LEAST,
+    ArrivalDraws,
+    KnownPast,
+    ServiceDraws,
+    width_classes,
+)
+
+CLUSTER = gs.Cluster.uniform(servers=2, gpus=8)
+NAN = float("nan")
+PAST = gs.generate("philly", 800, load=0.9, cluster=CLUSTER, seed=1)
+
+
+def past_of(finished: gs.Trace) -> KnownPast:
+    waits = gs.online.ClusterState(CLUSTER, gs.Trace.from_columns([0], [1], [1]), 0)
+    return KnownPast.of_log(finished, waits)
+
+
+def state(**changed: Any) -> gs.online.ClusterState:
+    jobs = gs.Trace.from_columns(
+        [0, 10, 20], [3600, 60, 100], [8, 16, 8], id=["runs", "wide", "late"]
+    )
+    columns = {
+        "start_s": [0, NAN, NAN], "held_job": [0], "held_server": [1], "held_mask": [0xFF],
+    }  # fmt: skip
+    return gs.online.ClusterState(CLUSTER, jobs, **{"now_s": 1800, **columns, **changed})
+
+
+def test_without_a_history_every_job_takes_as_long_as_the_state_says() -> None:
+    found = gs.when(1, state())
+    assert not found.is_sampled
+    assert found.start_s.tolist() == [3600]
+    assert found.quantile_s.tolist() == [3600] * 5
+    assert found.servers.tolist() == [0, 1]
+    assert found.share.tolist() == [1, 1]
+    assert gs.when(2, state()).median_s == 3660
+    assert gs.when(2, state(), policy="fifo-skip").median_s == 1800
+
+
+def test_alternatives_are_run() -> None:
+    found = {each.what: each for each in gs.when(1, state()).alternatives}
+    assert list(found) == ["8 GPUs", "4 GPUs", "placement best-fit", "one more server"]
+    for what in ("8 GPUs", "4 GPUs", "one more server"):
+        assert found[what].start_s == 1800
+        assert found[what].sooner_s == 1800
+        assert found[what].share_sooner == 1
+    assert found["placement best-fit"].sooner_s == 0
+    assert not gs.when(1, state(), alternatives=False).alternatives
+
+
+@pytest.mark.parametrize("placement", ["best-fit", "gpu-packing", "consolidated"])
+def test_jobs_that_ask_for_shares_and_cpu_have_alternatives_that_know_these(placement: str) -> None:
+    jobs = gs.Trace.from_columns(
+        [0, 1, 2], [60, 60, 60], [1, 16, 1], gpu_share=[0.5, 1, 0.25], cpu=[1, 0, 2]
+    )
+    found = gs.when(1, gs.online.ClusterState(CLUSTER, jobs, 5), placement=placement)
+    assert found.median_s >= 5
+    assert found.alternatives
+
+
+def test_samples_draw_what_is_left_from_the_past() -> None:
+    found = gs.when(1, state(), history=PAST, samples=400, alternatives=False)
+    assert found.is_sampled
+    assert len(found.start_s) == 400
+    assert (np.diff(found.start_s) >= 0).all()
+    assert (found.start_s > 1800).all()
+    longer = PAST.service_s[(width_classes(PAST.gpus) == 3) & (PAST.service_s > 1800)]
+    assert len(longer) >= LEAST
+    assert set(found.start_s) <= set(longer)  # it began at 0
+    assert abs(found.median_s - np.median(longer)) < np.ptp(longer) / 4
+
+
+def test_equal_arguments_give_equal_samples_whatever_the_threads() -> None:
+    several = [
+        gs.when(2, state(), history=PAST, samples=60, seed=seed, threads=threads)
+        for seed, threads in ((5, 1), (5, 3), (6, 3))
+    ]
+    assert several[0].start_s.tolist() == several[1].start_s.tolist()
+    assert several[0].to_dict() == several[1].to_dict()
+    assert several[0].start_s.tolist() != several[2].start_s.tolist()
+
+
+def test_a_job_that_never_starts_is_told_of() -> None:
+    jobs = gs.Trace.from_columns([0, 1], [60, 60], [8, 17])
+    found = gs.when(1, gs.online.ClusterState(CLUSTER, jobs, 5))
+    assert found.share_never == 1
+    assert found.median_s == float("inf")
+    assert found.to_dict()["start_s"]["p50"] is None
+    assert "never" in str(found)
+    more = {each.what: each.start_s for each in found.alternatives}
+    assert more["one more server"] == 65  # when the first has ended
+
+
+def test_an_open_run_is_asked_by_the_rows_of_its_trace() -> None:
+    jobs = gs.generate("philly", 400, load=1.4, cluster=CLUSTER, seed=2)
+    run = gs.Simulation(jobs, CLUSTER, policy="fifo-skip", placement="first-fit")
+    while run.state.num_waiting < 10:
+        run.step()
+    before = run.state.waiting.tolist()
+    job = before[-1]
+    found = gs.when(job, run, samples=50)
+    assert (found.job, found.id, found.is_sampled) == (job, jobs.id[job], True)
+    assert run.state.waiting.tolist() == before
+    with pytest.raises(ValueError, match="does not wait"):
+        gs.when(int(run.state.running[0]), run)
+
+
+def test_the_true_run_is_what_a_sample_would_be() -> None:
+    jobs = gs.generate("philly", 300, load=1.2, cluster=CLUSTER, seed=3)
+    for policy in ("fifo", "easy", "fifo-skip"):
+        run = gs.Simulation(jobs, CLUSTER, policy=policy)
+        while run.state.num_waiting < 5:
+            run.step()
+        state = gs.online.ClusterState.of(run)
+        waiting = run.state.waiting.tolist()
+        live = np.sort(np.concatenate([run.state.waiting, run.state.running])).tolist()
+        # Later jobs do not matter to the first.
+        start_s = gs.when(live.index(waiting[0]), state, policy=policy).median_s
+        run.run()
+        assert start_s == run.result().schedule.start_us[waiting[0]] / 1e6
+
+
+@pytest.mark.parametrize("attained_s", [0, 10, 1000, 10**5, 10**7, 10**9])
+@pytest.mark.parametrize("gpus", [1, 3, 64])
+def test_draws_are_longer_than_what_a_job_has_had(attained_s: int, gpus: int) -> None:
+    draws = ServiceDraws(past_of(PAST))
+    numbers = np.linspace(0, 2**53 - 1, 500).astype(np.int64)
+    drawn = draws.draw(gpus, attained_s * 10**6, numbers)
+    assert drawn.dtype == np.int64
+    assert (drawn > attained_s * 10**6).all()
+    own = PAST.service_us[width_classes(PAST.gpus) == width_classes(np.array([gpus]))[0]]
+    longer = own[own > attained_s * 10**6]
+    if len(longer) >= LEAST:
+        assert set(drawn.tolist()) <= set(longer.tolist())
+
+
+def test_one_finished_job_is_enough_to_draw_from() -> None:
+    draws = ServiceDraws(past_of(PAST.head(1)))
+    assert (draws.draw(1, 0, np.array([0, 2**52, 2**53 - 1])) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"samples": 0}, ValueError, "samples"),
+        ({"samples": 2.0}, TypeError, "samples"),
+        ({"threads": 0}, ValueError, "threads"),
+        ({"quantiles": [0.5, 1.5]}, ValueError, "quantiles: 1.5"),
+        ({"quantiles": []}, ValueError, "quantiles: at least one"),
+        ({"policy": "conservative"}, ValueError, "conservative.*keeps more than the state"),
+        ({"seed": -1}, ValueError, "seed"),
+    ],
+)
+def test_bad_arguments(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        gs.when(1, state(), **options)
+
+
+def test_only_jobs_that_wait_start() -> None:
+    with pytest.raises(ValueError, match="row 0 runs already"):
+        gs.when(0, state())
+    with pytest.raises(ValueError, match="job"):
+        gs.when(3, state())
+    with pytest.raises(TypeError, match="ClusterState or a Simulation"):
+        gs.when(0, PAST)  # type: ignore[arg-type]
+
+
+def test_jobs_that_still_run_make_draws_longer_as_kaplan_and_meier_weigh_them() -> None:
+    # Deaths at 1, 2 and 4, and one who left alive at 3: 1/4, 1/4 and 1/2.
+    seconds, ended = np.array([1, 2, 3, 4]), np.array([True, True, False, True])
+    repeated = np.repeat(seconds, LEAST) * 10**6 + np.tile(np.arange(LEAST), 4)
+    jobs = gs.Trace.from_columns(np.arange(4 * LEAST), repeated / 1e6, np.ones(4 * LEAST, int))
+    past = KnownPast(jobs, jobs.gpus, jobs.service_us, np.repeat(ended, LEAST), None)
+    numbers = ((np.arange(8000) + 0.5) / 8000 * 2**53).astype(np.int64)
+    # Waves are too small here for draws of their own, but for those of one kind.
+    drawn = ServiceDraws(past)._from_all(None, 0, numbers * 2.0**-53) // 10**6
+    shares = [float((drawn == second).mean()) for second in seconds]
+    assert shares == pytest.approx([0.25, 0.25, 0, 0.5], abs=0.01)
+
+
+def test_what_is_told_of_run_times_is_as_wrong_as_it_was_for_those_told_alike() -> None:
+    told = np.exp(np.random.default_rng(1).normal(8, 1, 400))
+    jobs = gs.Trace.from_columns(np.arange(400), 2 * told, np.ones(400, int), predicted_s=told)
+    draws = ServiceDraws(past_of(jobs))
+    numbers = np.arange(0, 2**53, 2**50)
+    drawn = draws.draw(1, 0, numbers, told_us=500 * 10**6)
+    assert np.allclose(drawn, 1000 * 10**6, rtol=1e-6)
+    assert (draws.draw(1, 2000 * 10**6, numbers, told_us=500 * 10**6) > 2000 * 10**6).all()
+
+
+def test_submissions_of_the_past_come_again_in_their_order_and_with_their_gaps() -> None:
+    past = past_of(PAST)
+    arrivals = ArrivalDraws(past, ServiceDraws(past), np.random.default_rng(0))
+    begin = int(arrivals.begins(np.array([2**52]))[0])
+    rows, after = arrivals.until(begin, 2 * arrivals.span_us)
+    assert len(rows) == 2 * len(arrivals.jobs)
+    assert (np.diff(after) >= 0).all()
+    assert after[0] >= 0
+    assert after[-1] < 2 * arrivals.span_us
+    assert ((begin + after) % arrivals.span_us == arrivals.at_us[rows]).all()
+    few, _ = arrivals.until(begin, arrivals.span_us // 3)
+    assert few.tolist() == rows[: len(few)].tolist()
+
+
+def test_who_is_still_to_come_overtakes_under_policies_that_let_them() -> None:
+    # A job of 16 GPUs waits for all of them while small ones come without an end.
+    submit_s = np.arange(2000) * 60.0
+    small = gs.Trace.from_columns(submit_s, np.full(2000, 240.0), np.full(2000, 4))
+    found = {
+        policy: gs.when(1, state(), policy=policy, history=small, samples=8, alternatives=False)
+        for policy in ("fifo", "fifo-skip")
+    }
+    assert found["fifo"].median_s < 40_000
+    assert found["fifo-skip"].median_s > 10 * found["fifo"].median_s
+    alone = gs.when(
+        1, state(), policy="fifo-skip", history=small, samples=8, alternatives=False, arrivals=False
+    )
+    assert alone.median_s < 2 * found["fifo"].median_s
+
+
+@pytest.mark.parametrize("policy", ["las", "llf", "2d-las:limits=20/50", "srtf"])
+def test_an_open_run_is_asked_about_the_decisions_that_it_will_take(policy: str) -> None:
+    jobs = gs.Trace.from_columns([0, 1, 3], [100, 100, 30], [1, 1, 1], deadline_s=[400, 300, 900])
+    run = gs.Simulation(jobs, gs.Cluster.uniform(1, 1), policy=policy, placement="first-fit")
+    run.run_until(16)
+    rest = run.fork()
+    rest.run()
+    intervals = rest.result().intervals
+    for job in run.state.waiting.tolist():
+        starts = intervals["start_us"][intervals["job"] == job]
+        found = gs.when(job, run, arrivals=False, alternatives=False)
+        assert found.median_s == starts[starts >= 16_000_000].min() / 1e6

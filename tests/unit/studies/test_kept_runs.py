@@ -1,0 +1,197 @@
+"""What finished runs made is kept, and taken by the next study that needs it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpusched.base.arrays import Float64, Int64
+from gpusched.studies import code_digest, kept_runs
+from gpusched.studies.choosing import opened
+from gpusched.studies.driver import run_tasks
+from gpusched.studies.kept_runs import KeptRuns, forget, num_kept
+
+calls: list[object] = []
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a run makes."""
+
+    name: str
+    curve: Float64
+    ratio: float
+    by_name: dict[str, float]
+    missing: float | None = None
+
+
+def run(name: str, size: int) -> tuple[list[Made], Int64 | None]:
+    calls.append((name, size))
+    made = Made(name, np.arange(size) / 7, float("nan"), {"a": np.float64(0.1)})
+    return [made] * size, np.arange(size) if size else None
+
+
+def logged(task: int) -> int:
+    calls.append(task)
+    return 2 * task
+
+
+def once(name: str, size: int, folder: Path) -> tuple[list[Made], Int64 | None]:
+    """Run as a study would, one task alone."""
+    with opened("threads:1") as backend:
+        ((_, made),) = run_tasks(
+            run,
+            [(name, size)],
+            backend=backend,
+            arguments=lambda task: task,
+            kept=KeptRuns(folder),
+        )
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _no_calls() -> None:
+    calls.clear()
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_what_a_run_made_comes_back_bit_by_bit(size: int, tmp_path: Path) -> None:
+    first, again = (once("x", size, tmp_path) for _ in range(2))
+    assert calls == [("x", size)]
+    for one, other in zip(first[0], again[0], strict=True):
+        assert one.curve.tobytes() == other.curve.tobytes()
+        assert one.curve.dtype == other.curve.dtype
+        assert np.isnan(other.ratio)
+        assert (one.name, one.by_name, one.missing) == (other.name, other.by_name, other.missing)
+    if size:
+        assert again[1].dtype == np.int64
+        assert again[1].tolist() == list(range(size))
+    else:
+        assert again[1] is None
+
+
+def test_other_arguments_data_and_code_make_other_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, kept = tmp_path / "data", tmp_path / "kept"
+    (data / "philly").mkdir(parents=True)
+    once("x", 1, kept)
+    once("x", 2, kept)
+    (data / "philly" / "philly.csv").write_text("new")
+    monkeypatch.setenv("GPUSCHED_DATA", str(data))
+    once("x", 1, kept)
+    monkeypatch.setattr(kept_runs, "code_digest", lambda: "another version")
+    once("x", 1, kept)
+    assert calls == [("x", 1), ("x", 2), ("x", 1), ("x", 1)]
+
+
+@pytest.mark.parametrize(("now", "runs"), [("some", 1), ("same", 2)])
+def test_the_contents_of_data_name_a_run_and_not_their_times(
+    now: str, runs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, text in ("before", "some"), ("after", now):
+        file = tmp_path / place / "philly" / "philly.csv"
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+        os.utime(file, ns=(len(place), len(place)))
+        monkeypatch.setenv("GPUSCHED_DATA", str(tmp_path / place))
+        once("x", 1, tmp_path / "kept")
+    assert len(calls) == runs
+
+
+@pytest.fixture
+def _fresh() -> Iterator[None]:
+    code_digest.code_digest.cache_clear()
+    yield
+    code_digest.code_digest.cache_clear()
+    code_digest._version.cache_clear()
+
+
+@pytest.mark.usefixtures("_fresh")
+@pytest.mark.parametrize("library", ["numpy", "scipy", "scikit-learn", "polars"])
+def test_the_digest_of_the_code_has_the_versions_of_libraries(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = code_digest.code_digest()
+    actual = importlib.metadata.version
+
+    def other(name: str) -> str:
+        return "0.0.1" if name == library else actual(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", other)
+    code_digest.code_digest.cache_clear()
+    code_digest._version.cache_clear()
+    assert code_digest.code_digest() != before
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xc1", b"\x93\x01\x02\x03"])
+def test_a_damaged_file_is_run_again(damage: bytes, tmp_path: Path) -> None:
+    once("x", 1, tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(damage)
+    once("x", 1, tmp_path)
+    once("x", 1, tmp_path)
+    assert len(calls) == 2
+
+
+def test_tasks_are_kept_as_they_come(tmp_path: Path) -> None:
+    kept: dict[str, Any] = {"kept": KeptRuns(tmp_path)}
+    with opened("threads:1") as backend:
+        begun = run_tasks(logged, [1, 2, 3], backend=backend, **kept)
+        assert [next(begun), next(begun)] == [(1, 2), (2, 4)]
+        begun.close()
+        assert num_kept(tmp_path) >= 2
+        calls.clear()
+        assert dict(run_tasks(logged, [1, 2, 3], backend=backend, **kept)) == {1: 2, 2: 4, 3: 6}
+    assert calls in ([3], [])
+
+
+def busy(task: int) -> int:
+    """Take some processor time, the longer the greater the task is."""
+    until_s = time.process_time() + 0.01 * task
+    while time.process_time() < until_s:
+        pass
+    return task
+
+
+def test_a_kept_task_tells_the_processor_time_that_it_took_when_it_was_run(tmp_path: Path) -> None:
+    told: list[list[float]] = []
+    for tasks in ([1], [1, 2]):
+        told.append([])
+        with opened("threads:1") as backend:
+            kept = KeptRuns(tmp_path)
+            done = run_tasks(busy, tasks, backend=backend, kept=kept, on_spent=told[-1].append)
+            assert sorted(task for task, _ in done) == tasks
+    (first,), (kept_s, second) = told
+    assert kept_s == first >= 0.01
+    assert second >= 0.02
+
+
+def test_what_is_done_is_kept_where_the_caller_leaves(tmp_path: Path) -> None:
+    with opened("threads:1") as backend:
+        begun = run_tasks(logged, [1, 2, 3], backend=backend, kept=KeptRuns(tmp_path))
+        next(begun)
+        while len(calls) < 3:
+            time.sleep(0.01)
+        time.sleep(0.1)  # the last one returns
+        begun.close()
+    assert num_kept(tmp_path) == 3
+
+
+def test_what_was_kept_is_forgotten_and_nothing_else(tmp_path: Path) -> None:
+    once("x", 1, tmp_path / "kept")
+    (tmp_path / "kept" / "a.run.12345678.tmp").write_text("of a writer that was killed")
+    (tmp_path / "kept" / "mine.txt").write_text("mine")
+    forget(tmp_path / "kept")
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["mine.txt"]
+    (tmp_path / "kept" / "mine.txt").unlink()
+    forget(tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()

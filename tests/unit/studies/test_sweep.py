@@ -1,0 +1,314 @@
+"""gs.sweep: every run a row, the same wherever it runs, and nothing twice."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import gpusched as gs
+from gpusched.studies.sweep import PythonTime, run_batch
+from gpusched.studies.sweep_result import overview
+from tests.time_limit import time_limit
+from tests.unit.studies.studies import Broken, Deadly, NarrowFirst, a_trace, small
+
+TIMES = ("wall_s", "total_s", "jobs_per_s", "prediction_share")
+
+
+def facts(result: gs.studies.SweepResult) -> pl.DataFrame:
+    """All but what a clock says."""
+    return result.runs.drop(key for key in TIMES if key in result.runs.columns)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the runs that are done from now on, in threads."""
+    done: list[str] = []
+    running: Any = sys.modules[run_batch.__module__]
+    before = running.row_of
+
+    def row_of(context: Any, trace: Any, name: str, run: Any) -> Any:
+        done.append(name)
+        return before(context, trace, name, run)
+
+    monkeypatch.setattr(running, "row_of", row_of)
+    return done
+
+
+def test_a_row_is_what_simulate_says() -> None:
+    result = gs.sweep(small())
+    assert result.num_done == len(result.runs) == 8
+    assert result.num_failed == 0
+    cluster = gs.Cluster.uniform(4, 8)
+    for row in result.runs.iter_rows(named=True):
+        trace = gs.generate("philly", 60, load=row["load"], cluster=cluster, seed=row["seed"])
+        run = gs.simulate(trace, cluster, policy=row["policy"], seed=row["seed"])
+        summary = run.summary()
+        assert row["digest"] == run.digest
+        assert row["offered_load"] == summary["load"]
+        skipped = {"policy", "speed", "load", *TIMES}
+        for key in summary.keys() - skipped:
+            np.testing.assert_equal(row[key], summary[key], err_msg=key)
+
+
+def test_an_object_is_not_changed_by_its_runs() -> None:
+    policy = NarrowFirst()
+    first = gs.sweep(small(policies=[policy]))
+    assert policy.calls == 0
+    assert facts(gs.sweep(small(policies=[policy]))).equals(facts(first))
+
+
+def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = counted(monkeypatch)
+    first = gs.sweep(small(), folder=tmp_path)
+    assert len(done) == 8
+    again = gs.sweep(small(), folder=tmp_path)
+    assert len(done) == 8
+    assert again.runs.equals(first.runs)
+    more = gs.sweep(small(seeds=[2, 1, 3]), folder=tmp_path)
+    assert len(done) == 12
+    assert facts(more).equals(facts(gs.sweep(small(seeds=[2, 1, 3]))))
+    status = gs.studies.sweep_status(tmp_path)
+    assert (status.num_runs, status.num_done, status.num_left) == (12, 12, 0)
+
+
+def test_a_folder_is_that_of_one_study(tmp_path: Path) -> None:
+    gs.sweep(small(), folder=tmp_path)
+    with pytest.raises(ValueError, match="holds the study 'small', and not 'other'"):
+        gs.sweep(small(name="other"), folder=tmp_path)
+    with pytest.raises(ValueError, match="holds no study"):
+        gs.studies.sweep_status(tmp_path / "runs")
+
+
+def test_the_study_in_the_folder_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in").mkdir()
+    Path("in/jobs.csv").write_text("submit_s,service_s,gpus\n0,60,1\n5,60,2\n")
+    gs.Study.of(small(traces=[{"file": "jobs.csv"}])).to_toml()
+    Path("in/study.toml").write_text(gs.Study.of(small(traces=[{"file": "jobs.csv"}])).to_toml())
+    first = gs.sweep("in/study.toml", folder="out")
+    done = counted(monkeypatch)
+    assert gs.sweep("out/study.toml", folder="out").runs.equals(first.runs)
+    assert done == []
+
+
+def test_a_run_that_fails_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded = {"generate": "philly", "jobs": 60, "loads": [2.0, 3.0]}
+    study = small(policies=["fifo", Broken()], traces=[crowded])
+    result = gs.sweep(study, folder=tmp_path)
+    failed = result.runs.filter(pl.col("error").is_not_null())
+    assert result.num_failed == len(failed) == 4
+    assert set(failed["policy"]) == {"python:Broken"}
+    assert set(failed["error"]) == {"RuntimeError: out of ideas"}
+    assert failed["mean_jct_s"].null_count() == 4
+    assert result.runs["error"].null_count() == 4
+    only = failed["run"][0][:12]
+    assert failed["repeat"][0] == f'gs.sweep(study, only="{only}")'
+    assert any("4 of 8 runs failed: RuntimeError: out of ideas" in line for line in result.warnings)
+    repeated = gs.sweep(study, only=only)
+    assert repeated.runs["error"].to_list() == ["RuntimeError: out of ideas"]
+    done = counted(monkeypatch)
+    gs.sweep(study, folder=tmp_path)
+    assert sorted(done) == sorted(failed["run"])  # they are tried again, the others are not
+    with pytest.raises(ValueError, match="no run of the study has a name that begins with 'zz'"):
+        gs.sweep(study, only="zz")
+
+
+def test_jobs_that_cannot_be_made_fail_their_runs_alone() -> None:
+    trace = {"trace": a_trace(), "label": "none", "filter": "gpus > 1000"}
+    result = gs.sweep(small(traces=[trace, a_trace()]))
+    assert result.num_failed == 4
+    assert all("no jobs are left" in error for error in result.runs["error"].drop_nulls())
+
+
+def test_a_policy_that_ends_its_worker_costs_its_own_runs() -> None:
+    crowded = [{"generate": "philly", "jobs": 60, "loads": [2.0, 3.0]}]
+    study = small(policies=["fifo", Deadly(), "srtf"], seeds=[1], traces=crowded)
+    with time_limit(300):
+        result = gs.sweep(study, executor="processes:2")
+    failed = result.runs.filter(pl.col("error").is_not_null())
+    assert set(failed["policy"]) == {"python:Deadly"}
+    assert len(failed) == 2
+    assert all(error.startswith("WorkerDied") for error in failed["error"])
+    assert (
+        facts(result)
+        .filter(pl.col("error").is_null())
+        .drop("run")
+        .equals(facts(gs.sweep(small(seeds=[1], traces=crowded))).drop("run"))
+    )
+
+
+def test_a_stop_keeps_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpusched.studies.sweep._WRITE_SECONDS", 0.0)
+    monkeypatch.setattr("gpusched.studies.sweep._WRITE_SHARE", 1.0)  # however slow the disk is
+    stop = threading.Event()
+    study = small(seeds=list(range(200)))
+
+    def progress(told: gs.Progress) -> None:
+        if told.done >= 20:
+            stop.set()
+
+    with time_limit(60), pytest.raises(gs.Cancelled) as caught:
+        gs.sweep(study, folder=tmp_path, progress=progress, stop=stop)
+    kept = gs.studies.sweep_status(tmp_path)
+    assert 20 <= kept.num_done < 800
+    assert (caught.value.num_finished, caught.value.total) == (kept.num_done, 800)
+    assert kept.left_s is not None
+    assert "runs are left" in str(kept) or "of runs are left" in str(kept)
+    assert facts(gs.sweep(study, folder=tmp_path)).equals(facts(gs.sweep(study)))
+
+
+def test_progress_never_falls_and_ends_at_all() -> None:
+    told: list[gs.Progress] = []
+    gs.sweep(small(), progress=told.append)
+    assert [one.total for one in told] == [8] * len(told)
+    assert [one.done for one in told] == sorted(one.done for one in told)
+    assert told[-1].done == 8
+
+
+def test_a_damaged_part_is_told_and_run_again(tmp_path: Path) -> None:
+    first = gs.sweep(small(), folder=tmp_path)
+    for part in (tmp_path / "runs").glob("*.parquet"):
+        part.write_bytes(part.read_bytes()[:-9])
+    with pytest.warns(gs.RunWarning, match="is damaged, its content is not what its name says"):
+        again = gs.sweep(small(), folder=tmp_path)
+    assert facts(again).equals(facts(first))
+    assert any("damaged" in line for line in again.warnings)
+    assert gs.studies.sweep_status(tmp_path).damaged
+
+
+def test_a_warm_up_leaves_the_first_jobs_out() -> None:
+    trace, cluster = a_trace(200), gs.Cluster.uniform(4, 8)
+    warm_up_s = float(trace.submit_s[80])
+    result = gs.simulate(trace, cluster, policy="srtf")
+    summary = result.summary(warm_up_s=warm_up_s)
+    later = trace.submit_s >= warm_up_s
+    jct = (np.asarray(result.jobs.finish_s) - trace.submit_s)[later]
+    assert summary["mean_jct_s"] == pytest.approx(jct.mean(), rel=1e-12)
+    assert summary["num_jobs"] == later.sum()
+    study = small(traces=[trace], policies=["srtf"], seeds=[0], warm_up_s=warm_up_s)
+    row = gs.sweep(study).runs.row(0, named=True)
+    assert row["mean_jct_s"] == summary["mean_jct_s"]
+    late = gs.sweep(small(warm_up_s=1e12))
+    assert late.num_failed == 8
+    assert "none is left without the first 1e+12 s" in late.runs["error"][0]
+
+
+def test_metrics_that_no_summary_has_can_be_asked_for() -> None:
+    extra = [key for key, metric in gs.metrics().items() if not metric.is_default]
+    chosen = [key for key in extra if not gs.metrics()[key].needs][:1]
+    result = gs.sweep(small(metrics=["mean_jct_s", *chosen]))
+    assert set(chosen) <= set(result.runs.columns)
+
+
+def test_what_makes_a_table_wrong_is_told() -> None:
+    over = gs.sweep(small(traces=[{"generate": "philly", "jobs": 60, "loads": [1.5]}]))
+    assert any("more work arrives than it can do (load 1.5" in line for line in over.warnings)
+    busy = small(traces=[{"generate": "philly", "jobs": 300, "loads": [0.95]}])
+    assert any("set warm_up_s" in line for line in gs.sweep(busy).warnings)
+    calm = small(traces=[{"generate": "philly", "jobs": 60, "loads": [0.2]}])
+    assert gs.sweep(calm).warnings == []
+    assert not any("warm_up_s" in line for line in gs.sweep(busy | {"warm_up_s": 9.0}).warnings)
+    lacking = gs.sweep(small(policies=["easy"]))
+    assert any(line.startswith("easy: ") and "(4 runs)" in line for line in lacking.warnings)
+
+
+def test_a_result_is_a_value(tmp_path: Path) -> None:
+    result = gs.sweep(small())
+    copied = pickle.loads(pickle.dumps(result))
+    assert copied.runs.equals(result.runs)
+    assert copied.study == result.study
+    result.to_parquet(tmp_path / "runs.parquet")
+    assert pl.read_parquet(tmp_path / "runs.parquet").equals(result.runs)
+    assert repr(result) == "SweepResult('small': 8 of 8 runs)"
+    assert "<table>" in result._repr_html_()
+    assert pl.DataFrame(result).equals(result.runs)
+
+
+def test_how_many_jobs_a_seed_draws_is_no_axis() -> None:
+    result = gs.sweep(small(traces=[{"trace": a_trace(100), "sample": 0.5}], seeds=[1, 2, 3]))
+    assert result.runs["jobs"].n_unique() > 1
+    table = overview(result.study, result.runs)
+    assert list(table.headings[:2]) == ["policy", "seeds"]
+    assert [list(row[:2]) for row in table.rows] == [["fifo", "3"], ["srtf", "3"]]
+    numbers = small(traces=[{"generate": "philly", "jobs": [50, 60]}])
+    assert overview(gs.Study.of(numbers), gs.sweep(numbers).runs).headings[0] == "jobs"
+
+
+def test_policies_are_compared_for_each_setting() -> None:
+    statistics = pytest.importorskip("gpusched.studies")
+    study = small(seeds=[1, 2, 3, 4], baseline="srtf", metrics=["p99_jct_s"])
+    result = gs.sweep(study)
+    found = result.compare()
+    assert (found.metric, found.by, found.baseline) == ("p99_jct_s", ("load",), "srtf")
+    expected = statistics.compare_runs(
+        result.runs, "p99_jct_s", by=("load",), baseline="srtf", warm_up_s=0.0
+    )
+    assert found.frame.equals(expected.frame)
+    by_load = result.compare("mean_jct_s", axis="load", baseline=None)
+    assert by_load.by == ("policy",)
+    broken = gs.sweep(small(traces=[{"trace": a_trace(), "filter": "gpus > 1000"}]))
+    with pytest.raises(ValueError, match="small: no run was done, or all failed"):
+        broken.compare()
+
+
+def test_threads_that_are_long_in_python_name_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[PythonTime.__module__], "_LONG_S", 0.0)
+    mixed = small(policies=["fifo", NarrowFirst()])
+    with pytest.warns(gs.RunWarning, match=r'^python:NarrowFirst: .*executor="processes"') as told:
+        gs.sweep(mixed)
+    assert [warning.filename for warning in told] == [__file__]
+    for study, executor in ((mixed, "threads"), (small(), None)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            gs.sweep(study, executor=executor)
+
+
+def test_a_short_time_in_python_is_not_told() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gs.sweep(small(policies=[NarrowFirst()]))
+
+
+def test_a_bar_is_shown_where_one_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    @contextmanager
+    def watched(progress: object, label: str, what: str) -> Iterator[Any]:
+        assert (progress, label, what) == (True, small()["name"], "runs")
+        yield seen.append
+
+    monkeypatch.setattr("gpusched.studies.sweep.watched", watched)
+    gs.sweep(small(), progress=True)
+    assert seen[-1] == gs.Progress(8, 8)
+
+
+def test_a_queue_that_grows_below_a_load_of_one_is_told() -> None:
+    # Jobs of all GPUs and of one in turn: in strict order half of the cluster is idle.
+    number = 400
+    trace = gs.Trace.from_columns(
+        submit_s=[float(at) for at in range(number)],
+        service_s=[1.0] * number,
+        gpus=[8 if at % 2 else 1 for at in range(number)],
+    )
+    study = {
+        "name": "blocked",
+        "seeds": [1, 2, 3],
+        "policies": ["fifo", "fifo-skip"],
+        "traces": [{"trace": trace, "loads": [0.3, 0.8], "sample": 0.9}],
+        "clusters": [{"servers": 1, "gpus": 8}],
+    }
+    result = gs.sweep(study)
+    (line,) = [line for line in result.warnings if "faster than they leave" in line]
+    assert "at load 0.8: jobs come faster than they leave under fifo" in line
+    assert result.runs["queue_growth"].null_count() == 0
+    few = gs.sweep(study | {"seeds": [1, 2]})
+    assert not [line for line in few.warnings if "faster than they leave" in line]

@@ -1,0 +1,249 @@
+"""Generated workloads, against the aggregates that they are calibrated to."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusched.base.labels import Labels
+from gpusched.model.cluster import Cluster
+from gpusched.traces.generating.synthetic_traces import (
+    HOURS,
+    PROFILES,
+    WEEKDAYS,
+    arrivals,
+    generate,
+    interpolate,
+)
+from gpusched.traces.reading import read_trace
+from gpusched.traces.trace_facts import nearest_rank
+from gpusched.traces.workload import Trace
+from tests.unit.real_data import DATA, needs_real_data
+
+# mean run, median run (seconds), mean GPUs, most GPUs: of GPU jobs, as published.
+PUBLISHED = {
+    "philly": (18_006, 874, 1.93, 128),
+    "helios": (6_652, 206, 3.72, 2_048),
+    "acme": (1_414, 122, 5.68, 1_024),
+    "pai": (4_787, 481, 1.13, 8),
+}
+names = st.sampled_from(sorted(PROFILES))
+
+
+@pytest.mark.parametrize("name", sorted(PUBLISHED))
+@pytest.mark.parametrize(("jobs", "seed"), [(1_000_000, 0), (1_000_000, 1), (20_000, 2)])
+def test_mean_and_median_run_and_mean_gpus_are_the_published_ones(
+    name: str, jobs: int, seed: int
+) -> None:
+    mean, median, gpus, _ = PUBLISHED[name]
+    trace = generate(name, jobs, seed=seed)
+
+    assert trace.service_s.mean() == pytest.approx(mean, rel=0.05)
+    assert nearest_rank(np.sort(trace.service_s), 50) == pytest.approx(median, rel=0.05)
+    assert trace.gpus.mean() == pytest.approx(gpus, rel=0.05)
+    assert trace.offered_load(512) == pytest.approx(0.9, rel=1e-9)
+    assert len(trace) == jobs
+
+
+@needs_real_data
+def test_the_itp_targets_are_those_of_its_six_files() -> None:
+    traces = [read_trace(path) for path in sorted((DATA / "itp").glob("*.csv"))]
+    service = np.concatenate([trace.service_s for trace in traces])
+    gpus = np.concatenate([trace.gpus for trace in traces])
+    profile = PROFILES["itp"]
+
+    assert len(service) == 16_669
+    assert profile.mean_s == pytest.approx(service.mean(), rel=1e-6)
+    assert profile.median_s == nearest_rank(np.sort(service), 50)
+    assert profile.mean_gpus == pytest.approx(gpus.mean(), rel=1e-5)
+    assert (profile.floor_s, profile.cap_s) == (service.min(), service.max())
+    width, count = np.unique(gpus, return_counts=True)
+    assert dict(profile.widths) == pytest.approx(
+        dict(zip(width.tolist(), (count / len(gpus)).tolist(), strict=True)), abs=1e-5
+    )
+    trace = generate("itp", 100_000)
+    assert trace.service_s.mean() == pytest.approx(service.mean(), rel=0.05)
+    assert nearest_rank(np.sort(trace.service_s), 50) == pytest.approx(7_667, rel=0.05)
+    assert trace.gpus.mean() == pytest.approx(gpus.mean(), rel=0.05)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLISHED))
+def test_the_widest_job_is_the_published_one_where_the_cluster_has_room(name: str) -> None:
+    trace = generate(name, 1_000_000, cluster=Cluster.uniform(256))
+
+    assert trace.gpus.max() == PUBLISHED[name][3]
+
+
+@settings(deadline=None, max_examples=30)
+@given(names, st.integers(2, 400), st.floats(0.05, 3), st.integers(0, 2**64))
+def test_one_seed_gives_one_workload_with_the_load_asked_for(
+    name: str, jobs: int, load: float, seed: int
+) -> None:
+    cluster = Cluster.uniform(4, 8)
+    trace = generate(name, jobs, load, cluster, seed)
+    again = generate(name, jobs, load, cluster, seed)
+
+    assert trace.to_polars().equals(again.to_polars())
+    assert len(trace) == jobs
+    assert trace.submit_us[0] == 0
+    assert trace.gpus.max() <= 32
+    assert trace.offered_load(32) == pytest.approx(load, rel=1e-6)
+
+
+def test_seeds_differ() -> None:
+    first, second = generate("philly", 100, seed=1), generate("philly", 100, seed=2)
+
+    assert first.submit_us.tolist() != second.submit_us.tolist()
+    assert first.service_us.tolist() != second.service_us.tolist()
+
+
+def test_wide_jobs_are_clipped_to_the_largest_servers_together() -> None:
+    cluster = Cluster.from_toml(
+        "[[servers]]\ncount = 3\ngpus = 8\n[[servers]]\ncount = 50\ngpus = 2\n"
+    )
+
+    assert generate("helios", 10_000, cluster=cluster).gpus.max() == 24
+
+
+def test_one_job_is_a_workload() -> None:
+    trace = generate("philly", 1)
+
+    assert trace.submit_us.tolist() == [0]
+
+
+def test_outcomes_have_the_published_shares_and_are_left_out_where_there_are_none() -> None:
+    trace = generate("philly", 100_000)
+    assert trace.status is not None
+    share = dict(
+        zip(trace.status.names, (trace.status.counts() / len(trace)).tolist(), strict=True)
+    )
+
+    assert share["ok"] == pytest.approx(0.604, abs=0.01)
+    assert share["killed"] == pytest.approx(0.090, abs=0.01)
+    assert share["failed"] == pytest.approx(0.305, abs=0.01)
+    assert generate("pai", 100).status is None
+
+
+def test_a_group_has_one_user_one_width_and_similar_run_times() -> None:
+    trace = generate("helios", 50_000)
+    assert trace.group is not None
+    assert trace.user is not None
+    log_run = np.log(trace.service_s)
+    order = np.argsort(trace.group.codes, kind="stable")
+    _, start = np.unique(trace.group.codes[order], return_index=True)
+
+    for column in (trace.gpus, trace.user.codes):
+        assert (
+            np.minimum.reduceat(column[order], start) == np.maximum.reduceat(column[order], start)
+        ).all()
+    size = np.diff(np.append(start, len(trace)))
+    assert len(trace) / len(size) == pytest.approx(20, rel=0.2)
+    assert size.max() > 20 * np.median(size)
+    mean = np.add.reduceat(log_run[order], start) / size
+    within = log_run[order] - np.repeat(mean, size)
+    assert within.var() < 0.3 * log_run.var()
+
+
+def test_few_users_submit_most_jobs() -> None:
+    trace = generate("philly", 50_000)
+    assert trace.user is not None
+    by_user = np.sort(trace.user.counts())[::-1]
+
+    assert by_user[: len(by_user) // 10].sum() > 0.5 * len(trace)
+
+
+def test_wider_jobs_run_longer_on_average_but_not_always() -> None:
+    trace = generate("philly", 50_000)
+    rank_run, rank_width = (np.argsort(np.argsort(c)) for c in (trace.service_s, trace.gpus))
+    correlation = np.corrcoef(rank_run, rank_width)[0, 1]
+
+    assert 0.02 < correlation < 0.4
+
+
+def test_run_times_are_heavy_tailed() -> None:
+    service = np.sort(generate("philly", 100_000).service_s)
+
+    longest_percent = service[-1_000:].sum() / service.sum()
+    assert longest_percent > 0.3
+    assert service[-1] > 10 * nearest_rank(service, 95)
+
+
+def test_arrivals_follow_the_day_and_the_week() -> None:
+    week_us = 7 * 24 * 3_600_000_000
+    uniform = np.random.Generator(np.random.PCG64(1)).random(200_000)
+    ticks = arrivals(uniform, 10 * week_us)
+
+    assert (ticks[0], ticks[-1]) == (0, 10 * week_us)
+    assert (np.diff(ticks) >= 0).all()
+    hour = ticks[:-1] // 3_600_000_000 % (7 * 24)
+    expected = np.outer(WEEKDAYS, HOURS).ravel()
+    seen = np.bincount(hour, minlength=7 * 24)
+    assert seen / len(hour) == pytest.approx(expected / expected.sum(), rel=0.15)
+
+
+def test_interpolation_agrees_with_that_of_numpy() -> None:
+    x = np.array([0.0, 1, 1, 4])
+    y = np.array([2.0, 3, 5, 6])
+    at = np.linspace(0, 4, 41)
+
+    assert interpolate(x, y, at) == pytest.approx(np.interp(at, x, y))
+
+
+def test_an_unknown_name_suggests_the_nearest() -> None:
+    with pytest.raises(ValueError, match=r"unknown workload 'phily'; did you mean 'philly'\?"):
+        generate("phily", 10)
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 2**31])
+def test_the_number_of_jobs_has_limits(jobs: int) -> None:
+    with pytest.raises(ValueError, match=f"jobs: {jobs} must be at least 1"):
+        generate("philly", jobs)
+
+
+@pytest.mark.parametrize("load", [0, -1, float("nan"), float("inf")])
+def test_a_load_is_finite_and_positive(load: float) -> None:
+    with pytest.raises(ValueError, match=r"load: .* must be finite and positive"):
+        generate("philly", 10, load)
+
+
+@pytest.mark.parametrize("load", [1e-300, 1e300])
+def test_a_load_that_no_span_of_time_can_give_is_an_error(load: float) -> None:
+    with pytest.raises(ValueError, match="needs all arrivals within"):
+        generate("philly", 10, load)
+
+
+def test_wrong_types_are_named() -> None:
+    with pytest.raises(TypeError, match=r"jobs: 1000\.0 must be an integer"):
+        generate("philly", 1e3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="seed: None must be an integer"):
+        generate("philly", 10, seed=None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"load: '0\.9' must be a number"):
+        generate("philly", 10, "0.9")  # type: ignore[arg-type]
+
+
+@given(names, st.integers(1, 60), st.sampled_from([1e-6, 0.5, 3.0]), st.integers(0, 50))
+def test_generated_jobs_are_what_checked_columns_of_them_would_be(
+    name: str, jobs: int, load: float, seed: int
+) -> None:
+    made = generate(name, jobs, load, Cluster.uniform(servers=2, gpus=8), seed)
+    read = Trace.from_columns(
+        submit_s=made.submit_s,
+        service_s=made.service_s,
+        gpus=made.gpus,
+        **{column: getattr(made, column) for column in ("user", "queue", "group", "status")},
+        name=name,
+    )
+    for field in dataclasses.fields(made):
+        ours, theirs = getattr(made, field.name), getattr(read, field.name)
+        if isinstance(ours, np.ndarray):
+            assert ours.dtype == theirs.dtype, field.name
+            assert ours.tolist() == theirs.tolist(), field.name
+            assert not ours.flags.writeable, field.name
+        elif isinstance(ours, Labels):
+            assert (ours.codes.tolist(), ours.names) == (theirs.codes.tolist(), theirs.names)
+        elif field.name != "source":
+            assert ours == theirs, field.name
