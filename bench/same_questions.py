@@ -217,9 +217,9 @@ def kept(setting: Setting) -> Iterator[Question]:
     yield (
         "memory",
         lambda: gs.decide(
-            gs.deciding.read_state(state),
+            gs.deciding.read_state(state),  # type: ignore[attr-defined]
             policy="2d-las",
-            memory=memory.read_bytes(),  # type: ignore[attr-defined]
+            memory=memory.read_bytes(),
         ),
     )
     yield "sweep", lambda: gs.sweep(str(here / "study.toml"), folder=str(here / "study.sweep"))
