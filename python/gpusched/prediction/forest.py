@@ -28,7 +28,7 @@ from gpusched.prediction.learner import (
     require,
     take,
 )
-from gpusched.prediction.registry import register_predictor
+from gpusched.prediction.registry import PredictorChoice, register_predictor
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.workload import Trace
 
@@ -258,8 +258,14 @@ class Trees:
                 here = there
         return leaf.reshape(len(self), rows)
 
-    def problem(self, num_features: int) -> str | None:
-        """Return the first array that cannot be part of a forest with the reason, or None."""
+    def problem(self, num_features: int, *, are_means: bool = False) -> str | None:
+        """Return the first array that cannot be part of a forest with the reason, or None.
+
+        Parameters
+        ----------
+        are_means
+            Whether the values are services in seconds, not their logarithms.
+        """
         size = len(self.child)
         vertex = np.arange(size)
         is_leaf: Bool = self.child == vertex
@@ -273,8 +279,9 @@ class Trees:
         leaves_end = bool(np.isposinf(self.threshold[is_leaf]).all())
         if not leaves_end or not bool(np.isfinite(self.threshold[~is_leaf]).all()):
             return "threshold: must be infinite at leaves and finite elsewhere"
-        if not bool((np.abs(self.value) < 100).all()):  # written so that NaN fails
-            return "value: must be logarithms of services"
+        least, most = (0.0, MAX_SERVICE_US / US_PER_S) if are_means else (-100.0, 100.0)
+        if not bool(((self.value >= least) & (self.value <= most)).all()):  # so that NaN fails
+            return f"value: must be {'' if are_means else 'logarithms of '}services"
         return None
 
 
@@ -482,7 +489,14 @@ class Forest(Learner):
                 for name, dtype in _TREE_ARRAYS.items()
             }
         )
-        problem = self.trained.problem(len(FEATURES))
+        are_means = self.target == "mean"
+        saved = PredictorChoice.parse(header.predictor).parameters.get("target")
+        if are_means != (saved == "mean"):
+            raise ValueError(
+                f"parameter target: is {self.target}, and the forest was saved with "
+                f"{saved or 'the default'}, whose leaves hold other figures"
+            )
+        problem = self.trained.problem(len(FEATURES), are_means=are_means)
         if problem:
             raise ValueError(f"forest.{problem}")
 

@@ -18,7 +18,14 @@ from gpusched.prediction.learner import KIND, Header, read_model, write_model
 from tests.learners import learner
 from tests.unit.prediction.predicting import recurring
 
-LEARNERS = ("forest:trees=3", "group-mean", "last-value", "quantile:q=0.9")
+LEARNERS = (
+    "forest:trees=3",
+    "forest:target=mean,trees=3",
+    "forest:target=log,trees=3",
+    "group-mean",
+    "last-value",
+    "quantile:q=0.9",
+)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +75,15 @@ def test_parameters_can_be_replaced_when_a_predictor_is_loaded(path):
     assert str(load_predictor(path, mode="frozen")) == "forest:mode=frozen,trees=3"
     with pytest.raises(ValueError, match=r"model\.npz: .*unknown parameter 'mod'"):
         load_predictor(path, mod="frozen")
+
+
+def test_what_the_leaves_of_a_forest_hold_cannot_be_replaced(path, tmp_path):
+    with pytest.raises(ValueError, match=r"parameter target: is mean, .* saved with the default"):
+        load_predictor(path, target="mean")
+    assert "target=log" in str(load_predictor(path, target="log"))
+    learner("forest:target=mean,trees=3").train(recurring(120)).save(tmp_path / "means.npz")
+    with pytest.raises(ValueError, match=r"parameter target: is log, .* saved with mean"):
+        load_predictor(tmp_path / "means.npz", target="log")
 
 
 def test_a_loaded_predictor_can_be_trained_further(path):
