@@ -48,7 +48,6 @@ class Matching final : public Scheduler {
     if (valuation == "raw") options_.market.valuation = Valuation::raw;
     const std::string& clearing = parameters.text("clearing");
     if (clearing == "auction") options_.market.clearing = Clearing::auction;
-    if (clearing == "jonker-volgenant") options_.market.clearing = Clearing::jonker_volgenant;
   }
 
   static std::vector<ParameterInfo> parameters() {
@@ -81,7 +80,7 @@ class Matching final : public Scheduler {
             {.name = "clearing",
              .fallback = std::string("transportation"),
              .help = "how a market is cleared",
-             .choices = {"transportation", "jonker-volgenant", "auction"}},
+             .choices = {"transportation", "auction"}},
             {.name = "beta",
              .fallback = 1.0,
              .help = "1: mean JCT alone; less: Jain's fairness counts as well",
