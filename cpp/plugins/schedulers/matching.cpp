@@ -46,8 +46,6 @@ class Matching final : public Scheduler {
     const std::string& valuation = parameters.text("valuation");
     if (valuation == "one-pass") options_.market.valuation = Valuation::one_pass;
     if (valuation == "raw") options_.market.valuation = Valuation::raw;
-    const std::string& clearing = parameters.text("clearing");
-    if (clearing == "auction") options_.market.clearing = Clearing::auction;
   }
 
   static std::vector<ParameterInfo> parameters() {
@@ -77,10 +75,6 @@ class Matching final : public Scheduler {
              .help =
                  "what a GPU is worth to a job: the JCT it saves, iterated or once, or its rate",
              .choices = {"iterated", "one-pass", "raw"}},
-            {.name = "clearing",
-             .fallback = std::string("transportation"),
-             .help = "how a market is cleared",
-             .choices = {"transportation", "auction"}},
             {.name = "beta",
              .fallback = 1.0,
              .help = "1: mean JCT alone; less: Jain's fairness counts as well",
