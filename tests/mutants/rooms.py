@@ -86,7 +86,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "parity/test_matching_without_a_choice.py",
     ),
     "model": (
-        "unit/clusters", "boundary/test_bad_runs.py", "boundary/test_bad_networks.py",
+        "unit/model", "boundary/test_bad_runs.py", "boundary/test_bad_networks.py",
         "unit/specs/test_core_tables.py", "property/test_contention_laws.py",
         "boundary/test_columns.py",
     ),

@@ -254,7 +254,8 @@ def test_a_twin_that_differs_in_one_rule_has_another_digest(large: gs.Trace) -> 
 
     class HighestFirst(twins.FirstFit):
         def choose(self, free: Any, gpus: int, sizes: Any) -> Any:
-            return super().choose(dict(reversed(free.items())), gpus, sizes)
+            chosen = super().choose({-server: free[server] for server in free}, gpus, sizes)
+            return {-server: count for server, count in chosen.items()}
 
     assert large_digest(large, LatestFirst(), "count") != large_digest(large, "fifo", "count")
     native_first_fit = large_digest(large, "fifo", "first-fit")

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from gpusched.base.arrays import Float64, Int64
-from gpusched.studies import code_digest, kept_runs
+from gpusched.engine import code_digest
+from gpusched.studies import kept_runs
 from gpusched.studies.choosing import opened
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.kept_runs import KeptRuns, forget, num_kept
