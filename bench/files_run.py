@@ -57,7 +57,6 @@ def main() -> None:
     arguments = parser.parse_args()
     trace = gs.generate("philly", 50, seed=1)
     cluster = gs.Cluster.uniform(servers=4, gpus=8)
-    finished = gs.simulate(trace, cluster, policy="fifo")
     with tempfile.TemporaryDirectory() as folder:
         csv = Path(folder) / "jobs.csv"
         csv.write_text("submit_s,service_s,gpus\n0,60,1\n5,30,2\n")
@@ -66,7 +65,9 @@ def main() -> None:
             "a simulation and its metrics": lambda: gs.simulate(
                 trace, cluster, policy="fifo"
             ).summary(),
-            "the jobs of a result": lambda: finished.jobs,
+            "a simulation and the column of its waits": lambda: gs.simulate(
+                trace, cluster, policy="fifo"
+            ).jobs["wait_s"],
             "a CSV of two rows": lambda: gs.read_trace(csv),
             "gpusched run": lambda: run_command("run", str(csv), "-p", "fifo"),
             "gpusched run --load 0.5": lambda: run_command(
