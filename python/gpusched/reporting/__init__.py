@@ -21,4 +21,5 @@ __getattr__, __dir__, __all__ = lazy_names(
         "write_sweep": "reporting.sweeps.sweep_page",
         "write_tuning": "reporting.tuning_page",
     },
+    submodules=("plot",),
 )

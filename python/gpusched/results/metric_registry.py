@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, get_args
 
-import msgspec
 import numpy as np
 
 from gpusched.base.registry import Registry, among, load_entry_points, told
@@ -45,7 +45,8 @@ NEEDS: Final[dict[str, str]] = {
 """What a metric may need of a run: it is left out where that is not there."""
 
 
-class Metric(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Metric:
     """An entry of ``Result.summary()``.
 
     Attributes

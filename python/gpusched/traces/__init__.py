@@ -31,4 +31,5 @@ __getattr__, __dir__, __all__ = lazy_names(
         "smallest_cluster": "traces.cluster_sizing",
         "trace_checks": "traces.auditing.check_registry",
     },
+    submodules=("generating",),
 )

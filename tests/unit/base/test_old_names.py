@@ -44,3 +44,10 @@ def test_a_module_by_an_old_name_is_the_module_whichever_is_imported_first() -> 
 def test_what_an_old_package_never_had_is_not_found() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"gpusched\.model\.nothing"):
         import_module("gpusched.clusters.nothing")
+
+
+@pytest.mark.parametrize("name", ["traces.generating", "reporting.plot"])
+def test_a_package_inside_another_is_there_without_an_import(name: str) -> None:
+    program = f"import gpusched; print(gpusched.{name}.__name__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == f"gpusched.{name}\n", done.stderr
