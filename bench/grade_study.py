@@ -21,7 +21,7 @@ from gpusched.base.arrays import Bool, Float64
 from gpusched.base.tables import aligned
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.model.cluster import Cluster
-from gpusched.studies.base_cases import LETTERS, PLACEMENTS, POLICIES, own_starts
+from gpusched.studies.fidelity_grades import LETTERS, PLACEMENTS, POLICIES, own_starts
 from gpusched.traces.trace_facts import nearest_rank
 from gpusched.traces.workload import Trace
 

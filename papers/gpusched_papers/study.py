@@ -28,8 +28,8 @@ from gpusched.base.real_data import VARIABLE
 from gpusched.base.replacing import replacing, write_text
 from gpusched.reporting.text_table import Table
 from gpusched.studies import Interval, interval, relative_change
-from gpusched.studies.choosing import opened
 from gpusched.studies.driver import run_tasks
+from gpusched.studies.executors import opened
 from gpusched.studies.kept_runs import KeptRuns
 from gpusched_papers.claims import Comparison, Published
 from gpusched_papers.drawing import save

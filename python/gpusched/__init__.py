@@ -65,10 +65,10 @@ if TYPE_CHECKING:
     from gpusched.results.result import Result as Result
     from gpusched.results.result import load_result as load_result
     from gpusched.specs.run_spec import RunSpec as RunSpec
-    from gpusched.studies.base_cases import fidelity as fidelity
     from gpusched.studies.comparison import Comparison as Comparison
     from gpusched.studies.comparison import Interrupted as Interrupted
     from gpusched.studies.comparison import compare as compare
+    from gpusched.studies.fidelity_grades import fidelity as fidelity
     from gpusched.studies.sizing import size as size
     from gpusched.studies.study import Study as Study
     from gpusched.studies.sweep import sweep as sweep
@@ -104,7 +104,7 @@ _HOME = {
     "compare": "studies.comparison",
     "contentions": "plugins.registry",
     "decide": "online.decision",
-    "fidelity": "studies.base_cases",
+    "fidelity": "studies.fidelity_grades",
     "generate": "traces.generating.synthetic_traces",
     "load_result": "results.result",
     "metrics": "results.metric_registry",

@@ -13,7 +13,7 @@ PUBLIC = {"bounds", "model", "online", "prediction", "studies", "traces", "trace
 PRIVATE = """
     base.failures base.real_data base.registry base.replacing base.supervision
     cli cli.console cli.errors cli.progress
-    studies.calls studies.choosing studies.driver studies.kept_runs
+    studies.calls studies.executors studies.driver studies.kept_runs
     plugins.schedulers.type_parts reporting.text_table
 """
 

@@ -121,7 +121,7 @@ def test_a_failed_run_is_told_with_the_line_that_repeats_it(gpusched, study: Pat
 
 
 def test_a_metric_is_shown_with_intervals(gpusched, study: Path) -> None:
-    pytest.importorskip("gpusched.studies.comparing")
+    pytest.importorskip("gpusched.studies.compared_runs")
     result = gpusched("sweep", study, "--table", "mean_jct_s", "--table", "utilisation")
     assert result.exit_code == 0, result.stderr
     assert "mean JCT, " in result.stdout

@@ -127,7 +127,7 @@ def test_no_format_and_no_file_are_mistakes(tmp_path: Path) -> None:
         gs.online.read_state([])
     for name in "ab":
         (tmp_path / f"{name}.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"no known format of states; known: .*kueue"):
+    with pytest.raises(ValueError, match=r"no known format of states; known: .*kueue, .*slurm"):
         gs.online.read_state(tmp_path)
     with pytest.raises(ValueError, match="unknown state format 'slrum'"):
         gs.online.read_state(tmp_path, "slrum")

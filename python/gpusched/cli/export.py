@@ -8,7 +8,7 @@ from typing import Final
 from gpusched.base.wording import plural
 from gpusched.cli.console import remark
 from gpusched.cli.options import argument, in_panel, pairs, prepare_target
-from gpusched.results.registry import checked_options, schedule_format
+from gpusched.results.format_registry import checked_options, schedule_format
 
 EPILOG: Final = """
 [bold]Examples[/]

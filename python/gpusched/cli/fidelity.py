@@ -21,7 +21,7 @@ from gpusched.cli.options import (
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import read_jobs, remark_rejects
-from gpusched.studies import base_cases as study
+from gpusched.studies import fidelity_grades as study
 
 EPILOG: Final = """
 [bold]Examples[/]

@@ -143,7 +143,7 @@ DATA: Final = in_panel(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class WorkloadOptions:
     """How a trace is read, which part of it is taken, and what its jobs get beside."""
 
@@ -244,7 +244,7 @@ TraceOptions = Annotated[
 """Of commands that look at a trace."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class ClusterOptions:
     """The cluster, and how its servers are connected."""
 
@@ -321,7 +321,7 @@ EqualServers = Annotated[ClusterOptions, only("servers", "gpus_per_server", "clu
 """Of commands for which networks do not matter."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class RunOptions:
     """What a run is done with beside its policy."""
 
@@ -413,7 +413,7 @@ class RunOptions:
         return speed
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class AnswerOptions:
     """What is told of runs beside their metrics."""
 
@@ -449,7 +449,7 @@ class AnswerOptions:
         return None if self.price is None else prices_of("--price", self.price)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class PageOptions:
     """How a report is written: see :func:`gpusched.write_report`."""
 
@@ -492,7 +492,7 @@ Plotly = Annotated[PageOptions, only("plotly")]
 """Of pages without a Gantt chart."""
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class PlaceOptions:
     """Where runs take place."""
 

@@ -32,7 +32,7 @@ from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import load_workload
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, remarks
-from gpusched.results.registry import schedule_format
+from gpusched.results.format_registry import schedule_format
 from gpusched.studies import comparison as study
 
 if TYPE_CHECKING:

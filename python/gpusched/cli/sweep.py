@@ -55,7 +55,7 @@ from gpusched.studies.sweep import sweep as run_study
 from gpusched.studies.sweep_result import SweepResult, axis_text, overview
 
 if TYPE_CHECKING:
-    from gpusched.studies.comparing import ComparedRuns
+    from gpusched.studies.compared_runs import ComparedRuns
     from gpusched.studies.run_store import SweepStatus
     from gpusched.studies.sweep import SweepEstimate
 

@@ -23,7 +23,7 @@ from gpusched.cli.options import (
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import load_workload, remark_rejects
 from gpusched.studies import what_if as study
-from gpusched.studies.base_cases import GPUS_PER_SERVER, has_starts
+from gpusched.studies.fidelity_grades import GPUS_PER_SERVER, has_starts
 from gpusched.studies.what_if import parse_changes
 
 EPILOG: Final = """

@@ -244,8 +244,8 @@ def not_there(kind: str, name: str, known: Iterable[str]) -> ValueError:
     return ValueError(f"unknown {kind} {name!r}{nearest(name, list(known))}")
 
 
-_native_changes: Final = list[None]()
-"""As many as names of native code have come or gone."""
+_num_native_changes = 0
+"""How often names of native code have come or gone."""
 
 
 def policies() -> dict[str, PluginInfo]:
@@ -346,13 +346,14 @@ def registered(*kinds: str) -> Mapping[str, PluginInfo]:
 
 def version() -> int:
     """Return a number that another one follows whenever a name is added or removed."""
-    return _POLICIES.version + _PLACEMENTS.version + len(_native_changes)
+    return _POLICIES.version + _PLACEMENTS.version + _num_native_changes
 
 
 def ask_again() -> None:
     """Ask the core for its names again: native code has added some, or taken some away."""
+    global _num_native_changes
     _native.cache_clear()
-    _native_changes.append(None)
+    _num_native_changes += 1
 
 
 @lru_cache(maxsize=16)

@@ -600,7 +600,7 @@ class Result:
         >>> result.export_with_losses("schedule.csv")
         []
         """
-        from gpusched.results.registry import Exported, export
+        from gpusched.results.format_registry import Exported, export
 
         exported = Exported(self.trace, self.cluster, self.schedule, self.intervals)
         return export(exported, path, format, **options)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from gpusched.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from gpusched.studies.base_cases import Fidelity as Fidelity
-    from gpusched.studies.comparing import ComparedRuns as ComparedRuns
-    from gpusched.studies.comparing import compare_runs as compare_runs
+    from gpusched.studies.compared_runs import ComparedRuns as ComparedRuns
+    from gpusched.studies.compared_runs import compare_runs as compare_runs
     from gpusched.studies.corrections import holm as holm
     from gpusched.studies.effects import effect_size as effect_size
+    from gpusched.studies.fidelity_grades import Fidelity as Fidelity
     from gpusched.studies.intervals import Interval as Interval
     from gpusched.studies.means import interval as interval
     from gpusched.studies.means import paired_difference as paired_difference
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "ComparedRuns": "studies.comparing",
-        "Fidelity": "studies.base_cases",
+        "ComparedRuns": "studies.compared_runs",
+        "Fidelity": "studies.fidelity_grades",
         "Interval": "studies.intervals",
         "RankTest": "studies.rank_tests",
         "Sizing": "studies.sizing",
         "SweepResult": "studies.sweep_result",
         "Tuning": "studies.tune",
         "WhatIf": "studies.what_if",
-        "compare_runs": "studies.comparing",
+        "compare_runs": "studies.compared_runs",
         "effect_size": "studies.effects",
         "holm": "studies.corrections",
         "interval": "studies.means",

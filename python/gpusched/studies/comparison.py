@@ -36,8 +36,8 @@ from gpusched.results.cost import sums
 from gpusched.results.run_remarks import of_results
 from gpusched.results.run_window import RunWindow
 from gpusched.schedules.jobs_table import trace_series, write_jobs
-from gpusched.studies.choosing import opened
 from gpusched.studies.driver import run_tasks
+from gpusched.studies.executors import opened
 
 if TYPE_CHECKING:
     import polars as pl

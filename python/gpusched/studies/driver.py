@@ -17,7 +17,7 @@ from gpusched.base.failures import Failures
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.studies.calls import Outcome
-from gpusched.studies.choosing import Backend, BackendLost, WorkerDied
+from gpusched.studies.executors import Backend, BackendLost, WorkerDied
 
 if TYPE_CHECKING:
     from gpusched.studies.kept_runs import KeptRuns

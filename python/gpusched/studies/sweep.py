@@ -28,8 +28,8 @@ from gpusched.engine.simulation import simulate_quietly
 from gpusched.model.cluster import Cluster
 from gpusched.results.metric_registry import metrics
 from gpusched.results.run_remarks import unserved
-from gpusched.studies.choosing import opened
 from gpusched.studies.driver import run_tasks
+from gpusched.studies.executors import opened
 from gpusched.studies.plan import (
     OFFERED_LOAD,
     Plan,

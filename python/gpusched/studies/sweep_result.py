@@ -18,7 +18,7 @@ from gpusched.studies.study import ROLES, Study
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.studies.comparing import ComparedRuns
+    from gpusched.studies.compared_runs import ComparedRuns
 
 QUEUE_GROWTH: Final = "queue_growth"
 """The metric that says where a queue grows: every run has it, since no one run can be believed."""
@@ -125,7 +125,7 @@ class SweepResult:
         >>> swept.compare("mean_wait_s").frame["policy"].to_list()
         ['fifo', 'sjf']
         """
-        from gpusched.studies.comparing import compare_runs
+        from gpusched.studies.compared_runs import compare_runs
 
         if not len(self.finished):
             raise ValueError(f"study {self.study.name}: no run was done, or all failed")

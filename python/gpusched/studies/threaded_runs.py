@@ -11,8 +11,8 @@ from gpusched.base.failures import raise_named
 from gpusched.base.field_checks import check_integer
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.supervision import Cancelled
-from gpusched.studies.choosing import opened
 from gpusched.studies.driver import run_tasks
+from gpusched.studies.executors import opened
 
 _Outcome = TypeVar("_Outcome")
 

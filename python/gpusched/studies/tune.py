@@ -31,8 +31,8 @@ from gpusched.base.wording import (
 )
 from gpusched.plugins.policy import Policy
 from gpusched.results.metric_registry import metrics
-from gpusched.studies.choosing import Backend, opened
-from gpusched.studies.comparing import ComparedRuns, compare_runs
+from gpusched.studies.compared_runs import ComparedRuns, compare_runs
+from gpusched.studies.executors import Backend, opened
 from gpusched.studies.plan import choice_content, choices_of
 from gpusched.studies.space import PolicySpace
 from gpusched.studies.study import Study

@@ -33,7 +33,7 @@ from gpusched.plugins.policy import (
 )
 from gpusched.results.metric_registry import METRICS
 from gpusched.results.run_window import RunWindow
-from gpusched.studies.base_cases import (
+from gpusched.studies.fidelity_grades import (
     ANYWHERE,
     GPUS_PER_SERVER,
     RESOLUTION_S,
@@ -47,7 +47,7 @@ from gpusched.studies.base_cases import (
     no_types,
     own_starts,
 )
-from gpusched.studies.base_cases import Scenario as Scenario
+from gpusched.studies.fidelity_grades import Scenario as Scenario
 from gpusched.studies.threaded_runs import in_threads
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.cluster_sizing import smallest_cluster, why_so_many

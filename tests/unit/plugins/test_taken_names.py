@@ -15,7 +15,7 @@ import gpusched_papers
 ENTRIES = {
     "gpusched.bounds.registry": ("BOUNDS", "typed"),
     "gpusched.online.states.state_formats": ("STATE_FORMATS", "slurm"),
-    "gpusched.results.registry": ("SCHEDULE_FORMATS", "perfetto"),
+    "gpusched.results.format_registry": ("SCHEDULE_FORMATS", "perfetto"),
     "gpusched_papers.registry": ("PAPERS", "dancer"),
     "gpusched.plugins.registry": ("BUILT_IN", "gavel"),
     "gpusched.prediction.registry": ("PREDICTORS", "forest"),

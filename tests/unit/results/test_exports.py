@@ -17,8 +17,12 @@ import polars as pl
 import pytest
 
 import gpusched as gs
+from gpusched.results.format_registry import (
+    SCHEDULE_FORMATS,
+    ScheduleFormat,
+    register_schedule_format,
+)
 from gpusched.results.formats.perfetto import PER_GPU, lanes_of
-from gpusched.results.registry import SCHEDULE_FORMATS, ScheduleFormat, register_schedule_format
 
 CLUSTER = gs.Cluster.from_toml(
     '[[servers]]\ncount = 2\ngpus = 4\ngpu_type = "V100"\n'

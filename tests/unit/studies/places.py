@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpusched.studies.choosing import Backend, opened
+from gpusched.studies.executors import Backend, opened
 
 
 @contextmanager

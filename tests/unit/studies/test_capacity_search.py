@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched.studies.base_cases import (
+from gpusched.studies.fidelity_grades import (
     MOST_TIMES,
     PATIENCE,
     nearest_capacity,

@@ -18,8 +18,8 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.progress import Progress
-from gpusched.studies.choosing import Backend, BackendLost, WorkerDied, backend_for, opened
 from gpusched.studies.driver import run_tasks
+from gpusched.studies.executors import Backend, BackendLost, WorkerDied, backend_for, opened
 from tests.time_limit import time_limit
 from tests.unit.studies import places, tasks
 

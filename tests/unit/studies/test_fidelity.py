@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.studies.base_cases import PLACEMENTS, POLICIES
+from gpusched.studies.fidelity_grades import PLACEMENTS, POLICIES
 from tests.unit.studies.site_logs import SITE, jobs, logged, with_waits
 
 pytestmark = pytest.mark.long

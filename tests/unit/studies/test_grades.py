@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpusched.studies.base_cases import (
+from gpusched.studies.fidelity_grades import (
     LETTERS,
     MEANINGS,
     MEASURES,

@@ -16,8 +16,8 @@ import pytest
 from gpusched.base.arrays import Float64, Int64
 from gpusched.engine import code_digest
 from gpusched.studies import kept_runs
-from gpusched.studies.choosing import opened
 from gpusched.studies.driver import run_tasks
+from gpusched.studies.executors import opened
 from gpusched.studies.kept_runs import KeptRuns, forget, num_kept
 
 calls: list[object] = []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.studies.base_cases import has_starts, own_starts
+from gpusched.studies.fidelity_grades import has_starts, own_starts
 from tests.unit.studies.site_logs import jobs, logged, with_waits
 
 

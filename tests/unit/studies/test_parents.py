@@ -17,7 +17,7 @@ pytestmark = pytest.mark.long
 
 PARENT = """
 import signal, sys
-from gpusched.studies.choosing import opened
+from gpusched.studies.executors import opened
 from gpusched.studies.driver import run_tasks
 from tests.unit.studies import tasks
 

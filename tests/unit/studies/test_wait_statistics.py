@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.studies.base_cases import (
+from gpusched.studies.fidelity_grades import (
     factor_between,
     kendall_tau,
     ks_distance,

@@ -9,7 +9,7 @@ import numpy as np
 from gpusched.base.arrays import AnyArray, Bool, Float64
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.wording import plural
-from gpusched.results.registry import Exported, ScheduleFormat, register_schedule_format
+from gpusched.results.format_registry import Exported, ScheduleFormat, register_schedule_format
 
 
 def write(exported: Exported, path: Path) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
 from gpusched.base.ticks import US_PER_S
-from gpusched.results.registry import Exported, ScheduleFormat, register_schedule_format
+from gpusched.results.format_registry import Exported, ScheduleFormat, register_schedule_format
 
 if TYPE_CHECKING:
     import polars

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from gpusched.base.wording import plural
-from gpusched.results.registry import Exported, ScheduleFormat, register_schedule_format
+from gpusched.results.format_registry import Exported, ScheduleFormat, register_schedule_format
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.swf_text import losses, write_swf
 

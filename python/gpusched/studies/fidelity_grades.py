@@ -451,12 +451,12 @@ class Likeness:
 
     @property
     def grade(self) -> Grade:
-        """The grade, see :func:`~gpusched.studies.base_cases.grade_of`."""
+        """The grade, see :func:`~gpusched.studies.fidelity_grades.grade_of`."""
         return grade_of(self.graded, self.num_compared, self.num_waited)
 
     @property
     def distance(self) -> float:
-        """What candidates are ordered by: :func:`~gpusched.studies.base_cases.distance_of`."""
+        """What candidates are ordered by: :func:`~gpusched.studies.fidelity_grades.distance_of`."""
         return distance_of(self.graded)
 
     def to_dict(self) -> dict[str, Any]:
@@ -493,7 +493,7 @@ class Measure:
     Attributes
     ----------
     key, label
-        Its attribute of :class:`~gpusched.studies.base_cases.Likeness`, and how texts call
+        Its attribute of :class:`~gpusched.studies.fidelity_grades.Likeness`, and how texts call
         it.
     limits
         The worst values that are still A, B, C and D.
