@@ -144,7 +144,9 @@ def run_tasks(
                 is_ending = interrupt.has_come or is_asked(stop)
                 window = 2 * backend.num_slots + _AHEAD
                 is_over = False
-                while not (is_ending or suspects or is_over) and len(pending) < window:
+                # Beside one that runs alone nothing is begun: it would be blamed for the other.
+                is_closed = bool(suspects) or any(is_alone for _, _, is_alone in pending.values())
+                while not (is_ending or is_closed or is_over) and len(pending) < window:
                     for task in left:
                         known = None if kept is None else kept.find(run, task)
                         if known is None:

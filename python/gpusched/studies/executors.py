@@ -16,6 +16,7 @@ from concurrent.futures import (
     CancelledError,
     Executor,
     Future,
+    InvalidStateError,
     ProcessPoolExecutor,
     ThreadPoolExecutor,
     wait,
@@ -264,7 +265,7 @@ class DaskCluster(Backend):
     """The workers of a Dask client, whose scheduler decides where calls run, and moves them."""
 
     def __init__(self, client: Any, *, is_own: bool = False) -> None:
-        super().__init__(client.get_executor(pure=False))
+        super().__init__(_DaskExecutor(client))
         self._client = client
         self._is_own = is_own
         self._slots = 1
@@ -338,6 +339,41 @@ class DaskCluster(Backend):
         super().close(cancel=cancel)
         if self._is_own:
             self._client.close(timeout=_GRACE_SECONDS)
+
+
+class _DaskExecutor(Executor):
+    """Tasks of Dask as futures that always end.
+
+    A future of Dask's own executor never does where a result was lost on its way and the task's
+    worker died when it was made again.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def submit(self, call: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
+        task = self._client.submit(call, *args, pure=False)
+        future: Future[Any] = Future()
+
+        def cancel(_: Future[Any]) -> None:
+            if future.cancelled() and task.status != "cancelled":
+                task.cancel()
+
+        future.add_done_callback(cancel)
+        self._client.loop.add_callback(self._relay, task, future)
+        return future
+
+    async def _relay(self, task: Any, future: Future[Any]) -> None:
+        with suppress(InvalidStateError):  # it was cancelled meanwhile
+            try:
+                made = await self._client.gather(task, asynchronous=True)
+            except BaseException as error:
+                if task.status == "error":
+                    future.set_exception(error)
+                elif future.cancel():  # the scheduler forgot it, or is gone
+                    future.set_running_or_notify_cancel()
+            else:
+                future.set_result(made)
 
 
 class _DaskValue:

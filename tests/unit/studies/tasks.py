@@ -71,6 +71,24 @@ def dies_once(task: int, folder: str) -> int:
     return task
 
 
+class EndsWhoSendsIt:
+    def __reduce__(self) -> tuple[object, ...]:
+        os._exit(1)
+
+
+def dies_as_it_is_sent(task: int, folder: str) -> object:
+    """End the worker that sends what was made, then the one that makes it again, and no other."""
+    marks = [Path(folder) / name for name in ("sent", "made again")]
+    if not marks[0].exists():
+        marks[0].touch()
+        return EndsWhoSendsIt()
+    if not marks[1].exists():
+        marks[1].touch()
+        time.sleep(1)
+        os._exit(1)
+    return task
+
+
 def large(task: int) -> bytes:
     return bytes([task]) * 1_000_000
 

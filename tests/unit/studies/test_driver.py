@@ -6,8 +6,9 @@ import os
 import signal
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.progress import Progress
+from gpusched.studies.calls import Outcome
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.executors import Backend, BackendLost, WorkerDied, backend_for, opened
 from tests.time_limit import time_limit
@@ -211,6 +213,73 @@ def test_a_task_whose_process_was_ended_by_something_else_is_run_again(
             tasks.dies_once, range(10), backend=backend, arguments=lambda t: (t, str(tmp_path))
         )
         assert dict(made) == {task: task for task in range(10)}
+
+
+class OneAtATime(Backend):
+    """Each call of a task that dies is lost a moment later; says what ran beside which."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.under_way: set[int] = set()
+        self.beside: dict[int, set[int]] = {}
+
+    num_slots = 2
+
+    def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
+        (task,) = args
+        future: Future[Outcome] = Future()
+        for other in self.under_way:
+            self.beside[other].add(task)
+        self.beside[task] = set(self.under_way)
+        self.under_way.add(task)
+
+        def end() -> None:
+            self.under_way.discard(task)
+            if task < 2:
+                future.set_exception(BrokenExecutor())
+            else:
+                future.set_result(Outcome(run(task)))
+
+        threading.Timer(0.1, end).start()
+        return future
+
+    def is_lost(self, error: BaseException) -> bool:
+        return True
+
+
+def test_nothing_is_begun_beside_a_task_that_runs_alone() -> None:
+    left = deque([0, 1])
+
+    class Queue:
+        def __iter__(self) -> Iterator[int]:
+            return self
+
+        def __next__(self) -> int:
+            if not left:
+                raise StopIteration
+            return left.popleft()
+
+    def lose(task: int, error: Exception) -> None:
+        left.extend((10 + task, 20 + task))  # as a batch is done again in parts
+
+    backend = OneAtATime()
+    made = dict(run_tasks(tasks.doubled, Queue(), backend=backend, on_failure=lose))
+    backend.close(cancel=False)
+    assert made == {task: 2 * task for task in (10, 20, 11, 21)}
+    assert backend.beside[0] == backend.beside[1] == set()
+
+
+def test_a_task_whose_worker_died_as_it_sent_what_was_made_is_run_again(tmp_path: Path) -> None:
+    dask = pytest.importorskip("dask")
+    soon = dask.config.set({"distributed.comm.timeouts.connect": "3s"})  # gives up who is gone
+    with soon, places.opened_at("dask") as backend:
+        made = run_tasks(
+            tasks.dies_as_it_is_sent,
+            [5],
+            backend=backend,
+            arguments=lambda task: (task, str(tmp_path)),
+        )
+        assert dict(made) == {5: 5}
 
 
 def test_a_given_executor_that_broke_ends_the_study() -> None:
