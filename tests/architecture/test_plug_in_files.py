@@ -111,13 +111,7 @@ def test_no_code_branches_on_the_name_of_a_plug_in() -> None:
         assert not texts & names - LIFETIMES, shown(path)
 
 
-def test_no_figure_and_no_reader_shares_its_file() -> None:
-    figures = [module for module in MODULES if module.startswith("reporting.plotting.")]
-    assert {
-        "reporting.plotting.jct_cdf",
-        "reporting.plotting.wait_cdf",
-        "reporting.plotting.queue",
-    } <= set(figures)
+def test_no_reader_shares_its_file() -> None:
     readers = [module for module in MODULES if module.startswith("traces.formats.")]
     assert {
         "traces.formats.itp",

@@ -15,6 +15,7 @@ import pytest
 
 from gpusched import Trace
 from gpusched.traces.checked_columns import ALL, LABELS, NUMERIC
+from tests.each import each
 
 # What every numeric column allows in a trace of three jobs of two GPUs.
 GOOD: dict[str, list[Any]] = {
@@ -147,15 +148,15 @@ STRANGE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("kind", NUMBERS)
-@pytest.mark.parametrize("column", NUMERIC)
+@each("kind", list(NUMBERS))
+@each("column", NUMERIC)
 def test_numbers_are_taken_exactly(column: str, kind: str) -> None:
     values = good(column)
     assert same(built(**{column: NUMBERS[kind](values)}), built(**{column: values}))
 
 
-@pytest.mark.parametrize("kind", NULLS)
-@pytest.mark.parametrize("column", NUMERIC)
+@each("kind", list(NULLS))
+@each("column", NUMERIC)
 def test_a_value_that_is_missing_is_none_or_an_error_that_names_the_row(
     column: str, kind: str
 ) -> None:
@@ -169,8 +170,8 @@ def test_a_value_that_is_missing_is_none_or_an_error_that_names_the_row(
             built(**{column: given})
 
 
-@pytest.mark.parametrize("kind", DURATIONS)
-@pytest.mark.parametrize("column", SECONDS)
+@each("kind", list(DURATIONS))
+@each("column", SECONDS)
 def test_durations_are_seconds_and_nothing_else(column: str, kind: str) -> None:
     values = [datetime.timedelta(seconds=seconds) for seconds in good(column)]
     assert same(built(**{column: DURATIONS[kind](values)}), built(**{column: good(column)}))
@@ -178,7 +179,7 @@ def test_durations_are_seconds_and_nothing_else(column: str, kind: str) -> None:
         built(gpus=DURATIONS[kind](values))
 
 
-@pytest.mark.parametrize("kind", ["list", "NumPy us", "pandas", "Polars", "Arrow", "pandas Arrow"])
+@each("kind", ["list", "NumPy us", "pandas", "Polars", "Arrow", "pandas Arrow"])
 def test_a_missing_duration_is_missing(kind: str) -> None:
     values = [datetime.timedelta(seconds=1), None, datetime.timedelta(seconds=3)]
     jobs = built(estimate_s=DURATIONS[kind](values))
@@ -197,8 +198,8 @@ def test_durations_are_exact_to_the_microsecond_or_refused() -> None:
         built(submit_s=np.array([0, 2**60 + 1, 0], "m8[us]"))
 
 
-@pytest.mark.parametrize("kind", STRANGE)
-@pytest.mark.parametrize("column", NUMERIC)
+@each("kind", list(STRANGE))
+@each("column", NUMERIC)
 def test_what_is_no_number_is_a_type_error_that_names_the_column(column: str, kind: str) -> None:
     if column == "submit_s" and "dates" in kind:
         assert built(submit_s=STRANGE[kind]).epoch == _DAY
@@ -207,15 +208,15 @@ def test_what_is_no_number_is_a_type_error_that_names_the_column(column: str, ki
         built(**{column: STRANGE[kind]})
 
 
-@pytest.mark.parametrize("column", ALL)
-@pytest.mark.parametrize("shape", ["table", "number"])
+@each("column", ALL)
+@each("shape", ["table", "number"])
 def test_what_is_no_row_is_refused_by_name(column: str, shape: str) -> None:
     values = np.array([good(column)]) if shape == "table" else np.array(1)
     with pytest.raises((TypeError, ValueError), match=f"column '{column}'"):
         built(**{column: values})
 
 
-@pytest.mark.parametrize("column", ALL)
+@each("column", ALL)
 def test_an_empty_column_is_refused_by_name(column: str) -> None:
     for nothing in ([], np.array([]), pl.Series([]), pa.array([])):
         with pytest.raises(ValueError, match=f"columns: no jobs|'{column}' has length 0, not 3|'"):
@@ -238,8 +239,8 @@ TEXTS: dict[str, Container] = {
 }
 
 
-@pytest.mark.parametrize("kind", TEXTS)
-@pytest.mark.parametrize("column", [*LABELS, "gpu_types", "id"])
+@each("kind", list(TEXTS))
+@each("column", [*LABELS, "gpu_types", "id"])
 def test_texts_are_taken_from_any_container(column: str, kind: str) -> None:
     values = ["x", "y", "z"] if column == "id" else good(column)
     assert same(built(**{column: TEXTS[kind](values)}), built(**{column: values}))
@@ -257,8 +258,8 @@ MISSING_TEXTS: dict[str, Container] = {
 }
 
 
-@pytest.mark.parametrize("kind", MISSING_TEXTS)
-@pytest.mark.parametrize("column", [*LABELS, "gpu_types", "id"])
+@each("kind", list(MISSING_TEXTS))
+@each("column", [*LABELS, "gpu_types", "id"])
 def test_a_missing_text_is_not_given_and_no_name(column: str, kind: str) -> None:
     first, _, last = good(column) if column != "id" else ("x", "y", "z")
     given = MISSING_TEXTS[kind]([first, None, last])
@@ -269,8 +270,8 @@ def test_a_missing_text_is_not_given_and_no_name(column: str, kind: str) -> None
         assert same(built(**{column: given}), built(**{column: [first, "", last]}))
 
 
-@pytest.mark.parametrize("column", ["id", *LABELS])
-@pytest.mark.parametrize("values", [[b"a", b"b", b"c"], [1j, 2j, 3j], [object()] * 3, [_DAY] * 3])
+@each("column", ["id", *LABELS])
+@each("values", [[b"a", b"b", b"c"], [1j, 2j, 3j], [object()] * 3, [_DAY] * 3])
 def test_what_is_no_name_is_a_type_error_that_names_the_column(column: str, values: Any) -> None:
     with pytest.raises(TypeError, match=f"column '{column}' must hold"):
         built(**{column: values})

@@ -33,7 +33,7 @@ for name, entry in Commands.entries.items():
     command = entry.load(name)
     for inner, each in getattr(command, "entries", {}).items():
         each.load(inner)
-import gpusched.reporting.report, gpusched.reporting.plotting, gpusched.traces.reading
+import gpusched.reporting.report, gpusched.reporting.plot, gpusched.traces.reading
 import gpusched_papers.sjf_bco, gpusched_papers.study
 import matplotlib.pyplot
 import polars, plotly.graph_objects

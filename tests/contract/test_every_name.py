@@ -9,20 +9,21 @@ import pytest
 import gpusched as gs
 from gpusched.plugins.info import KINDS as KINDS_OF_FLAG
 from tests.contract.values import choice, choice_of, in_range
+from tests.each import each
 
 REGISTRIES = (gs.policies(), gs.placements(), gs.speeds(), gs.contentions())
 NAMES = [info for registry in REGISTRIES for info in registry.values()]
 KINDS = {"order", "scheduler", "placement", "speed", "contention"}
 TYPES = {"bool", "int", "float", "str", "list"}
 
-every_name = pytest.mark.parametrize("info", NAMES, ids=lambda info: f"{info.kind} {info.name}")
-every_parameter = pytest.mark.parametrize(
+every_name = each("info", {f"{info.kind} {info.name}": info for info in NAMES})
+every_parameter = each(
     ("info", "parameter"),
-    [
-        pytest.param(info, parameter, id=f"{info.kind} {info.name} {parameter['name']}")
+    {
+        f"{info.kind} {info.name} {parameter['name']}": (info, parameter)
         for info in NAMES
         for parameter in info.parameters
-    ],
+    },
 )
 
 

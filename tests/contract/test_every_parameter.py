@@ -13,6 +13,7 @@ from gpusched.plugins.policy import Choice
 from tests.campaigns.parameter_ends import FEW, all_ends
 from tests.contract.runs import check, run_choice, run_demanding, run_networked
 from tests.contract.values import COMPANIONS, bad_values, choice, choice_of, other_values
+from tests.each import each
 from tests.time_limit import time_limit
 
 REGISTRIES = (gs.policies(), gs.placements(), gs.speeds(), gs.contentions())
@@ -20,18 +21,18 @@ NAMES = [info for registry in REGISTRIES for info in registry.values()]
 
 every_name = pytest.mark.parametrize("info", NAMES, ids=lambda info: info.name)
 
-VALUES = [
-    pytest.param(info, parameter, value, id=f"{info.name}:{parameter['name']}={value}")
+VALUES = {
+    f"{info.name}:{parameter['name']}={value}": (info, parameter, value)
     for info in NAMES
     for parameter in info.parameters
     for value in other_values(parameter)
-]
-BAD_VALUES = [
-    pytest.param(info, parameter, value, error, id=f"{info.name}:{parameter['name']}={value}")
+}
+BAD_VALUES = {
+    f"{info.name}:{parameter['name']}={value}": (info, parameter, value, error)
     for info in NAMES
     for parameter in info.parameters
     for value, error in bad_values(parameter)
-]
+}
 
 
 def settings(parameter: dict, value: Any) -> dict[str, Any]:
@@ -40,19 +41,21 @@ def settings(parameter: dict, value: Any) -> dict[str, Any]:
     return COMPANIONS.get(key, {}) | {parameter["name"]: value}
 
 
-@pytest.mark.parametrize(("info", "parameter", "value"), VALUES)
+@every_name
 def test_a_value_other_than_the_default_gives_a_sound_schedule(
-    info: gs.plugins.PluginInfo, parameter: dict, value: Any
+    info: gs.plugins.PluginInfo,
 ) -> None:
-    chosen = choice(info, **settings(parameter, value))
-    result = run_choice(chosen)
-    check(result)
-    text = getattr(result.spec, chosen.kind)
-    assert text == str(chosen)
-    assert f"{parameter['name']}=" in text
+    for parameter in info.parameters:
+        for value in other_values(parameter):
+            chosen = choice(info, **settings(parameter, value))
+            result = run_choice(chosen)
+            check(result)
+            text = getattr(result.spec, chosen.kind)
+            assert text == str(chosen)
+            assert f"{parameter['name']}=" in text
 
 
-@pytest.mark.parametrize(("info", "parameter", "value"), VALUES)
+@each(("info", "parameter", "value"), VALUES)
 def test_a_value_survives_being_written_as_text(
     info: gs.plugins.PluginInfo, parameter: dict, value: Any
 ) -> None:
@@ -140,7 +143,7 @@ def runs_of(
     return runs
 
 
-@pytest.mark.parametrize(("info", "parameter", "value", "error"), BAD_VALUES)
+@each(("info", "parameter", "value", "error"), BAD_VALUES)
 def test_a_value_that_is_not_allowed_is_refused_by_name(
     info: gs.plugins.PluginInfo, parameter: dict, value: Any, error: type[Exception]
 ) -> None:

@@ -24,8 +24,8 @@ from gpusched.base.replacing import write_text
 from gpusched.base.wording import duration, plural
 from gpusched.plugins.registry import has_flag_of
 from gpusched.reporting.chart_library import INLINE, library_tag
-from gpusched.reporting.charts.bars import MOST_SERVERS, knows_servers, runs_of_bits
-from gpusched.reporting.charts.breakdowns import has_users
+from gpusched.reporting.charts.bars import MOST_SERVERS, bars, knows_servers, runs_of_bits
+from gpusched.reporting.charts.breakdowns import has_users, means
 from gpusched.reporting.charts.chart import (
     MOST_COLOURED,
     Bars,
@@ -37,25 +37,20 @@ from gpusched.reporting.charts.chart import (
     policies_of,
 )
 from gpusched.reporting.charts.highlights import best, chosen, highlighted
+from gpusched.reporting.charts.occupancy import occupancy
 from gpusched.reporting.charts.over_time import strips
 from gpusched.reporting.drawing import palette
 from gpusched.reporting.drawing.drawn import comparison_of
 from gpusched.reporting.drawing.plotly_figures import page_figure
 from gpusched.reporting.notes import caption, footnotes, policy_name, remarks
 from gpusched.reporting.page_parts import asset, colours, figure_html
-from gpusched.reporting.plotting import (
-    allocation,
-    contention,
-    gantt,
-    jct_by_user,
-    jct_by_width,
-    jct_cdf,
-    queue,
-    servers,
-    slowdown_cdf,
-    wait_by_user,
-    wait_by_width,
-    wait_cdf,
+from gpusched.reporting.pictures import (
+    QUEUE_STRIP,
+    allocation_strip,
+    contention_chart,
+    jct_cdf_chart,
+    slowdown_cdf_chart,
+    wait_cdf_chart,
 )
 from gpusched.reporting.tables import (
     definitions,
@@ -396,27 +391,27 @@ def _jobs(comparison: Comparison) -> Iterator[str]:
     points = _points(comparison)
     legend = _legend(comparison)
     charts: list[Chart] = [
-        jct_cdf.chart(comparison, points),
-        wait_cdf.chart(comparison, points),
-        jct_by_width.chart(comparison),
-        wait_by_width.chart(comparison),
+        jct_cdf_chart(comparison, points),
+        wait_cdf_chart(comparison, points),
+        means(comparison, "width", "jct"),
+        means(comparison, "width", "wait"),
     ]
     if has_users(comparison.trace):
         charts += [
-            jct_by_user.chart(comparison),
-            wait_by_user.chart(comparison),
+            means(comparison, "user", "jct"),
+            means(comparison, "user", "wait"),
         ]
     if _has_contention(comparison):
-        charts.append(slowdown_cdf.chart(comparison, points))
+        charts.append(slowdown_cdf_chart(comparison, points))
     return (_figure(chart, legend) for chart in charts)
 
 
 def _over_time(comparison: Comparison) -> Iterator[str]:
     points = _points(comparison)
-    shown = (allocation.strip(comparison), queue.STRIP)
+    shown = (allocation_strip(comparison), QUEUE_STRIP)
     charts = strips(comparison, partial(_series, comparison), points, shown)
     if _has_contention(comparison):
-        charts.append(contention.chart(comparison, points))
+        charts.append(contention_chart(comparison, points))
     return (_figure(chart, "") for chart in charts)
 
 
@@ -430,10 +425,10 @@ def _series(comparison: Comparison, result: Result) -> Series:
 
 def _places(comparison: Comparison, window_s: tuple[float, float] | None) -> Iterator[str]:
     most = _BARS // len(comparison.results)
-    chart = gantt.chart(comparison, window_s, None, min(_MOST_BARS, most))
+    chart = bars(comparison, window_s, None, min(_MOST_BARS, most))
     facts = json.dumps(gantt_facts(comparison, chart, most), separators=(",", ":"))
     data = f'<script type="application/json" id="gantt-facts">{facts}</script>'
-    yield _figure(servers.chart(comparison), "")
+    yield _figure(occupancy(comparison), "")
     yield _figure(without_bars(chart), "", gantt_controls(chart) + data)
 
 

@@ -12,7 +12,7 @@ import pytest
 import gpusched as gs
 from gpusched.reporting.charts import bars, breakdowns, occupancy
 from gpusched.reporting.charts.thinning import kept_steps, thin_distribution
-from gpusched.reporting.plotting import allocation, gantt, jct_cdf, queue, servers, wait_cdf
+from gpusched.reporting.pictures import allocation_chart, jct_cdf_chart, queue_chart, wait_cdf_chart
 from gpusched.reporting.report import TICKS, BarRows, bar_rows
 from gpusched.studies.comparison import Comparison, compare
 
@@ -63,11 +63,11 @@ def test_short_series_are_whole() -> None:
     assert kept_steps(np.arange(9.0), np.arange(9), 9.0, 9).tolist() == list(range(9))
 
 
-@pytest.mark.parametrize("picture", [allocation, queue])
+@pytest.mark.parametrize("picture", [allocation_chart, queue_chart])
 def test_a_strip_per_policy_reaches_the_peak(picture, comparison: Comparison) -> None:
-    chart = picture.chart(comparison, 100)
+    chart = picture(comparison, 100)
     assert [curve.label for curve in chart.curves] == ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
-    column = "allocated_gpus" if picture is allocation else "queue_jobs"
+    column = "allocated_gpus" if picture is allocation_chart else "queue_jobs"
     for curve, result in zip(chart.curves, comparison.results.values(), strict=True):
         assert 1 < len(curve.x) == len(curve.y) <= 100
         assert curve.y.max() == getattr(result.series, column).max()
@@ -79,23 +79,23 @@ def test_the_time_axis_ends_with_most_jobs_and_not_with_the_last() -> None:
     service = np.full(200, 10.0)
     service[50] = 1e7
     trace = gs.Trace.from_columns(np.arange(200.0), service, np.ones(200, dtype=int))
-    chart = queue.chart(compare(trace, gs.Cluster.uniform(4, 8), ["fifo"]), 400)
+    chart = queue_chart(compare(trace, gs.Cluster.uniform(4, 8), ["fifo"]), 400)
     assert chart.x.title == "minutes since the first submission"
     assert chart.x.ends is not None
     assert chart.x.ends[1] * 60 < 300
     assert chart.curves[0].x.max() * 60 == pytest.approx(1e7 + 50, rel=1e-6)
 
 
-@pytest.mark.parametrize("picture", [jct_cdf, wait_cdf])
+@pytest.mark.parametrize("picture", [jct_cdf_chart, wait_cdf_chart])
 def test_a_distribution_has_a_bounded_curve_per_policy(picture, comparison: Comparison) -> None:
-    chart = picture.chart(comparison, 100)
+    chart = picture(comparison, 100)
     assert [curve.label for curve in chart.curves] == ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
     assert all(1 < len(curve.x) == len(curve.y) <= 100 for curve in chart.curves)
     assert chart.highlighted == frozenset()
 
 
 def test_of_many_policies_the_best_that_could_be_deployed_stands_out(many: Comparison) -> None:
-    (place,) = wait_cdf.chart(many, 50).highlighted
+    (place,) = wait_cdf_chart(many, 50).highlighted
     assert list(many.results)[place].startswith("2d-las")
     assert breakdowns.means(many, "width", "wait").highlighted == {place}
 
@@ -160,7 +160,7 @@ def two_servers() -> Comparison:
 def test_bars_cover_exactly_what_jobs_hold(two_servers: Comparison) -> None:
     result = two_servers.results["fifo"]
     rows = result.intervals
-    chart = gantt.chart(two_servers, None, None, 100)
+    chart = bars.bars(two_servers, None, None, 100)
     held: dict[int, float] = defaultdict(float)
     for job, _, length, _, height in bars_of(chart):
         held[job] += length * height
@@ -184,7 +184,7 @@ def test_gpus_that_are_no_neighbours_are_bars_of_their_own() -> None:
 
 
 def test_a_window_cuts_bars_at_its_ends(two_servers: Comparison) -> None:
-    chart = gantt.chart(two_servers, (2.0, 6.0), None, 100)
+    chart = bars.bars(two_servers, (2.0, 6.0), None, 100)
     for _, begin, length, _, _ in bars_of(chart):
         assert 2.0 <= begin < begin + length <= 6.0
     assert chart.x.ends == (2.0, 6.0)
@@ -192,7 +192,7 @@ def test_a_window_cuts_bars_at_its_ends(two_servers: Comparison) -> None:
 
 
 def test_servers_may_be_chosen(two_servers: Comparison) -> None:
-    chart = gantt.chart(two_servers, None, [1], 100)
+    chart = bars.bars(two_servers, None, [1], 100)
     assert [name for _, name in chart.ticks] == ["server 1"]
     assert chart.top == 4
     assert "From 0 s to 30.0 s after the first submission, the whole run; 1 of 2" in chart.caption
@@ -280,7 +280,7 @@ def test_a_window_that_is_none_is_refused(window_s, servers, message, two_server
 def test_the_window_that_is_chosen_has_the_longest_queue_and_few_enough_bars(
     comparison: Comparison,
 ) -> None:
-    chart = gantt.chart(comparison, None, None, 300)
+    chart = bars.bars(comparison, None, None, 300)
     assert max(map(len, chart.policies)) <= 300
     assert max(map(len, chart.policies)) > 150
     assert "around the longest queue" in chart.caption
@@ -295,8 +295,8 @@ def test_the_window_that_is_chosen_has_the_longest_queue_and_few_enough_bars(
 def test_in_a_window_that_was_asked_for_the_least_bars_are_left_out(
     comparison: Comparison,
 ) -> None:
-    whole = gantt.chart(comparison, (0.0, 1e9), None, 10**6)
-    some = gantt.chart(comparison, (0.0, 1e9), None, 100)
+    whole = bars.bars(comparison, (0.0, 1e9), None, 10**6)
+    some = bars.bars(comparison, (0.0, 1e9), None, 100)
     assert all(len(shown) == 100 for shown in some.policies)
     areas = whole.policies[0].length * whole.policies[0].height
     kept = some.policies[0].length * some.policies[0].height
@@ -306,7 +306,7 @@ def test_in_a_window_that_was_asked_for_the_least_bars_are_left_out(
 
 
 def test_the_map_of_servers_adds_up_to_the_allocation(comparison: Comparison) -> None:
-    chart = servers.chart(comparison)
+    chart = occupancy.occupancy(comparison)
     assert chart.rows == tuple(f"server {index}" for index in range(4))
     end_s = (chart.edges[-1] - chart.edges[0]) * 86_400
     begin = float(comparison.trace.submit_s[0])
@@ -320,7 +320,7 @@ def test_the_map_of_servers_adds_up_to_the_allocation(comparison: Comparison) ->
 
 def test_one_job_fills_its_part_of_the_map() -> None:
     trace = gs.Trace.from_columns([0.0, 0.0], [80.0, 160.0], [4, 8])
-    chart = servers.chart(compare(trace, gs.Cluster.uniform(2, 8), ["fifo"]))
+    chart = occupancy.occupancy(compare(trace, gs.Cluster.uniform(2, 8), ["fifo"]))
     (grid,) = chart.policies
     half, full = sorted(grid.percent.tolist())
     assert set(full) == {100}
@@ -331,7 +331,7 @@ def test_one_job_fills_its_part_of_the_map() -> None:
 
 def test_many_servers_share_rows() -> None:
     trace = gs.Trace.from_columns([0.0], [80.0], [1])
-    chart = servers.chart(compare(trace, gs.Cluster.uniform(101, 8), ["fifo"]))
+    chart = occupancy.occupancy(compare(trace, gs.Cluster.uniform(101, 8), ["fifo"]))
     assert len(chart.rows) <= occupancy.MOST_ROWS
     assert chart.rows[0] == "servers 0-2"
     assert chart.rows[-1] == "servers 99-100"

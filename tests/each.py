@@ -1,0 +1,63 @@
+"""A matrix of cases in one test: every case is tried, and those that fail are named."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pytest
+
+_MOST_SHOWN = 5
+
+
+def each(
+    names: str | tuple[str, ...], cases: Mapping[str, Any] | Iterable[Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Run a test with each case, as ``pytest.mark.parametrize`` does, but as one test.
+
+    For hundreds of cases that take a moment each and share no state. A case is a value, or a tuple
+    of values where there are several names; a mapping gives the cases their names. A case that is
+    skipped is left out; the test is skipped where all are.
+    """
+    own = (names,) if isinstance(names, str) else names
+    named = list(cases.items()) if isinstance(cases, Mapping) else [(_name(c), c) for c in cases]
+    assert named, f"no case of {own}"
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(test)
+
+        @functools.wraps(test)
+        def run_all(**fixtures: Any) -> None:
+            failed: dict[str, str] = {}
+            skipped = []
+            for name, case in named:
+                values = (case,) if len(own) == 1 else case
+                try:
+                    test(**dict(zip(own, values, strict=True)), **fixtures)
+                except pytest.skip.Exception as reason:
+                    skipped.append(str(reason))
+                except (Exception, pytest.fail.Exception) as error:
+                    failed[name] = "".join(traceback.format_exception(error))
+            if failed:
+                shown = list(failed.items())[:_MOST_SHOWN]
+                texts = [f"--- {name}\n{text}" for name, text in shown]
+                heading = f"{len(failed)} of {len(named)} cases fail: {', '.join(failed)}"
+                pytest.fail("\n".join([heading, *texts]), pytrace=False)
+            if len(skipped) == len(named):
+                pytest.skip(skipped[0])
+
+        left = [value for name, value in signature.parameters.items() if name not in own]
+        run_all.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+        return run_all
+
+    return decorate
+
+
+def _name(case: Any) -> str:
+    """What a case is called: its name where it has one, else its text."""
+    if isinstance(case, tuple):
+        return " ".join(map(_name, case))
+    return str(getattr(case, "name", case))
