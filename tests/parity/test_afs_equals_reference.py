@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 import gpusched as gs
 from tests.reference.afs import Growing, replay
 
+pytestmark = pytest.mark.long
+
 SECOND = 1_000_000
 GPUS = 6
 CURVES = (

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched.reference import BY_DEADLINE, PLACEMENTS, POLICIES, Job, replay
+from tests.each import each
 from tests.parity.core import assert_equal, run_core
 from tests.reference.cases import SECOND, cases
 from tests.reference.large import large_case, many_widths
@@ -15,22 +16,24 @@ from tests.reference.scales import SCALES
 UNITS = st.sampled_from([1, 7, SECOND])
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("policy", POLICIES)
-def test_the_core_equals_the_reference(policy: str, placement: str) -> None:
-    @settings(max_examples=40, deadline=None)
-    @given(case=cases(policy, placement, scales=SCALES), unit=UNITS)
+@pytest.mark.parametrize("policy", [*POLICIES, *BY_DEADLINE])
+def test_the_core_equals_the_reference(policy: str) -> None:
+    @settings(max_examples=120, deadline=None)
+    @given(
+        case=st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p, scales=SCALES)),
+        unit=UNITS,
+    )
     def check(case, unit):
         assert_equal(case.at(unit))
 
     check()
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("policy", POLICIES)
-def test_the_core_equals_the_reference_on_deep_queues(policy: str, placement: str) -> None:
-    for seed in range(5):
-        assert_equal(large_case(policy, placement, seed))
+@pytest.mark.parametrize("policy", [*POLICIES, *BY_DEADLINE])
+def test_the_core_equals_the_reference_on_deep_queues(policy: str) -> None:
+    for placement in PLACEMENTS:
+        for seed in range(2):
+            assert_equal(large_case(policy, placement, seed))
 
 
 @pytest.mark.parametrize(
@@ -40,23 +43,8 @@ def test_a_thousand_widths_equal_the_reference(policy: str, placement: str) -> N
     assert_equal(many_widths(policy, placement, seed=0))
 
 
-@pytest.mark.parametrize("policy", BY_DEADLINE)
-def test_orders_by_deadline_equal_the_reference(policy: str) -> None:
-    @settings(max_examples=60, deadline=None)
-    @given(
-        case=st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p, scales=SCALES)),
-        unit=UNITS,
-    )
-    def check(case, unit):
-        assert_equal(case.at(unit))
-
-    check()
-    for seed, placement in enumerate(("count", "consolidated", "random")):
-        assert_equal(large_case(policy, placement, seed))
-
-
-@pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("allowed", ["K80", "V100"])
+@each("policy", POLICIES)
+@each("allowed", ["K80", "V100"])
 def test_count_refuses_jobs_restricted_to_some_of_several_types(policy: str, allowed: str) -> None:
     jobs = [Job(0, SECOND, 1), Job(0, SECOND, 1, allowed=frozenset([allowed]))]
     servers = [(2, "K80"), (2, "V100")]
@@ -65,7 +53,7 @@ def test_count_refuses_jobs_restricted_to_some_of_several_types(policy: str, all
             engine(jobs, servers, policy, "count")
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_count_takes_jobs_that_allow_every_type(policy: str) -> None:
     jobs = [
         Job(0, SECOND, 3, allowed=frozenset(["K80", "V100", "T4"])),
@@ -76,7 +64,7 @@ def test_count_takes_jobs_that_allow_every_type(policy: str) -> None:
     assert run_core(jobs, servers, policy) == replay(jobs, servers, policy)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_the_first_submit_need_not_be_zero(policy: str) -> None:
     jobs = [Job(61 * SECOND + 5 * i, (3 + i % 4) * SECOND, 1 + i % 3) for i in range(9)]
     servers = [(2, "gpu"), (1, "gpu")]

@@ -9,6 +9,8 @@ import pytest
 
 import gpusched as gs
 
+pytestmark = pytest.mark.long
+
 JOBS = 2000
 TYPES = ("A", "B")
 SPEEDS = ((1.0, 0.5), (1.0, 0.9), (0.25, 1.0))

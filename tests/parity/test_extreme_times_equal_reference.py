@@ -16,6 +16,8 @@ from gpusched.reference import BY_DEADLINE, POLICIES, Job, orders, replay
 from tests.parity.core import assert_same
 from tests.parity.native import run_native
 
+pytestmark = pytest.mark.long
+
 LAST = 2**62 - 1
 """No instant of a run may be later."""
 

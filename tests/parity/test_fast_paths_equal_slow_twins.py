@@ -12,6 +12,8 @@ import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from tests.parity.slow_twins import slow_twins
 
+pytestmark = pytest.mark.long
+
 SERVERS = 12
 GPUS = 8
 PLACEMENTS = ("consolidated", "best-fit", "spread", "random", "topology", "fgd", "count")

@@ -8,6 +8,8 @@ import gpusched as gs
 from gpusched.plugins.schedulers.gavel import Gavel
 from tests.golden import workload as golden
 
+pytestmark = pytest.mark.long
+
 OBJECTIVES = (
     "max-min", "water-filling", "ftf", "makespan", "throughput", "deadlines", "allox", "fifo",
 )  # fmt: skip

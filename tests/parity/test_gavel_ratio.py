@@ -12,6 +12,8 @@ from gpusched.plugins.schedulers import gavel_programs
 from gpusched.plugins.schedulers.gavel_programs import Array, Jobs
 from tests.golden import workload as golden
 
+pytestmark = pytest.mark.long
+
 CLUSTER = golden.cluster()
 
 

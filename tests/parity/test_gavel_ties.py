@@ -10,6 +10,8 @@ import pytest
 from gpusched.plugins.schedulers import gavel_programs
 from gpusched.plugins.schedulers.gavel_programs import Array, Jobs, solved
 
+pytestmark = pytest.mark.long
+
 OBJECTIVES = ("max-min", "ftf", "makespan", "deadlines")
 
 

@@ -11,6 +11,8 @@ import pytest
 import gpusched as gs
 from tests.parity.slow_twins import assert_equal_schedules
 
+pytestmark = pytest.mark.long
+
 JOBS = 400
 TYPES = ("A", "B")
 SPEEDS = ((1.0, 0.5), (1.0, 1.0), (0.25, 1.0))

@@ -15,6 +15,8 @@ from gpusched._core import _testing
 from gpusched.online.assignment import assign
 from tests.parity.typed_profiles import TYPES, typed_profiles
 
+pytestmark = pytest.mark.long
+
 SHAPES = [
     (1, 1),
     (3, 7),

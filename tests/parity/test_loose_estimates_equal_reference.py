@@ -10,6 +10,8 @@ from gpusched.reference import Job, replay
 from tests.parity.core import assert_same, run_core
 from tests.parity.slow_twins import slow_twins
 
+pytestmark = pytest.mark.long
+
 SECOND = 1_000_000
 SERVERS = [(4, "V100")] * 3
 

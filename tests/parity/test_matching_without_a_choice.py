@@ -9,6 +9,8 @@ import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from tests.parity.slow_twins import slow_twins
 
+pytestmark = pytest.mark.long
+
 PLACEMENTS = ("count", "first-fit", "consolidated", "spread", "buddy")
 WIDTHS = ([1, 1, 2, 4, 8, 16], [1], [2, 3, 5], [1, 8, 8])
 

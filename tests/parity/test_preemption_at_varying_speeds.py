@@ -12,6 +12,8 @@ import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from tests.parity.slow_twins import slow_twins
 
+pytestmark = pytest.mark.long
+
 POLICIES = (
     "srtf",
     "srsf",

@@ -16,6 +16,8 @@ from tests.parity import twins
 from tests.parity.core import make_cluster, make_trace, predictor_of
 from tests.reference.cases import SECOND, Case, cases
 
+pytestmark = pytest.mark.long
+
 UNITS = st.sampled_from([1, SECOND])
 SERVER_PLACEMENTS = [name for name in PLACEMENTS if name != "count"]
 

@@ -9,6 +9,8 @@ import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from tests.parity.slow_twins import assert_equal_schedules, slow_twins
 
+pytestmark = pytest.mark.long
+
 WIDER = ((2, 1.0), (4, 1.5), (8, 2.0), (12, 2.2))
 """Widths, and their throughput as a multiple of that of two GPUs."""
 

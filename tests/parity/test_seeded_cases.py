@@ -7,6 +7,8 @@ import pytest
 from tests.campaigns.seams import SEAMS
 from tests.random_cases import check
 
+pytestmark = pytest.mark.long
+
 TELLING = {
     (
         "scheduler",

@@ -12,6 +12,8 @@ from gpusched.base.run_warning import unwarned
 from gpusched.reference.packing import NAMES
 from tests.parity.slow_twins import slow_twins
 
+pytestmark = pytest.mark.long
+
 CHOICES = (*NAMES, "dot-product:product=least", "fgd:artefact=true")
 SHARES = ((0.25, 0.5), (0.07, 0.13, 0.31, 0.59, 0.83))
 

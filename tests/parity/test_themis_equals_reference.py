@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 import gpusched as gs
 from tests.reference.themis import SECOND, Tenant, Themis
 
+pytestmark = pytest.mark.long
+
 GPUS = {0: 8, 1: 4}
 NAMES = ("A", "B")
 

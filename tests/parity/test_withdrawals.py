@@ -16,6 +16,8 @@ from gpusched.engine.seams import placement_seam
 from gpusched.online.cluster_state import asked, standing_run
 from tests.parity.test_decisions_equal_runs import BY_THE_STATE
 
+pytestmark = pytest.mark.long
+
 POLICIES = sorted(BY_THE_STATE)
 REMEMBERING = [
     "2d-las:inside=entry", "2d-las:inside=running", "2d-las:promote=3", "chronus:lease_s=20",

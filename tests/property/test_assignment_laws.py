@@ -14,6 +14,8 @@ from gpusched import _core
 from gpusched.base.arrays import Float64
 from gpusched.online.assignment import AssignmentSolver, Matching, assign, transport
 
+pytestmark = pytest.mark.long
+
 NUM_INSTANCES = 10_000
 MAX_SIDE = 6
 TOLERANCE = 1e-9

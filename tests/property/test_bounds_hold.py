@@ -20,6 +20,8 @@ from gpusched.bounds.registry import BoundedJobs, JobColumns, known_bounds
 from gpusched.reference import PLACEMENTS, POLICIES, Job, replay
 from tests.theorems.exact_schedules import Jobs, least_makespan, least_sum_of_jct
 
+pytestmark = pytest.mark.long
+
 
 def bound(name: str, jobs: JobColumns, num_gpus: int = 1) -> Fraction:
     """Return the registered bound on gangs that keep their widths."""

@@ -17,6 +17,8 @@ from tests.parity.core import assert_equal, run_core
 from tests.reference.cases import Case, cases
 from tests.reference.demand_cases import demand_cases
 
+pytestmark = pytest.mark.long
+
 SCATTERING = ("consolidated", "consolidated-relaxed")
 """Placements that refuse gangs for which enough GPUs are free."""
 

@@ -39,6 +39,8 @@ from tests.reference.contention_cases import (
     profiles,
 )
 
+pytestmark = pytest.mark.long
+
 few = settings(max_examples=25, deadline=None)
 some = settings(max_examples=40, deadline=None)
 

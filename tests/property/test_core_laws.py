@@ -21,9 +21,9 @@ from tests.parity.core import choice_text, make_cluster, make_trace, predictor_o
 from tests.reference.cases import ALL_TYPES, SECOND, TYPES, Case, cases
 from tests.reference.scales import NARROW
 
-few = settings(max_examples=20, deadline=None)
-some = settings(max_examples=40, deadline=None)
-many = settings(max_examples=80, deadline=None)
+few = settings(max_examples=10, deadline=None)
+some = settings(max_examples=20, deadline=None)
+many = settings(max_examples=40, deadline=None)
 
 every_policy = pytest.mark.parametrize("policy", POLICIES)
 any_placement = st.sampled_from(PLACEMENTS)

@@ -13,6 +13,8 @@ import pytest
 
 import gpusched as gs
 
+pytestmark = pytest.mark.long
+
 TYPES = ("A", "B", "C")
 COUNTS = (1, 2, 4, 8)
 

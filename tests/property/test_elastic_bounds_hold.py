@@ -13,6 +13,8 @@ import gpusched as gs
 from gpusched.specs.case import least_costs
 from tests.time_limit import time_limit
 
+pytestmark = pytest.mark.long
+
 optimize = pytest.importorskip("scipy.optimize")
 
 # Widths and what they do in a slot. Of the first three every width costs exactly the same.

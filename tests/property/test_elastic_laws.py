@@ -18,6 +18,8 @@ from tests.parity.core import choice_text, make_cluster, make_trace
 from tests.parity.native_whims import NativeChanged, NativeReplanned
 from tests.reference.elastic_cases import ELASTIC, ElasticCase, elastic_cases
 
+pytestmark = pytest.mark.long
+
 some = settings(max_examples=40, deadline=None)
 every_speed = pytest.mark.parametrize("speed", ELASTIC)
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 
+pytestmark = pytest.mark.long
+
 GPUS = 8
 SECOND = 1_000_000
 CURVE = {1: 1.0, 2: 1.7, 4: 2.9, 8: 4.3}

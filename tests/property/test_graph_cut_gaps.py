@@ -7,6 +7,8 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
+import pytest
+
 from gpusched._core import _testing
 from tests.property.graph_cuts import (
     Graph,
@@ -16,6 +18,8 @@ from tests.property.graph_cuts import (
     iteration_s,
     own_kinds,
 )
+
+pytestmark = pytest.mark.long
 
 Case = Callable[[random.Random], tuple[Graph, list[int]]]
 

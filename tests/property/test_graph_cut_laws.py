@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from tests.property.graph_cuts import (
     own_kinds,
     stages_of,
 )
+
+pytestmark = pytest.mark.long
 
 
 def plain_cut(graph: Graph, quotas: list[int]) -> list[list[int]]:

@@ -14,6 +14,8 @@ from gpusched import _core
 from gpusched._core import _testing
 from gpusched.online.market import Columns, place_jobs
 
+pytestmark = pytest.mark.long
+
 NO_LIMIT = np.zeros(0)
 NO_WHOLE_LIMIT = np.zeros(0, dtype=np.int64)
 

@@ -16,6 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from gpusched._core import _testing
 from gpusched.reference import rng
 
+pytestmark = pytest.mark.long
+
 machine_settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 words = st.integers(0, 2**64 - 1)
 # Few distinct keys: ties are the interesting case. Infinities are keys like any other.

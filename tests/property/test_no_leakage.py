@@ -15,6 +15,8 @@ from gpusched.prediction import Predictor, predictor, predictors
 from tests.learners import learner
 from tests.unit.prediction.predicting import predicted, recurring
 
+pytestmark = pytest.mark.long
+
 FOREST = "forest:trees=3,leaf=2,refit_jobs=30,refit_s=600"
 TEXTS = {
     "bias": ["bias:factor=1.5"],

@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
 from tests.property.gang_reference import NO_CAP, Job, Options, Run, bind_all
+
+pytestmark = pytest.mark.long
 
 SECOND = 1_000_000
 TYPES = ("A", "B")

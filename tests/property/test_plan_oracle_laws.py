@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from gpusched._core import _testing
 from gpusched.online.deadline_plan import DeadlineJob, plan_deadlines
 
+pytestmark = pytest.mark.long
+
 SLOT_S = 100.0
 
 # (cost, same, changed, first, goes_on), few values: ties are the interesting cases, and changes

@@ -20,11 +20,12 @@ from gpusched.reference.rng import GOLDEN, below, mix, uniform
 from tests.reference.cases import SECOND, cases
 from tests.reference.scales import NARROW
 
-EVERY_PAIR = [(policy, placement) for policy in POLICIES for placement in PLACEMENTS]
-few = settings(max_examples=15, deadline=None)
+pytestmark = pytest.mark.long
+
+few = settings(max_examples=60, deadline=None)
 many = settings(max_examples=100, deadline=None)
 
-every_pair = pytest.mark.parametrize(("policy", "placement"), EVERY_PAIR)
+every_policy = pytest.mark.parametrize("policy", POLICIES)
 LCM = math.lcm(*range(1, 17))  # makes every limit a whole number of ticks at every width
 
 times = st.integers(0, 20)
@@ -42,10 +43,15 @@ def restart_cost(case, job):
     return job.checkpoint_us + job.restart_us + round(cost_s * SECOND)
 
 
-@every_pair
-def test_every_feasible_job_finishes_once_and_no_work_is_lost_or_invented(policy, placement):
+def cases_of(policy, placements=PLACEMENTS, **options):
+    """Cases of a policy with any of some placements."""
+    return st.sampled_from(placements).flatmap(lambda name: cases(policy, name, **options))
+
+
+@every_policy
+def test_every_feasible_job_finishes_once_and_no_work_is_lost_or_invented(policy):
     @few
-    @given(case=cases(policy, placement))
+    @given(case=cases_of(policy))
     def check(case):
         case = case.at(1)
         outcome = case.replay()
@@ -81,17 +87,17 @@ def test_every_feasible_job_finishes_once_and_no_work_is_lost_or_invented(policy
     check()
 
 
-@every_pair
-def test_no_gpu_is_used_twice_and_gangs_are_whole(policy, placement):
+@every_policy
+def test_no_gpu_is_used_twice_and_gangs_are_whole(policy):
     @few
-    @given(case=cases(policy, placement))
+    @given(case=cases_of(policy))
     def check(case):
         outcome = case.at(1).replay()
         jobs = by_submit(case.jobs)
         gang = defaultdict(int)
         for job, start, end, server, mask in outcome.rows:
             assert start < end
-            if placement == "count":
+            if case.placement == "count":
                 assert (server, mask) == (-1, 0)
                 gang[job, start, end] += jobs[job].gpus
                 continue
@@ -113,17 +119,16 @@ def test_no_gpu_is_used_twice_and_gangs_are_whole(policy, placement):
 
 # Where a rule says "now + 1 tick" a tick does not scale. Estimates are never too short here, so no
 # job is overdue; but conservative puts off for a tick what a placement other than count refuses.
-scalable = pytest.mark.parametrize(
-    ("policy", "placement"),
-    [pair for pair in EVERY_PAIR if pair[0] != "conservative" or pair[1] == "count"],
-)
-
-
-@scalable
-def test_scaling_all_times_scales_the_schedule(policy, placement):
+@every_policy
+def test_scaling_all_times_scales_the_schedule(policy):
     @few
     @given(
-        case=cases(policy, placement, estimates="high", scales=NARROW),
+        case=cases_of(
+            policy,
+            ["count"] if policy == "conservative" else PLACEMENTS,
+            estimates="high",
+            scales=NARROW,
+        ),
         factor=st.sampled_from([2, 3, 1000]),
     )
     def check(case, factor):
@@ -143,7 +148,7 @@ def test_scaling_all_times_scales_the_schedule(policy, placement):
     check()
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@every_policy
 def test_the_pool_of_count_does_not_care_how_gpus_are_spread(policy):
     @few
     @given(case=cases(policy, "count"))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.campaigns.tamperings import SHOWN_BY_DECISIONS, SHOWN_BY_NOTHING, campaign
+
+pytestmark = pytest.mark.long
 
 
 def test_every_repaired_forgery_is_named_but_those_that_the_log_cannot_show() -> None:

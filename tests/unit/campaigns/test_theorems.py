@@ -11,6 +11,8 @@ from tests.theorems import backfilling, gang_plans, lower_bounds, server_filling
 from tests.theorems import shortest_remaining as srpt
 from tests.theorems.theorem import Theorem, kept
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("scipy")
 
 
