@@ -14,17 +14,20 @@ _MOST_SHOWN = 5
 
 
 def each(
-    names: str | tuple[str, ...], cases: Mapping[str, Any] | Iterable[Any]
+    names: str | tuple[str, ...],
+    cases: Iterable[Any] = (),
+    *,
+    named: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Run a test with each case, as ``pytest.mark.parametrize`` does, but as one test.
 
     For hundreds of cases that take a moment each and share no state. A case is a value, or a tuple
-    of values where there are several names; a mapping gives the cases their names. A case that is
-    skipped is left out; the test is skipped where all are.
+    of values where there are several names; ``named`` gives the cases names of their own. A case
+    that is skipped is left out; the test is skipped where all are.
     """
-    own = (names,) if isinstance(names, str) else names
-    named = list(cases.items()) if isinstance(cases, Mapping) else [(_name(c), c) for c in cases]
-    assert named, f"no case of {own}"
+    own = tuple(names.split(", ")) if isinstance(names, str) else names
+    pairs = [(_name(case), case) for case in cases] if named is None else list(named.items())
+    assert pairs, f"no case of {own}"
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(test)
@@ -33,7 +36,7 @@ def each(
         def run_all(**fixtures: Any) -> None:
             failed: dict[str, str] = {}
             skipped = []
-            for name, case in named:
+            for name, case in pairs:
                 values = (case,) if len(own) == 1 else case
                 try:
                     test(**dict(zip(own, values, strict=True)), **fixtures)
@@ -44,9 +47,9 @@ def each(
             if failed:
                 shown = list(failed.items())[:_MOST_SHOWN]
                 texts = [f"--- {name}\n{text}" for name, text in shown]
-                heading = f"{len(failed)} of {len(named)} cases fail: {', '.join(failed)}"
+                heading = f"{len(failed)} of {len(pairs)} cases fail: {', '.join(failed)}"
                 pytest.fail("\n".join([heading, *texts]), pytrace=False)
-            if len(skipped) == len(named):
+            if len(skipped) == len(pairs):
                 pytest.skip(skipped[0])
 
         left = [value for name, value in signature.parameters.items() if name not in own]
@@ -58,6 +61,6 @@ def each(
 
 def _name(case: Any) -> str:
     """What a case is called: its name where it has one, else its text."""
-    if isinstance(case, tuple):
+    if isinstance(case, tuple | list):
         return " ".join(map(_name, case))
-    return str(getattr(case, "name", case))
+    return str(getattr(case, "name", None) or getattr(case, "__name__", case))

@@ -9,6 +9,7 @@ import pytest
 
 import gpusched as gs
 from gpusched import _core
+from tests.each import each
 
 PROFILE = gs.model.JobProfile("model", gradient_bytes=1e8, batch=8, forward_s=0.01, backward_s=0.1)
 JOBS = gs.Trace.from_columns([0, 1], [10, 20], [2, 6]).with_profiles([PROFILE])
@@ -19,7 +20,7 @@ def simulate(**arguments: Any) -> gs.Result:
     return gs.simulate(**{"trace": JOBS, "cluster": CLUSTER, "speed": "ring"} | arguments)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"speed": "rnig"}, ValueError, "unknown speed 'rnig'; did you mean 'ring'"),
@@ -71,7 +72,7 @@ def test_a_ring_wider_than_the_cluster_is_a_counted_reject() -> None:
 GPUS, TYPES = np.array([4, 4], np.int32), np.array([0, 0], np.int32)
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "message"),
     [
         ({"nic_bytes_per_s": [0.0, 1.0]}, "nic_bytes_per_s: row 0 is 0.0"),
@@ -116,7 +117,7 @@ def test_the_core_refuses_a_network_by_column_and_row(
         _core.Cluster(GPUS, TYPES, **arrays)
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "message"),
     [
         ({"profile": [0, 1]}, "profile: row 1 is 1; an index into the profiles"),

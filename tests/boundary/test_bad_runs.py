@@ -10,6 +10,7 @@ import pytest
 import gpusched as gs
 from gpusched.reference import POLICIES, Job, replay
 from tests.boundary.workloads import CLUSTER, trace
+from tests.each import each
 from tests.parity.core import run_core
 
 LONGEST_S = 2**53 / 1e6  # the longest service
@@ -20,7 +21,7 @@ def simulate(**arguments: Any) -> gs.Result:
     return gs.simulate(**{"trace": trace(), "cluster": CLUSTER} | arguments)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"trace": None}, TypeError, "trace: expected a Trace, not None"),
@@ -58,7 +59,7 @@ def test_a_wrong_argument_is_named(
         simulate(**arguments)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("fifo:", "policy 'fifo:': expected key=value, not ''"),
@@ -92,7 +93,7 @@ def test_a_malformed_policy_text_says_what_is_wrong_with_it(text: str, message: 
         simulate(policy=text)
 
 
-@pytest.mark.parametrize("kappa", ["nan", "0.99", "-inf", "1e400", "two"])
+@each("kappa", ["nan", "0.99", "-inf", "1e400", "two"])
 def test_a_malformed_placement_text_says_what_is_wrong_with_it(kappa: str) -> None:
     message = "placement consolidated-relaxed: parameter kappa"
     with pytest.raises(ValueError, match=message):
@@ -115,7 +116,7 @@ def test_every_cluster_that_can_be_described_can_be_simulated() -> None:
         assert simulate(cluster=cluster, placement=placement).audit().ok
 
 
-@pytest.mark.parametrize("policy", gs.policies())
+@each("policy", gs.policies())
 def test_jobs_that_can_never_run_are_rejected_and_block_nobody(policy: str) -> None:
     runnable = trace(40)
     giants = np.arange(0, 160, 8)
@@ -140,7 +141,7 @@ def test_jobs_that_can_never_run_are_rejected_and_block_nobody(policy: str) -> N
         assert np.array_equal(frame.start_s[~is_giant], alone.start_s)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gpu_types", "gpus", "reason"),
     [
         ("T4", 1, "no server has an allowed GPU type"),
@@ -149,7 +150,7 @@ def test_jobs_that_can_never_run_are_rejected_and_block_nobody(policy: str) -> N
         ("V100", 9, "needs more GPUs than the cluster has"),
     ],
 )
-@pytest.mark.parametrize("placement", sorted(set(gs.placements()) - {"count"}))
+@each("placement", sorted(set(gs.placements()) - {"count"}))
 def test_a_reject_says_why(placement: str, gpu_types: str, gpus: int, reason: str) -> None:
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "K80"), gs.ServerGroup(2, 4, "V100")))
     jobs = gs.Trace.from_columns([0, 0], [5, 5], [gpus, 1], gpu_types=[gpu_types, ""])
@@ -193,7 +194,7 @@ LATE = 2_305_843_009_000 * 10**6
 LONG = 9_007_199_254 * 10**6
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_the_longest_and_latest_jobs_are_scheduled_as_by_the_readable_engine(policy: str) -> None:
     jobs = [
         Job(LATE + 8 * i * 10**6, LONG - i * 10**14, 1 + i % 4, estimate_us=LONG, weight=10.0**-i)
@@ -256,7 +257,7 @@ LISTENS_UNTIL_US = {"chronus-leases": 240_000_000}
 """Of a policy that starts jobs at multiples of its period alone."""
 
 
-@pytest.mark.parametrize("policy", gs.policies())
+@each("policy", gs.policies())
 def test_the_smallest_workload_there_is_runs(policy: str) -> None:
     one = gs.Trace.from_columns([LATEST_S], [1e-9], [1])
     result = gs.simulate(one, gs.Cluster.uniform(1, 1), policy=policy)

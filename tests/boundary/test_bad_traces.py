@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
+from tests.each import each
 
 ITP = "job_id,submission_time,duration,num_gpu\na,0,10,1\nb,1,20,2\n"
 ROW = "1 0 0 5 2 -1 -1 2 9 -1 1 1 1 1 1 1 -1 -1\n"
@@ -32,7 +33,7 @@ def columns(**changes: Any) -> dict[str, Any]:
     return {"submit_s": [0, 1, 2], "service_s": [1, 2, 3], "gpus": [1, 8, 2], **changes}
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"service_s": [1, np.nan, 2]}, "row 1, column 'service_s': nan must be a finite number"),
@@ -72,8 +73,8 @@ def test_a_bad_value_names_row_column_value_and_rule(changes: Any, message: str)
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("column", ["submit_s", "service_s", "gpus", "estimate_s", "weight"])
-@pytest.mark.parametrize(
+@each("column", ["submit_s", "service_s", "gpus", "estimate_s", "weight"])
+@each(
     "values",
     [
         ["1", "2", "3"],
@@ -89,7 +90,7 @@ def test_a_wrong_type_is_a_type_error_that_names_the_column(column: str, values:
         Trace.from_columns(**columns(**{column: values}))
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"id": [1.0, 2.0, 3.0]}, "column 'id' must hold integers or text, not float64"),
@@ -104,7 +105,7 @@ def test_a_wrong_kind_of_name_is_a_type_error(changes: Any, message: str) -> Non
         Trace.from_columns(**columns(**changes))
 
 
-@pytest.mark.parametrize("column", ["service_s", "gpus", "id", "user", "weight", "gpu_types"])
+@each("column", ["service_s", "gpus", "id", "user", "weight", "gpu_types"])
 def test_columns_of_another_length_are_named(column: str) -> None:
     values = ["T4", "T4"] if column == "gpu_types" else [1, 2]
     with pytest.raises(ValueError, match=f"column '{column}' has length 2, not 3"):

@@ -16,6 +16,7 @@ import pytest
 import gpusched as gs
 from gpusched import _core
 from gpusched.base.run_warning import unwarned
+from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(2, 4)
 RNG = np.random.default_rng(7)
@@ -132,8 +133,8 @@ REFUSED: dict[str, tuple[Callable[[gs.Simulation], object], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("is_changed", [False, True])
-@pytest.mark.parametrize("what", REFUSED)
+@each("is_changed", [False, True])
+@each("what", REFUSED)
 def test_what_is_refused_leaves_the_run_as_it_was(what: str, is_changed: bool) -> None:
     call, message = REFUSED[what]
     run, other = opened(placement="count"), opened(placement="count")
@@ -262,7 +263,7 @@ def test_rejections_at_a_change_are_told_and_counted() -> None:
     assert run.state.num_waiting == 0
 
 
-@pytest.mark.parametrize("policy", sorted(gs.policies()))
+@each("policy", sorted(gs.policies()))
 def test_every_policy_takes_over_in_mid_run_and_gives_way_again(policy: str) -> None:
     rng = np.random.default_rng(3)
     submit, service = np.sort(rng.integers(0, 60, 30)), rng.integers(5, 90, 30)
@@ -296,8 +297,8 @@ def described(policy: str) -> _core.RunDescription:
 QUEUE = {"submit_us": [0, 1, 2], "service_us": [100, 100, 100], "gpus": [3, 4, 1]}
 
 
-@pytest.mark.parametrize("asks_first", [False, True])
-@pytest.mark.parametrize("policy", ["fifo", "easy", "conservative", "srtf", "ff"])
+@each("asks_first", [False, True])
+@each("policy", ["fifo", "easy", "conservative", "srtf", "ff"])
 def test_a_question_hides_no_cancellation_of_the_same_tick(policy: str, asks_first: bool) -> None:
     def finishes(*, asks: bool) -> list[int]:
         run = core_run(policy, **QUEUE)
@@ -324,8 +325,8 @@ def standing(jobs: int) -> _core.Standing:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("then", ["fifo", "sjf", "srtf", "las", "easy"])
-@pytest.mark.parametrize("is_cancelled", [False, True])
+@each("then", ["fifo", "sjf", "srtf", "las", "easy"])
+@each("is_cancelled", [False, True])
 def test_a_policy_that_takes_over_a_run_begun_in_its_midst_sees_each_job_once(
     then: str, is_cancelled: bool
 ) -> None:
@@ -340,8 +341,8 @@ def test_a_policy_that_takes_over_a_run_begun_in_its_midst_sees_each_job_once(
     assert finishes("fifo", changes=True) == finishes(then, changes=False)
 
 
-@pytest.mark.parametrize("then", ["fifo", "sjf", "srtf", "las", "easy"])
-@pytest.mark.parametrize("is_cancelled", [False, True])
+@each("then", ["fifo", "sjf", "srtf", "las", "easy"])
+@each("is_cancelled", [False, True])
 def test_a_policy_may_take_over_in_the_second_in_which_a_job_of_the_state_started(
     then: str, is_cancelled: bool
 ) -> None:
@@ -492,8 +493,8 @@ def test_threads_that_race_for_one_run_leave_it_sound() -> None:
         assert run.result().digest == expected
 
 
-@pytest.mark.parametrize("policy", ["sjf-bco", "ff", "ls", "rand"])
-@pytest.mark.parametrize("mode", ["queue", "idle"])
+@each("policy", ["sjf-bco", "ff", "ls", "rand"])
+@each("mode", ["queue", "idle"])
 def test_a_cap_that_was_raised_for_a_job_that_is_taken_back_falls_again(
     policy: str, mode: str
 ) -> None:

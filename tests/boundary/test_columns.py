@@ -11,6 +11,7 @@ import pytest
 import gpusched as gs
 from gpusched import _core
 from tests.boundary.workloads import CLUSTER, trace
+from tests.each import each
 
 INT64 = ("submit_us", "service_us", "predicted_us", "estimate_us", "checkpoint_us", "restart_us")
 INT32 = ("gpus", "type_set")
@@ -60,8 +61,8 @@ def test_columns_of_the_right_types_are_taken() -> None:
     assert len(_core.JobTable(**columns())) == 4
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", COLUMNS)
+@each("kind", KINDS)
+@each("name", COLUMNS)
 def test_a_column_of_another_type_is_a_type_error_and_not_a_copy(name: str, kind: str) -> None:
     given = columns()
     with pytest.raises(TypeError):
@@ -77,14 +78,14 @@ def test_a_server_column_of_another_type_is_a_type_error(name: str) -> None:
             _core.Cluster(**given | {name: array})
 
 
-@pytest.mark.parametrize("name", sorted(set(COLUMNS) - {"submit_us"}))
+@each("name", sorted(set(COLUMNS) - {"submit_us"}))
 def test_a_column_of_another_length_is_named(name: str) -> None:
     given = columns()
     with pytest.raises(ValueError, match=f"{name}: length 3 differs from submit_us: 4"):
         _core.JobTable(**given | {name: given[name][:3].copy()})
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "message"),
     [
         ("submit_us", -1, "submit_us: row 2 is -1; at least 0"),
@@ -133,7 +134,7 @@ def test_a_bad_server_is_named(gpus: int, gpu_type: int, message: str) -> None:
         _core.Cluster(np.array([8, gpus], np.int32), np.array([0, gpu_type], np.int32))
 
 
-@pytest.mark.parametrize("kind", ["i1", "i2", "i4", "u1", "u8", "f4", "f8", ">i4", ">f8"])
+@each("kind", ["i1", "i2", "i4", "u1", "u8", "f4", "f8", ">i4", ">f8"])
 def test_a_trace_takes_numbers_of_any_width_and_order(kind: str) -> None:
     values = {"submit_s": [0, 3, 3, 9], "service_s": [5, 1, 7, 2], "gpus": [1, 4, 2, 1]}
     plain = gs.Trace.from_columns(**values)
@@ -245,7 +246,7 @@ def test_none_is_no_argument_of_the_core(argument: str) -> None:
         _core.Run(**given | {argument: None})
 
 
-@pytest.mark.parametrize("argument", ["policy", "placement", "speed", "contention", "seed"])
+@each("argument", ["policy", "placement", "speed", "contention", "seed"])
 def test_none_describes_no_run(argument: str) -> None:
     given: dict[str, Any] = {"policy": "fifo", "placement": "count"}
     assert _core.RunDescription(**given) is not None

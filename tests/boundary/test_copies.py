@@ -15,6 +15,7 @@ import pytest
 import gpusched as gs
 from gpusched import _core
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
+from tests.each import each
 
 PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
 COPIES: list[Callable[[Any], Any]] = [
@@ -168,7 +169,7 @@ def test_what_gangs_ask_for_and_hold_is_copied(copied: Any) -> None:
     assert (request.job, request.gpus, request.types, request.preemptions) == (7, 2, 5, 3)
 
 
-@pytest.mark.parametrize("ranks", [[0], [0, 0], [1, 2], [-1, 0], [0, 1, 2]])
+@each("ranks", [[0], [0, 0], [1, 2], [-1, 0], [0, 1, 2]])
 def test_the_ranks_of_an_allocation_are_its_workers(ranks: list[int]) -> None:
     with pytest.raises(ValueError, match="each of the 2 workers once"):
         _core.Allocation(2, [(0, 3)], ranks)
@@ -268,7 +269,7 @@ def test_a_pool_of_processes_takes_plug_ins_and_returns_results() -> None:
         assert list(caught.value.comparison.results) == ["fifo"]
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [(), (gs.Order,), (1, 2), (gs.Order, 2), (gs.Order, dict), (gs.Order, gs.Scheduler)],
 )

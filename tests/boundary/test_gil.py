@@ -19,6 +19,7 @@ import pytest
 import gpusched as gs
 from gpusched import _core
 from tests.boundary.workloads import ShortestFirst
+from tests.each import each
 
 MANY = 200_000
 PATIENCE_S = 60.0
@@ -274,7 +275,7 @@ CALLS: dict[str, Callable[[], Call]] = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each("name", CALLS)
 def test_another_thread_goes_on_during_a_call_that_lasts(name: str) -> None:
     assert lets_others_go_on(CALLS[name])
 

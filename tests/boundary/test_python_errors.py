@@ -12,6 +12,7 @@ import pytest
 
 import gpusched as gs
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
+from tests.each import each
 
 
 class OddError(Exception):
@@ -201,7 +202,7 @@ def test_an_unknown_lifetime_is_a_value_error(lifetime: Any) -> None:
         run(order)
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "message"),
     [
         (lambda n: np.full(n, np.nan), "the key of job 0 is not finite"),
@@ -229,7 +230,7 @@ def test_keys_must_be_one_finite_number_per_job(answer: Any, message: str) -> No
         run(Odd(), big)
 
 
-@pytest.mark.parametrize("kind", ["f4", "i8", "i4", "u8", "?", ">f8", "O"])
+@each("kind", ["f4", "i8", "i4", "u8", "?", ">f8", "O"])
 def test_keys_may_be_numbers_of_any_type(kind: str) -> None:
     class Gang(gs.Order):
         def rank(self, view: Any, jobs: Any) -> Any:
@@ -245,7 +246,7 @@ def test_keys_may_be_numbers_of_any_type(kind: str) -> None:
     assert run(Wide(), native).digest == run("sgf", native).digest
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "error", "message"),
     [
         (7, TypeError, "."),

@@ -9,6 +9,7 @@ import pytest
 
 import gpusched as gs
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
+from tests.each import each
 
 CLOSED = "valid only inside the call"
 
@@ -39,7 +40,7 @@ class KeepingScheduler(Keeper, Strict):
         self.kept = [state, actions, finished, arrived, state.waiting, state.gpus]
 
 
-@pytest.mark.parametrize(
+@each(
     "look",
     [
         lambda view: view.now_us,
@@ -53,7 +54,7 @@ class KeepingScheduler(Keeper, Strict):
         lambda view: view.attained_us(np.array([0])),
     ],
 )
-@pytest.mark.parametrize("plug_in", [KeepingOrder, KeepingScheduler])
+@each("plug_in", [KeepingOrder, KeepingScheduler])
 def test_a_state_that_is_kept_is_closed(plug_in: type, look: Any) -> None:
     keeper = plug_in()
     gs.simulate(trace(), CLUSTER, policy=keeper)
@@ -76,7 +77,7 @@ def test_the_state_of_a_scheduler_that_is_kept_is_closed(look: Any) -> None:
         look(keeper.kept[0])
 
 
-@pytest.mark.parametrize(
+@each(
     "act",
     [
         lambda actions, allocation: actions.start(0, allocation),
@@ -202,8 +203,8 @@ def test_only_the_state_of_a_scheduler_lists_jobs_and_places_them(look: Any) -> 
         gs.simulate(trace(), CLUSTER, policy=Curious())
 
 
-@pytest.mark.parametrize("job", [-1, 60, 2**31, 2**40])
-@pytest.mark.parametrize("ask", ["remaining_us", "attained_us", "place"])
+@each("job", [-1, 60, 2**31, 2**40])
+@each("ask", ["remaining_us", "attained_us", "place"])
 def test_a_job_that_has_not_arrived_is_an_index_error(ask: str, job: int) -> None:
     class Curious(Strict):
         def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:

@@ -11,6 +11,7 @@ import gpusched as gs
 from gpusched._core import Allocation
 from tests.boundary.test_wrong_schedulers import DEEDS, Wrong, call, in_turn
 from tests.boundary.workloads import CLUSTER, FirstFit, Strict
+from tests.each import each
 
 TYPED = gs.Cluster((gs.ServerGroup(2, 4, "K80"), gs.ServerGroup(1, 4, "V100")))
 TABLE = gs.model.JobProfile(
@@ -73,7 +74,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@each("wrong", WRONG)
 def test_a_wrong_resize_is_refused_with_time_and_job(wrong: str) -> None:
     deed, message = WRONG[wrong]
     with pytest.raises(gs.InvariantError, match=r"at 1000000 us, job \d+: .*" + message):
@@ -136,7 +137,7 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize("wrong", TARGETS)
+@each("wrong", TARGETS)
 def test_a_wrong_reallocation_is_refused_by_name(wrong: str) -> None:
     targets, error, message = TARGETS[wrong]
     deed = reallocate(*targets)
@@ -224,7 +225,7 @@ def test_shares_of_a_gpu_that_are_more_than_it_are_refused() -> None:
     assert result.audit().ok
 
 
-@pytest.mark.parametrize(
+@each(
     ("pieces", "message"),
     [
         ([(0, 0b11)], "its share is not free|width|whole gang"),

@@ -11,6 +11,7 @@ import pytest
 import gpusched as gs
 from gpusched._core import Allocation
 from tests.boundary.workloads import CLUSTER, Strict, trace
+from tests.each import each
 
 TWO_GPUS = [(0, 0b11)]
 NEVER = 2**62
@@ -94,7 +95,7 @@ DEEDS = {
 }
 
 
-@pytest.mark.parametrize("wrong", DEEDS)
+@each("wrong", DEEDS)
 def test_a_wrong_deed_is_refused_with_time_job_and_digest(wrong: str) -> None:
     deed, job, message = DEEDS[wrong]
     with pytest.raises(gs.InvariantError) as caught:
@@ -105,7 +106,7 @@ def test_a_wrong_deed_is_refused_with_time_job_and_digest(wrong: str) -> None:
     assert re.search(r"; digest of the schedule so far: [0-9a-f]{64}$", text)
 
 
-@pytest.mark.parametrize("at_us", [1_000_000, 999_999, 0, -1, -(2**63)])
+@each("at_us", [1_000_000, 999_999, 0, -1, -(2**63)])
 def test_a_wake_up_must_lie_ahead(at_us: int) -> None:
     with pytest.raises(gs.InvariantError, match="at 1000000 us: a wake-up must lie ahead"):
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(call("wake", at_us)))
@@ -189,7 +190,7 @@ def test_a_wrong_kind_of_argument_is_a_type_error(arguments: Any) -> None:
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(call("start", *arguments)))
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [(1, None), ("1",), (1, [(0,)]), (1, [(0, -1)]), (1, [(0, 2**64)]), (2**31, []), (1, [0, 1])],
 )

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import gpusched as gs
 from gpusched.cli import app
+from tests.each import each
 
 STATE: dict[str, Any] = {
     "now_s": 1800,
@@ -54,7 +55,7 @@ def test_a_request_is_answered_with_its_id() -> None:
     assert third["waiting"] == [{"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free"}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "id", "error"),
     [
         ("{", None, "truncated"),

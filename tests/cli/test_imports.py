@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gpusched.cli import Commands
+from tests.each import each
 
 # What takes long to load; the CLI's own libraries are not among them.
 HEAVY = {"matplotlib", "pandas", "plotly", "polars", "pyarrow", "scipy", "sklearn"}
@@ -77,7 +78,7 @@ def test_the_command_of_another_distribution_loads_no_other_command() -> None:
     assert not loaded & HEAVY
 
 
-@pytest.mark.parametrize(("name", "entry"), [*Commands.entries.items(), *TRACE_COMMANDS.items()])
+@each(("name", "entry"), [*Commands.entries.items(), *TRACE_COMMANDS.items()])
 def test_a_command_is_listed_by_the_first_line_of_its_help(name: str, entry: Any) -> None:
     help_text = entry.load(name).help
     assert help_text.partition("\n\n")[0].replace("\n", " ") == entry.help

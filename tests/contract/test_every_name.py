@@ -16,10 +16,10 @@ NAMES = [info for registry in REGISTRIES for info in registry.values()]
 KINDS = {"order", "scheduler", "placement", "speed", "contention"}
 TYPES = {"bool", "int", "float", "str", "list"}
 
-every_name = each("info", {f"{info.kind} {info.name}": info for info in NAMES})
+every_name = each("info", named={f"{info.kind} {info.name}": info for info in NAMES})
 every_parameter = each(
     ("info", "parameter"),
-    {
+    named={
         f"{info.kind} {info.name} {parameter['name']}": (info, parameter)
         for info in NAMES
         for parameter in info.parameters

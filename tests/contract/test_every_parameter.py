@@ -55,7 +55,7 @@ def test_a_value_other_than_the_default_gives_a_sound_schedule(
             assert f"{parameter['name']}=" in text
 
 
-@each(("info", "parameter", "value"), VALUES)
+@each(("info", "parameter", "value"), named=VALUES)
 def test_a_value_survives_being_written_as_text(
     info: gs.plugins.PluginInfo, parameter: dict, value: Any
 ) -> None:
@@ -143,7 +143,7 @@ def runs_of(
     return runs
 
 
-@each(("info", "parameter", "value", "error"), BAD_VALUES)
+@each(("info", "parameter", "value", "error"), named=BAD_VALUES)
 def test_a_value_that_is_not_allowed_is_refused_by_name(
     info: gs.plugins.PluginInfo, parameter: dict, value: Any, error: type[Exception]
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from tests import mistakes
 from tests.docs.blocks import ROOT
+from tests.each import each
 
 COMMANDS = [(given, named) for rows in mistakes.CLI.values() for given, named in rows.items()]
 EXPRESSIONS = [(code, named) for rows in mistakes.PYTHON.values() for code, named in rows.items()]
@@ -33,7 +34,7 @@ def test_there_are_sixty_of_each() -> None:
     assert len(EXPRESSIONS) >= 60
 
 
-@pytest.mark.parametrize(("arguments", "named"), COMMANDS)
+@each(("arguments", "named"), COMMANDS)
 def test_the_command_answers_in_one_line_that_names_it(arguments: str, named: str) -> None:
     code, said, printed = mistakes.said_by_command(arguments)
     assert code == 2, said

@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 
-import pytest
-
 import gpusched as gs
 from gpusched import _core
 from tests.docs.blocks import ROOT
+from tests.each import each
 
 
 def documented() -> set[str]:
@@ -74,7 +73,7 @@ SHOWN = {
 """What a call shows to a plug-in, and the pages that describe it."""
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@each("name", SHOWN)
 def test_the_pages_of_the_seams_have_every_member_of_what_a_call_shows(name: str) -> None:
     texts = [(ROOT / "docs/reference" / f"{page}.md").read_text("utf-8") for page in SHOWN[name]]
     members = {member for member in dir(getattr(_core, name)) if not member.startswith("_")}

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
-import pytest
-
 from tests.docs.blocks import ROOT
+from tests.each import each
 
 PAGE = "docs/howto/troubleshooting.md"
 LEAST_LETTERS = 5
@@ -42,7 +41,7 @@ def test_the_page_has_messages_for_every_kind_of_mistake() -> None:
     assert len(messages()) == len(set(messages())) >= 45
 
 
-@pytest.mark.parametrize("message", messages())
+@each("message", messages())
 def test_a_message_is_one_of_the_sources(message: str) -> None:
     longest = max(message.split("..."), key=len)
     assert sum(map(str.isalpha, longest)) >= LEAST_LETTERS, "too short to be told from others"

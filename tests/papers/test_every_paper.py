@@ -11,6 +11,7 @@ import gpusched as gs
 from gpusched.cli import app
 from gpusched_papers.registry import Paper, known_papers, register_paper
 from gpusched_papers.study import Interrupted
+from tests.each import each
 
 PAPERS = known_papers()
 every_paper = pytest.mark.parametrize("name", sorted(PAPERS))
@@ -87,7 +88,7 @@ def test_the_command_lists_a_paper_and_what_it_would_run(name: str) -> None:
     assert all(what in " ".join(shown.split()) for what in PAPERS[name].reproduces)
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value", "message"),
     [
         ("title", "", "title must not be empty"),

@@ -10,6 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched_papers import exact
+from tests.each import each
 
 optimize = pytest.importorskip("scipy.optimize")
 
@@ -128,7 +129,7 @@ def test_three_jobs_take_what_every_list_of_phases_at_best_takes() -> None:
     assert exact.solve(problem).makespan_s == pytest.approx(best, rel=1e-5)
 
 
-@pytest.mark.parametrize("seed", [2, 23, 83, 97, 132, 247])
+@each("seed", [2, 23, 83, 97, 132, 247])
 def test_three_jobs_take_no_longer_than_any_schedule_without_idle_starts(seed: int) -> None:
     problem = problem_of(*draw(seed, 3))
     solution = exact.solve(problem)

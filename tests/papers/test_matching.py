@@ -16,6 +16,7 @@ from gpusched_papers.matching import drawn as draw
 from gpusched_papers.matching_online import ARMS, Online, Setting
 from gpusched_papers.study import running
 from gpusched_papers.unequal_gpus import GENERATED_ITP
+from tests.each import each
 from tests.papers.patching import patch_paper
 from tests.papers.test_matching_online import fake_run
 
@@ -36,7 +37,7 @@ def tiny() -> Iterator[Matching]:
         yield found
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@each("name", BASELINES)
 def test_a_baseline_gives_every_worker_to_one_job(name: str) -> None:
     for size in ((3, 9), (4, 15)):
         instance = draw(*size, 0)

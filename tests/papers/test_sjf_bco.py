@@ -19,6 +19,7 @@ from gpusched_papers import registry as papers
 from gpusched_papers import sjf_bco, study
 from gpusched_papers.sjf_bco import BASE, ESTIMATE_ERROR, MAIN, PAPER, SjfBco, Summary, reproduce
 from gpusched_papers.study import Interrupted, running
+from tests.each import each
 from tests.papers.patching import patch_paper
 
 
@@ -46,7 +47,7 @@ def test_the_workload_has_the_published_counts_and_ranges() -> None:
     assert 1000 <= iterations.min() <= iterations.max() <= 6000.001
 
 
-@pytest.mark.parametrize("width", sorted(sjf_bco.JOBS_OF_WIDTH))
+@each("width", sorted(sjf_bco.JOBS_OF_WIDTH))
 def test_a_job_alone_takes_its_service_in_the_core(width: int) -> None:
     one = drawn()
     job = int(np.flatnonzero(one.trace.gpus == width)[0])

@@ -20,6 +20,7 @@ from gpusched_papers.claims import (
     verdicts,
     with_all,
 )
+from tests.each import each
 
 CLAIM = Claim("makespan", "makespan", "Figure 1", "text", 535.0, unit="s", better="lower")
 OURS = np.array([480.0, 500.0, 520.0, 540.0, 460.0])
@@ -45,7 +46,7 @@ def test_a_prediction_interval_holds_as_many_further_runs_as_it_says() -> None:
     assert np.mean(held) == pytest.approx(0.95, abs=0.02)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "better", "verdict"),
     [
         (535.0, "lower", "reproduced"),
@@ -100,7 +101,7 @@ def test_the_table_shows_how_a_figure_is_known_and_the_rule() -> None:
     assert shown.notes == (RULE, "(1) Unknown.")
 
 
-@pytest.mark.parametrize(
+@each(
     ("claims", "credits", "message"),
     [
         ((CLAIM, CLAIM), (), "the key is taken"),

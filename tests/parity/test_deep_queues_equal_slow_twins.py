@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gpusched.reference import PREEMPTIVE
 from tests.campaigns.trials import SAME, FastPath
+from tests.each import each
 from tests.reference.drawing import Seeded
 from tests.reference.large import deep_queues
 
 PLACEMENTS = ("count", "consolidated", "best-fit", "random", "topology")
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("policy", PREEMPTIVE)
+@each("placement", PLACEMENTS)
+@each("policy", PREEMPTIVE)
 def test_a_deep_queue_is_served_as_by_the_slow_twin(policy: str, placement: str) -> None:
     for seed in range(2):
         case = deep_queues.draw(Seeded(f"{policy}/{placement}/{seed}"), policy, placement)

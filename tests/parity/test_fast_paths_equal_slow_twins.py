@@ -10,6 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
+from tests.each import each
 from tests.parity.slow_twins import slow_twins
 
 pytestmark = pytest.mark.long
@@ -77,9 +78,9 @@ def assert_equal_digests(trace: gs.Trace, cluster: gs.Cluster, policy: str, plac
     assert fast.digest == slow.digest
 
 
-@pytest.mark.parametrize("kinds", [8, 300])
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("policy", ["easy", "easy:extra=false", "conservative"])
+@each("kinds", [8, 300])
+@each("placement", PLACEMENTS)
+@each("policy", ["easy", "easy:extra=false", "conservative"])
 def test_a_reservation_that_is_kept_is_the_one_found_from_now(
     policy: str, placement: str, kinds: int
 ) -> None:
@@ -89,9 +90,9 @@ def test_a_reservation_that_is_kept_is_the_one_found_from_now(
         assert_equal_schedules(policy, placement, seed, kinds)
 
 
-@pytest.mark.parametrize("kinds", [8, 300])
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize(
+@each("kinds", [8, 300])
+@each("placement", PLACEMENTS)
+@each(
     "policy",
     [
         "easy:backfill=shortest", "easy:backfill=shortest,extra=false",
@@ -143,16 +144,16 @@ def test_reservations_move_up_as_if_each_were_made_anew(
         assert fast.digest == slow.digest
 
 
-@pytest.mark.parametrize("placement", ["consolidated", "best-fit", "spread"])
-@pytest.mark.parametrize("policy", PREEMPTIVE)
+@each("placement", ["consolidated", "best-fit", "spread"])
+@each("policy", PREEMPTIVE)
 def test_many_kinds_of_jobs_are_chosen_as_by_the_walk_over_all(policy: str, placement: str) -> None:
     for seed in range(2):
         assert_equal_schedules(policy, placement, seed, 300)
 
 
-@pytest.mark.parametrize("span_s", [300, 600])
-@pytest.mark.parametrize("kinds", [8, 300])
-@pytest.mark.parametrize("policy", [*PREEMPTIVE, *DISPLACING[-2:]])
+@each("span_s", [300, 600])
+@each("kinds", [8, 300])
+@each("policy", [*PREEMPTIVE, *DISPLACING[-2:]])
 def test_who_comes_alone_where_gpus_are_left_over_starts_as_by_the_walk_over_all(
     policy: str, kinds: int, span_s: int
 ) -> None:
@@ -160,8 +161,8 @@ def test_who_comes_alone_where_gpus_are_left_over_starts_as_by_the_walk_over_all
         assert_equal_schedules(policy, "consolidated", seed, kinds, span_s)
 
 
-@pytest.mark.parametrize("placement", ["consolidated", "fgd"])
-@pytest.mark.parametrize("policy", ["edf", "srtf", "srsf", "2d-las", "serverfilling-srpt"])
+@each("placement", ["consolidated", "fgd"])
+@each("policy", ["edf", "srtf", "srsf", "2d-las", "serverfilling-srpt"])
 def test_who_comes_while_wide_jobs_wait_for_servers_starts_as_by_the_walk_over_all(
     policy: str, placement: str
 ) -> None:
@@ -171,8 +172,8 @@ def test_who_comes_while_wide_jobs_wait_for_servers_starts_as_by_the_walk_over_a
         assert_equal_digests(trace.with_deadlines(seed=1), cluster, policy, placement)
 
 
-@pytest.mark.parametrize("kinds", [8, 300])
-@pytest.mark.parametrize("policy", SINKING)
+@each("kinds", [8, 300])
+@each("policy", SINKING)
 def test_jobs_that_sink_stand_in_their_queue_as_by_the_walk_over_all(
     policy: str, kinds: int
 ) -> None:
@@ -223,7 +224,7 @@ def assert_equal_withdrawals(policy: str, placement: str, seed: int, kinds: int 
         assert fast == digest_after_withdrawals(policy, placement, seed, kinds)
 
 
-@pytest.mark.parametrize("policy", SINKING)
+@each("policy", SINKING)
 def test_jobs_stand_as_they_stood_after_withdrawals(policy: str) -> None:
     for seed in range(3):
         assert_equal_withdrawals(policy, "consolidated", seed)
@@ -259,8 +260,8 @@ def displaced_digests(policy: str, placement: str, kinds: int) -> Iterator[tuple
         yield fast.digest, slow.digest, plain.digest
 
 
-@pytest.mark.parametrize("placement", ["consolidated", "buddy", "gpu-packing"])
-@pytest.mark.parametrize("policy", DISPLACING)
+@each("placement", ["consolidated", "buddy", "gpu-packing"])
+@each("policy", DISPLACING)
 def test_who_is_displaced_is_as_by_the_walk_over_all(policy: str, placement: str) -> None:
     fast, slow, plain = zip(*displaced_digests(policy, placement, 8), strict=True)
     assert fast == slow

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
+from tests.each import each
 from tests.reference.gandiva import Gandiva, Sharer
 
 SECOND = 1_000_000
@@ -47,7 +47,7 @@ def test_turns_on_servers_by_width_equal_the_readable_ones(
     check(drawn, slice_s, SERVERS)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@each("seed", range(6))
 def test_turns_of_a_crowd_on_many_servers_equal_the_readable_ones(seed: int) -> None:
     draws = np.random.default_rng(seed)
     size = 300

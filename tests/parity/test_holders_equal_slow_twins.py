@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from tests.each import each
 from tests.parity.slow_twins import assert_equal_schedules
 
 pytestmark = pytest.mark.long
@@ -80,9 +81,9 @@ def test_widths_by_deadline_are_those_of_the_walk_over_all(
     assert_equal_schedules(drawn, policy=policy, placement="consolidated", speed=speed)
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("types", [1, 2])
-@pytest.mark.parametrize("policy", ["afs", "afs:period_s=60"])
+@each("seed", range(6))
+@each("types", [1, 2])
+@each("policy", ["afs", "afs:period_s=60"])
 def test_a_pass_that_begins_where_it_may_differ_is_one_over_all(
     policy: str, types: int, seed: int
 ) -> None:
@@ -107,13 +108,13 @@ def test_so_many_grow_that_their_blocks_are_split() -> None:
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("predictor", ["oracle", "estimate"])
-@pytest.mark.parametrize(
+@each("seed", range(3))
+@each("predictor", ["oracle", "estimate"])
+@each(
     ("placement", "types"),
     [("count", 1), ("consolidated", 1), ("consolidated", 2), ("spread", 2)],
 )
-@pytest.mark.parametrize("policy", ["afs", "afs:period_s=60", "optimus:period_s=0"])
+@each("policy", ["afs", "afs:period_s=60", "optimus:period_s=0"])
 def test_who_runs_by_time_left_stays_in_order_until_it_ends(
     policy: str, placement: str, types: int, predictor: str, seed: int
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 import gpusched as gs
 from gpusched._core import _testing
 from gpusched.online.assignment import assign
+from tests.each import each
 from tests.parity.typed_profiles import TYPES, typed_profiles
 
 pytestmark = pytest.mark.long
@@ -64,10 +65,8 @@ def with_forbidden_pairs(draws: np.random.Generator, shape: tuple[int, int]) -> 
     return np.where(forbidden, math.inf, cost)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(
-    "costs_of", [uniform, with_ties, of_one_order, in_the_plane, with_forbidden_pairs]
-)
+@each("shape", SHAPES)
+@each("costs_of", [uniform, with_ties, of_one_order, in_the_plane, with_forbidden_pairs])
 def test_assignments_are_the_same_bits(
     costs_of: Callable[[np.random.Generator, tuple[int, int]], Any], shape: tuple[int, int]
 ) -> None:
@@ -80,8 +79,8 @@ def test_assignments_are_the_same_bits(
         assert getattr(found, name).tobytes() == getattr(twin, name).tobytes(), name
 
 
-@pytest.mark.parametrize("size", [1, 7, 8, 100])
-@pytest.mark.parametrize("bad", [math.nan, -math.inf, 1.5e300])
+@each("size", [1, 7, 8, 100])
+@each("bad", [math.nan, -math.inf, 1.5e300])
 def test_what_is_no_cost_is_refused_in_the_same_words(bad: float, size: int) -> None:
     cost = np.ones((size, size))
     cost[size // 2, size - 1] = bad
@@ -92,7 +91,7 @@ def test_what_is_no_cost_is_refused_in_the_same_words(bad: float, size: int) -> 
     assert str(found.value) == str(twin.value)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_plans_are_the_same_bits(seed: int) -> None:
     draws = np.random.default_rng(seed)
     segments, configurations, quanta = 6, 4, int(draws.integers(1, 200))
@@ -136,7 +135,7 @@ def test_promises_are_the_same_bits(restart_s: int) -> None:
         assert run() == found
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_passes_over_claims_have_the_same_winners(seed: int) -> None:
     draws = np.random.default_rng(seed)
     size = 200

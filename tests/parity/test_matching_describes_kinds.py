@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
+from tests.each import each
 from tests.parity.slow_twins import slow_twins
 from tests.parity.typed_profiles import TYPES, typed_profiles
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("options", ["", ":widths=own", ":period_s=60"])
+@each("seed", range(6))
+@each("options", ["", ":widths=own", ":period_s=60"])
 def test_jobs_of_one_kind_run_as_if_each_were_described(options: str, seed: int) -> None:
     draws = np.random.default_rng(seed)
     profiles = typed_profiles()

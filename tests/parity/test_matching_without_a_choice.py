@@ -7,6 +7,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
+from tests.each import each
 from tests.parity.slow_twins import slow_twins
 
 pytestmark = pytest.mark.long
@@ -26,7 +27,7 @@ def drawn(seed: int) -> gs.Trace:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("seed", "policy", "digest"),
     [
         (0, "matching", "d8d5ab98b155b5fd"),
@@ -63,10 +64,10 @@ def overloaded(seed: int) -> tuple[gs.Trace, gs.Cluster]:
     return trace, cluster
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("predictor", ["oracle", "estimate"])
-@pytest.mark.parametrize("options", ["", ":hysteresis=0", ":period_s=60"])
+@each("seed", range(8))
+@each("placement", PLACEMENTS)
+@each("predictor", ["oracle", "estimate"])
+@each("options", ["", ":hysteresis=0", ":period_s=60"])
 def test_who_runs_stays_in_order_as_if_all_were_put_in_order_at_each_decision(
     options: str, predictor: str, placement: str, seed: int
 ) -> None:

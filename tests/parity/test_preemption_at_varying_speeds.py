@@ -10,6 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
+from tests.each import each
 from tests.parity.slow_twins import slow_twins
 
 pytestmark = pytest.mark.long
@@ -122,8 +123,8 @@ def test_on_links_that_are_shared(policy: str, option: str) -> None:
             )
 
 
-@pytest.mark.parametrize(("long_us", "late_us"), [(2**50 + 3, 0), (1_000_003, 2**60 + 7)])
-@pytest.mark.parametrize("policy", ["srtf", "srsf", "llf"])
+@each(("long_us", "late_us"), [(2**50 + 3, 0), (1_000_003, 2**60 + 7)])
+@each("policy", ["srtf", "srsf", "llf"])
 def test_where_roundings_are_coarse_the_walk_takes_over(
     policy: str, long_us: int, late_us: int
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
+from tests.each import each
 from tests.parity.slow_twins import slow_twins
 from tests.parity.typed_profiles import TYPES, typed_profiles
 
@@ -64,10 +65,8 @@ def assert_equal_runs(trace: gs.Trace, policy: str, speed: str, placement: str) 
     return int(np.sum(told["admitted"]))
 
 
-@pytest.mark.parametrize(
-    ("speed", "placement"), [("fixed", "count"), ("fixed", "best-fit"), ("table", "best-fit")]
-)
-@pytest.mark.parametrize("policy", POLICIES)
+@each(("speed", "placement"), [("fixed", "count"), ("fixed", "best-fit"), ("table", "best-fit")])
+@each("policy", POLICIES)
 def test_a_crowd_is_promised_what_it_is_promised_when_all_is_planned_anew(
     policy: str, speed: str, placement: str
 ) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.reference import PLACEMENTS, POLICIES
+from tests.each import each
 from tests.parity import twins
 from tests.parity.core import make_cluster, make_trace, predictor_of
 from tests.reference.cases import SECOND, Case, cases
@@ -130,7 +131,7 @@ def test_a_registered_placement_equals_its_native_twin_under_any_policy(name: st
     check()
 
 
-@pytest.mark.parametrize("name", twins.PLACEMENTS)
+@each("name", twins.PLACEMENTS)
 def test_an_instance_of_a_placement_equals_its_native_twin(name: str) -> None:
     @few
     @given(data=st.data(), policy=st.sampled_from(POLICIES))

@@ -7,6 +7,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
+from tests.each import each
 from tests.parity.slow_twins import assert_equal_schedules, slow_twins
 
 pytestmark = pytest.mark.long
@@ -65,8 +66,8 @@ def test_who_grows_is_the_same_where_the_others_are_not_looked_at(
     )
 
 
-@pytest.mark.parametrize("load", [0.5, 2.0])
-@pytest.mark.parametrize("seed", range(3))
+@each("load", [0.5, 2.0])
+@each("seed", range(3))
 def test_jobs_that_are_cancelled_and_copies_of_a_run(seed: int, load: float) -> None:
     trace, cluster = few(seed, (1.3, 1.6, 1.9), (0.5,), load)
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
+from tests.each import each
 from tests.reference.themis import SECOND, Tenant, Themis
 
 pytestmark = pytest.mark.long
@@ -120,7 +121,7 @@ def test_auctions_among_hundreds_that_wait_equal_the_readable_ones(seed: int) ->
     check(list(drawn), 20, 0.99, 3)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_three_tenths_of_ten_that_suffer_are_three(seed: int) -> None:
     """In doubles (1 - 0.7) x 10 is a little more than 3, and four would bid."""
     draws = np.random.default_rng(seed)

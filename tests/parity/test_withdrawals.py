@@ -14,6 +14,7 @@ from gpusched import _core
 from gpusched.base.run_warning import unwarned
 from gpusched.engine.seams import placement_seam
 from gpusched.online.cluster_state import asked, standing_run
+from tests.each import each
 from tests.parity.test_decisions_equal_runs import BY_THE_STATE
 
 pytestmark = pytest.mark.long
@@ -98,8 +99,8 @@ def test_small_cases(
         check(run, policy, placement, pick, runs_too)
 
 
-@pytest.mark.parametrize("placement", ["consolidated", "count"])
-@pytest.mark.parametrize("policy", POLICIES)
+@each("placement", ["consolidated", "count"])
+@each("policy", POLICIES)
 def test_every_policy(policy: str, placement: str) -> None:
     rng = np.random.default_rng(4)
     trace = gs.Trace.from_columns(
@@ -121,7 +122,7 @@ def jobs_with_deadlines() -> gs.Trace:
     return gs.Trace.from_columns(submit, service, gpus, deadline_s=deadline)
 
 
-@pytest.mark.parametrize("policy", REMEMBERING)
+@each("policy", REMEMBERING)
 def test_those_that_remember_forget_the_job_alone(policy: str) -> None:
     with unwarned():
         run = gs.Simulation(jobs_with_deadlines(), gs.Cluster.uniform(3, 4), policy=policy)
@@ -144,7 +145,7 @@ def test_those_that_remember_forget_the_job_alone(policy: str) -> None:
     result.audit()
 
 
-@pytest.mark.parametrize("policy", REMEMBERING)
+@each("policy", REMEMBERING)
 def test_a_fork_that_goes_the_same_way_comes_to_the_same(policy: str) -> None:
     with unwarned():
         run = gs.Simulation(jobs_with_deadlines(), gs.Cluster.uniform(3, 4), policy=policy)

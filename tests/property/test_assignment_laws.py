@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from gpusched import _core
 from gpusched.base.arrays import Float64
 from gpusched.online.assignment import AssignmentSolver, Matching, assign, transport
+from tests.each import each
 
 pytestmark = pytest.mark.long
 
@@ -204,9 +205,9 @@ def wide(random: np.random.Generator, kind: str, size: int) -> Float64:
 
 
 # Up to 256 columns rows are read in full, above they have short lists.
-@pytest.mark.parametrize("size", [40, 150, 236, 237, 290])
-@pytest.mark.parametrize("is_turned", [False, True])
-@pytest.mark.parametrize("kind", ["types", "ties", "product", "sparse", "rectangle"])
+@each("size", [40, 150, 236, 237, 290])
+@each("is_turned", [False, True])
+@each("kind", ["types", "ties", "product", "sparse", "rectangle"])
 def test_larger_problems_are_proven_too_and_stay_so(kind: str, is_turned: bool, size: int) -> None:
     random = np.random.Generator(np.random.PCG64(4))
     cost = wide(random, kind, size)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
 from gpusched.reference.placements import consolidated, consolidated_relaxed
+from tests.each import each
 from tests.parity.core import choice_text, make_cluster, make_trace, predictor_of, run_core
 from tests.reference.cases import ALL_TYPES, SECOND, TYPES, Case, cases
 from tests.reference.scales import NARROW
@@ -309,9 +310,9 @@ def workload(
     return gs.Trace.from_columns(submit, service, gpus, **made)
 
 
-@pytest.mark.parametrize("num_gpus", [32, 256])
-@pytest.mark.parametrize("grain_s", [1, 100])
-@pytest.mark.parametrize("load", [0.9, 1.5])
+@each("num_gpus", [32, 256])
+@each("grain_s", [1, 100])
+@each("load", [0.9, 1.5])
 def test_the_fast_engine_of_srtf_equals_the_general_one(
     num_gpus: int, grain_s: int, load: float
 ) -> None:

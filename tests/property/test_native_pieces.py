@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from gpusched._core import _testing
 from gpusched.reference import rng
+from tests.each import each
 
 pytestmark = pytest.mark.long
 
@@ -323,7 +324,7 @@ def test_the_hash_is_sha_256(data: bytes, uses_instructions: bool, piece: int) -
     assert found == hashlib.sha256(data).hexdigest()
 
 
-@pytest.mark.parametrize("length", [*range(54, 66), *range(118, 130), 10_000, 1_000_003])
+@each("length", [*range(54, 66), *range(118, 130), 10_000, 1_000_003])
 def test_the_hash_is_sha_256_around_the_edges_of_its_blocks(length: int) -> None:
     data = bytes(i * i % 251 for i in range(min(length, 1_000))) * (length // 1_000 + 1)
     for uses_instructions in (True, False):

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from gpusched._core import _testing
 from gpusched.online.deadline_plan import DeadlineJob, plan_deadlines
+from tests.each import each
 
 pytestmark = pytest.mark.long
 
@@ -154,7 +155,7 @@ def test_the_search_near_a_bound_finds_what_the_whole_program_finds(program):
     assert _testing.search_plan(*program) == _testing.solve_plan(*program)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_a_search_among_very_many_configurations_finds_the_same(seed):
     rng = random.Random(seed)
     num_configurations, num_segments = rng.choice([64, 65, 140]), 4
@@ -541,7 +542,7 @@ def test_a_type_without_gpus_changes_no_plan():
             plan_with_bound(jobs, [4, gpus], 100)
 
 
-@pytest.mark.parametrize("seed", [69, *range(10)])
+@each("seed", [69, *range(10)])
 def test_every_step_of_a_plan_lasts(seed):
     draw = random.Random(seed)
     found, arrival_s = [], 0.0

@@ -18,6 +18,7 @@ from gpusched.reference import PLACEMENTS, POLICIES
 from gpusched.results.audited_names import declared
 from gpusched.schedules.schedule import REJECTED, digest_of
 from gpusched.specs.run_spec import TraceSource
+from tests.each import each
 from tests.reference.cases import SECOND, cases
 from tests.unit.small_runs import job, simulated
 
@@ -288,7 +289,7 @@ def test_a_restart_that_was_not_paid_is_named(restart):
     named(found, "work lost", f"job 0 did {8 * SECOND} us of {10 * SECOND} us")
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "params"),
     [
         ("srtf", {"cost_s": 3.0, "wide_cost_s": 2.0, "narrow_gpus": 2}),
@@ -398,9 +399,7 @@ def test_a_policy_that_chooses_gpus_itself_refuses_no_placement(policy):
 # Books
 
 
-@pytest.mark.parametrize(
-    "name", ["start_us", "finish_us", "held_us", "paid_us", "preemptions", "num_servers"]
-)
+@each("name", ["start_us", "finish_us", "held_us", "paid_us", "preemptions", "num_servers"])
 def test_a_column_that_disagrees_with_the_log_is_named(name):
     result = preemptive()
     column = np.array(getattr(result.schedule, name))
@@ -434,7 +433,7 @@ def test_columns_that_cannot_be_read_are_named():
     named(problems(result, reason=reason), "malformed columns", "reason 9")
 
 
-@pytest.mark.parametrize(
+@each(
     "key",
     [
         "num_jobs", "num_finished", "num_rejected", "mean_jct_s", "max_jct_s", "mean_wait_s",

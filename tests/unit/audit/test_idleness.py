@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 import gpusched as gs
 from tests.campaigns.tamperings import delayed, stored
+from tests.each import each
 from tests.golden.workload import cluster, trace
 
 
-@pytest.mark.parametrize("placement", ["best-fit", "consolidated", "count"])
-@pytest.mark.parametrize("policy", ["fifo", "sjf", "sjf:scan=skip", "srtf", "easy"])
+@each("placement", ["best-fit", "consolidated", "count"])
+@each("policy", ["fifo", "sjf", "sjf:scan=skip", "srtf", "easy"])
 def test_the_last_job_is_not_left_waiting(policy: str, placement: str) -> None:
     result = stored(
         gs.simulate(trace(is_typed=False), cluster(), policy=policy, placement=placement)

@@ -10,6 +10,7 @@ import pytest
 
 import gpusched as gs
 from tests.campaigns.tamperings import stored, with_schedule
+from tests.each import each
 
 
 def changed(
@@ -55,12 +56,12 @@ def test_who_goes_on_beside_a_change_of_policy_was_not_preempted() -> None:
 LOST = "overrun_s=3,restart=work,cost_s=2"
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "second"),
     [(f"srtf:{LOST}", "fifo"), ("fifo", f"srtf:{LOST}"), ("srtf:cost_s=4", f"las:{LOST}"),
      (f"las:{LOST}", "srtf:cost_s=4")],
 )  # fmt: skip
-@pytest.mark.parametrize("at_s", [0.5, 5.0, 14.0])
+@each("at_s", [0.5, 5.0, 14.0])
 def test_each_policy_has_its_own_rule_of_restarts(first: str, second: str, at_s: float) -> None:
     jobs = gs.Trace.from_columns([0, 4, 6, 30], [20, 3, 9, 5], [2, 1, 2, 2])
     result = changed(jobs, TWO, first, second, at_s)

@@ -15,6 +15,7 @@ import gpusched.audit
 from gpusched.audit import audit
 from gpusched.results.audited_names import declared
 from gpusched.schedules.schedule import StoredSchedule, digest_of
+from tests.each import each
 
 
 def tables() -> dict[str, object]:
@@ -24,7 +25,7 @@ def tables() -> dict[str, object]:
     return {name: value for module in modules for name, value in vars(module).items()}
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "known"),
     [
         ("PACED", gs.speeds()),
@@ -77,7 +78,7 @@ def test_restarts_follow_from_the_policy_that_an_alias_stands_for() -> None:
     assert problems("mine", target, "2d-las:preset=lucid,wide_cost_s=7") != []
 
 
-@pytest.mark.parametrize("placement", gs.placements())
+@each("placement", gs.placements())
 def test_a_false_refusal_of_a_gang_that_fits_is_named(placement: str) -> None:
     jobs = gs.Trace.from_columns([0, 0], [10, 10], [3, 9])
     cluster = gs.Cluster.uniform(2, 4)

@@ -9,6 +9,7 @@ from importlib import import_module
 import pytest
 
 import gpusched as gs
+from tests.each import each
 
 OLD = {
     "clusters": "model",
@@ -23,7 +24,7 @@ OLD = {
 }
 
 
-@pytest.mark.parametrize("old", OLD)
+@each("old", OLD)
 def test_a_package_by_an_old_name_is_the_package(old: str) -> None:
     room = import_module(f"gpusched.{OLD[old]}")
     assert import_module(f"gpusched.{old}") is getattr(gs, old) is room

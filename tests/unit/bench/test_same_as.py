@@ -9,6 +9,7 @@ import pytest
 import gpusched as gs
 from bench import same_as, same_values
 from bench.same_as import Difference, differences, explain, places
+from tests.each import each
 
 
 def plain(text: str) -> str:
@@ -19,7 +20,7 @@ def described(value: object) -> object:
     return same_values.describe(value, plain)
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new"),
     [
         (1, 1.0),

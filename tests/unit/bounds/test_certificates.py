@@ -22,6 +22,7 @@ from gpusched.bounds.registry import BoundedJobs, JobColumns, known_bounds
 from gpusched.model.cluster import Cluster
 from gpusched.reference import replay
 from gpusched.specs.case import least_costs
+from tests.each import each
 from tests.reference import bound_twins
 from tests.reference.bound_twins import mean_busy_half_ticks, priced_times, squashed_srpt_ticks
 from tests.unit.small_runs import SECOND, job, trace_of
@@ -251,7 +252,7 @@ def test_a_job_waits_where_that_is_cheaper_than_what_it_would_pay():
         assert held.tolist() == [6, 2]
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value", "message"),
     [
         (0, [11], "submit_us must lie between the first and the last edge"),
@@ -362,7 +363,7 @@ def test_what_is_beyond_128_bits_has_the_other_bounds():
         native("mean_busy_time")(*jobs, 2**30, np.empty(0))
 
 
-@pytest.mark.parametrize("bits", range(58, 68))
+@each("bits", range(58, 68))
 def test_native_bounds_count_with_wide_words_where_narrow_ones_overflow(bits):
     # Three jobs whose last completion, in ticks of the squashed machine, is about 2^bits.
     service = 2**53 - 1
@@ -376,7 +377,7 @@ def test_native_bounds_count_with_wide_words_where_narrow_ones_overflow(bits):
             assert mean_busy_time(JobColumns(*jobs), 3) == Fraction(readable[0], 6)
 
 
-@pytest.mark.parametrize("bits", range(61, 67))
+@each("bits", range(61, 67))
 def test_native_mean_busy_times_change_to_wide_words_as_well(bits):
     # A late submit stretches the horizon, and no job is large: the moments stay narrow.
     jobs = columns((0, 2**20, 3), (2**60, 2**21, 5), (2**60 + 1, 2**21, 1))

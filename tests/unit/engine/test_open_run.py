@@ -14,6 +14,7 @@ import pytest
 
 import gpusched as gs
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
+from tests.each import each
 
 JOBS = trace(80)
 PYTHON: dict[str, Any] = {
@@ -241,7 +242,7 @@ def test_learning_predictors_step_as_they_run_and_do_not_fork() -> None:
     assert result.prediction.num_batches == whole.prediction.num_batches
 
 
-@pytest.mark.parametrize("time_s", [float("nan"), -1, "5", 1e300, [1.0, 2.0]])
+@each("time_s", [float("nan"), -1, "5", 1e300, [1.0, 2.0]])
 def test_a_time_must_be_one(time_s: Any) -> None:
     with pytest.raises(ValueError, match="time_s"):
         opened().run_until(time_s)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from tests.each import each
 
 ONE_GPU = gs.Cluster.uniform(1, 1)
 FOUR_GPUS = gs.Cluster.uniform(1, 4)
@@ -30,8 +31,8 @@ def starts(
     return [-1 if np.isnan(start) else round(start) for start in result.jobs.start_s]
 
 
-@pytest.mark.parametrize("placement", ["count", "consolidated", "first-fit", "spread"])
-@pytest.mark.parametrize(
+@each("placement", ["count", "consolidated", "first-fit", "spread"])
+@each(
     ("policy", "service_s", "expected"),
     [
         ("fifo", [10, 10, 8], [0, 10, 20]),
@@ -53,7 +54,7 @@ def test_backfilling_by_hand(
     assert starts(policy, FOUR_GPUS, placement, **columns) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "expected"),
     [
         # (submit, service): (0, 10), (2, 4), (4, 1) on one GPU
@@ -148,7 +149,7 @@ def test_an_instance_is_recorded_by_its_class() -> None:
     assert spec.placement.endswith("Where")
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2**63, 2**64 - 1, np.int64(7), np.uint64(2**64 - 1)])
+@each("seed", [0, 1, 2**63, 2**64 - 1, np.int64(7), np.uint64(2**64 - 1)])
 def test_a_seed_is_any_64_bits(seed: Any) -> None:
     jobs = gs.Trace.from_columns([0] * 9, [5] * 9, [1] * 9)
     result = gs.simulate(jobs, ONE_GPU, policy="random", seed=seed)
@@ -166,7 +167,7 @@ def test_the_seed_of_a_run_reaches_both_seams() -> None:
     assert len(digests) == 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "predictor", "has_estimates", "sees_truth"),
     [
         ("fifo", "oracle", False, False),

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.gym.queue_env import CLUSTER_FEATURES, JOB_FEATURES, REWARDS
+from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(servers=4, gpus=8)
 TRACE = gs.generate("philly", 300, load=1.1, cluster=CLUSTER, seed=1)
@@ -55,8 +56,8 @@ def played(env: gs.gym.QueueEnv, rule: Any, seed: int = 1, **options: Any) -> fl
     return total
 
 
-@pytest.mark.parametrize("policy", RULES)
-@pytest.mark.parametrize("placement", gs.placements())
+@each("policy", RULES)
+@each("placement", gs.placements())
 def test_who_follows_a_rule_gets_the_schedule_of_its_policy(policy: str, placement: str) -> None:
     env = queue(placement=placement, slots=len(TRACE))
     played(env, RULES[policy])
@@ -67,7 +68,7 @@ def test_who_follows_a_rule_gets_the_schedule_of_its_policy(policy: str, placeme
     result.audit().raise_if_bad()
 
 
-@pytest.mark.parametrize("placement", gs.placements())
+@each("placement", gs.placements())
 def test_a_share_is_offered_wherever_a_partly_used_gpu_has_room(placement: str) -> None:
     random = np.random.default_rng(3)
     share = random.choice([0.25, 0.5, 0.75, 1.0], 60)
@@ -244,7 +245,7 @@ def test_gymnasium_finds_nothing_to_complain_of(observation: str, jobs: int | No
         check_env(env.unwrapped)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "error", "message"),
     [
         ({"reward": "mean_wait"}, ValueError, "reward: unknown 'mean_wait'; did you mean"),

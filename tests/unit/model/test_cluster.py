@@ -15,6 +15,7 @@ import gpusched as gs
 from gpusched.model.cluster import Cluster, ServerGroup
 from gpusched.traces.cluster_sizing import smallest_cluster
 from gpusched.traces.workload import Trace
+from tests.each import each
 
 TEXT = """
 name = "mixed"
@@ -84,7 +85,7 @@ def test_a_file_is_named_in_its_errors(tmp_path: Path) -> None:
         gs.read_cluster(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("", r"missing required field `servers` - at `\$`"),
@@ -116,7 +117,7 @@ def test_a_wrong_file_is_an_error_that_names_the_field(text: str, message: str) 
         Cluster.from_toml(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"servers": 0}, ValueError, "servers: 0 must lie in"),

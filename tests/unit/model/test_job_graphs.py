@@ -20,6 +20,7 @@ from gpusched.specs.case import job_columns
 from gpusched.specs.run_spec import fingerprint
 from gpusched.traces.model_columns import model_columns
 from gpusched.traces.workload import Trace
+from tests.each import each
 
 PIPELINE = JobGraph(
     "pipeline",
@@ -45,7 +46,7 @@ def test_a_graph_is_as_wide_as_its_replicas_are_many() -> None:
     assert Stage(1, 2, 3) == Stage(1, 2.0, 3.0, 0.0)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "error", "message"),
     [
         ({"replicas": 0}, ValueError, r"replicas: 0 must lie in 1\.\.1,000,000"),
@@ -70,7 +71,7 @@ def test_a_wrong_stage_is_an_error_that_names_the_field(
         Stage(**{**right, **changes})
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "stages", "error", "message"),
     [
         (" ", PLAIN.stages, ValueError, "name: ' ' must not be empty"),
@@ -122,7 +123,7 @@ def test_rejected_rows_take_their_graphs_with_them() -> None:
     assert trace.graph.tolist() == [1, 2]  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"graph": ["one"] * 3}, ValueError, "graphs: at least one is needed"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gpusched.model.cluster import Cluster, Domain, ServerGroup
 from gpusched.specs.run_spec import RunSpec, TraceSource
+from tests.each import each
 
 GBPS = 125e6  # bytes per second
 
@@ -86,7 +87,7 @@ def test_a_cluster_with_domains_survives_toml_and_the_specification_of_a_run() -
     assert RunSpec.from_toml(spec.to_toml()) == RunSpec.from_json(spec.to_json()) == spec
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "message"),
     [
         ('parent = "left"', 'parent = "lift"', r"domains\[3\]\.parent: 'lift' is no domain"),
@@ -172,7 +173,7 @@ def test_every_rack_is_full_but_the_last_and_no_bandwidth_is_lost(
     assert Cluster.from_toml(cluster.to_toml()) == cluster
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"servers_per_rack": 0}, ValueError, "servers_per_rack: 0 must lie in"),

@@ -26,6 +26,7 @@ from gpusched.model.profiles import JobProfile, read_profiles
 from gpusched.specs.case import job_columns
 from gpusched.traces.model_columns import model_columns
 from gpusched.traces.workload import Trace
+from tests.each import each
 from tests.unit.real_data import DATA, needs_real_data
 
 SMALL = JobProfile("small", 1e6, 32, 0.001, 0.01)
@@ -45,7 +46,7 @@ def test_an_iteration_computes_per_sample_and_once() -> None:
     assert JobProfile("half", 1, 1, 0, {"T4": 1}).compute_s("T4") == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "error", "message"),
     [
         ({"name": " "}, ValueError, "name: ' ' must not be empty"),
@@ -101,7 +102,7 @@ def test_a_single_profile_is_that_of_every_job() -> None:
     assert built().profile is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"profiles": [SMALL, TYPED]}, ValueError, "profile: is missing, one of 2 profiles"),
@@ -154,7 +155,7 @@ def test_a_profile_of_weight_zero_is_never_drawn(weights: list[float], seed: int
     assert all(weights[index] for index in drawn.profile.tolist())  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"weights": [1]}, ValueError, "weights: there are 1, for 2 profiles"),

@@ -22,6 +22,7 @@ from gpusched.model.profiles import JobProfile, filled_curve, filled_table, lowe
 from gpusched.model.throughputs import Throughputs, read_throughputs
 from gpusched.specs.case import job_columns
 from gpusched.traces.workload import Trace
+from tests.each import each
 from tests.unit.real_data import DATA, counted
 
 WIDE = JobProfile("wide", throughput={"V100": {1: 10.0, 2: 18.0, 4: 30.0}, "K80": {1: 2.0}})
@@ -39,7 +40,7 @@ def jobs(**changes: Any) -> Trace:
     return Trace.from_columns(**{**columns, **changes})
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "error", "message"),
     [
         ({}, ValueError, "profile 'm': batch: is missing; a profile has"),

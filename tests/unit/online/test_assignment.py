@@ -9,6 +9,7 @@ import pytest
 
 from gpusched import _core
 from gpusched.online.assignment import AssignmentSolver, Matching, assign, transport
+from tests.each import each
 
 INF = np.inf
 NAN = np.nan
@@ -93,7 +94,7 @@ def test_the_message_names_row_column_and_value(
         assign(cost, maximise=maximise, method=method)
 
 
-@pytest.mark.parametrize("cost", [[], [1.0, 2.0], [[]], 3.0, [[[1.0]]]])
+@each("cost", [[], [1.0, 2.0], [[]], 3.0, [[[1.0]]]])
 def test_what_is_no_matrix_is_refused(cost: Any) -> None:
     with pytest.raises(ValueError, match="cost: must be a matrix with an entry, has shape"):
         assign(cost)
@@ -148,7 +149,7 @@ def test_after_an_impossible_change_all_is_as_it_was() -> None:
     assert pairs(solver.change_row(0, [0.0, 9.0])) == [(0, 0), (1, 1)]
 
 
-@pytest.mark.parametrize("shape", [(5, 5), (3, 40), (40, 3), (60, 60), (300, 310), (310, 300)])
+@each("shape", [(5, 5), (3, 40), (40, 3), (60, 60), (300, 310), (310, 300)])
 def test_changes_after_impossible_ones_cost_what_solving_anew_does(shape: tuple[int, int]) -> None:
     random = np.random.default_rng(7)
     cost = random.random(shape)
@@ -204,7 +205,7 @@ def test_rows_and_columns_of_nothing_are_fine() -> None:
     assert found.flow.tolist() == [[0, 2], [0, 0]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (([[NAN]], [1], [1]), "row 0, column 0: nan"),
@@ -240,7 +241,7 @@ def test_a_job_of_an_auction_gets_as_many_items_as_it_wants() -> None:
     assert (dual[owner] <= value[owner, range(3)] - price + 0.25).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "demand", "message"),
     [
         ([1.0, NAN], [1], "job 0, item 1: nan"),

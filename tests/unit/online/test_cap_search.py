@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
+from tests.each import each
 
 SIX = gs.Cluster((gs.ServerGroup(1, 4), gs.ServerGroup(1, 2)))
 
@@ -209,7 +210,7 @@ def test_planning_works_outside_of_the_main_thread() -> None:
     assert plans[0].makespan_s == 5
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"policy": "fifo"}, "policy fifo: does not bind gangs to GPUs"),

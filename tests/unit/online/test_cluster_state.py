@@ -10,6 +10,7 @@ import pytest
 
 import gpusched as gs
 from tests.boundary.workloads import Strict, trace
+from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(servers=2, gpus=8)
 NAN = float("nan")
@@ -57,7 +58,7 @@ def test_nobody_need_run() -> None:
     assert not gs.online.ClusterState(CLUSTER, JOBS, 40).is_running.any()
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "error", "message"),
     [
         ({"start_s": [5, NAN, NAN]}, ValueError, "start_s: 3 values for 4 jobs"),
@@ -99,7 +100,7 @@ def test_gpus_that_are_not_there_are_refused_by_the_core(
         gs.decide(state(**held))
 
 
-@pytest.mark.parametrize("policy", ["fifo", "sjf", "qssf", "wspt", "srtf", "easy"])
+@each("policy", ["fifo", "sjf", "qssf", "wspt", "srtf", "easy"])
 def test_a_held_gpu_of_a_type_that_is_not_allowed_is_refused_under_every_policy(
     policy: str,
 ) -> None:
@@ -186,15 +187,15 @@ def test_the_state_of_a_run_is_where_it_stands() -> None:
         run.step()
     later = run.fork()
     later.run_until(run.now + 0.5 * (run.next_time - run.now))
-    for each in (run, later):
-        found, seen = gs.online.ClusterState.of(each), each.state
-        assert found.now_s == each.now
+    for one in (run, later):
+        found, seen = gs.online.ClusterState.of(one), one.state
+        assert found.now_s == one.now
         assert int(found.is_running.sum()) == seen.num_running
         assert len(found.jobs) == seen.num_running + seen.num_waiting
         assert (found.start_s[found.is_running] == seen.start_s).all()
         left = (found.jobs.service_s - found.attained_s)[found.is_running]
-        paid = np.maximum(0, found.start_s + found.cost_s - each.now)[found.is_running]
-        assert np.allclose(each.now + paid + left, seen.expected_finish_s, atol=1e-6)
+        paid = np.maximum(0, found.start_s + found.cost_s - one.now)[found.is_running]
+        assert np.allclose(one.now + paid + left, seen.expected_finish_s, atol=1e-6)
     # Nothing has happened since, so that nothing is to be done.
     assert not len(gs.decide(gs.online.ClusterState.of(later), policy="srtf").job)
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.online.filling import FillResult, fill
 from gpusched.traces import Requests
+from tests.each import each
 
 # Placements that know shares, CPU and memory.
 DEMANDING = (
@@ -186,7 +187,7 @@ def test_a_list_is_begun_again_where_it_does_not_suffice() -> None:
         filled.at(1.4)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_a_shuffled_list_comes_once_in_another_order_and_then_is_drawn_from(seed: int) -> None:
     requests = Requests.from_columns([1] * 40)
     filled = fill(
@@ -240,7 +241,7 @@ def test_a_placement_in_python_fills_as_well() -> None:
     assert filled.pieces.server.tolist() == native.pieces.server.tolist()
 
 
-@pytest.mark.parametrize(
+@each(
     ("answer", "message"),
     [
         ([(0, 0b1)], "arrival 0: not all that was asked for"),
@@ -272,7 +273,7 @@ def test_what_was_given_is_not_given_again() -> None:
         fill(Requests.from_columns([1]), gs.Cluster.uniform(2, 4), placement=Same())
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "error", "message"),
     [
         ({"until": 0}, ValueError, r"until: 0 must be finite and positive"),
@@ -350,7 +351,7 @@ def test_requests_say_what_they_are() -> None:
     assert requests.share_milli.tolist() == [250, 1000, 1000]
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "message"),
     [
         ({"gpus": [1, -1]}, r"columns, row 1, column 'gpus': -1 must not be negative"),

@@ -14,6 +14,7 @@ from gpusched._core import _testing
 from gpusched.online.market import place_jobs
 from gpusched_papers.matching import draw_classes
 from gpusched_papers.matching import drawn as draw
+from tests.each import each
 
 OFF: dict[str, Any] = {"enumerate_up_to": 0}
 
@@ -230,7 +231,7 @@ def test_the_table_of_a_decision_reads_well() -> None:
 GOOD: dict[str, Any] = {"rates": np.ones((2, 3)), "rounds": 1.0, "round_samples": 1.0}
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"rates": [1.0, 2.0]}, r"rates: has shape \(2,\)"),

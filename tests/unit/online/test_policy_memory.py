@@ -10,6 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.online.decision import Memory
+from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(2, 4)
 SUBMIT, SERVICE, GPUS = (0, 0, 5, 6), (100, 50, 30, 30), (4, 4, 8, 4)
@@ -107,7 +108,7 @@ def test_a_job_that_can_never_run_may_stay_or_go() -> None:
     assert not decision.job.size
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "options", "message"),
     [
         (state(0, [0, 1], RUNNING), {}, "now_s: must lie after the decision"),
@@ -194,9 +195,7 @@ def test_a_job_that_is_gone_is_gone_where_work_was_added(policy: str) -> None:
     assert decision.what.tolist() == ["start"]
 
 
-@pytest.mark.parametrize(
-    "policy", ["edf", "llf", "dancer", "elasticflow", "chronus", "edf-greatest"]
-)
+@each("policy", ["edf", "llf", "dancer", "elasticflow", "chronus", "edf-greatest"])
 def test_a_job_may_be_told_of_after_its_deadline(policy: str) -> None:
     jobs = gs.Trace.from_columns([0, 5], [100, 10], [1, 1], id=["a", "late"], deadline_s=[900, 20])
     cluster = gs.Cluster.uniform(1, 4)

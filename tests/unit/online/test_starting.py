@@ -15,6 +15,7 @@ from gpusched.online.starting import (
     ServiceDraws,
     width_classes,
 )
+from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(servers=2, gpus=8)
 NAN = float("nan")
@@ -130,8 +131,8 @@ def test_the_true_run_is_what_a_sample_would_be() -> None:
         assert start_s == run.result().schedule.start_us[waiting[0]] / 1e6
 
 
-@pytest.mark.parametrize("attained_s", [0, 10, 1000, 10**5, 10**7, 10**9])
-@pytest.mark.parametrize("gpus", [1, 3, 64])
+@each("attained_s", [0, 10, 1000, 10**5, 10**7, 10**9])
+@each("gpus", [1, 3, 64])
 def test_draws_are_longer_than_what_a_job_has_had(attained_s: int, gpus: int) -> None:
     draws = ServiceDraws(past_of(PAST))
     numbers = np.linspace(0, 2**53 - 1, 500).astype(np.int64)
@@ -149,7 +150,7 @@ def test_one_finished_job_is_enough_to_draw_from() -> None:
     assert (draws.draw(1, 0, np.array([0, 2**52, 2**53 - 1])) > 0).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "error", "message"),
     [
         ({"samples": 0}, ValueError, "samples"),

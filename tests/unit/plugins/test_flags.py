@@ -8,6 +8,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins.info import FLAGS
+from tests.each import each
 
 
 def order(**attributes: Any) -> type:
@@ -32,7 +33,7 @@ REGISTER = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "attributes", "expected"),
     [
         (order, {}, ("skip",)),
@@ -55,7 +56,7 @@ def test_a_class_says_by_attributes_what_it_does(make, attributes, expected) -> 
         gs.unregister("own")
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "attributes", "error", "message"),
     [
         (scheduler, {"flags": ("preemtive",)}, ValueError,

@@ -20,6 +20,7 @@ import gpusched as gs
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.prediction.known import Oracle
 from gpusched.prediction.learner import GroupMean
+from tests.each import each
 from tests.other_processes import printed_by_processes
 
 CLUSTER = gs.Cluster.uniform(2, 4)
@@ -151,7 +152,7 @@ STATES: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", STATES)
+@each("kind", STATES)
 def test_objects_are_equal_only_if_their_states_are(kind: str) -> None:
     one, other = STATES[kind]
     known = identify("policy", Scaled(one()))
@@ -378,7 +379,7 @@ def changed_arguments() -> Iterator[tuple[str, Any]]:
             yield name, given[name]  # a new argument has to be added to one of the two
 
 
-@pytest.mark.parametrize(("name", "value"), list(changed_arguments()))
+@each(("name", "value"), list(changed_arguments()))
 def test_each_argument_of_a_run_makes_another_specification(name: str, value: Any) -> None:
     jobs = trace().with_profiles(gs.model.zoo()["resnet50"])
     base: dict[str, Any] = {

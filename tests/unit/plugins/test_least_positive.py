@@ -9,6 +9,7 @@ import gpusched as gs
 from gpusched import _core
 from gpusched.cli import app
 from gpusched.specs.case import job_columns
+from tests.each import each
 
 PERIODS = {
     info.name: info.parameter("period_s")
@@ -28,7 +29,7 @@ def test_every_period_has_a_least_value() -> None:
             assert (period["minimum"], period["least_positive"]) == (1, None)
 
 
-@pytest.mark.parametrize(("name", "least", "wrong"), [
+@each(("name", "least", "wrong"), [
     ("matching", "1", 1e-6), ("allox", "1", 0.999), ("optimus", "1", 0.5),
     ("las", "0.001", 1e-6), ("srtf", "0.001", 9e-4),
 ])  # fmt: skip
@@ -46,8 +47,8 @@ def test_a_smaller_one_is_refused_by_both_sides(name: str, least: str, wrong: fl
         _core.Run(table, servers, described)
 
 
-@pytest.mark.parametrize("period_s", [0.0, 1.0, 1e9])
-@pytest.mark.parametrize("name", SOLVING)
+@each("period_s", [0.0, 1.0, 1e9])
+@each("name", SOLVING)
 def test_zero_and_the_bounds_are_allowed(name: str, period_s: float) -> None:
     assert gs.Policy(name, period_s=period_s).parameters["period_s"] == period_s
 

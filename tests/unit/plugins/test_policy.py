@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from tests.each import each
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def registry() -> Iterator[None]:
         gs.unregister(name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "name", "parameters"),
     [
         ("fifo", "fifo", {}),
@@ -53,7 +54,7 @@ def test_a_text_is_read_by_the_types_of_the_parameters(
     assert policy == gs.Policy(name, **parameters)
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "text"),
     [
         (gs.Policy("fifo"), "fifo"),
@@ -288,14 +289,14 @@ def test_a_name_is_registered_once() -> None:
     assert "fifo" in gs.policies()
 
 
-@pytest.mark.parametrize("name", ["", "a:b", "a,b", "a=b", "a b", "a\tb", "a\n"])
+@each("name", ["", "a:b", "a,b", "a=b", "a b", "a\tb", "a\n"])
 def test_a_name_must_fit_into_a_text(name: str) -> None:
     for register in (gs.register_order, gs.register_scheduler, gs.register_placement):
         with pytest.raises(ValueError, match="must not be empty or hold"):
             register(name)
 
 
-@pytest.mark.parametrize("wrong", [int, gs.Order(), None, "Order", lambda: 1])
+@each("wrong", [int, gs.Order(), None, "Order", lambda: 1])
 def test_only_a_subclass_of_the_seam_can_be_registered(wrong: Any) -> None:
     for register in (gs.register_scheduler, gs.register_placement, gs.register_order):
         with pytest.raises(TypeError, match="is not a subclass of"):

@@ -9,6 +9,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.prediction import register_predictor
+from tests.each import each
 
 TRACE = gs.Trace.from_columns([0, 1], [5, 5], [1, 1])
 CLUSTER = gs.Cluster.uniform(1, 1)
@@ -39,7 +40,7 @@ def run(kind: str, plug_in: Any) -> gs.Result:
     return gs.simulate(TRACE, CLUSTER, **{role: plug_in})
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "wrong", "right"),
     [
         ("order", "lifetme", "lifetime"),

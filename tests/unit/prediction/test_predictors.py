@@ -24,6 +24,7 @@ from gpusched.prediction.choose import resolve
 from gpusched.prediction.interface import UNKNOWN_US
 from gpusched.prediction.learner import JobKeys, Records, quantiles
 from gpusched.prediction.online import OnlineRun, RecordedRun, batches
+from tests.each import each
 from tests.learners import learner
 from tests.unit.prediction.predicting import SECOND, predicted, recurring
 
@@ -55,7 +56,7 @@ def test_default_parameters_are_not_written():
     assert repr(predictor("bias")) == "Bias('bias')"
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("forrest", "unknown predictor 'forrest'; did you mean 'forest'"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gpusched.reference import Job, Outcome, replay
 from gpusched.reference.placements import best_fit, consolidated_relaxed, spread, worst_fit
 from gpusched.reference.placements import consolidated as consolidated_strict
+from tests.each import each
 
 TICK = 1e-6  # seconds
 
@@ -155,7 +154,7 @@ def test_conservative_gives_every_job_a_reservation():
     assert run(columns, [2], "easy").start_us == [0, 10, 15, 3]
 
 
-@pytest.mark.parametrize(
+@each(
     ("place", "gpus", "chosen"),
     [
         (best_fit, 2, {1: 2}),

@@ -10,10 +10,11 @@ import plotly.graph_objects as go
 import pytest
 
 from gpusched.reporting.drawing.plotly_values import plain
+from tests.each import each
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "u1"])
-@pytest.mark.parametrize("shape", [(6,), (3, 2), (0,)])
+@each("dtype", ["f4", "f8", "i4", "u1"])
+@each("shape", [(6,), (3, 2), (0,)])
 def test_arrays_are_packed_as_plotly_packs_them(dtype: str, shape: tuple[int, ...]) -> None:
     values = np.arange(math.prod(shape)).reshape(shape).astype(dtype)
     drawn = go.Figure({"data": [{"type": "scatter", "customdata": values}]})

@@ -13,6 +13,7 @@ from gpusched.reporting.charts.bars import bars
 from gpusched.reporting.charts.chart import Axis, Chart
 from gpusched.reporting.charts.occupancy import occupancy
 from gpusched.reporting.drawing import matplotlib_figures, plotly_figures
+from tests.each import each
 
 
 def runs(**columns: Any) -> pl.DataFrame:
@@ -29,7 +30,7 @@ def runs(**columns: Any) -> pl.DataFrame:
 ALIKE = runs().filter(policy="las", load=0.7)
 
 
-@pytest.mark.parametrize(
+@each(
     ("draw", "message"),
     [
         (lambda: gs.plot.sensitivity(runs(), base={"lode": 1}), "do not differ in 'lode'"),

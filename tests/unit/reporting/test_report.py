@@ -15,6 +15,7 @@ import gpusched as gs
 from gpusched.reporting.chart_library import library_tag
 from gpusched.reporting.report import render_report, write_report
 from gpusched.studies.comparison import Comparison, compare
+from tests.each import each
 
 MEGABYTE = 1_000_000
 
@@ -168,7 +169,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_names_are_text_and_not_markup(name: str) -> None:
     trace = gs.Trace.from_columns([0.0, 1.0], [5.0, 6.0], [1, 1], name=name, user=[name, "other"])
     result = gs.simulate(trace, gs.Cluster.uniform(1, 8), policy="fifo")

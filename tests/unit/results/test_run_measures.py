@@ -17,6 +17,7 @@ from gpusched import _core
 from gpusched.engine.simulation import simulate_quietly
 from gpusched.schedules.schedule import FINISHED, REJECTED, UNFINISHED
 from gpusched.traces.trace_facts import nearest_rank
+from tests.each import each
 
 SHORT_US = 10_000_000
 PERCENTS = (50, 90, 95, 99, 100)
@@ -218,14 +219,14 @@ def test_the_time_that_jobs_are_there_is_counted_job_by_job(
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted({*_columns()} - {"num_tenants"}))
+@each("name", sorted({*_columns()} - {"num_tenants"}))
 def test_a_column_of_another_length_is_refused(name: str) -> None:
     short = _columns()[name][:1]
     with pytest.raises(ValueError, match="one length"):
         _core.run_measures(**_columns(**{name: short}), short_service_us=1)
 
 
-@pytest.mark.parametrize("name", sorted({*_columns()} - {"status", "num_tenants"}))
+@each("name", sorted({*_columns()} - {"status", "num_tenants"}))
 def test_a_column_of_another_type_is_refused(name: str) -> None:
     other = _columns()[name].astype(np.float32)
     with pytest.raises(TypeError):

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import gpusched as gs
 from gpusched.cli import app
+from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(1, 4)
 PLAIN = gs.Trace.from_columns([0, 1, 2], [10, 10, 10], [4, 4, 4])
@@ -54,8 +55,8 @@ SAID = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", sorted(SAID))
-@pytest.mark.parametrize("call", ["simulate", "compare", "run"])
+@each("case", sorted(SAID))
+@each("call", ["simulate", "compare", "run"])
 def test_what_a_run_lacks_is_a_warning(case: str, call: str) -> None:
     options, text = SAID[case]
     options = {"policy": "fifo", "trace": PLAIN, "cluster": CLUSTER} | options
@@ -111,7 +112,7 @@ def test_the_command_says_it_once_as_a_remark() -> None:
     assert made.stderr.count("edf decides by deadlines") == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"placement": "nope"}, "^unknown placement 'nope'"),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import pytest
-
 from gpusched.base.wording import duration, plural
 from gpusched.results.shown_metrics import Column, all_metrics, columns, main_metrics
+from tests.each import each
 
 
 def column(key: str, *values: Any) -> Column:
@@ -25,7 +24,7 @@ def best(laid_out: Column) -> list[bool]:
     return [cell.best for cell in laid_out.cells]
 
 
-@pytest.mark.parametrize(
+@each(
     ("seconds", "text"),
     [
         (0.0, "0 s"),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.results.explain import EARLIER, LATER, RUNNING, Wait, Waits, _percent
+from tests.each import each
 from tests.unit.small_runs import SECOND, job, simulated
 
 
@@ -109,7 +110,7 @@ def test_jobs_that_share_gpus_are_told_no_more_than_the_log_tells() -> None:
     assert (wait.gpus, wait.fits_us) == (0.5, None)
 
 
-@pytest.mark.parametrize(
+@each(
     ("share", "text"),
     [
         (0, "0.0 %"),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched import _core
+from tests.each import each
 
 MOST = 2**63 - 1
 PERCENTS = [50, 90, 99, 100]
@@ -22,8 +23,8 @@ def random_times(span: int, size: int, seed: int) -> np.ndarray:
 
 
 # 2,000 and more are sorted by digits: of a part of 24 bits, of two and of three.
-@pytest.mark.parametrize("size", [0, 1, 1_999, 2_000, 5_000])
-@pytest.mark.parametrize("span", [1, 7, 2**12, 2**24, 2**25, 2**45, 2**63])
+@each("size", [0, 1, 1_999, 2_000, 5_000])
+@each("span", [1, 7, 2**12, 2**24, 2**25, 2**45, 2**63])
 def test_times_are_ordered_as_a_stable_sort_orders_them(size: int, span: int) -> None:
     time_us = random_times(span, size, seed=size)
     expected = np.argsort(time_us, kind="stable")
@@ -68,7 +69,7 @@ def test_a_mean_is_that_of_the_exact_sum() -> None:
     assert mean_us[0] == float(sum(times)) / 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "message"),
     [
         ({"time_us": np.array([1])}, "time_us: must have a value per place of the order, 2, not 1"),

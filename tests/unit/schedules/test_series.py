@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from gpusched import _core
 from gpusched.reference import POLICIES
 from gpusched.schedules.series import Series
+from tests.each import each
 from tests.reference.cases import SECOND, cases
 from tests.unit.small_runs import job, simulated
 
@@ -104,7 +105,7 @@ def test_a_long_log_is_counted_as_a_short_one_is():
     assert not queue_jobs.any()
 
 
-@pytest.mark.parametrize(
+@each(
     ("changed", "message"),
     [
         ({"gpus": np.ones(3, np.int32)}, "gpus: must have 2 values, not 3"),

@@ -19,6 +19,7 @@ from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import Rejects
 from gpusched.model.job_graphs import JobGraph, Stage
 from gpusched.specs.fingerprints import DECIDES_NOTHING, fingerprint
+from tests.each import each
 from tests.other_processes import printed_by_processes
 
 NUM_JOBS = 4
@@ -98,7 +99,7 @@ def changes(value: Any) -> list[Any]:
 TABLES = {"type_sets", "profiles", "graphs"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_each_field_alone_makes_another_fingerprint_or_is_known_to_decide_nothing(
     name: str,
 ) -> None:
@@ -117,9 +118,7 @@ def test_what_decides_nothing_is_there_and_has_a_reason() -> None:
     assert all(len(reason) > 10 for reason in DECIDES_NOTHING.values())
 
 
-@pytest.mark.parametrize(
-    "name", [field.name for field in dataclasses.fields(gs.Trace) if field.default is None]
-)
+@each("name", [field.name for field in dataclasses.fields(gs.Trace) if field.default is None])
 def test_what_is_absent_differs_from_what_is_given(name: str) -> None:
     trace = full()
     assert fingerprint(dataclasses.replace(trace, **{name: None})) != fingerprint(trace)

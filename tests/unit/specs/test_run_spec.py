@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.model.cluster import Cluster, ServerGroup
 from gpusched.specs.run_spec import RunSpec, TraceSource
+from tests.each import each
 from tests.unit.small_runs import job, trace_of
 
 SPEC = RunSpec(
@@ -64,7 +65,7 @@ def changed(path, value):
     return json.dumps(record)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "value", "message"),
     [
         (["extra"], 1, "unknown field `extra`"),

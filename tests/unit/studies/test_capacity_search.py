@@ -10,6 +10,7 @@ from gpusched.studies.fidelity_grades import (
     nearest_capacity,
     smaller_capacity,
 )
+from tests.each import each
 
 
 class Site:
@@ -24,14 +25,14 @@ class Site:
         return self.scale / servers**2
 
 
-@pytest.mark.parametrize("true", [10, 11, 12, 17, 25, 39, 40])
+@each("true", [10, 11, 12, 17, 25, 39, 40])
 def test_the_true_number_is_found(true: int) -> None:
     site = Site()
     assert nearest_capacity(site, 10, 1e6 / true**2) == true
     assert len(set(site.asked)) == len(site.asked)
 
 
-@pytest.mark.parametrize("true", [1000, 1001, 1234, 2345, 3999])
+@each("true", [1000, 1001, 1234, 2345, 3999])
 def test_few_runs_find_it_among_many(true: int) -> None:
     site = Site()
     assert nearest_capacity(site, 1000, 1e6 / true**2) == true

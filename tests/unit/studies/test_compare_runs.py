@@ -15,6 +15,7 @@ from gpusched.studies import (
     paired_difference,
     ratio_of_means,
 )
+from tests.each import each
 
 FACTORS = {"fifo": 1.0, "sjf": 0.8, "srtf": 0.6}
 
@@ -271,7 +272,7 @@ def test_means_of_different_jobs_are_said() -> None:
     assert said(runs_of(num_finished=1_000)) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "message"),
     [
         (lambda runs: compare_runs(runs, "mean_jct"), "did you mean 'mean_jct_s'"),

@@ -8,6 +8,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.studies.plan import Plan, expand
+from tests.each import each
 from tests.unit.studies.studies import NarrowFirst, a_trace, small
 
 
@@ -63,7 +64,7 @@ def test_zipped_axes_are_walked_together() -> None:
     assert len(found) == 4
 
 
-@pytest.mark.parametrize(
+@each(
     ("zip", "message"),
     [
         ([["seeds", "polices"]], r"unknown axis 'polices'; did you mean 'policies'"),
@@ -111,7 +112,7 @@ def test_a_parameter_is_an_axis_of_the_policies_that_have_it() -> None:
     assert choices == {"fifo", "a-srpt:tau=0.25", "a-srpt:tau=0.5", "a-srpt:tau=1"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"policies": ["fifo", "fifo"]}, r"'fifo' is listed twice.*\$.policies\[1\]"),

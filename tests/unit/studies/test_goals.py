@@ -7,9 +7,10 @@ import math
 import pytest
 
 from gpusched.studies.sizing import Goal, Goals
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "operator", "bound"),
     [
         ("p95_wait_s < 600", "<", 600),
@@ -32,7 +33,7 @@ def test_goals_are_joined_by_and() -> None:
     assert Goals.parse(goals) is goals
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value", "is_met"),
     [
         ("p95_wait_s < 60", 60.0, False),
@@ -49,7 +50,7 @@ def test_bounds_are_strict_or_not_and_nothing_undefined_is_met(
     assert Goals.parse(text).are_met({"p95_wait_s": value}) == is_met
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("p95_wait < 600", "did you mean 'p95_wait_s'"),

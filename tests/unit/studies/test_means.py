@@ -12,6 +12,7 @@ from scipy import stats
 
 import gpusched as gs
 from gpusched.studies import interval, paired_difference, ratio_of_means, relative_change
+from tests.each import each
 
 METHODS = ("bootstrap-t", "t", "bca", "percentile")
 BOOTSTRAPS = ("bootstrap-t", "bca", "percentile")
@@ -208,7 +209,7 @@ def test_values_that_are_nearly_all_equal_get_student_s_interval() -> None:
     assert found == interval([1.0] * 7 + [2.0], method="t")
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "message"),
     [
         (lambda: interval([]), "there are no values"),

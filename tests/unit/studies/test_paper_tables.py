@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 import polars as pl
-import pytest
 
 from gpusched.studies import compare_runs
 from gpusched.studies.paper_tables import decimals_for
+from tests.each import each
 
 JCT = {"fifo": [7200.0, 7560.0, 7380.0, 7290.0], "srtf": [3600.0, 3960.0, 3600.0, 3780.0]}
 
@@ -80,7 +80,7 @@ def test_names_cannot_break_a_table() -> None:
     assert "a|b\\_c*" in latex
 
 
-@pytest.mark.parametrize(
+@each(
     ("half_width", "value", "digits", "decimals"),
     [
         (0.21, 3.0, 2, 2), (2.1, 3.0, 2, 1), (21.0, 300.0, 2, 0), (210.0, 3000.0, 2, 0),

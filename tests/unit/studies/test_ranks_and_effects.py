@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gpusched.studies import effect_size, holm, nemenyi, ranks, seeds_needed
+from tests.each import each
 
 tables = st.integers(3, 5).flatmap(
     lambda k: st.lists(st.lists(st.integers(0, 4), min_size=k, max_size=k), min_size=3, max_size=8)
@@ -148,7 +149,7 @@ def test_a_share_of_the_mean_asks_for_as_many_seeds_as_its_width() -> None:
             call()
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "message"),
     [
         (lambda: ranks([1.0, 2.0]), "must be a table"),

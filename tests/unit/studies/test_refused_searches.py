@@ -8,10 +8,11 @@ import pytest
 
 import gpusched as gs
 from gpusched.studies.space import PolicySpace, Range
+from tests.each import each
 from tests.unit.studies.searches import SPACE, study, tuned
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"search_share": 0.0}, "search_share: 0.0 must be above 0 and below 1"),
@@ -47,7 +48,7 @@ def test_a_baseline_is_one_of_the_policies_of_the_study() -> None:
     assert found.baseline == "sjf"
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "message"),
     [
         ({"low": 0, "high": float("inf")}, "high: inf must be finite"),
@@ -63,7 +64,7 @@ def test_a_range_that_holds_nothing_is_refused(given: dict[str, Any], message: s
         Range(**given)
 
 
-@pytest.mark.parametrize(
+@each(
     ("entry", "message"),
     [
         (

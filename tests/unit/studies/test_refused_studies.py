@@ -15,13 +15,14 @@ import gpusched as gs
 from gpusched.base.labels import Labels
 from gpusched.studies.plan import expand, file_digest, jobs_of
 from gpusched.studies.study import StudyCluster, StudyTrace
+from tests.each import each
 from tests.unit.studies.studies import a_trace, small
 
 PHILLY = {"generate": "philly", "jobs": 20}
 TAU = {"option": "tau", "policy": "a-srpt"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"traces": [{**PHILLY, "jobs": []}]}, r"jobs: at least one is needed.*\$.traces\[0\]"),

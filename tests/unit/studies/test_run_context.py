@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
 from gpusched.studies.plan import expand
 from gpusched.studies.study import Study
 from gpusched.studies.sweep import Batch, batches, side_by_side
+from tests.each import each
 from tests.unit.studies.studies import small
 
 
@@ -23,7 +22,7 @@ def test_short_runs_on_the_same_jobs_are_one_batch() -> None:
     assert [len(batch.runs) for batch in planned(60)] == [2, 2, 2, 2]
 
 
-@pytest.mark.parametrize("most", [1, 2, 3, 4, 9])
+@each("most", [1, 2, 3, 4, 9])
 def test_batches_of_so_many_recipes_are_dealt_out_in_turn(most: int) -> None:
     in_order = planned(100_000)
     dealt = list(side_by_side(in_order, most))

@@ -9,6 +9,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.studies.plan import expand
+from tests.each import each
 from tests.unit.studies.studies import NarrowFirst, a_trace, small
 
 
@@ -22,7 +23,7 @@ def test_runs_that_differ_have_names_that_differ() -> None:
     assert names() == found
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {"title": "another", "name": "other"},
@@ -37,7 +38,7 @@ def test_what_decides_nothing_is_not_in_them(changes: dict[str, Any]) -> None:
     assert names(**changes) == names()
 
 
-@pytest.mark.parametrize(
+@each(
     "changes",
     [
         {"policies": ["fifo:scan=skip", "sjf"]},

@@ -9,6 +9,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.studies.what_if import Change, Scenario, can_join, parse_changes
+from tests.each import each
 from tests.unit.studies.site_logs import SITE, jobs
 
 
@@ -99,7 +100,7 @@ def test_names_are_replaced(base: Scenario) -> None:
     assert str(changed(base, "contention=shared").contention) == "shared"
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "error", "message"),
     [
         ([], ValueError, "at least one is needed"),

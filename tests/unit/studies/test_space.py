@@ -9,6 +9,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.studies.space import Choices, PolicySpace, Range
+from tests.each import each
 
 TOML = """
 [[space]]
@@ -82,7 +83,7 @@ def test_registered_limits_that_are_near_are_the_range() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("space", "message"),
     [
         ("nobody", "unknown policy 'nobody'.* at `\\$.space\\[0\\].policy`"),

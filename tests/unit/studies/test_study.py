@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
+from tests.each import each
 from tests.unit.studies.studies import NarrowFirst, a_trace, small
 
 FULL = """
@@ -69,7 +70,7 @@ def test_what_is_as_by_default_is_not_written() -> None:
     assert gs.Study.of(small()).to_dict().keys() == small().keys()
 
 
-@pytest.mark.parametrize(
+@each(
     ("old", "new", "message"),
     [
         ("title", "tilte", r"unknown field `tilte`; did you mean 'title'\? - at `\$`"),

@@ -18,6 +18,7 @@ from gpusched.studies.fidelity_grades import (
     overlap,
     rank_correlation,
 )
+from tests.each import each
 
 # Few distinct values: ties are what waits are full of.
 WAITS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=40)
@@ -70,7 +71,7 @@ def test_who_waits_for_ever_waits_longest() -> None:
     assert kendall_tau(forever, np.array([0.0, 6.0, 5.0])) == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize(
+@each(
     ("one", "other", "factor"),
     [(2, 3, 1.5), (3, 2, 1.5), (0, 0, 1.0), (7, 7, 1.0), (0, 1, math.inf), (1, math.inf, math.inf)],
 )

@@ -10,6 +10,7 @@ import pytest
 import gpusched as gs
 from gpusched.studies.plan import expand
 from gpusched.studies.windows import windows_of
+from tests.each import each
 from tests.unit.studies.searches import study
 
 SHARES = (1 / 9, 1 / 3, 1.0)
@@ -70,7 +71,7 @@ def test_windows_and_numbers_of_jobs_are_cut_one_by_one(tmp_path: Any) -> None:
     assert len(np.unique(every)) == len(every) == 90
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "seeds", "message"),
     [
         ({"zip": [["traces", "seeds"]]}, [5], "all its axes crossed - at `\\$.zip`"),

@@ -12,7 +12,7 @@ from tests.each import each
 def test_the_cases_that_fail_are_named_and_all_are_tried() -> None:
     tried = []
 
-    @each(("number", "limit"), {"two": (2, 3), "four": (4, 3), "five": (5, 3), "one": (1, 3)})
+    @each(("number", "limit"), named={"two": (2, 3), "four": (4, 3), "five": (5, 3), "one": (1, 3)})
     def below(number: int, limit: int, least: int) -> None:
         tried.append(number)
         if number == 5:

@@ -13,12 +13,13 @@ from gpusched.base.source import Source
 from gpusched.traces.format_registry import detect, find, register_trace_format, trace_formats
 from gpusched.traces.json_records import has_member
 from gpusched.traces.reading import read_trace
+from tests.each import each
 from tests.unit.real_data import DATA, needs_real_data
 
 CSV = "submit_s,service_s,gpus\n0,1,1\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "name"),
     [
         ("itp/cluster10.csv", "itp"),

@@ -8,6 +8,7 @@ import pytest
 import gpusched as gs
 from gpusched.model.cluster import Cluster, ServerGroup
 from gpusched.traces.fitting_jobs import fitting_jobs, fitting_load
+from tests.each import each
 
 MIXED = Cluster(
     (
@@ -40,7 +41,7 @@ def test_workers_find_room_for_their_cpus_and_memory() -> None:
     assert fitting_jobs(trace, only).tolist() == [False, False, False, False, False]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_what_fits_by_gpus_and_types_is_what_a_run_does_not_reject(seed: int) -> None:
     draw = np.random.default_rng(seed)
     names = np.array(["", "V100", "T4", "V100|T4", "K80|T4", "A100"])

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.model.model_zoo import MODELS, graph_for, stages_of
 from gpusched.traces.generating.graph_zoo import assign_graphs, describe_graphs
+from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(8, 8, nic_gbps=25, intra_gbps=2400)
 WIDTHS = [1, 2, 3, 4, 8, 16, 32]
@@ -71,7 +72,7 @@ def test_the_name_of_a_graph_tells_its_shape() -> None:
     assert "24 layers" in graph_for("xlnet-large", 4).source
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"model": "vgg"}, ValueError, "model: unknown 'vgg'; did you mean 'vgg19'"),
@@ -210,7 +211,7 @@ def test_the_table_tells_models_and_limits() -> None:
         describe_graphs(trace_of(), CLUSTER)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"zoo": ["vgg"]}, ValueError, "zoo: unknown 'vgg'; did you mean 'vgg19'"),

@@ -15,6 +15,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.labels import Labels
+from tests.each import each
 
 COLUMNS: dict[str, Any] = {"submit_s": [0, 1], "service_s": [5, 6], "gpus": [1, 2]}
 MASKED = np.ma.masked_array([1.0, 2.0], [False, True])
@@ -24,7 +25,7 @@ def made(**columns: Any) -> gs.Trace:
     return gs.Trace.from_columns(**(COLUMNS | columns))
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "message"),
     [
         ({"service_s": [True, 2.0]}, "column 'service_s' must not mix booleans with other values"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.traces import slurm_json
 from gpusched.traces.slurm_values import Resources, duration_s, memory_mib, of_gres, of_tres
+from tests.each import each
 
 
 @given(st.integers(0, 999), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
@@ -25,12 +25,12 @@ def test_every_way_of_writing_a_duration_tells_the_same_seconds(
     assert duration_s(f"{minutes:02}:{seconds:02}.250") == minutes * 60 + seconds + 0.25
 
 
-@pytest.mark.parametrize("text", ["1:2:3:4", "-5", "1-", "x", "1.5h", "00:00:00:00", "1-2-3"])
+@each("text", ["1:2:3:4", "-5", "1-", "x", "1.5h", "00:00:00:00", "1-2-3"])
 def test_what_is_no_duration_is_nan(text: str) -> None:
     assert math.isnan(duration_s(text))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "mib"),
     [
         ("64G", 65_536), ("500000M", 500_000), ("62.50G", 64_000), ("1024K", 1), ("2T", 2 << 20),
@@ -41,13 +41,13 @@ def test_memory_is_counted_in_mib(text: str, mib: float) -> None:
     assert memory_mib(text, cpus=8, nodes=2) == mib
 
 
-@pytest.mark.parametrize("text", ["", "G", "4X", "-4G", "4GG", "?"])
+@each("text", ["", "G", "4X", "-4G", "4GG", "?"])
 def test_memory_that_cannot_be_read_is_nan(text: str) -> None:
     assert math.isnan(memory_mib(text))
     assert math.isnan(memory_mib("4Gc"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "gpus", "types"),
     [
         ("gpu:2", 2, ()),

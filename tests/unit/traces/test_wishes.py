@@ -19,6 +19,7 @@ from gpusched.specs.run_spec import fingerprint
 from gpusched.traces.demands import demand_columns
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
+from tests.each import each
 
 NAN = float("nan")
 CLUSTER = Cluster.uniform(2, 8)
@@ -65,7 +66,7 @@ def test_columns_are_counted_in_whole_units_in_the_order_of_submission() -> None
     assert fingerprint(trace) != fingerprint(built(**{**WHOLE, "value": [1, 1, 1]}))
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"gpu_share": [0, 1, 1]}, "row 0, column 'gpu_share': 0 must be positive"),
@@ -213,7 +214,7 @@ def test_some_jobs_may_stay_without_deadline_and_values_differ() -> None:
     assert (MANY.with_deadlines(share=0).deadline_us == -1).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"recipe": "elastic"}, ValueError, "recipe: unknown 'elastic'"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
+from tests.each import each
 
 NAMES = sorted(
     name for name, info in gs.placements().items() if info.parameter("artefact") is not None
@@ -29,7 +30,7 @@ def columns(result: gs.Result) -> list[list[int]]:
     return [result.intervals[name].tolist() for name in ("job", "server")]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_of_equal_servers_the_first_of_a_drawn_order_is_taken(name: str) -> None:
     def first(seed: int) -> int:
         cluster = gs.Cluster.uniform(9, 4, cpu=8)
@@ -41,7 +42,7 @@ def test_of_equal_servers_the_first_of_a_drawn_order_is_taken(name: str) -> None
     assert "random" in gs.plugins.PlacementChoice(name, artefact=True).flags
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_all_shares_are_one_width_to_clustering(seed: int) -> None:
     cluster = gs.Cluster.uniform(2, 4)
     gpus, share = [1, 1, 1], [0.3, 0.6, 1.0]
@@ -51,7 +52,7 @@ def test_all_shares_are_one_width_to_clustering(seed: int) -> None:
     assert theirs[0] == theirs[1] != theirs[2]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_dot_product_takes_the_least_product_and_best_fit_the_least_rest(seed: int) -> None:
     assert servers_of(TWO, "dot-product", [1], cpu=[8]) == [0]
     assert servers_of(TWO, "dot-product:product=least", [1], cpu=[8]) == [1]
@@ -83,7 +84,7 @@ def test_a_difference_below_a_per_cent_is_none() -> None:
     assert found == {0, 1}
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_packing_takes_used_servers_before_idle_ones_and_small_idle_ones_first(seed: int) -> None:
     cluster = gs.Cluster((gs.ServerGroup(2, 8), gs.ServerGroup(2, 2)))
     found = servers_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpusched._core import _testing
+from tests.each import each
 
 cut = _testing.heavy_edge_cut
 
@@ -61,7 +62,7 @@ def test_one_stage_and_one_server_leave_nothing_to_choose() -> None:
     assert cut([1, 3, 2], [1.0, 9.0], [1.0, 5.0, 2.0], [6]) == [0, 1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "rule"),
     [
         (([], [], [], []), "a weight for each stage"),

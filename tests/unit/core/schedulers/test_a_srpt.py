@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gpusched as gs
+from tests.each import each
 
 FOUR_GPUS = gs.Cluster.uniform(servers=1, gpus=4)
 
@@ -237,7 +238,7 @@ def test_a_narrow_gang_has_less_virtual_work_left() -> None:
 QUEUE = [(0.0, 10.0, 3), (1.0, 1.0, 4), (2.0, 3.0, 2), (3.0, 7.0, 1)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "expected"),
     [
         ("spjf", [0, 10, 11, 11]),

@@ -10,6 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.online.deadline_plan import DeadlineJob, plan_deadlines
+from tests.each import each
 from tests.random_elastic import instance
 
 LINEAR = gs.model.JobProfile("linear", throughput={"A": {1: 1.0, 2: 2.0, 4: 4.0}})
@@ -264,7 +265,7 @@ def test_plans_come_back_in_the_order_of_the_jobs() -> None:
     assert plan.reason == ("admitted", "admitted", "cannot run")
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "reason"),
     [
         ({"deadline_s": 0.0}, "impossible"),
@@ -282,7 +283,7 @@ def test_a_job_that_cannot_be_planned_is_turned_down(changes: Any, reason: str) 
     assert plan.explain(0).startswith("turned down: ")
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "named"),
     [
         ({"work": -1.0}, r"jobs\[0\].work: -1.0"),
@@ -333,7 +334,7 @@ def test_jobs_that_pay_little_per_gpu_do_not_take_all(prices: str) -> None:
     assert np.isfinite(plan.cost[plan.admitted]).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("seed", "digest"),
     [
         # What those that make room pay more is taken from what the newcomer may cost them.

@@ -13,6 +13,7 @@ import pytest
 import gpusched as gs
 from gpusched.plugins.schedulers import gavel_programs
 from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, Jobs, UnsolvedError, level, solved
+from tests.each import each
 from tests.unit.core.schedulers.two_types import random_workload, runs
 
 FOUR = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
@@ -282,7 +283,7 @@ def random_jobs(seed: int) -> Jobs:
     )
 
 
-@pytest.mark.parametrize("objective", PROGRAMS)
+@each("objective", PROGRAMS)
 def test_no_program_gives_out_more_than_there_is(objective: str) -> None:
     for seed in range(5):
         jobs = random_jobs(seed)
@@ -305,7 +306,7 @@ def isolated_times(jobs: Jobs) -> np.ndarray:
     return (jobs.served + jobs.remaining) / (jobs.rates * alone).sum(axis=1)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_no_fractions_are_fairer_than_those_of_ftf(seed: int) -> None:
     pytest.importorskip("scipy")
     jobs = random_jobs(seed)
@@ -370,7 +371,7 @@ def raised_one_by_one(jobs: Jobs) -> np.ndarray:
     return np.sort(list(levels.values()))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_water_filling_raises_everybody_whom_a_solution_can_raise(seed: int) -> None:
     jobs = random_jobs(seed)
     found = least_first(jobs, PROGRAMS["water-filling"](jobs))
@@ -429,7 +430,7 @@ HETEROGENEOUS = ("afs", "allox", "gavel", SIMULATED, "optimus", "themis", "themi
 ALL = (*HETEROGENEOUS, "chronus", "chronus-leases", "edf-fastest", "elasticflow")
 
 
-@pytest.mark.parametrize("policy", [*ALL, "edf", "llf"])
+@each("policy", [*ALL, "edf", "llf"])
 def test_schedules_with_restarts_pass_the_audit(policy: str) -> None:
     for seed in range(20, 24):
         trace, cluster = random_workload(seed)
@@ -438,8 +439,8 @@ def test_schedules_with_restarts_pass_the_audit(policy: str) -> None:
         result.audit().raise_if_bad()
 
 
-@pytest.mark.parametrize("placement", ["best-fit", "count", "consolidated"])
-@pytest.mark.parametrize("policy", ALL)
+@each("placement", ["best-fit", "count", "consolidated"])
+@each("policy", ALL)
 def test_a_gang_wider_than_any_type_runs_on_several(policy: str, placement: str) -> None:
     cluster = gs.Cluster((gs.ServerGroup(2, 2, "A"), gs.ServerGroup(1, 2, "B")))
     trace = gs.Trace.from_columns(
@@ -449,7 +450,7 @@ def test_a_gang_wider_than_any_type_runs_on_several(policy: str, placement: str)
     assert result.schedule.status.tolist() == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("policy", ALL)
+@each("policy", ALL)
 def test_restarts_longer_than_every_period_do_not_stop_a_run(policy: str) -> None:
     rng = random.Random(5)
     num = 20

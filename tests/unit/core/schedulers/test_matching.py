@@ -10,6 +10,7 @@ import pytest
 import gpusched as gs
 from tests.campaigns.lawful import at_speed, params_of, speeds_of
 from tests.campaigns.trials import simulate as simulate_case
+from tests.each import each
 from tests.reference.cases import cases
 from tests.reference.drawing import Seeded
 from tests.reference.scales import SECOND, SHAPES
@@ -186,7 +187,7 @@ def test_between_periods_idle_gpus_alone_are_given_out() -> None:
     assert later.schedule.start_us[2] == 100e6
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("matching:widths=wide", "widths"),

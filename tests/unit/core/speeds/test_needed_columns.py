@@ -11,6 +11,7 @@ import gpusched as gs
 from gpusched import _core
 from gpusched.specs.case import job_columns
 from tests.bare_speed import bare_speed
+from tests.each import each
 
 PROFILE = gs.model.JobProfile(
     "m", 1e8, 32, {"A": 0.001, "B": 0.002}, 0.01,
@@ -48,7 +49,7 @@ def limits(columns: dict[str, Any], speed: str) -> dict[str, Any]:
     return _core.iteration_limits(_core.JobTable(**columns), servers, speed, {})
 
 
-@pytest.mark.parametrize("speed", list(gs.speeds()))
+@each("speed", list(gs.speeds()))
 def test_the_core_is_given_exactly_the_columns_that_a_speed_reads(speed: str) -> None:
     info = gs.speeds()[speed]
     read = {*info.columns, *info.optional_columns}
@@ -57,7 +58,7 @@ def test_the_core_is_given_exactly_the_columns_that_a_speed_reads(speed: str) ->
     assert (limits(given(speed), speed)["low"] > 0).all()
 
 
-@pytest.mark.parametrize(("speed", "name"), READ)
+@each(("speed", "name"), READ)
 def test_a_needed_column_that_is_missing_is_named(speed: str, name: str) -> None:
     columns = given(speed)
     del columns[name]
@@ -75,7 +76,7 @@ def test_an_optional_column_may_be_missing(speed: str, name: str) -> None:
     assert (limits(columns, speed)["low"] > 0).all()
 
 
-@pytest.mark.parametrize(("speed", "name"), BY_TYPE)
+@each(("speed", "name"), BY_TYPE)
 def test_figures_for_other_types_than_the_cluster_has_are_refused(speed: str, name: str) -> None:
     columns = given(speed)
     length = len(columns[name])

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from gpusched.online.states.slurm_places import Place, mask_of, names_of, places_of
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "names"),
     [
         ("gpu14", ["gpu14"]),
@@ -23,15 +24,13 @@ def test_a_list_of_servers_is_spelled_out(text: str, names: list[str]) -> None:
     assert names_of(text) == names
 
 
-@pytest.mark.parametrize(
-    "text", ["", "gpu[1-", "gpu[a-b]", "gpu]1[", "gpu[1-999999999]", "x[0-9999]y[0-9999]", "a[]"]
-)
+@each("text", ["", "gpu[1-", "gpu[a-b]", "gpu]1[", "gpu[1-999999999]", "x[0-9999]y[0-9999]", "a[]"])
 def test_what_is_no_list_or_too_long_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no list of servers"):
         names_of(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "mask"),
     [
         ("gpu:a100:2(IDX:0-1)", 0b11),
@@ -68,7 +67,7 @@ JOBS: list[tuple[dict[str, Any], int, list[Place]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("job", "gpus", "places"), JOBS)
+@each(("job", "gpus", "places"), JOBS)
 def test_a_job_holds_gpus_on_servers(job: dict[str, Any], gpus: int, places: list[Place]) -> None:
     assert places_of(job, gpus) == places
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
+from tests.each import each
 from tests.fuzz.whole_files import parquets
 
 NUM_ROWS = 100
@@ -61,12 +62,12 @@ def changed(part: int, number: int, page: re.Pattern[bytes] = DATA) -> bytes:
     return data[:begin] + made + data[end:]
 
 
-@pytest.mark.parametrize("name", sorted(parquets()))
+@each("name", sorted(parquets()))
 def test_whole_files_of_every_kind_are_read(name: str) -> None:
     assert len(gs.read_trace(io.BytesIO(parquets()[name]))) > 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("part", "number"),
     [
         (COUNT, 2**31 - 1), (COUNT, 2**31),

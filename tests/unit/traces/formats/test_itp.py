@@ -9,6 +9,7 @@ import pytest
 
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
+from tests.each import each
 from tests.unit.real_data import DATA, EXCERPTS, needs_real_data
 
 # Rows, widths, and the mean, 95th percentile and peak of the GPUs in use if every job started when
@@ -52,7 +53,7 @@ def test_the_published_files_have_the_counted_jobs_widths_and_concurrency(name: 
     assert level.max() == peak
 
 
-@pytest.mark.parametrize("number", range(len(COUNTED)))
+@each("number", range(len(COUNTED)))
 def test_a_file_is_read_row_by_row(number: int) -> None:
     path = DATA / "itp" / f"{sorted(COUNTED)[number]}.csv"
     trace = read_trace(path)

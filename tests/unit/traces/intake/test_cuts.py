@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from tests.each import each
 
 DATES = ["2024-05-01T09:00", "2024-05-01T10:00", "2024-05-02T09:00"]
 
@@ -17,7 +18,7 @@ def dated(zone: str = "") -> gs.Trace:
     return gs.Trace.from_columns([date + zone for date in DATES], [60] * 3, [1, 8, 4])
 
 
-@pytest.mark.parametrize(
+@each(
     ("start", "end", "gpus"),
     [
         ("2024-05-01T10:00", None, [8, 4]),
@@ -38,7 +39,7 @@ def test_jobs_between_moments(start: Any, end: Any, gpus: list[int]) -> None:
     assert dated("+00:00").between(moment).gpus.tolist() == [8, 4]
 
 
-@pytest.mark.parametrize(
+@each(
     ("trace", "limits", "message"),
     [
         (dated(), ("soon",), "from: 'soon' must be seconds, or a time like"),
@@ -66,7 +67,7 @@ def trace() -> gs.Trace:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("condition", "rows"),
     [
         ("gpus >= 8 and user != 'x'", [2, 3]),
@@ -93,7 +94,7 @@ def test_a_column_that_this_trace_does_not_have_is_named(column: str) -> None:
         bare.filter(f"gpus >= 8 and {column} != 'x'")
 
 
-@pytest.mark.parametrize(
+@each(
     ("condition", "message"),
     [
         ("gpu > 1", r"filter: there is no column 'gpu'; did you mean 'gpus'\?"),

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import gpusched as gs
+from tests.each import each
 
 NAIVE = datetime(2024, 5, 1, 9)
 AWARE = NAIVE.replace(tzinfo=UTC)
@@ -116,7 +117,7 @@ DATES: dict[str, Callable[[list[datetime]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", DATES)
+@each("kind", DATES)
 def test_dates_of_every_library_are_submit_times(kind: str) -> None:
     given = DATES[kind]([NAIVE + timedelta(seconds=5), NAIVE])
     trace = gs.Trace.from_columns(given, [60, 60], [1, 1])
@@ -135,7 +136,7 @@ ZONED: dict[str, Callable[[list[datetime]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", ZONED)
+@each("kind", ZONED)
 def test_dates_with_a_zone_are_counted_in_utc(kind: str) -> None:
     moment = AWARE.astimezone(timezone(timedelta(hours=2)))
     given = ZONED[kind]([moment + timedelta(seconds=5), moment])
