@@ -36,7 +36,7 @@ def test_every_policy_for_deadlines_or_elastic_jobs_is_tried() -> None:
 
 
 @policies
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=seeds)
 def test_jobs_end_promises_are_kept_and_bounds_hold(policy: str, seed: int) -> None:
     pytest.importorskip("scipy")
@@ -79,7 +79,7 @@ def ideal_rate(table: Table, cluster: gs.Cluster, width: int) -> float:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=seeds)
 @example(seed=345)  # a narrower width of the fastest type is as fast as the job's own
 @example(seed=45611579)  # the fastest types have enough GPUs only together
@@ -160,7 +160,7 @@ SCALED = {
 
 
 @pytest.mark.parametrize("name", list(SCALED))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=seeds)
 def test_all_times_longer_alike_give_the_same_schedule_longer(name: str, seed: int) -> None:
     random = np.random.default_rng(seed)
