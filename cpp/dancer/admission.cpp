@@ -7,7 +7,6 @@
 #include "deadlines/cost_bounds.hpp"
 
 namespace gpusched {
-namespace {}  // namespace
 
 void Admission::receive(const State& state, std::span<const JobId> arrived, Actions& actions) {
   urgency_.clear();
@@ -62,19 +61,18 @@ void Admission::offer_first(const State& state, Index index, Actions& actions) {
   }
   const DancerJob& own = book_->jobs[index];
   if (own.is_in_time(own.query(state))) {
-    book_->leave_open(state, index);
+    book_->leave_open(index);
   } else {
     book_->lose_hope(index, state.is_running(own.job));
   }
 }
 
-bool Admission::offer_again(const State& state, Index index) {
+void Admission::offer_again(const State& state, Index index) {
   const PlanQuery query = book_->jobs[index].query(state);
   double cost = 0.0;
-  if (!book_->planner->find_affordable(query, steps_, cost)) return false;
+  if (!book_->planner->find_affordable(query, steps_, cost)) return;
   book_->log(state, index, PlanVerdict::found, cost);
   book_->make_promise(index, steps_);
-  return true;
 }
 
 }  // namespace gpusched

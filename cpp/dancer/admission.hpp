@@ -27,8 +27,8 @@ class Admission {
 
   /// Decides on the jobs that have just arrived, those of the greatest value for their work first.
   void receive(const State& state, std::span<const JobId> arrived, Actions& actions);
-  /// Whether a job that was turned down is promised its deadline after all.
-  [[nodiscard]] bool offer_again(const State& state, Index index);
+  /// Promises an open job its deadline after all, if it pays for a plan by now.
+  void offer_again(const State& state, Index index);
 
  private:
   void offer_first(const State& state, Index index, Actions& actions);

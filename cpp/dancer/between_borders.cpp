@@ -6,7 +6,6 @@
 #include "deadlines/slot_filling.hpp"
 
 namespace gpusched {
-namespace {}  // namespace
 
 bool BetweenBorders::place(const State& state, JobId job, const PlanConfiguration& configuration) {
   Request request = state.request(job);
@@ -44,9 +43,7 @@ void BetweenBorders::find_yielding(const State& state, int type) {
   };
   for (auto job = book_->rest_running.rbegin(); job != book_->rest_running.rend(); ++job)
     add(book_->index[*job]);
-  for (const OpenJob& one : std::views::reverse(book_->open.all())) {
-    if (!one.is_gone && !one.is_at_rest) add(one.index);
-  }
+  for (const Index index : std::views::reverse(book_->open)) add(index);
 }
 
 bool BetweenBorders::might_start(const State& state, const PlanQuery& query) {
@@ -63,10 +60,7 @@ bool BetweenBorders::might_start(const State& state, const PlanQuery& query) {
   }
   for (const JobId job : book_->rest_running)
     add(book_->jobs[book_->index[job]], book_->jobs[book_->index[job]].held, 1);
-  for (const OpenJob& one : book_->open.all()) {
-    if (one.is_gone || one.is_at_rest) continue;
-    add(book_->jobs[one.index], book_->jobs[one.index].held, 1);
-  }
+  for (const Index index : book_->open) add(book_->jobs[index], book_->jobs[index].held, 1);
   for (const Index index : book_->live) {
     const DancerJob& own = book_->jobs[index];
     if (own.held < 0) continue;
@@ -159,17 +153,13 @@ void BetweenBorders::start_waiting(const State& state, Actions& actions) {
   const auto is_over = [&] {
     return misses >= kMaxFillMisses || state.occupancy().num_free() == 0;
   };
-  for (OpenJob& one : book_->open.all()) {
+  for (const Index index : book_->open) {
     if (is_over()) return;
-    if (one.is_gone || !can_start(one.job)) continue;
+    if (!can_start(book_->jobs[index].job)) continue;
     count_spare(state);
-    FillJob job{.query = book_->jobs[one.index].query(state)};
+    FillJob job{.query = book_->jobs[index].query(state)};
     SlotFilling::rescue({&job, 1}, spare_);
-    if (job.chosen >= 0 && start(state, one.index, job.chosen, actions)) {
-      one.is_at_rest = false;
-    } else {
-      ++misses;
-    }
+    if (job.chosen < 0 || !start(state, index, job.chosen, actions)) ++misses;
   }
   const Time border = next_multiple(state.now(), book_->options.slot);
   for (const Index index : book_->live) {

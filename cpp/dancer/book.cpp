@@ -7,7 +7,6 @@
 #include "base/check.hpp"
 #include "deadlines/batch.hpp"
 #include "deadlines/cost_bounds.hpp"
-#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 
@@ -25,7 +24,6 @@ void DancerBook::begin(const Setup& setup) {
   rest_running.clear();
   decisions.clear();
   num_broken = 0;
-  is_slow = takes_slow_twins;
 }
 
 void DancerBook::turn_to(Time now) {
@@ -44,8 +42,7 @@ DancerBook::Index DancerBook::take_in(const State& state, JobId job) {
   index[job] = id;
   DancerJob& own = jobs[id];
   own.job = job;
-  own.set = sets.of(state, job);
-  own.configurations = sets.at(own.set);
+  own.configurations = sets.of(state, job);
   own.deadline = state.jobs().deadline(job);
   own.change = state.jobs().restart_cost(job);
   own.value = state.jobs().value(job);
@@ -93,24 +90,9 @@ void DancerBook::make_promise(Index id, std::span<const PlanStep> steps) {
   live.push_back(id);
 }
 
-void DancerBook::leave_open(const State& state, Index id) {
+void DancerBook::leave_open(Index id) {
   jobs[id].promise = Promise::open;
-  open.push_back(as_it_stands(state, id));
-}
-
-OpenJob DancerBook::as_it_stands(const State& state, Index id) {
-  DancerJob& own = jobs[id];
-  const PlanQuery query = own.query(state);
-  own.density = value_density(query);
-  return {.index = id,
-          .job = own.job,
-          .set = own.set,
-          .is_at_rest = !is_slow && own.held < 0 && !state.is_running(own.job),
-          .is_gone = false,
-          .density = own.density,
-          .work = query.work,
-          .value = query.value,
-          .deadline = query.deadline};
+  open.push_back(id);
 }
 
 void DancerBook::forget(std::span<const JobId> gone) {
@@ -138,7 +120,7 @@ bool DancerBook::take_out(Index id) {
       gone_.push_back(id);
       return true;
     case Promise::open:
-      return open.erase(own.job, own.density);
+      return std::erase(open, id) == 1;
     case Promise::none:
       return rest_running.erase(own.job) + (rest.erase(own.job) ? 1 : 0) == 1;
     case Promise::never:

@@ -10,7 +10,6 @@
 #include "base/run_control.hpp"
 #include "dancer/job_set.hpp"
 #include "dancer/jobs.hpp"
-#include "dancer/open_jobs.hpp"
 #include "deadlines/planner.hpp"
 #include "seams/decision.hpp"
 #include "seams/scheduler.hpp"
@@ -33,9 +32,7 @@ struct DancerBook {
   void log(const State& state, Index id, PlanVerdict verdict, double cost);
   void make_promise(Index id, std::span<const PlanStep> steps);
   /// A job that was turned down could still meet its deadline.
-  void leave_open(const State& state, Index id);
-  /// How an open job stands.
-  [[nodiscard]] OpenJob as_it_stands(const State& state, Index id);
+  void leave_open(Index id);
   /// Jobs have finished, or are taken back while they wait.
   void forget(std::span<const JobId> gone);
   /// Its deadline cannot be met any more. It has a promise, or stands nowhere.
@@ -54,13 +51,13 @@ struct DancerBook {
   std::vector<Index> index;     ///< of each job that has arrived and not finished
   // Each of these jobs is in one of the following.
   std::vector<Index> live;      ///< with promises
-  OpenJobs open;                ///< that could still meet their deadlines
+  /// That could still meet their deadlines: by density at the last border, then those since.
+  std::vector<Index> open;
   JobSet rest;                  ///< the others that wait, and those of them that run
   std::set<JobId> rest_running;
   std::set<JobId> several;      ///< that no single type runs, whether they run or wait
   std::int64_t slot = 0;        ///< the present one
   bool is_border = false;       ///< now is where it begins
-  bool is_slow = false;         ///< every open job is looked at itself, as its slow twin
 
   std::vector<Decision> decisions;
   std::int64_t num_broken = 0;

@@ -14,13 +14,13 @@ std::vector<std::int64_t> gpus_by_type(const State& state) {
   return gpus;
 }
 
-std::uint32_t ConfigurationSets::of(const State& state, JobId job) {
+std::span<const PlanConfiguration> ConfigurationSets::of(const State& state, JobId job) {
   const JobColumns& columns = state.jobs().columns();
   const Key key{state.classes().of(job), state.jobs().has_profiles() ? columns.profile[job] : 0,
                 state.min_gpus(job), state.max_gpus(job)};
-  const auto [found, is_new] = known_.try_emplace(key, static_cast<std::uint32_t>(sets_.size()));
-  if (is_new) sets_.push_back(std::make_shared<const Set>(find(state, job)));
-  return found->second;
+  auto& known = known_[key];
+  if (known == nullptr) known = std::make_shared<const Set>(find(state, job));
+  return *known;
 }
 
 ConfigurationSets::Set ConfigurationSets::find_on(const State& state, JobId job, int type,

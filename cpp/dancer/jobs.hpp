@@ -27,19 +27,11 @@ class ConfigurationSets {
 
   explicit ConfigurationSets(Freedom freedom) : freedom_(freedom) {}
 
-  void clear() {
-    sets_.clear();
-    known_.clear();
-  }
-  /// The set of a job's configurations, counted from 0.
-  [[nodiscard]] std::uint32_t of(const State& state, JobId job);
+  void clear() { known_.clear(); }
   /// By type, then number of GPUs: the powers of two within a job's limits on which it runs (and
   /// its own width where none of them is as narrow), except those that are no faster than fewer
   /// GPUs of the type. None if no single type runs it. Valid until `clear`.
-  [[nodiscard]] std::span<const PlanConfiguration> at(std::uint32_t set) const noexcept {
-    return *sets_[set];
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return sets_.size(); }
+  [[nodiscard]] std::span<const PlanConfiguration> of(const State& state, JobId job);
 
  private:
   using Key = std::tuple<ClassId, std::int32_t, std::int32_t, std::int32_t>;
@@ -48,8 +40,7 @@ class ConfigurationSets {
   [[nodiscard]] Set find_on(const State& state, JobId job, int type, std::int64_t available) const;
 
   Freedom freedom_;
-  std::vector<std::shared_ptr<const Set>> sets_;  // shared by copies
-  std::map<Key, std::uint32_t> known_;
+  std::map<Key, std::shared_ptr<const Set>> known_;  // shared by copies
 };
 
 /// How a job stands to its deadline.
@@ -63,14 +54,13 @@ enum class Promise : std::uint8_t {
 /// A job that has arrived and has not finished.
 struct DancerJob {
   JobId job = kNoJob;
-  std::uint32_t set = 0;  ///< of its configurations
   std::span<const PlanConfiguration> configurations;
   std::vector<PlanStep> steps;  ///< promised, from the present slot on
   Time deadline{0};             ///< kNever: none
   Time change{0};
   double value = 1.0;
   double greatest_rate = 0.0;
-  double density = 0.0;  ///< its place among the open jobs, while it is one
+  double density = 0.0;  ///< at the last border, of an open job
   std::int64_t decision = -1;  ///< index in the log; -1: none
   std::int32_t asked = 0;      ///< GPUs that it gets at most without a promise
   std::int32_t held = -1;      ///< the configuration that it runs on

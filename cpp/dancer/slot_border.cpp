@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/infinity.hpp"
+#include "deadlines/batch.hpp"
 #include "deadlines/cost_bounds.hpp"
 #include "seams/named.hpp"
 
@@ -25,7 +26,6 @@ void SlotBorder::begin(const Setup& setup) {
   reallocation_.begin(setup);
   anywhere_->begin({setup.seed, setup.state});
   reallocation_.last_resort = anywhere_.get();
-  bounds_.begin();
   replan_turn_ = retry_turn_ = 0;
 }
 
@@ -93,35 +93,45 @@ void SlotBorder::replan(const State& state) {
   }
 }
 
+/// Forgets those that can no longer meet their deadlines; the others by the value for their work.
 void SlotBorder::sort_open(const State& state) {
-  bounds_.open(*book_->planner, book_->sets);
-  for (OpenJob& one : book_->open.all()) {
-    if (one.is_gone) continue;
-    if (!one.is_at_rest) one = book_->as_it_stands(state, one.index);
-    if (bounds_.is_in_time(one, state.now())) continue;
-    book_->open.drop(one);
-    book_->lose_hope(one.index, !one.is_at_rest && state.is_running(one.job));
+  for (const Index index : book_->open) {
+    DancerJob& own = book_->jobs[index];
+    const PlanQuery query = own.query(state);
+    own.density = value_density(query);
+    if (!own.is_in_time(query)) book_->lose_hope(index, state.is_running(own.job));
   }
-  book_->open.sort();
+  keep_open();
+  std::sort(book_->open.begin(), book_->open.end(), [&](Index a, Index b) {
+    const DancerJob& one = book_->jobs[a];
+    const DancerJob& other = book_->jobs[b];
+    return one.density != other.density ? one.density > other.density : one.job < other.job;
+  });
+}
+
+/// Only those that are still open.
+void SlotBorder::keep_open() {
+  std::erase_if(book_->open,
+                [&](Index index) { return book_->jobs[index].promise != Promise::open; });
 }
 
 void SlotBorder::retry(const State& state) {
-  const std::span<OpenJob> all = book_->open.all();
   std::int64_t left = rules_.num_retries;
   // Those that the last slots did not come to.
-  std::size_t skipped = retry_turn_ < all.size() ? retry_turn_ : 0;
+  std::size_t next = retry_turn_ < book_->open.size() ? retry_turn_ : 0;
   retry_turn_ = 0;
-  for (std::size_t i = skipped; i < all.size(); ++i) {
+  for (; next < book_->open.size(); ++next) {
     book_->control->check();
-    if (all[i].is_at_rest && !(bounds_.least_cost(all[i]) < all[i].value)) continue;
-    const PlanQuery query = book_->jobs[all[i].index].query(state);
+    const Index index = book_->open[next];
+    const PlanQuery query = book_->jobs[index].query(state);
     if (!(least_cost(*book_->planner, query) < query.value)) continue;
     if (left-- == 0) {
-      retry_turn_ = i;
+      retry_turn_ = next;
       break;
     }
-    if (admission_->offer_again(state, all[i].index)) book_->open.drop(all[i]);
+    admission_->offer_again(state, index);
   }
+  keep_open();
 }
 
 void SlotBorder::hand_out(const State& state) {
@@ -141,49 +151,21 @@ void SlotBorder::hand_out(const State& state) {
     fill_.back().chosen = fill_.back().base;
     filled_.push_back(index);
   }
-  // What saves a deadline comes before what hastens a job that will meet its own.
-  rescue_open(state);
-  if (rules_.fills) filling_.fill(fill_, spare_, book_->options.slot);
-  fill_open(state);
-  hand_out_rest(state);
-}
-
-/// Finds who gets GPUs that save its deadline.
-void SlotBorder::rescue_open(const State& state) {
-  const std::span<OpenJob> all = book_->open.all();
-  rescued_.clear();
-  bounds_.leave(spare_);
-  for (std::size_t place = 0; place < all.size(); ++place) {
-    OpenJob& one = all[place];
-    if (one.is_gone || (one.is_at_rest && !bounds_.might_rescue(one, state.now()))) continue;
-    FillJob job{.query = book_->jobs[one.index].query(state)};
-    SlotFilling::rescue({&job, 1}, spare_);
-    if (job.chosen < 0) continue;
-    one.is_at_rest = false;
-    rescued_.emplace_back(place, job.chosen);
-    bounds_.leave(spare_);
-  }
-}
-
-/// Who was rescued, who may stop, and who can run on what is left.
-void SlotBorder::fill_open(const State& state) {
   const std::size_t num_live = fill_.size();
-  const std::span<OpenJob> all = book_->open.all();
-  auto rescued = rescued_.begin();
-  bounds_.leave(spare_);
-  for (std::size_t place = 0; place < all.size(); ++place) {
-    OpenJob& one = all[place];
-    const bool is_rescued = rescued != rescued_.end() && rescued->first == place;
-    const std::int32_t chosen = is_rescued ? (rescued++)->second : -1;
-    const bool may_run = rules_.fills && bounds_.might_run(one);
-    if (one.is_gone || (one.is_at_rest && !may_run)) continue;
-    const DancerJob& own = book_->jobs[one.index];
-    fill_.push_back({.query = own.query(state), .worth = own.value, .chosen = chosen});
-    filled_.push_back(one.index);
-    one.is_at_rest = false;
+  for (const Index index : book_->open) {
+    const DancerJob& own = book_->jobs[index];
+    fill_.push_back({.query = own.query(state), .worth = own.value});
+    filled_.push_back(index);
   }
-  if (!rules_.fills) return;
-  filling_.fill(std::span(fill_).subspan(num_live), spare_, book_->options.slot);
+  const std::span live = std::span(fill_).first(num_live);
+  const std::span open = std::span(fill_).subspan(num_live);
+  // What saves a deadline comes before what hastens a job that will meet its own.
+  SlotFilling::rescue(open, spare_);
+  if (rules_.fills) {
+    filling_.fill(live, spare_, book_->options.slot);
+    filling_.fill(open, spare_, book_->options.slot);
+  }
+  hand_out_rest(state);
 }
 
 /// Those that run go on where their GPUs are left; then by arrival.

@@ -3,13 +3,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "base/clone.hpp"
 #include "dancer/admission.hpp"
 #include "dancer/book.hpp"
-#include "dancer/open_bounds.hpp"
 #include "deadlines/slot_filling.hpp"
 #include "elastic/reallocation.hpp"
 #include "seams/actions.hpp"
@@ -46,9 +44,8 @@ class SlotBorder {
   void replan(const State& state);
   void retry(const State& state);
   void sort_open(const State& state);
+  void keep_open();
   void hand_out(const State& state);
-  void rescue_open(const State& state);
-  void fill_open(const State& state);
   void hand_out_rest(const State& state);
   void apply(const State& state, Actions& actions);
   void sort_out_stopped();
@@ -65,8 +62,6 @@ class SlotBorder {
   std::vector<FillJob> fill_;
   std::vector<Index> filled_;  // of each entry of fill_
   std::size_t first_waiting_ = 0;  // of those without a promise, in fill_
-  OpenBounds bounds_;
-  std::vector<std::pair<std::size_t, std::int32_t>> rescued_;  // places among the open ones
   std::vector<std::int64_t> spare_;
   std::vector<PlanStep> steps_;
 };

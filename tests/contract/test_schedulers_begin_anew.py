@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import gpusched as gs
 from gpusched import _core
 from gpusched.base.run_warning import unwarned
-from tests.parity.test_dancer_equals_slow_twin import crowd
-from tests.parity.typed_profiles import TYPES
+from tests.parity.typed_profiles import TYPES, typed_profiles
 
 NATIVE = sorted(
     name
     for name, info in gs.policies().items()
     if info.kind == "scheduler" and not info.alias_of and info.python_class is None
 )
+
+
+def crowd(seed: int, jobs: int) -> gs.Trace:
+    """Draw jobs of great and small value that come at a few instants, at borders and between."""
+    rng = np.random.default_rng(seed)
+    submit_s = np.sort(rng.choice([0, 13, 140, 300], jobs, p=[0.5, 0.2, 0.2, 0.1])).astype(float)
+    service_s = rng.choice([5, 20, 45, 300], jobs) + rng.integers(0, 30, jobs).astype(float)
+    slack = rng.uniform(0.9, rng.choice([1.5, 4.0, 30.0], jobs))
+    profiles = typed_profiles()
+    return gs.Trace.from_columns(
+        submit_s,
+        service_s,
+        rng.choice([1, 1, 1, 2, 4, 8], jobs),
+        deadline_s=np.where(rng.random(jobs) < 0.9, np.ceil(submit_s + slack * service_s), np.nan),
+        value=rng.choice([0.1, 1.0, 5.0], jobs) * service_s,
+        restart_s=np.full(jobs, float(rng.choice([0.0, 4.0, 25.0]))),
+        profiles=profiles,
+        profile=rng.integers(0, len(profiles), jobs),
+    )
 
 
 @pytest.mark.parametrize("name", NATIVE)
