@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/hash_x86.hpp"
 #include "base/wrapping.hpp"
 
 namespace gpusched {
@@ -22,16 +21,6 @@ constexpr std::array<std::uint32_t, 64> kRound{
     0xc67178f2U};
 
 }  // namespace
-
-Sha256::Sha256() : Sha256(has_sha_instructions()) {}
-
-void Sha256::compress(const unsigned char* blocks, std::size_t num_blocks) {
-  if (uses_instructions_) {
-    compress_x86(state_, kRound.data(), blocks, num_blocks);
-    return;
-  }
-  for (std::size_t i = 0; i < num_blocks; ++i) compress(blocks + i * pending_.size());
-}
 
 GPUSCHED_WRAPS_AROUND void Sha256::compress(const unsigned char* block) {
   std::array<std::uint32_t, 64> word{};
@@ -70,9 +59,8 @@ void Sha256::update(std::span<const unsigned char> bytes) {
   num_bytes_ += bytes.size();
   while (!bytes.empty()) {
     if (num_pending_ == 0 && bytes.size() >= pending_.size()) {
-      const std::size_t num_blocks = bytes.size() / pending_.size();
-      compress(bytes.data(), num_blocks);
-      bytes = bytes.subspan(num_blocks * pending_.size());
+      compress(bytes.data());
+      bytes = bytes.subspan(pending_.size());
       continue;
     }
     const std::size_t count = std::min(pending_.size() - num_pending_, bytes.size());
@@ -80,7 +68,7 @@ void Sha256::update(std::span<const unsigned char> bytes) {
     num_pending_ += count;
     bytes = bytes.subspan(count);
     if (num_pending_ == pending_.size()) {
-      compress(pending_.data(), 1);
+      compress(pending_.data());
       num_pending_ = 0;
     }
   }

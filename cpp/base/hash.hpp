@@ -8,13 +8,9 @@
 
 namespace gpusched {
 
-/// SHA-256 (FIPS 180-4) over a stream of bytes, by instructions of the processor where it has them.
+/// SHA-256 (FIPS 180-4) over a stream of bytes.
 class Sha256 {
  public:
-  Sha256();
-  /// In plain C++ unless `uses_instructions`, which the processor must have.
-  explicit Sha256(bool uses_instructions) : uses_instructions_(uses_instructions) {}
-
   void update(std::span<const unsigned char> bytes);
   /// Appends the value's eight bytes, least significant first.
   void update(std::int64_t value);
@@ -22,10 +18,8 @@ class Sha256 {
   [[nodiscard]] std::string hex_digest();
 
  private:
-  void compress(const unsigned char* blocks, std::size_t num_blocks);
   void compress(const unsigned char* block);
 
-  bool uses_instructions_;
   std::array<std::uint32_t, 8> state_{0x6a09e667U, 0xbb67ae85U, 0x3c6ef372U, 0xa54ff53aU,
                                       0x510e527fU, 0x9b05688cU, 0x1f83d9abU, 0x5be0cd19U};
   std::array<unsigned char, 64> pending_{};

@@ -1,6 +1,10 @@
 #include <pybind11/stl.h>
 
+#include <bit>
+#include <cstdint>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "bindings.hpp"
 #include "columns.hpp"
@@ -34,6 +38,21 @@ py::typing::Dict<py::str, py::array> intervals_of(const Schedule& schedule) {
   table["server"] = column(&IntervalRow::server);
   table["mask"] = column(&IntervalRow::mask);
   return table;
+}
+
+/// Schedule::digest by Python's own hash, which uses the instructions that a processor has for it.
+std::string digest_of(const Schedule& schedule) {
+  std::vector<std::int64_t> numbers;
+  {
+    const py::gil_scoped_release unlocked;
+    if constexpr (std::endian::native != std::endian::little) return schedule.digest();
+    numbers = schedule.digested();
+  }
+  const auto bytes =
+      py::memoryview::from_memory(static_cast<const void*>(numbers.data()),
+                                  static_cast<py::ssize_t>(numbers.size() * sizeof(std::int64_t)));
+  const py::object hash = py::module_::import("hashlib").attr("sha256")(bytes);
+  return hash.attr("hexdigest")().cast<std::string>();
 }
 
 py::typing::Dict<py::str, py::object> decisions_of(const Schedule& schedule) {
@@ -126,11 +145,7 @@ void bind_schedule(py::module_& m) {
           "is the scarcest GPU type, -1 for none, between from_us and until_us.")
       .def("intervals", &intervals_of,
            "Read-only rows (job, start_us, end_us, server, mask), sorted by job, start, server.")
-      .def_property_readonly("digest",
-                             [](const Schedule& s) {
-                               const py::gil_scoped_release unlocked;
-                               return s.digest();
-                             })
+      .def_property_readonly("digest", &digest_of)
       .def_property_readonly("counters",
                              [](const Schedule& s) {
                                const Counters& c = s.counters();

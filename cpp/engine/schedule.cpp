@@ -1,33 +1,10 @@
 #include "engine/schedule.hpp"
 
-#include <bit>
-#include <type_traits>
 #include <vector>
 
 #include "base/hash.hpp"
 
 namespace gpusched {
-namespace {
-
-/// The numbers of each row, eight bytes each, least significant first.
-void update(Sha256& hash, const std::vector<IntervalRow>& rows) {
-  if constexpr (std::endian::native == std::endian::little) {
-    // They stand so in memory, without gaps.
-    static_assert(std::has_unique_object_representations_v<IntervalRow>);
-    hash.update(
-        {reinterpret_cast<const unsigned char*>(rows.data()), rows.size() * sizeof(IntervalRow)});
-    return;
-  }
-  for (const IntervalRow& row : rows) {
-    hash.update(row.job);
-    hash.update(row.start_us);
-    hash.update(row.end_us);
-    hash.update(row.server);
-    hash.update(static_cast<std::int64_t>(row.mask));
-  }
-}
-
-}  // namespace
 
 Status Schedule::status(JobId job) const noexcept {
   switch (records_[job].phase) {
@@ -42,14 +19,28 @@ Status Schedule::status(JobId job) const noexcept {
   return Status::unfinished;
 }
 
-std::string Schedule::digest() const {
-  Sha256 hash;
-  update(hash, intervals());
+std::vector<std::int64_t> Schedule::digested() const {
+  const std::vector<IntervalRow> rows = intervals();
+  std::vector<std::int64_t> numbers(5 * rows.size());
+  auto to = numbers.begin();
+  for (const IntervalRow& row : rows) {
+    *to++ = row.job;
+    *to++ = row.start_us;
+    *to++ = row.end_us;
+    *to++ = row.server;
+    *to++ = static_cast<std::int64_t>(row.mask);
+  }
   for (JobId job = 0; job < num_jobs_; ++job) {
     if (records_[job].phase != Phase::rejected) continue;
-    hash.update(static_cast<std::int64_t>(job));
-    hash.update(static_cast<std::int64_t>(records_[job].reason));
+    numbers.push_back(job);
+    numbers.push_back(static_cast<std::int64_t>(records_[job].reason));
   }
+  return numbers;
+}
+
+std::string Schedule::digest() const {
+  Sha256 hash;
+  for (const std::int64_t number : digested()) hash.update(number);
   return hash.hex_digest();
 }
 

@@ -75,7 +75,9 @@ class Schedule {
   [[nodiscard]] std::vector<IntervalRow> intervals() const {
     return log_.rows(records_, num_jobs_);
   }
-  /// SHA-256 over the interval rows, then the rejects as (job, reason), all little-endian int64.
+  /// The interval rows, then the rejects as (job, reason).
+  [[nodiscard]] std::vector<std::int64_t> digested() const;
+  /// SHA-256 over these numbers, eight bytes each, least significant first.
   [[nodiscard]] std::string digest() const;
 
  private:

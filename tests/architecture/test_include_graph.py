@@ -45,7 +45,6 @@ TOOLS = [path for path in CPP_FILES if path.relative_to(CPP).parts[0] == "tools"
 # Where the standard library has no word for it.
 FOREIGN_HEADERS = {
     "cpp/base/buffer.cpp": {"sys/mman.h", "sys/resource.h"},
-    "cpp/base/hash_x86.cpp": {"cpuid.h", "immintrin.h"},
 }
 
 

@@ -318,18 +318,15 @@ class TestRunningIndex(RunningIndexMachine.TestCase):
     settings = machine_settings
 
 
-@given(st.binary(max_size=600), st.booleans(), st.integers(1, 200))
-def test_the_hash_is_sha_256(data: bytes, uses_instructions: bool, piece: int) -> None:
-    found = _testing.sha256(data, uses_instructions=uses_instructions, piece=piece)
-    assert found == hashlib.sha256(data).hexdigest()
+@given(st.binary(max_size=600), st.integers(1, 200))
+def test_the_hash_is_sha_256(data: bytes, piece: int) -> None:
+    assert _testing.sha256(data, piece=piece) == hashlib.sha256(data).hexdigest()
 
 
 @each("length", [*range(54, 66), *range(118, 130), 10_000, 1_000_003])
 def test_the_hash_is_sha_256_around_the_edges_of_its_blocks(length: int) -> None:
     data = bytes(i * i % 251 for i in range(min(length, 1_000))) * (length // 1_000 + 1)
-    for uses_instructions in (True, False):
-        found = _testing.sha256(data[:length], uses_instructions=uses_instructions)
-        assert found == hashlib.sha256(data[:length]).hexdigest()
+    assert _testing.sha256(data[:length]) == hashlib.sha256(data[:length]).hexdigest()
 
 
 @given(words, st.sampled_from(sorted(rng.STREAMS)), words, words)

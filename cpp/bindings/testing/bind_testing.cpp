@@ -11,7 +11,6 @@
 #include "assigning/cost_rows.hpp"
 #include "base/buffer.hpp"
 #include "base/hash.hpp"
-#include "base/hash_x86.hpp"
 #include "base/index_set.hpp"
 #include "base/rng.hpp"
 #include "bindings/bindings.hpp"
@@ -77,17 +76,16 @@ void bind_testing(py::module_& m) {
   // The bytes in pieces of at most so many, by the processor's instructions or without.
   testing.def(
       "sha256",
-      [](const py::bytes& data, bool uses_instructions, std::size_t piece) {
+      [](const py::bytes& data, std::size_t piece) {
         const auto text = static_cast<std::string_view>(data);
-        Sha256 hash(uses_instructions && has_sha_instructions());
+        Sha256 hash;
         for (std::size_t begin = 0; begin < text.size(); begin += piece) {
           const auto part = text.substr(begin, piece);
           hash.update({reinterpret_cast<const unsigned char*>(part.data()), part.size()});
         }
         return hash.hex_digest();
       },
-      py::arg("data"), py::arg("uses_instructions") = true,
-      py::arg("piece") = std::numeric_limits<std::size_t>::max());
+      py::arg("data"), py::arg("piece") = std::numeric_limits<std::size_t>::max());
   using Counts = std::vector<std::int32_t>;
   using Weights = std::vector<double>;
   testing.def("heavy_edge_cut", [](const Counts& replicas, const Weights& pipeline_weights,
