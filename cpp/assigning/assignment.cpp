@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "assigning/cost_rows.hpp"
+#include "assigning/full_rows.hpp"
 #include "assigning/magnitudes.hpp"
 #include "base/check.hpp"
 #include "base/infinity.hpp"
@@ -21,6 +22,20 @@ constexpr std::size_t kFewColumns = 256;  // a cache holds as many rows of them
 constexpr std::size_t kFewBidsPerRow = 2;
 constexpr std::size_t kTile = 16;  // rows, and columns, at once: two cache lines
 constexpr std::size_t kBeside = 4;  // lest a column of the tile stand in few lines of the cache
+
+constexpr std::size_t kLeastRows = 32;  // fewer are assigned as soon
+constexpr std::size_t kLeastLasting = 128;
+constexpr std::size_t kStride = 4;  // one row, and one column, of so many are a sample
+constexpr std::size_t kLeftOver = 10;  // one row of so many is left over
+constexpr std::size_t kFewIdle = 16;  // one column more for so many rows
+constexpr std::size_t kMostIdle = 16;  // columns a row, or the square is far larger than the costs
+constexpr std::size_t kDearest = 16;  // one column of so many
+constexpr int kEpsilons = 3;
+constexpr double kQuotient = 8;
+
+constexpr std::size_t kChunk = 64;  // columns that are compared at once
+constexpr int kDense = 8;  // rows read in full before a search is dense
+constexpr std::uint32_t kPatience = 64;  // searches without a new list after one that did not help
 
 }  // namespace
 
@@ -353,6 +368,440 @@ void Assignment::report() {
   }
   outer_dual = column_dual_;
   result_.column_of_row = is_transposed_ ? row_of_ : column_of_;
+}
+
+/// Begins anew from better duals where paths would be long: where rows want the same columns most of
+/// them are left over by their bids, and where many still outbid each other the bids are spent.
+void Assignment::improve_start(bool are_bids_spent) {
+  const bool is_lasting = start_ == Start::lasting;
+  if (num_rows_ < (is_lasting ? kLeastLasting : kLeastRows)) return;
+  const auto num_left =
+      static_cast<std::size_t>(std::count(column_of_.begin(), column_of_.end(), -1));
+  const bool agree = 2 * num_left > num_rows_;
+  const bool compete =
+      !is_lasting && !has_few_columns_ && are_bids_spent && kLeftOver * num_left > num_rows_;
+  if (num_rows_ < num_columns_) {
+    const bool has_few_idle = kFewIdle * (num_columns_ - num_rows_) < num_rows_;
+    if (is_lasting || (!agree && !(compete && has_few_idle))) return;
+    if (agree && solve_on_cheap_columns()) return;
+    if (num_columns_ > kMostIdle * num_rows_) return;
+    add_idle_rows();
+  }
+  if (agree && start_from_sample()) {
+    hold_auction(0.0);
+  } else if (compete) {
+    lower_epsilon();
+  }
+}
+
+/// On so few columns that the others do not matter: of its cheapest ones, one more than there are
+/// rows, no row finds all taken, so that it wants none that is dearer. False where all rows together
+/// need most columns.
+bool Assignment::solve_on_cheap_columns() {
+  const std::size_t most = num_columns_ - num_columns_ / kStride;
+  is_cheap_.assign(num_columns_, 0);
+  std::size_t count = 0;
+  for (std::size_t row = 0; row < num_rows_; ++row) {
+    if (stop_ != nullptr) stop_->count(num_columns_);
+    if (kind_[row] == id(row)) count += mark_cheap_columns(row);
+    if (count > most) return false;
+  }
+  cheap_.clear();
+  for (std::size_t column = 0; column < num_columns_; ++column) {
+    if (is_cheap_[column] != 0) cheap_.push_back(id(column));
+  }
+  smaller_cost_.resize(num_rows_ * count);
+  double* out = smaller_cost_.data();
+  for (std::size_t row = 0; row < num_rows_; ++row) {
+    for (const std::int32_t column : cheap_) *out++ = cost_[row][at(column)];
+  }
+  take_over(solve_smaller(num_rows_, count));
+  return true;
+}
+
+/// Returns how many columns this row needs that no row before it needed.
+std::size_t Assignment::mark_cheap_columns(std::size_t row) {
+  const double* const cost = cost_[row];
+  std::copy_n(cost, num_columns_, order_.begin());
+  const auto last = order_.begin() + static_cast<std::ptrdiff_t>(num_rows_);
+  std::nth_element(order_.begin(), last, order_.end());
+  const double limit = std::min(*last, std::numeric_limits<double>::max());
+  std::size_t num_marked = 0;
+  std::size_t num_enough = 0;
+  const auto mark = [&](std::size_t column) {
+    num_marked += is_cheap_[column] == 0 ? 1 : 0;
+    is_cheap_[column] = 1;
+    ++num_enough;
+  };
+  for (std::size_t column = 0; column < num_columns_; ++column) {
+    if (cost[column] < limit || (cost[column] == limit && is_cheap_[column] != 0)) mark(column);
+  }
+  for (std::size_t column = 0; column < num_columns_ && num_enough <= num_rows_; ++column) {
+    if (cost[column] == limit && is_cheap_[column] == 0) mark(column);
+  }
+  return num_marked;
+}
+
+/// Of the costs that were gathered.
+const Assignment::Result& Assignment::solve_smaller(std::size_t rows, std::size_t columns) {
+  if (smaller_.empty()) smaller_.emplace_back(start_);
+  Assignment& smaller = smaller_.front();
+  smaller.listen_to(stop_);
+  return smaller.solve(smaller_cost_, id(rows), id(columns));
+}
+
+/// The solution on the cheap columns.
+void Assignment::take_over(const Result& found) {
+  coarsest_ = std::max(coarsest_, smaller_.front().coarsest_);
+  std::fill(column_dual_.begin(), column_dual_.end(), 0.0);
+  std::fill(row_of_.begin(), row_of_.end(), -1);
+  for (std::size_t i = 0; i < cheap_.size(); ++i) {
+    column_dual_[at(cheap_[i])] = found.column_dual[i];
+  }
+  for (std::size_t row = 0; row < num_rows_; ++row) {
+    if (stop_ != nullptr) stop_->count(num_columns_);
+    column_of_[row] = cheap_[at(found.column_of_row[row])];
+    row_of_[at(column_of_[row])] = id(row);
+    own_cost_[row] = cost_[row][at(column_of_[row])];
+    list_candidates(row);
+  }
+}
+
+/// Square: those who get the columns that are left over cost nothing.
+void Assignment::add_idle_rows() {
+  const std::size_t num_own_rows = num_rows_;
+  num_rows_ = num_columns_;
+  idle_cost_.assign(num_columns_, 0.0);
+  cost_.resize(num_rows_, idle_cost_.data());
+  resize_rows();
+  for (std::size_t row = num_own_rows; row < num_rows_; ++row) {
+    if (stop_ != nullptr) stop_->count(num_columns_);
+    kind_[row] = id(num_own_rows);
+    list_candidates(row);
+  }
+}
+
+/// A column that is left over has a dual of 0 again, which is the greatest.
+void Assignment::drop_idle_rows(std::size_t num_own_rows) {
+  if (num_rows_ == num_own_rows) return;
+  const double shift = *std::max_element(column_dual_.begin(), column_dual_.end());
+  for (double& dual : column_dual_) dual -= shift;
+  lists_.shift_rests(shift);
+  for (std::size_t row = num_own_rows; row < num_rows_; ++row) {
+    const std::size_t column = at(column_of_[row]);
+    column_dual_[column] = 0;
+    row_of_[column] = -1;
+  }
+  num_rows_ = num_own_rows;
+  cost_.resize(num_rows_);
+  resize_rows();
+}
+
+/// By auctions whose epsilon falls: rows that would outbid each other by little do so by much. From
+/// what all but few columns are cheaper than: one that some row cannot do without may be very dear.
+void Assignment::lower_epsilon() {
+  const auto dear = order_.begin() + static_cast<std::ptrdiff_t>(num_columns_ / kDearest);
+  std::copy(column_dual_.begin(), column_dual_.end(), order_.begin());
+  std::nth_element(order_.begin(), dear, order_.end());
+  double epsilon = -*dear;
+  if (epsilon == 0) return;
+  for (int i = 0; i < kEpsilons; ++i) {
+    hold_auction(epsilon);
+    epsilon /= kQuotient;
+  }
+  hold_auction(0.0);
+}
+
+/// Begins anew from the duals of every fourth row and column, solved likewise: each column is as
+/// dear as the sampled rows allow. False where forbidden pairs leave them undefined.
+bool Assignment::start_from_sample() {
+  const std::size_t size = num_rows_ / kStride;
+  smaller_cost_.resize(size * size);
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      const double cost = cost_[i * kStride][j * kStride];
+      if (cost == kInfinity) return false;
+      smaller_cost_[i * size + j] = cost;
+    }
+  }
+  const Result& found = solve_smaller(size, size);
+  std::fill(order_.begin(), order_.end(), kInfinity);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (stop_ != nullptr) stop_->count(num_columns_);
+    const double* const cost = cost_[i * kStride];
+    const double dual = found.row_dual[i];
+    for (std::size_t column = 0; column < num_columns_; ++column) {
+      const double most = cost[column] - dual;
+      order_[column] = most < order_[column] ? most : order_[column];
+    }
+  }
+  const double greatest = *std::max_element(order_.begin(), order_.end());
+  if (!std::isfinite(greatest)) return false;
+  for (std::size_t column = 0; column < num_columns_; ++column) {
+    column_dual_[column] = order_[column] - greatest;
+  }
+  for (std::size_t row = 0; row < num_rows_; ++row) {
+    if (stop_ != nullptr) stop_->count(num_columns_);
+    list_candidates(row);
+  }
+  return true;
+}
+
+bool Assignment::is_later(const Event& a, const Event& b) noexcept {
+  return a.distance > b.distance || (a.distance == b.distance && a.what > b.what);
+}
+
+/// Assigns the row `source` along a shortest path of reduced costs; num_rows_ is the idle row.
+void Assignment::augment(std::size_t source, std::int32_t target) {
+  ++search_;
+  events_.clear();
+  touched_.clear();
+  done_.clear();
+  ready_.clear();
+  is_dense_ = false;
+  num_dense_ = 0;
+  bound_ = idle_base_ = kInfinity;
+  end_ = -1;
+  floor_ = -kInfinity;
+  target_ = target;
+  if (source == num_rows_) {
+    reach_from_idle(0.0);
+  } else {
+    reach_from(source, 0.0);
+    last_search_[at(kind_[source])] = search_;
+  }
+  while (advance()) {
+  }
+  if (end_ < 0) fail_unassigned();
+  finish_path(source);
+}
+
+void Assignment::fail_unassigned() {
+  fail_input("assignment: the allowed pairs do not suffice for all");
+}
+
+/// Goes on to what is nearest; false once nothing is nearer than the end of a path.
+bool Assignment::advance() {
+  double near = ready_.empty() ? kInfinity : floor_;
+  if (is_dense_ && ready_.empty()) {
+    if (is_nearest_stale_) find_nearest();
+    near = nearest_;
+  }
+  const double next = events_.empty() ? kInfinity : events_.front().distance;
+  if (std::min(near, next) >= bound_) return false;
+  floor_ = std::min(near, next);
+  if (near < next) {
+    if (ready_.empty()) find_ready();
+    const std::int32_t column = ready_.back();
+    ready_.pop_back();
+    expand(column);
+    return true;
+  }
+  const std::int32_t what = events_.front().what;
+  std::pop_heap(events_.begin(), events_.end(), is_later);
+  events_.pop_back();
+  if (at(what) >= num_columns_) {
+    exhaust(at(what) - num_columns_);
+  } else if (!is_dense_ && floor_ <= distance_[at(what)]) {
+    expand(what);
+  }
+  return true;
+}
+
+void Assignment::find_nearest() {
+  if (stop_ != nullptr) stop_->count(num_columns_);
+  find_block_minima(open_, kChunk, least_open_.data());
+  nearest_ = *std::min_element(least_open_.begin(), least_open_.end());
+  is_nearest_stale_ = false;
+}
+
+/// Collects the nearest columns, all of one distance, that were not gone on from.
+void Assignment::find_ready() {
+  for (std::size_t chunk = 0; chunk < least_open_.size(); ++chunk) {
+    if (least_open_[chunk] != nearest_) continue;
+    const std::size_t end = std::min((chunk + 1) * kChunk, num_columns_);
+    for (std::size_t column = chunk * kChunk; column < end; ++column) {
+      if (open_[column] != nearest_) continue;
+      open_[column] = kInfinity;
+      ready_.push_back(id(column));
+    }
+  }
+  is_nearest_stale_ = true;
+}
+
+/// Goes on from a column to whoever has it.
+void Assignment::expand(std::int32_t column) {
+  done_.push_back(column);
+  const std::int32_t row = row_of_[at(column)];
+  if (row >= 0) {
+    std::uint32_t& last = last_search_[at(kind_[at(row)])];
+    if (last != search_) reach_from(at(row), floor_ - row_dual(at(row)));
+    last = search_;
+  } else if (idle_base_ == kInfinity) {
+    idle_column_ = column;
+    reach_from_idle(floor_);
+  }
+}
+
+/// The candidates of a row do not suffice: takes new ones, or, where that did not help lately,
+/// all columns.
+void Assignment::exhaust(std::size_t row) {
+  if (search_ >= next_listing_[row]) {
+    list_candidates(row);
+    next_listing_[row] = search_ + 1;
+    reach_from(row, base_[row]);
+    return;
+  }
+  if (next_listing_[row] == search_ + 1) next_listing_[row] = search_ + kPatience;
+  reach_from_all(row, base_[row]);
+}
+
+void Assignment::push(double distance, std::size_t what) {
+  events_.push_back({distance, id(what)});
+  std::push_heap(events_.begin(), events_.end(), is_later);
+}
+
+/// A column at a distance from `row`, if that is the shortest yet.
+inline void Assignment::reach(std::size_t column, std::size_t row, double distance) {
+  distance = std::max(distance, floor_);  // rounding can make a reduced cost negative
+  if (distance >= bound_ || distance >= distance_[column]) return;
+  if (distance_[column] == kInfinity) touched_.push_back(id(column));
+  distance_[column] = distance;
+  before_[column] = id(row);
+  if (target_ < 0 ? row_of_[column] < 0 : id(column) == target_) {
+    bound_ = distance;
+    end_ = id(column);
+  } else if (is_dense_) {
+    open_[column] = distance;
+    is_nearest_stale_ = true;
+  } else {
+    push(distance, column);
+  }
+}
+
+void Assignment::reach_from(std::size_t row, double base) {
+  if (stop_ != nullptr) stop_->count(CandidateLists::kMost);
+  base_[row] = base;
+  if (search_ + 1 < next_listing_[row]) {
+    reach_from_all(row, base);
+    return;
+  }
+  for (const ListedColumn& each : lists_.of(row)) {
+    const auto column = at(each.column);
+    reach(column, row, base + (each.cost - column_dual_[column]));
+  }
+  if (base + lists_.rest(row) < bound_)
+    push(std::max(base + lists_.rest(row), floor_), num_columns_ + row);
+}
+
+/// Many columns are reached again and again from now on: among the events they would pile up.
+void Assignment::become_dense() {
+  is_dense_ = is_nearest_stale_ = true;
+  open_.assign(num_columns_, kInfinity);
+  least_open_.resize((num_columns_ - 1) / kChunk + 1);
+  for (const std::int32_t column : touched_) open_[at(column)] = distance_[at(column)];
+  for (const std::int32_t column : done_) open_[at(column)] = kInfinity;
+  if (end_ >= 0) open_[at(end_)] = kInfinity;
+}
+
+void Assignment::reach_from_all(std::size_t row, double base) {
+  if (stop_ != nullptr) stop_->count(num_columns_);
+  if (++num_dense_ == kDense) become_dense();
+  const double* const cost = cost_[row];
+  const double* const dual = column_dual_.data();
+  for (std::size_t begin = 0; begin < num_columns_; begin += kChunk) {
+    const std::size_t end = std::min(begin + kChunk, num_columns_);
+    if (!comes_nearer({base, cost, dual}, distance_.data(), bound_, begin, end)) continue;
+    for (std::size_t column = begin; column < end; ++column) {
+      reach(column, row, base + (cost[column] - dual[column]));
+    }
+  }
+}
+
+void Assignment::reach_from_idle(double base) {
+  idle_base_ = base;
+  for (std::size_t column = 0; column < num_columns_; ++column) {
+    reach(column, num_rows_, base - column_dual_[column]);
+  }
+}
+
+/// Assigns along the path, and changes the duals so that all of it is tight.
+void Assignment::finish_path(std::size_t source) {
+  coarsest_ = std::max(coarsest_, std::fabs(bound_));
+  for (const std::int32_t column : done_) {
+    double& dual = column_dual_[at(column)];
+    dual += distance_[at(column)] - bound_;
+    coarsest_ = std::max(coarsest_, -dual);
+  }
+  for (std::int32_t column = end_;;) {
+    const std::size_t row = at(before_[at(column)]);
+    std::int32_t next = idle_column_;
+    if (row < num_rows_) {
+      next = column_of_[row];
+      column_of_[row] = column;
+      row_of_[at(column)] = id(row);
+      own_cost_[row] = cost_[row][column];
+      coarsest_ = std::max(coarsest_, std::fabs(own_cost_[row]));
+    } else {
+      row_of_[at(column)] = -1;
+    }
+    if (row == source) break;
+    column = next;
+  }
+  for (const std::int32_t column : touched_) distance_[at(column)] = kInfinity;
+  if (idle_base_ >= bound_) return;
+  // The idle row's dual is to be 0 again.
+  const double shift = bound_ - idle_base_;
+  lists_.shift_rests(-shift);
+  for (std::size_t column = 0; column < num_columns_; ++column) {
+    double& dual = column_dual_[column];
+    dual = row_of_[column] < 0 ? 0.0 : std::min(dual + shift, 0.0);
+  }
+}
+
+/// As `bid`, among all columns.
+std::int32_t Assignment::bid_on_all(std::size_t row) {
+  const double* const cost = cost_[row];
+  const auto [value, best] = two_least(cost, column_dual_.data(), num_columns_, taken_.data());
+  if (value.second == kInfinity) return -1;
+  const auto column = static_cast<std::size_t>(best);
+  taken_[column] = -1;
+  return take(row, column, cost[column], column_dual_[column] - (value.second - value.least));
+}
+
+/// Assigns the row `source` along a shortest path of reduced costs, as `augment`, where to look at
+/// all columns costs less than to know which of them to look at.
+void Assignment::augment_on_all(std::size_t source) {
+  done_.clear();
+  touched_.clear();
+  idle_base_ = kInfinity;
+  std::fill_n(open_.begin(), num_columns_, kInfinity);
+  double* const dual = column_dual_.data();
+  std::size_t row = source;
+  double base = 0;
+  floor_ = -kInfinity;
+  for (;;) {
+    if (stop_ != nullptr) stop_->count(num_columns_);
+    const LeastColumns near = reach_all({base, cost_[row], dual}, id(row), floor_, num_columns_,
+                                        taken_.data(), {open_.data(), from_.data()});
+    if (near.free <= near.taken) {
+      end_ = static_cast<std::int32_t>(near.free_column);
+      bound_ = near.free;
+      break;
+    }
+    const auto column = static_cast<std::size_t>(near.taken_column);
+    floor_ = distance_[column] = near.taken;
+    before_[column] = static_cast<std::int32_t>(from_[column]);
+    open_[column] = -kInfinity;
+    done_.push_back(id(column));
+    row = at(row_of_[column]);
+    base = floor_ - row_dual(row);
+  }
+  if (end_ < 0) fail_unassigned();
+  before_[at(end_)] = static_cast<std::int32_t>(from_[at(end_)]);
+  taken_[at(end_)] = -1;
+  touched_ = done_;
+  finish_path(source);
 }
 
 }  // namespace gpusched

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -344,6 +345,70 @@ bool PromisingScheduler::may_move(JobId job) {
   if (known == promises_.end()) return true;
   Promise& promise = known->second;
   return ledger(promise.type).suffices(promise.claim, promise.plan, promise.claim.restart);
+}
+
+/// Leaves the job the type on which it is fastest at its own width, or at all if it fits none;
+/// of equals the one that the fewest GPUs' worth of jobs per GPU are pinned to.
+void PromisingScheduler::pin(const State& state, ElasticJobs::Job& job) {
+  if (job.is_mixed()) return;
+  const int own = state.jobs().gpus(job.id);
+  const auto load = [&](int type) {
+    return static_cast<double>(pinned_gpus_[static_cast<std::size_t>(type)]) /
+           static_cast<double>(jobs_.total(type));
+  };
+  // The own width is not among the configurations where a narrower one is as fast.
+  const auto own_rate = [&](int type) {
+    return own <= jobs_.total(type) ? state.rate(job.id, type, own) : 0.0;
+  };
+  const Configuration* best = nullptr;
+  for (const Configuration& known : job.configurations) {
+    if (best == nullptr || known.type == best->type) {
+      if (best == nullptr || known.rate > best->rate) best = &known;
+      continue;
+    }
+    const double rate = own_rate(known.type);
+    const double best_rate = own_rate(best->type);
+    const bool is_better = rate != best_rate          ? rate > best_rate
+                           : rate > 0.0               ? load(known.type) < load(best->type)
+                           : known.rate != best->rate ? known.rate > best->rate
+                                                      : load(known.type) < load(best->type);
+    if (is_better) best = &known;
+  }
+  const int type = best->type;
+  std::erase_if(job.configurations, [&](const Configuration& known) { return known.type != type; });
+  pinned_type_[job.id] = type;
+  pinned_gpus_[static_cast<std::size_t>(type)] += own;
+}
+
+void PromisingScheduler::unpin(JobId job) {
+  const auto pinned = pinned_type_.find(job);
+  if (pinned == pinned_type_.end()) return;
+  pinned_gpus_[static_cast<std::size_t>(pinned->second)] -= state_->jobs().gpus(job);
+  pinned_type_.erase(pinned);
+}
+
+/// All or none: the program of the authors declines every job of a slot if one cannot be met.
+void PromisingScheduler::consider_batch(const State& state) {
+  std::map<JobId, SlotPlan> before;
+  for (const auto& [id, promise] : promises_) before.emplace(id, promise.plan);
+  const std::size_t num_before = decisions_.size();
+  for (const JobId id : batch_) {
+    control_->check();
+    consider(state, jobs_.job(id));
+  }
+  batch_.clear();
+  const auto judged = decisions_.begin() + static_cast<std::ptrdiff_t>(num_before);
+  if (std::all_of(judged, decisions_.end(), [](const Decision& one) { return one.is_admitted; })) {
+    return;
+  }
+  close_lines();
+  std::erase_if(promises_, [&](const auto& entry) { return !before.contains(entry.first); });
+  for (auto& [id, promise] : promises_) promise.plan = before.find(id)->second;
+  for (auto decision = judged; decision != decisions_.end(); ++decision) {
+    if (!decision->is_admitted) continue;
+    decision->is_admitted = false;
+    decision->reason = "another job of its slot cannot be met";
+  }
 }
 
 }  // namespace gpusched

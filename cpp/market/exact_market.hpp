@@ -57,7 +57,7 @@ class ExactMarket {
   bool force(Node& node, std::size_t job, std::size_t worker);
   void consider(const Node& node);
 
-  // In market_exact_bound.cpp: what bounds a node, and where to divide it.
+  // What bounds a node, and where to divide it.
   double bound_node(std::size_t depth, bool& is_settled);
   [[nodiscard]] bool seat(Node& node);
   [[nodiscard]] double clear(Node& node);
