@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 
-#include "assigning/least_pair.hpp"
 #include "assigning/magnitudes.hpp"
 #include "base/infinity.hpp"
 #include "solvers/lanes.hpp"
@@ -135,7 +134,7 @@ template <class Lanes, class Values>
 }
 
 template <class Lanes, class Values>
-[[gnu::always_inline]] inline void minima_of(Values& values, std::size_t count, std::size_t size,
+[[gnu::always_inline]] inline void minima_of(Values&& values, std::size_t count, std::size_t size,
                                              double* least) noexcept {
   for (std::size_t begin = 0; begin < count; begin += size) {
     *least++ = least_of<Lanes>(values, begin, std::min(begin + size, count));
@@ -267,63 +266,18 @@ template <class Lanes>
   return false;
 }
 
-#if defined(__x86_64__)
-
-[[gnu::target("avx2")]] Magnitudes magnitudes_by_avx2(std::span<const double> cost) noexcept {
-  return magnitudes<FourLanes>(cost);
-}
-
-template <class Values>
-[[gnu::target("avx2")]] void minima_by_avx2(Values& values, std::size_t count, std::size_t size,
-                                            double* least) noexcept {
-  minima_of<FourLanes>(values, count, size, least);
-}
-
-[[gnu::target("avx2")]] Magnitudes new_minima_by_avx2(std::span<const double> cost,
-                                                      std::size_t size, double* least) noexcept {
-  NewCosts<FourLanes> costs{cost.data(), {}};
-  minima_of<FourLanes>(costs, cost.size(), size, least);
-  return costs.magnitudes.found();
-}
-
-[[gnu::target("avx2")]] double at_rank_by_avx2(std::span<const double> values,
-                                               std::size_t rank) noexcept {
-  return at_rank<FourLanes>(values, rank);
-}
-
-[[gnu::target("avx2")]] LeastPair<double> two_by_avx2(std::span<const double> values) noexcept {
-  return two_of<FourLanes>(values);
-}
-
-[[gnu::target("avx2")]] std::size_t up_to_by_avx2(double limit, const ReducedCosts& reduced,
-                                                  std::size_t begin, std::size_t end,
-                                                  std::int32_t* columns) noexcept {
-  return up_to<FourLanes>(limit, reduced, begin, end, columns);
-}
-
-[[gnu::target("avx2")]] bool is_nearer_by_avx2(const Reach& reach, const double* known,
-                                               double bound, std::size_t begin,
-                                               std::size_t end) noexcept {
-  return is_nearer<FourLanes>(reach, known, bound, begin, end);
-}
-
-#endif
-
 template <class Values>
 void find_minima(Values values, std::size_t count, std::size_t size, double* least) noexcept {
-#if defined(__x86_64__)
-  if (takes_four_lanes) return minima_by_avx2(values, count, size, least);
-#endif
-  minima_of<TwoLanes>(values, count, size, least);
+  run_in_lanes([=]<class Lanes>() __attribute__((always_inline)) {
+    minima_of<Lanes>(values, count, size, least);
+  });
 }
 
 }  // namespace
 
 Magnitudes magnitudes_of(std::span<const double> cost) noexcept {
-#if defined(__x86_64__)
-  if (takes_four_lanes) return magnitudes_by_avx2(cost);
-#endif
-  return magnitudes<TwoLanes>(cost);
+  return run_in_lanes([=]<class Lanes>()
+                          __attribute__((always_inline)) { return magnitudes<Lanes>(cost); });
 }
 
 void find_block_minima(std::span<const double> cost, const double* dual, std::size_t size,
@@ -332,12 +286,11 @@ void find_block_minima(std::span<const double> cost, const double* dual, std::si
 }
 
 Magnitudes find_new_minima(std::span<const double> cost, std::size_t size, double* least) noexcept {
-#if defined(__x86_64__)
-  if (takes_four_lanes) return new_minima_by_avx2(cost, size, least);
-#endif
-  NewCosts<TwoLanes> costs{cost.data(), {}};
-  minima_of<TwoLanes>(costs, cost.size(), size, least);
-  return costs.magnitudes.found();
+  return run_in_lanes([=]<class Lanes>() __attribute__((always_inline)) {
+    NewCosts<Lanes> costs{cost.data(), {}};
+    minima_of<Lanes>(costs, cost.size(), size, least);
+    return costs.magnitudes.found();
+  });
 }
 
 void find_block_minima(std::span<const double> values, std::size_t size, double* least) noexcept {
@@ -345,33 +298,27 @@ void find_block_minima(std::span<const double> values, std::size_t size, double*
 }
 
 double value_at_rank(std::span<const double> values, std::size_t rank) noexcept {
-#if defined(__x86_64__)
-  if (takes_four_lanes) return at_rank_by_avx2(values, rank);
-#endif
-  return at_rank<TwoLanes>(values, rank);
+  return run_in_lanes([=]<class Lanes>()
+                          __attribute__((always_inline)) { return at_rank<Lanes>(values, rank); });
 }
 
 LeastPair<double> least_two(std::span<const double> values) noexcept {
-#if defined(__x86_64__)
-  if (takes_four_lanes) return two_by_avx2(values);
-#endif
-  return two_of<TwoLanes>(values);
+  return run_in_lanes([=]<class Lanes>()
+                          __attribute__((always_inline)) { return two_of<Lanes>(values); });
 }
 
 std::size_t find_up_to(double limit, const double* cost, const double* dual, std::size_t begin,
                        std::size_t end, std::int32_t* columns) noexcept {
-#if defined(__x86_64__)
-  if (takes_four_lanes) return up_to_by_avx2(limit, {cost, dual}, begin, end, columns);
-#endif
-  return up_to<TwoLanes>(limit, {cost, dual}, begin, end, columns);
+  return run_in_lanes([=]<class Lanes>() __attribute__((always_inline)) {
+    return up_to<Lanes>(limit, ReducedCosts{cost, dual}, begin, end, columns);
+  });
 }
 
 bool comes_nearer(const Reach& reach, const double* known, double bound, std::size_t begin,
                   std::size_t end) noexcept {
-#if defined(__x86_64__)
-  if (takes_four_lanes) return is_nearer_by_avx2(reach, known, bound, begin, end);
-#endif
-  return is_nearer<TwoLanes>(reach, known, bound, begin, end);
+  return run_in_lanes([&]<class Lanes>() __attribute__((always_inline)) {
+    return is_nearer<Lanes>(reach, known, bound, begin, end);
+  });
 }
 
 }  // namespace gpusched

@@ -127,10 +127,9 @@ struct TwoLeastLoop {
   const double* dual;
   std::size_t count;
   TakenColumns taken;
-  TwoLeast* out;
 
   template <class Lanes>
-  [[gnu::always_inline]] void run() const noexcept {
+  [[gnu::always_inline]] TwoLeast operator()() const noexcept {
     using Its = Sides<Lanes>;
     Its sides;
     LeastPair<Lanes> pairs[Its::kCount];
@@ -155,7 +154,7 @@ struct TwoLeastLoop {
       take_last(found, reduced, at, taken[at] != 0);
       two.take(reduced);
     }
-    *out = {two, found.free <= found.taken ? found.free_column : found.taken_column};
+    return {two, found.free <= found.taken ? found.free_column : found.taken_column};
   }
 };
 
@@ -166,10 +165,9 @@ struct ReachLoop {
   std::size_t count;
   TakenColumns taken;
   OpenColumns open;
-  LeastColumns* out;
 
   template <class Lanes>
-  [[gnu::always_inline]] void run() const noexcept {
+  [[gnu::always_inline]] LeastColumns operator()() const noexcept {
     using Its = Sides<Lanes>;
     using Wholes = typename Its::Wholes;
     Its sides;
@@ -209,7 +207,7 @@ struct ReachLoop {
       }
       if (known != -kInfinity) take_last(found, known, at, taken[at] != 0);
     }
-    *out = found;
+    return found;
   }
 };
 
@@ -217,16 +215,12 @@ struct ReachLoop {
 
 TwoLeast two_least(const double* cost, const double* dual, std::size_t count,
                    TakenColumns taken) noexcept {
-  TwoLeast found;
-  run_in_lanes(TwoLeastLoop{cost, dual, count, taken, &found});
-  return found;
+  return run_in_lanes(TwoLeastLoop{cost, dual, count, taken});
 }
 
 LeastColumns reach_all(const Reach& reach, std::int64_t row, double floor, std::size_t count,
                        TakenColumns taken, const OpenColumns& open) noexcept {
-  LeastColumns found;
-  run_in_lanes(ReachLoop{reach, row, floor, count, taken, open, &found});
-  return found;
+  return run_in_lanes(ReachLoop{reach, row, floor, count, taken, open});
 }
 
 }  // namespace gpusched

@@ -18,7 +18,7 @@ struct WholeCosts {
   double* costs;
 
   template <class Lanes>
-  [[gnu::always_inline]] void run() const noexcept {
+  [[gnu::always_inline]] void operator()() const noexcept {
     for (std::size_t at = 0; at < lengths.size(); at += kNumLanes<Lanes>) {
       Lanes price;
       Lanes own_free;
@@ -45,7 +45,7 @@ struct WholeQuanta {
   static constexpr double kWhole = 4503599627370496.0;
 
   template <class Lanes>
-  [[gnu::always_inline]] void run() const noexcept {
+  [[gnu::always_inline]] void operator()() const noexcept {
     for (std::size_t at = 0; at < lengths.size(); at += kNumLanes<Lanes>) {
       Lanes length;
       take(length, &lengths[at]);
@@ -74,7 +74,7 @@ struct RelaxedCosts {
   double* done;
 
   template <class Lanes>
-  [[gnu::always_inline]] void run() const noexcept {
+  [[gnu::always_inline]] void operator()() const noexcept {
     for (std::size_t at = 0; at < lengths.size(); at += kNumLanes<Lanes>) {
       Lanes price;
       Lanes least_price;

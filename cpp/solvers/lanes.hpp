@@ -39,19 +39,21 @@ template <class Lanes>
 #if defined(__x86_64__)
 
 template <class Kernel>
-[[gnu::target("avx2")]] void run_by_avx2(const Kernel& kernel) noexcept {
-  kernel.template run<FourLanes>();
+[[gnu::target("avx2")]] auto run_by_avx2(const Kernel& kernel) noexcept {
+  return kernel.template operator()<FourLanes>();
 }
 
 #endif
 
-/// Runs a loop that is written for any number of lanes: `run<Lanes>()`, which must be inlined.
+/// Runs a loop that is written for any number of lanes, which must be inlined: the same bits by two
+/// or four. Four take a third of the time of `assign` where it reads whole rows (128 x 128), and save
+/// a quarter of dancer's; elsewhere little.
 template <class Kernel>
-void run_in_lanes(const Kernel& kernel) noexcept {
+auto run_in_lanes(const Kernel& kernel) noexcept {
 #if defined(__x86_64__)
   if (takes_four_lanes) return run_by_avx2(kernel);
 #endif
-  kernel.template run<TwoLanes>();
+  return kernel.template operator()<TwoLanes>();
 }
 
 }  // namespace gpusched

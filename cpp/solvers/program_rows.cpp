@@ -73,24 +73,13 @@ template <class Lanes>
   for (; left <= last; ++left) relax_one(out, init, ways, left);
 }
 
-#if defined(__x86_64__)
-
-[[gnu::target("avx2")]] void relax_by_avx2(double* out, const double* init,
-                                           std::span<const RowWay> ways, int first,
-                                           int last) noexcept {
-  relax_row<FourLanes>(out, init, ways, first, last);
-}
-
-#endif
-
 }  // namespace
 
 void relax(double* out, const double* init, std::span<const RowWay> ways, int first,
            int last) noexcept {
-#if defined(__x86_64__)
-  if (takes_four_lanes) return relax_by_avx2(out, init, ways, first, last);
-#endif
-  relax_row<TwoLanes>(out, init, ways, first, last);
+  run_in_lanes([=]<class Lanes>() __attribute__((always_inline)) {
+    relax_row<Lanes>(out, init, ways, first, last);
+  });
 }
 
 }  // namespace gpusched

@@ -27,7 +27,7 @@ struct Choose {
   double* chosen;
 
   template <class Lanes>
-  [[gnu::always_inline]] void run() const noexcept {
+  [[gnu::always_inline]] void operator()() const noexcept {
     constexpr std::size_t kInLanes = kNumLanes<Lanes>;
     constexpr std::size_t kCount = kSegmentsAtOnce / kInLanes;
     for (std::size_t begin = 0; begin < all.stride; begin += kSegmentsAtOnce) {
@@ -56,7 +56,7 @@ struct ChooseMost {
   double* chosen;
 
   template <class Lanes>
-  [[gnu::always_inline]] void run() const noexcept {
+  [[gnu::always_inline]] void operator()() const noexcept {
     for (std::size_t begin = 0; begin < all.stride; begin += kNumLanes<Lanes>) {
       Lanes least{};
       Lanes most{};
@@ -77,10 +77,9 @@ struct ChooseMost {
 
 struct FindLeastPrice {
   Choices all;
-  double* found;
 
   template <class Lanes>
-  [[gnu::always_inline]] void run() const noexcept {
+  [[gnu::always_inline]] double operator()() const noexcept {
     Lanes least = Lanes{} + kInfinity;
     for (std::size_t at = 0; at < all.costs.size(); at += kNumLanes<Lanes>) {
       Lanes cost;
@@ -90,7 +89,9 @@ struct FindLeastPrice {
       const Lanes own = cost / done;
       least = own < least ? own : least;  // not where nothing is done for nothing
     }
-    for (std::size_t i = 0; i < kNumLanes<Lanes>; ++i) *found = std::min(*found, least[i]);
+    double found = kInfinity;
+    for (std::size_t i = 0; i < kNumLanes<Lanes>; ++i) found = std::min(found, least[i]);
+    return found;
   }
 };
 
@@ -100,19 +101,20 @@ struct LookForCheap {
   double work;
   double limit;
   double margin;
-  bool* found;
 
   template <class Lanes>
-  [[gnu::always_inline]] void run() const noexcept {
-    for (std::size_t at = 0; at < all.costs.size() && !*found; at += kNumLanes<Lanes>) {
+  [[gnu::always_inline]] bool operator()() const noexcept {
+    bool is_found = false;
+    for (std::size_t at = 0; at < all.costs.size() && !is_found; at += kNumLanes<Lanes>) {
       Lanes cost;
       Lanes done;
       take(cost, &all.costs[at]);
       take(done, &all.done[at]);
       const Lanes least = (cost + price * (work - done)) * margin;
       const auto is_dear = least >= limit;
-      for (std::size_t i = 0; i < kNumLanes<Lanes>; ++i) *found = *found || is_dear[i] == 0;
+      for (std::size_t i = 0; i < kNumLanes<Lanes>; ++i) is_found = is_found || is_dear[i] == 0;
     }
+    return is_found;
   }
 };
 
@@ -126,7 +128,7 @@ struct FindNear {
   bool* are_all;
 
   template <class Lanes>
-  [[gnu::always_inline]] void run() const noexcept {
+  [[gnu::always_inline]] void operator()() const noexcept {
     using Bits = decltype(Lanes{} < Lanes{});
     for (std::size_t begin = 0; begin < all.stride; begin += kNumLanes<Lanes>) {
       Lanes gain;
@@ -193,16 +195,12 @@ SegmentChoices::Sum SegmentChoices::choose_most() {
 }
 
 double SegmentChoices::least_price() const noexcept {
-  double found = kInfinity;
-  run_in_lanes(FindLeastPrice{{costs(), done(), stride_}, &found});
-  return found;
+  return run_in_lanes(FindLeastPrice{{costs(), done(), stride_}});
 }
 
 bool SegmentChoices::is_each_dear(double price, double all, double limit,
                                   double margin) const noexcept {
-  bool is_cheap = false;
-  run_in_lanes(LookForCheap{{costs(), done(), stride_}, price, all, limit, margin, &is_cheap});
-  return !is_cheap;
+  return !run_in_lanes(LookForCheap{{costs(), done(), stride_}, price, all, limit, margin});
 }
 
 bool SegmentChoices::find_near(double most) {
