@@ -31,7 +31,7 @@ void Contest::erase(JobId id) {
   const std::uint32_t at = place_of(block, id);
   vacant_.push_back(numbers_[at]);
   std::copy(numbers_.begin() + at + 1, numbers_.begin() + block.end, numbers_.begin() + at);
-  claims_.move(at + 1, block.end, at);
+  std::copy(claims_.begin() + at + 1, claims_.begin() + block.end, claims_.begin() + at);
   if (--block.end > block.begin) return;
   vacant_blocks_.push_back(order_[order]);
   order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(order));
@@ -67,7 +67,7 @@ void Contest::refresh(Block& block) {
     Contender& contender = contender_at(at);
     contender.work = static_cast<double>(state_->remaining(contender.id).count());
     const GrowthClaim claim = contender.claim();
-    claims_.set(at, claim);
+    claims_[at] = claim;
     block.limits.add(claim);
     note_inserted(block, contender, claim);
   }
@@ -106,7 +106,7 @@ void Contest::pass(GrowthClaim last, StopCheck& stop) {
   std::size_t place = 0;
   if (begin_ > 0) {
     const Block& block = blocks_[winner_ / kMostOfBlock];
-    claims_.pass(last, begin_, block.end, chain_);
+    pass_claims(last, begin_, block.end);
     place = block.place + 1;
   }
   std::size_t steps = 1;
@@ -121,6 +121,16 @@ void Contest::pass(GrowthClaim last, StopCheck& stop) {
     place = end;
   }
   stop.count(steps);
+}
+
+/// From `at` to before `end`: who goes on instead of the one so far, one after the other.
+void Contest::pass_claims(GrowthClaim last, std::uint32_t at, std::uint32_t end) {
+  for (; at < end; ++at) {
+    const GrowthClaim& claim = claims_[at];
+    if (!claim.passes(last)) continue;
+    chain_.push_back(at);
+    last = claim;
+  }
 }
 
 void Contest::pass_group(Group& group, std::size_t first, std::size_t end, GrowthClaim last) {
@@ -141,7 +151,7 @@ void Contest::pass_group(Group& group, std::size_t first, std::size_t end, Growt
 void Contest::pass_block(Block& block, const GrowthClaim& last) {
   if (block.is_stale) refresh(block);
   const std::size_t before = chain_.size();
-  claims_.pass(last, block.begin, block.end, chain_);
+  pass_claims(last, block.begin, block.end);
   if (chain_.size() > before || ++block.in_vain < kMostInVain) return;
   block.limits = {};
   for (std::uint32_t at = block.begin; at < block.end; ++at) block.limits.add(claims_[at]);
@@ -164,7 +174,7 @@ Contender* Contest::winner_of_all(GrowthClaim so_far) noexcept {
 
 void Contest::claim_again() {
   const GrowthClaim claim = contender_at(winner_).claim();
-  claims_.set(winner_, claim);
+  claims_[winner_] = claim;
   Block& block = blocks_[winner_ / kMostOfBlock];
   block.limits.add(claim);
   if (is_settled_) groups_[block.place / kBlocksOfGroup].limits.add(claim);
@@ -200,8 +210,9 @@ void Contest::add(std::uint32_t number) {
   const auto begin = numbers_.begin();
   std::copy_backward(begin + at, begin + block.end, begin + block.end + 1);
   numbers_[at] = number;
-  claims_.move(at, block.end, at + 1);
-  claims_.set(at, claim);
+  const auto claims = claims_.begin();
+  std::copy_backward(claims + at, claims + block.end, claims + block.end + 1);
+  claims_[at] = claim;
   ++block.end;
   block.limits.add(claim);
   note_inserted(block, contender, claim);
@@ -261,7 +272,7 @@ std::uint32_t Contest::add_block(std::size_t place) {
 
 void Contest::split(Block& lower, Block& upper) noexcept {
   const std::uint32_t middle = lower.begin + kMostOfBlock / 2;
-  claims_.move(middle, lower.end, upper.begin);
+  std::copy(claims_.begin() + middle, claims_.begin() + lower.end, claims_.begin() + upper.begin);
   std::copy(numbers_.begin() + middle, numbers_.begin() + lower.end,
             numbers_.begin() + upper.begin);
   const auto [begin, place] = std::pair(upper.begin, upper.place);

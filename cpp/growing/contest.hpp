@@ -155,6 +155,7 @@ class Contest {
 
   /// Begins at `begin_`, with one who has come so far.
   void pass(GrowthClaim last, StopCheck& stop);
+  void pass_claims(GrowthClaim last, std::uint32_t at, std::uint32_t end);
   void pass_group(Group& group, std::size_t first, std::size_t end, GrowthClaim last);
   void pass_block(Block& block, const GrowthClaim& last);
   [[nodiscard]] Contender* winner_of_all(GrowthClaim so_far) noexcept;
@@ -173,7 +174,7 @@ class Contest {
   bool looks_at_all_ = false;
   std::vector<Contender> contenders_;  // as they came
   std::vector<std::uint32_t> vacant_;  // of those
-  GrowthClaims claims_;  // block by block
+  std::vector<GrowthClaim> claims_;  // block by block
   std::vector<std::uint32_t> numbers_;  // beside them: in contenders_
   std::vector<Block> blocks_;
   std::vector<std::uint32_t> vacant_blocks_;
