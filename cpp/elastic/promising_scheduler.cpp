@@ -22,6 +22,9 @@ void keep_powers_of_two(ElasticJobs::Job& job) {
   std::erase_if(job.configurations, is_odd);
 }
 
+/// Best effort is served by JobId.
+std::int64_t no_key(const ElasticJobs::Job& /*job*/) { return 0; }
+
 }  // namespace
 
 PromisingScheduler::PromisingScheduler(PromiseRules rules)
@@ -43,6 +46,7 @@ void PromisingScheduler::begin(const Setup& setup) {
   pinned_type_.clear();
   pinned_gpus_.assign(ledgers_.size(), 0);
   batch_.clear();
+  waiting_.clear();
   decisions_.clear();
   num_broken_ = 0;
 }
@@ -65,27 +69,32 @@ void PromisingScheduler::decide(const State& state, const Instant& instant, Acti
   for (auto& [id, promise] : promises_) set_claim(state, promise);
   const bool is_boundary = state.now().count() % rules_.slot.count() == 0;
   if (is_boundary) renew(state);
+  arrived_.clear();
   for (const JobId id : instant.arrived) {
     control_->check();
-    ElasticJobs::Job& job = jobs_.all().find(id)->second;
+    ElasticJobs::Job& job = jobs_.job(id);
     if (!rules_.own_width_only) keep_powers_of_two(job);
     if (rules_.is_pinned) pin(state, job);
+    arrived_.push_back(&job);
     if (state.jobs().deadline(id) == kNever) continue;
     if (rules_.by_batch) {
-      batch_.push_back(id);
+      batch_.insert(id);
     } else {
       consider(state, job);
     }
   }
+  waiting_.add(arrived_, no_key);
   if (!batch_.empty() && (is_boundary || promises_.empty())) consider_batch(state);
   close_lines();
   give_promised(state);
+  find_holders();
   if (rules_.is_firm && !is_boundary) keep_leases();
   give_spare();
   give_best_effort(state);
   const bool may_scatter = !promises_.empty() && !state.occupancy().is_pooled();
   jobs_.set_last_resort(may_scatter ? anywhere_.get() : nullptr);
   jobs_.apply(state, actions);
+  waiting_.update(jobs_.touched(), no_key);
   const bool waits = rules_.is_firm && state.num_running() < jobs_.all().size();
   if (!promises_.empty() || waits) actions.wake(next_multiple(state.now(), rules_.slot));
 }
@@ -93,7 +102,8 @@ void PromisingScheduler::decide(const State& state, const Instant& instant, Acti
 bool PromisingScheduler::withdraw(const State& /*state*/, JobId job) {
   promises_.erase(job);
   unpin(job);
-  std::erase(batch_, job);
+  batch_.erase(job);
+  waiting_.forget(jobs_.job(job));
   jobs_.forget(job);
   return true;
 }
@@ -139,8 +149,8 @@ std::int64_t PromisingScheduler::find_blocked(const State& state, int type) cons
 }
 
 /// Plans the candidate and all promises of its type anew; where that fails, the candidate alone
-/// beside the plans that stand: if its plan takes less than `limit` GPU slots. Candidates of an instant come in the order of JobId, as promises
-/// with one key do.
+/// beside the plans that stand: if its plan takes less than `limit` GPU slots. Candidates of an
+/// instant come in the order of JobId, as promises with one key do.
 bool PromisingScheduler::try_join(const State& state, const Promise& candidate,
                                   std::int64_t limit) {
   FilledLine& own = line(candidate.type);
@@ -312,17 +322,24 @@ void PromisingScheduler::give_spare() {
   }
 }
 
-void PromisingScheduler::keep_leases() {
-  for (auto& [id, job] : jobs_.all()) {
-    if (!promises_.contains(id)) jobs_.keep(job);
+/// Those that run without a promise, by JobId.
+void PromisingScheduler::find_holders() {
+  holders_.clear();
+  for (ElasticJobs::Job* job : jobs_.holders()) {
+    if (!promises_.contains(job->id)) holders_.push_back({no_key(*job), job->id, job});
   }
+  std::sort(holders_.begin(), holders_.end());
+}
+
+void PromisingScheduler::keep_leases() {
+  for (const WaitingLine::Entry& holder : holders_) jobs_.keep(*holder.item);
 }
 
 void PromisingScheduler::give_best_effort(const State& state) {
-  for (auto& [id, job] : jobs_.all()) {
-    if (jobs_.all_left() == 0) break;
-    const bool is_judged = std::find(batch_.begin(), batch_.end(), id) == batch_.end();
-    if (is_judged && job.wanted.empty() && !promises_.contains(id)) give_free(state, job);
+  WaitingLine::Walk walk(jobs_, waiting_, holders_);
+  while (ElasticJobs::Job* const job = walk.next()) {
+    if (!job->wanted.empty() || promises_.contains(job->id) || batch_.contains(job->id)) continue;
+    give_free(state, *job);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "elastic/elastic_jobs.hpp"
+#include "elastic/waiting_line.hpp"
 #include "promises/filled_line.hpp"
 #include "promises/progressive_filling.hpp"
 #include "seams/placement.hpp"
@@ -81,6 +83,7 @@ class PromisingScheduler : public Scheduler {
   void refill(const State& state, int type);
 
   void give_promised(const State& state);
+  void find_holders();
   void keep_leases();
   void give_spare();
   void offer(Promise& promise);
@@ -106,7 +109,10 @@ class PromisingScheduler : public Scheduler {
   std::vector<Promise*> line_;  // of one type, in the order of plans
   std::map<JobId, int> pinned_type_;
   std::vector<std::int64_t> pinned_gpus_;  // by type
-  std::vector<JobId> batch_;  // came with deadlines and were not judged yet
+  std::set<JobId> batch_;  // came with deadlines and were not judged yet
+  WaitingLine waiting_;  // by JobId
+  std::vector<WaitingLine::Entry> holders_;  // without promises, likewise
+  std::vector<Ref<ElasticJobs::Job>> arrived_;
   std::vector<Decision> decisions_;
   std::uint64_t num_broken_ = 0;
   Heap<Step> steps_;

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "base/clone.hpp"
+#include "base/infinity.hpp"
+#include "base/time.hpp"
 #include "elastic/elastic_jobs.hpp"
 #include "elastic/lines_by_need.hpp"
-#include "elastic/ratio_bound.hpp"
 
 namespace gpusched {
 
@@ -24,6 +25,49 @@ struct LeastGpus {
   [[nodiscard]] bool is_left(const ElasticJobs& jobs) const noexcept;
 
   auto operator<=>(const LeastGpus&) const = default;
+};
+
+/// What the ratios of some waiting jobs stay below while nobody joins them. The ratio of a job is
+/// that of the time since its arrival and the time it has left, over its time alone: it grows by one
+/// over its time alone, and the greatest by no more than the fastest of all.
+class RatioBound {
+ public:
+  template <class Entry>
+  void add(const Entry& /*entry*/) noexcept {
+    is_known_ = false;
+  }
+  /// All of them are told anew, as they are now.
+  void begin(Time now) noexcept {
+    *this = {};
+    is_known_ = true;
+    from_ = now;
+  }
+  void tell(double ratio, double alone, int gpus) noexcept {
+    ratio_ = std::max(ratio_, ratio);
+    growth_ = std::max(growth_, 1.0 / alone);
+    per_gpu_ = std::max(per_gpu_, ratio / gpus);
+    growth_per_gpu_ = std::max(growth_per_gpu_, 1.0 / (alone * gpus));
+  }
+
+  [[nodiscard]] double ratio(Time now) const noexcept { return at(now, ratio_, growth_); }
+  /// Over the job's GPUs.
+  [[nodiscard]] double per_gpu(Time now) const noexcept {
+    return at(now, per_gpu_, growth_per_gpu_);
+  }
+
+ private:
+  [[nodiscard]] double at(Time now, double then, double growth) const noexcept {
+    constexpr double kRounding = 1.0 + 1e-9;
+    if (!is_known_) return kInfinity;
+    return kRounding * (then + growth * static_cast<double>((now - from_).count()));
+  }
+
+  bool is_known_ = false;
+  Time from_{0};
+  double ratio_ = 0;
+  double growth_ = 0;
+  double per_gpu_ = 0;
+  double growth_per_gpu_ = 0;
 };
 
 /// The jobs that hold no GPUs, by a key that does not change while they wait, then by JobId; those
