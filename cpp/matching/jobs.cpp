@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "seams/slow_twins.hpp"
-
 namespace gpusched {
 namespace {
 
@@ -26,8 +24,6 @@ void MatchingJobs::begin(const Setup& setup, bool keeps_widths) {
   // At own widths gangs of one type, though several might add up: a sum of completion times is
   // least where equal jobs have equal mixtures and end together, and those that wait come later.
   is_additive_ = !state.speed().is_elastic() || (state.speed().adds_types() && !keeps_widths);
-  known_.clear();
-  is_slow_ = takes_slow_twins;
   jobs_.clear();
   free_rows_.clear();
   row_of_.clear();
@@ -128,20 +124,7 @@ void MatchingJobs::watch_running(const State& state) {
   std::sort(running_.begin(), running_.end());
 }
 
-MatchingJobs::Job MatchingJobs::describe(const State& state, JobId id) {
-  const bool has_kind = state.speed().is_elastic() && state.jobs().has_profiles() && !is_slow_;
-  if (!has_kind) return describe_alone(state, id);
-  const Kind kind{state.classes().of(id), state.jobs().profile(id), state.min_gpus(id),
-                  state.max_gpus(id)};
-  auto known = known_.find(kind);
-  if (known == known_.end()) known = known_.emplace(kind, describe_alone(state, id)).first;
-  Job job = known->second;
-  job.id = id;
-  job.restart_s = seconds(state.jobs().restart_cost(id));
-  return job;
-}
-
-MatchingJobs::Job MatchingJobs::describe_alone(const State& state, JobId id) const {
+MatchingJobs::Job MatchingJobs::describe(const State& state, JobId id) const {
   Job job;
   job.id = id;
   job.restart_s = seconds(state.jobs().restart_cost(id));

@@ -3,10 +3,8 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "elastic/lines_by_need.hpp"
@@ -139,9 +137,7 @@ class MatchingJobs {
   void take_out(Row row);
   /// Who runs now, and what each of them did since the last time.
   void watch_running(const State& state);
-  [[nodiscard]] Job describe(const State& state, JobId id);
-  /// The same, without what is known of its kind.
-  [[nodiscard]] Job describe_alone(const State& state, JobId id) const;
+  [[nodiscard]] Job describe(const State& state, JobId id) const;
   void describe_sums(const State& state, Job& job) const;
   void describe_widths(const State& state, Job& job) const;
   void describe_any(const State& state, Job& job) const;
@@ -155,10 +151,6 @@ class MatchingJobs {
   std::vector<std::int32_t> class_of_server_;
   std::vector<std::int32_t> gpus_;  // of each type
   std::vector<ServerId> server_of_type_;  // some server of it
-  /// Class, profile, and widths that it may have: all that GPUs make of a job.
-  using Kind = std::tuple<ClassId, std::int32_t, std::int32_t, std::int32_t>;
-  std::map<Kind, Job> known_;  // some job of it, where speeds depend on widths
-  bool is_slow_ = false;  // each job is described anew, as its slow twin
   std::vector<Job> jobs_;  // by row
   std::vector<Row> free_rows_;
   std::vector<Row> row_of_;  // of each JobId so far
