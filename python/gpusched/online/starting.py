@@ -943,6 +943,8 @@ def when(
         raise TypeError(f"state: expected a ClusterState or a Simulation, not {state!r}")
     if history is not None and not isinstance(history, Trace):
         raise TypeError(f"history: expected a Trace, not {history!r:.80}")
+    if not len(state.jobs):
+        raise ValueError("jobs: no job waits or runs")
     check_integer("job", job, 0, len(state.jobs) - 1)
     if history is not None:
         past = KnownPast.of_log(history, state)

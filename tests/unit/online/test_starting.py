@@ -176,6 +176,11 @@ def test_only_jobs_that_wait_start() -> None:
         gs.when(0, PAST)  # type: ignore[arg-type]
 
 
+def test_nobody_to_ask_for_is_said_in_words() -> None:
+    with pytest.raises(ValueError, match=r"^jobs: no job waits or runs$"):
+        gs.when(0, gs.deciding.ClusterState(gs.Cluster.uniform(1), None, 0))
+
+
 def test_jobs_that_still_run_make_draws_longer_as_kaplan_and_meier_weigh_them() -> None:
     # Deaths at 1, 2 and 4, and one who left alive at 3: 1/4, 1/4 and 1/2.
     seconds, ended = np.array([1, 2, 3, 4]), np.array([True, True, False, True])
