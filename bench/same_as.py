@@ -17,14 +17,18 @@ clock that stands still, so that what depends on time is equal. The sections:
     commands    about 150 command lines: exit code, output, JSON, and the files that they leave
 
 A line of the answer is ``section/question: place: old -> new``; equal differences of several
-questions are told once. An attribute or submodule name that only the new package has is no
-difference. ``--known`` names a TOML file of the differences that are meant, each with the reason:
+questions are told once. Of lists of unequal lengths only the rows that differ are told, at the
+place ``[]``. An attribute or submodule name that only the new package has is no difference.
+``--known`` names a TOML file of the differences that are meant, each with the reason:
 
     [[known]]
-    where = "commands/run *: stdout*"   # question and place; * and ? as in file names
+    where = "commands/run *: value.stdout.*"  # question and place; or a list of these
+    old = "weighted_jct_s *"                  # optional, what was there; or a list of these
+    new = "(nothing)"                         # optional, what is there now
     reason = "The table of a run has a row less."
 
-The exit code is 1 if one is not known, and 2 if a process could not be asked.
+In these texts ``*`` is any text and ``?`` any letter; all others stand for themselves. The exit
+code is 1 if a difference is not known, and 2 if a process could not be asked.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,7 +44,7 @@ import threading
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
+from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,6 +53,7 @@ SECTIONS: Final = ("signatures", "calls", "mistakes", "readers", "states", "kept
 OWN_TYPE: Final = "()"  # as in bench.same_values, which imports what an interpreter may not have
 NOTHING: Final = "(nothing)"
 MOST_DEATHS: Final = 20
+MOST_LIKE: Final = 20
 
 
 @dataclass
@@ -122,11 +128,38 @@ def places(old: Any, new: Any, place: str = "") -> Iterator[tuple[str, Any, Any]
         for key in [*old, *(() if may_grow else (key for key in new if key not in old))]:
             inner = f"{place}.{key}" if place else key
             yield from places(old.get(key, NOTHING), new.get(key, NOTHING), inner)
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for index, (first, second) in enumerate(zip(old, new, strict=True)):
-            yield from places(first, second, f"{place}[{index}]")
+    elif isinstance(old, list) and isinstance(new, list):
+        if len(old) == len(new):
+            for index, (first, second) in enumerate(zip(old, new, strict=True)):
+                yield from places(first, second, f"{place}[{index}]")
+        else:
+            yield from _rows(old, new, f"{place}[]")
     elif old != new or type(old) is not type(new):
         yield place, old, new
+
+
+def _rows(old: list[Any], new: list[Any], place: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the rows that only one of two lists has; one like another is held against that."""
+    texts = [[json.dumps(row) for row in rows] for rows in (old, new)]
+    for _, i, j, k, m in SequenceMatcher(None, *texts, autojunk=False).get_opcodes():
+        if texts[0][i:j] == texts[1][k:m]:
+            continue
+        here = k
+        for row in range(i, j):
+            like = [k + row - i] if j - i == m - k else _like(texts[0][row], texts[1], here, m)
+            if not like:
+                yield place, old[row], NOTHING
+                continue
+            yield from ((place, NOTHING, other) for other in new[here : like[0]])
+            yield from places(old[row], new[like[0]], place)
+            here = like[0] + 1
+        yield from ((place, NOTHING, other) for other in new[here:m])
+
+
+def _like(text: str, others: list[str], first: int, last: int) -> list[int]:
+    """Return where among the others, if anywhere, the one is that the text is most like."""
+    close = get_close_matches(text, others[first : min(last, first + MOST_LIKE)], 1)
+    return [others.index(close[0], first)] if close else []
 
 
 def differences(section: str, old: dict[str, Any], new: dict[str, Any]) -> list[Difference]:
@@ -134,10 +167,37 @@ def differences(section: str, old: dict[str, Any], new: dict[str, Any]) -> list[
     found: dict[tuple[str, str, str], Difference] = {}
     for question in [*old, *(question for question in new if question not in old)]:
         before, after = old.get(question, NOTHING), new.get(question, NOTHING)
-        for place, first, second in places(before, after):
+        for place, first, second in _told(before, after):
             key = (place, _short(first), _short(second))
             found.setdefault(key, Difference(*key, [])).questions.append(f"{section}/{question}")
     return list(found.values())
+
+
+def _told(before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the places of two answers; that one has no value is one difference, and says why."""
+    answers = [
+        answer if isinstance(answer, dict) else {"process": answer} for answer in (before, after)
+    ]
+    whys = [_why(answer) for answer in answers]
+    if whys[0] == whys[1]:
+        yield from places(*answers)
+        return
+    yield "outcome", *whys
+    left_out = {"value", "process", "raises", "is_a", "message"}
+    if not any("process" in answer for answer in answers):
+        yield from places(
+            *(
+                {key: said for key, said in answer.items() if key not in left_out}
+                for answer in answers
+            )
+        )
+
+
+def _why(answer: dict[str, Any]) -> str:
+    """Say why an answer has no value."""
+    if "process" in answer:
+        return f"the process {answer['process']}"
+    return f"{answer['raises']}: {_short(answer['message'])}" if "raises" in answer else "a value"
 
 
 def _short(value: Any) -> str:
@@ -145,31 +205,72 @@ def _short(value: Any) -> str:
     return text if len(text) <= 400 else f"{text[:400]} ... ({len(text)} characters)"
 
 
-def explain(found: Sequence[Difference], known: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+@dataclass
+class Known:
+    """A difference that is meant: patterns of where it is, what was there and what is, and why."""
+
+    where: list[re.Pattern[str]]
+    old: list[re.Pattern[str]]
+    new: list[re.Pattern[str]]
+    reason: str
+    text: str
+
+    @classmethod
+    def of(cls, entry: dict[str, Any]) -> Known:
+        """Return what an entry of a file says; KeyError, TypeError if it is none."""
+        if set(entry) - {"where", "old", "new", "reason"} or not entry["reason"].strip():
+            raise KeyError("reason")
+        patterns = (
+            _patterns(entry["where"]),
+            *(_patterns(entry.get(k, "*")) for k in ("old", "new")),
+        )
+        return cls(*patterns, reason=entry["reason"], text=str(entry["where"]))
+
+    def fits(self, question: str, difference: Difference) -> bool:
+        """Whether a difference, as it was seen in a question, is this one."""
+        seen = (f"{question}: {difference.place}", difference.old, difference.new)
+        return all(
+            any(pattern.fullmatch(text) for pattern in patterns)
+            for patterns, text in zip((self.where, self.old, self.new), seen, strict=True)
+        )
+
+
+def _patterns(given: str | list[str]) -> list[re.Pattern[str]]:
+    wild = {"*": ".*", "?": "."}
+    return [
+        re.compile("".join(wild.get(letter, re.escape(letter)) for letter in one), re.DOTALL)
+        for one in ([given] if isinstance(given, str) else given)
+    ]
+
+
+def explain(found: Sequence[Difference], known: Sequence[Known]) -> list[Known]:
     """Give each difference the reason that is known of it; return the entries that met none.
 
     A difference is known if an entry meets every question in which it was seen.
     """
-    used: list[int] = []
+    used: set[int] = set()
     for difference in found:
         reasons = []
         for question in difference.questions:
-            where = f"{question}: {difference.place}"
-            fits = [n for n, entry in enumerate(known) if fnmatchcase(where, entry["where"])]
-            used += fits
-            reasons.append(known[fits[0]]["reason"] if fits else "")
+            fits = [n for n, entry in enumerate(known) if entry.fits(question, difference)]
+            used.update(fits)
+            reasons.append(known[fits[0]].reason if fits else "")
         difference.reason = "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
     return [entry for number, entry in enumerate(known) if number not in used]
 
 
-def read_known(path: Path | None) -> list[dict[str, str]]:
+def read_known(path: Path | None) -> list[Known]:
     """Return the entries of a file of known differences."""
     if path is None:
         return []
-    known = tomllib.loads(path.read_text(encoding="utf-8")).get("known", [])
-    for entry in known:
-        if set(entry) != {"where", "reason"} or not entry["reason"].strip():
-            raise SystemExit(f"{path}: an entry has a where and a reason, not {entry}")
+    known = []
+    for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("known", []):
+        try:
+            known.append(Known.of(entry))
+        except (KeyError, TypeError, AttributeError):
+            raise SystemExit(
+                f"{path}: an entry has a where and a reason, maybe old and new, not {entry}"
+            ) from None
     return known
 
 
@@ -242,7 +343,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     if given.only == SECTIONS:
         for entry in unmet:
-            print(f"known, but not seen: {entry['where']}")
+            print(f"known, but not seen: {entry.text}")
     print(f"{len(unknown)} unknown differences, {len(found) - len(unknown)} known ones")
     return int(bool(unknown))
 

@@ -11,6 +11,7 @@ import argparse  # noqa: E402
 import importlib  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
+import re  # noqa: E402
 import shutil  # noqa: E402
 import signal  # noqa: E402
 import subprocess  # noqa: E402
@@ -18,6 +19,8 @@ import sys  # noqa: E402
 from collections.abc import Callable, Iterator  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any, Final  # noqa: E402
+
+import polars as pl  # noqa: E402
 
 import gpusched as gs  # noqa: E402
 from bench import same_values  # noqa: E402
@@ -224,7 +227,10 @@ def kept(setting: Setting) -> Iterator[Question]:
     )
     yield "sweep", lambda: gs.sweep(str(here / "study.toml"), folder=str(here / "study.sweep"))
     yield "sweep status", lambda: gs.sweeping.sweep_status(str(here / "study.sweep"))  # type: ignore[attr-defined]
-    yield "sweep again", lambda: sorted(path.name for path in (here / "study.sweep").rglob("*"))
+    yield (
+        "sweep again",
+        lambda: sorted(setting.mask(path.name) for path in (here / "study.sweep").rglob("*")),
+    )
 
 
 def _finish(run: Any) -> Any:
@@ -289,17 +295,48 @@ def _command(line: str, files: dict[str, Any], setting: Setting) -> Any:
     )  # fmt: skip
     told: dict[str, Any] = {"exit": done.returncode}
     try:
-        told["json"] = same_values.describe(json.loads(done.stdout), setting.mask)
+        told["json"] = same_values.describe(_by_name(json.loads(done.stdout)), setting.mask)
     except ValueError:
-        told["stdout"] = same_values.describe(done.stdout, setting.mask)
+        told["stdout"] = same_values.describe(_narrow(done.stdout), setting.mask)
     told["stderr"] = same_values.describe(done.stderr, setting.mask)
-    left = sorted(path for path in folder.rglob("*") if path.is_file())
+    left: dict[str, list[Path]] = {}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        if files.get(path.name) is None or path.parent != folder:
+            left.setdefault(setting.mask(str(path.relative_to(folder))), []).append(path)
     told["files"] = {
-        str(path.relative_to(folder)): same_values.file(path, setting.mask)
-        for path in left
-        if files.get(path.name) is None or path.parent != folder
+        name: same_values.file(paths[0], setting.mask)
+        if str(paths[0]).endswith(name)
+        else _parts(paths, setting.mask)
+        for name, paths in left.items()
     }
     return told
+
+
+def _parts(paths: list[Path], mask: same_values.Mask) -> Any:
+    """Return what files hold whose names vary; rows of tables go to one or the other by the name
+    of a run, which varies too.
+    """
+    if paths[0].suffix != ".parquet":
+        return sorted((same_values.file(path, mask) for path in paths), key=json.dumps)
+    rows = pl.concat([pl.read_parquet(path) for path in paths], how="diagonal_relaxed")
+    rows = rows.with_columns(pl.lit("<varies>").alias("run"))
+    plain = [name for name, kind in rows.schema.items() if not kind.is_nested()]
+    return same_values.describe(rows.sort(plain), mask)
+
+
+def _narrow(table: str) -> str:
+    """Return a text without what fills columns, whose widths follow one cell."""
+    return re.sub(r"(?<=\S) {2,}(?=\S)", "  ", re.sub("─+", "─", table))
+
+
+def _by_name(held: Any) -> Any:
+    """Return plain JSON, in which lists of what has names are in order of these, under them."""
+    if isinstance(held, dict):
+        return {key: _by_name(value) for key, value in held.items()}
+    if not isinstance(held, list):
+        return held
+    named = {one["name"]: one for one in held if isinstance(one, dict) and "name" in one}
+    return _by_name(named) if held and len(named) == len(held) else [_by_name(one) for one in held]
 
 
 class Setting:

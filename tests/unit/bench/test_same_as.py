@@ -8,7 +8,7 @@ import pytest
 
 import gpusched as gs
 from bench import same_as, same_values
-from bench.same_as import Difference, differences, explain, places
+from bench.same_as import Difference, Known, differences, explain, places
 from tests.each import each
 
 
@@ -58,19 +58,57 @@ def test_a_question_that_only_one_side_answers_is_a_difference() -> None:
     assert len(differences("calls", {}, {"1": {}})) == 1
 
 
+def known(**entry: object) -> Known:
+    return Known.of({"reason": "Meant.", **entry})
+
+
 def test_a_difference_is_known_only_if_the_reasons_meet_all_of_its_questions() -> None:
     found = [Difference("x", "1", "2", ["calls/1", "calls/2"])]
-    one = {"where": "calls/1: *", "reason": "Meant."}
-    other = {"where": "states/*", "reason": "Never seen."}
-    assert explain(found, [one, other]) == [other]
+    other = known(where="states/*")
+    assert explain(found, [known(where="calls/1: *"), other]) == [other]
     assert not found[0].reason
-    explain(found, [{**one, "where": "calls/*: x"}])
+    explain(found, [known(where=["nowhere", "calls/*: x"])])
     assert found[0].reason == "Meant."
 
 
-def test_a_known_difference_needs_a_reason(tmp_path) -> None:
+@each(
+    ("entry", "is_known"),
+    [
+        ({"where": "calls/1: x[0]"}, True),
+        ({"where": "calls/1: x?0?"}, True),
+        ({"where": "calls/1: x0"}, False),
+        ({"where": "calls/1"}, False),
+        ({"where": "*", "old": "a*", "new": ["no", "b"]}, True),
+        ({"where": "*", "old": "b*"}, False),
+        ({"where": "*", "new": "a"}, False),
+    ],
+)
+def test_an_entry_says_where_what_was_there_and_what_is(entry: dict, is_known: bool) -> None:
+    found = [Difference("x[0]", "a\nc", "b", ["calls/1"])]
+    explain(found, [known(**entry)])
+    assert bool(found[0].reason) is is_known
+
+
+def test_of_lists_of_unequal_lengths_the_rows_that_differ_are_told() -> None:
+    assert list(places(list("abcd"), list("acd"), "x")) == [("x[]", "b", "(nothing)")]
+    assert list(places(list("ab"), list("abc"), "x")) == [("x[]", "(nothing)", "c")]
+    rows = [{"n": 1}, "a", "b"], [{"n": 2}, "a"]
+    assert list(places(*rows, "x")) == [("x[].n", 1, 2), ("x[]", "b", "(nothing)")]
+    assert list(places(["ab 1", "c"], ["x", "ab 2", "c"])) == [
+        ("[]", "(nothing)", "x"),
+        ("[]", "ab 1", "ab 2"),
+    ]
+    assert list(places(["one", "two", "c"], ["three", "c"])) == [
+        ("[]", "one", "(nothing)"),
+        ("[]", "two", "(nothing)"),
+        ("[]", "(nothing)", "three"),
+    ]
+
+
+@each("entry", ['reason = " "', "", 'reason = "x"\nwhy = "x"'])
+def test_a_known_difference_needs_a_reason(tmp_path, entry: str) -> None:
     path = tmp_path / "known.toml"
-    path.write_text('[[known]]\nwhere = "calls/*"\nreason = " "\n')
+    path.write_text(f'[[known]]\nwhere = "calls/*"\n{entry}\n')
     with pytest.raises(SystemExit, match="a where and a reason"):
         same_as.read_known(path)
 
