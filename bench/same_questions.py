@@ -335,7 +335,11 @@ def _by_name(held: Any) -> Any:
         return {key: _by_name(value) for key, value in held.items()}
     if not isinstance(held, list):
         return held
-    named = {one["name"]: one for one in held if isinstance(one, dict) and "name" in one}
+    named = {
+        " ".join(str(one[key]) for key in ("kind", "key", "name") if key in one): one
+        for one in held
+        if isinstance(one, dict) and ("name" in one or "key" in one)
+    }
     return _by_name(named) if held and len(named) == len(held) else [_by_name(one) for one in held]
 
 
