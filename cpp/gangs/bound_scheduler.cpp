@@ -179,7 +179,8 @@ KeyedJob BoundScheduler::least_fitting(const State& state, ClassId& id) const {
   KeyedJob best = WaitingQueue::kNone;
   for (const auto& group : state.classes().groups()) {
     ClassId at = 0;
-    const KeyedJob job = waiting_.least(group, state.occupancy().num_free(group.types), at);
+    const KeyedJob job =
+        waiting_.heads().least(group, {state.occupancy().num_free(group.types)}, at);
     if (job < best) {
       best = job;
       id = at;

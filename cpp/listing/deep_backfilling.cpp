@@ -138,61 +138,25 @@ bool Reservations::admits(const State& state, JobId job, const Allocation& alloc
 }
 
 void KeyedLines::begin(const JobClasses& classes) {
-  classes_ = &classes;
   lines_.assign(classes.num_classes(), {});
-  heads_.assign(classes.num_classes(), kNoKeyedJob);
-  is_refused_.assign(classes.num_classes(), 0);
-  tree_.begin(classes);
+  heads_.begin(classes);
   moved_.clear();
   held_.clear();
 }
 
-void KeyedLines::set_head(ClassId id, KeyedJob head) {
-  heads_[id] = head;
-  if (!tree_.empty()) tree_.update(id, leaves());
-}
-
 void KeyedLines::add(ClassId id, KeyedJob job) {
   lines_[id].insert(job);
-  if (job < heads_[id]) set_head(id, job);
+  if (job < heads_[id]) heads_.set(id, job);
 }
 
 void KeyedLines::remove(ClassId id, KeyedJob job) {
   const auto next = lines_[id].erase(lines_[id].find(job));
-  if (heads_[id].job == job.job) set_head(id, next);
-}
-
-KeyedJob KeyedLines::next(std::span<const std::int64_t> widest, ClassId& id) const {
-  KeyedJob best = kNoKeyedJob;
-  for (std::size_t i = 0; i < widest.size(); ++i) {
-    const JobClasses::Group& group = classes_->groups()[i];
-    if (!tree_.empty()) {
-      ClassId at = 0;
-      const auto fits = [](ClassId) { return true; };
-      const KeyedJob least =
-          tree_.least(leaves(), group.begin, group.end, ClassTree::Most{widest[i]}, fits, at);
-      if (!(least < best)) continue;
-      best = least;
-      id = at;
-      continue;
-    }
-    for (ClassId at = group.begin; at < group.end && classes_->room(at) <= widest[i]; ++at) {
-      if (!(heads_[at] < best)) continue;
-      best = heads_[at];
-      id = at;
-    }
-  }
-  return best;
+  if (heads_[id].job == job.job) show(id, next);
 }
 
 void KeyedLines::pass(ClassId id) {
   moved_.push_back(id);
-  set_head(id, lines_[id].upper_bound(heads_[id]));
-}
-
-void KeyedLines::close(ClassId id) {
-  moved_.push_back(id);
-  set_head(id, kNoKeyedJob);
+  show(id, lines_[id].upper_bound(heads_[id]));
 }
 
 void KeyedLines::hold(ClassId id) {
@@ -203,13 +167,14 @@ void KeyedLines::hold(ClassId id) {
 void KeyedLines::start(ClassId id) {
   const KeyedJob job = heads_[id];
   moved_.push_back(id);
-  set_head(id, lines_[id].erase(lines_[id].find(job)));
-  for (const ClassId other : held_) set_head(other, lines_[other].upper_bound(job));
+  show(id, lines_[id].erase(lines_[id].find(job)));
+  for (const ClassId other : held_) show(other, lines_[other].upper_bound(job));
   held_.clear();
 }
 
 void KeyedLines::end_walk() {
-  for (const ClassId id : moved_) set_head(id, lines_[id].begin());
+  heads_.reopen([this](ClassId id) { show(id, lines_[id].begin()); });
+  for (const ClassId id : moved_) show(id, lines_[id].begin());
   moved_.clear();
   held_.clear();
 }
@@ -225,6 +190,7 @@ void DeepBackfilling::begin(const Setup& setup) {
   is_slow_ = takes_slow_twins;
   waiting_.clear();
   lines_.begin(setup.state.classes());
+  placeable_.begin(setup, lines_.heads());
   head_.begin(setup, rule_.admits_extra);
   promises_.begin(setup, head_.running(), rule_.admits_extra);
   promised_.clear();
@@ -279,13 +245,6 @@ void DeepBackfilling::make_promises(const State& state) {
   promised_.clear();
 }
 
-void DeepBackfilling::measure(const State& state) {
-  widest_.clear();
-  for (const JobClasses::Group& group : state.classes().groups()) {
-    widest_.push_back(placement_->widest(state.occupancy(), group.types));
-  }
-}
-
 void DeepBackfilling::decide(const State& state, const Instant& instant, Actions& actions) {
   for (const JobId job : instant.finished) head_.finish(state, job);
   for (const JobId job : instant.arrived) {
@@ -320,16 +279,16 @@ void DeepBackfilling::decide(const State& state, const Instant& instant, Actions
 /// run for longer.
 void DeepBackfilling::walk_others(const State& state, JobId last, Actions& actions) {
   const bool rises = rule_.shortest_first && !placement_->names_depend_on_job();
-  measure(state);
+  placeable_.begin_walk(state);
   ClassId id = 0;
-  for (KeyedJob next = lines_.next(widest_, id); next.job != kNoJob;
-       next = lines_.next(widest_, id)) {
+  for (KeyedJob next = placeable_.least(lines_.heads(), state, id); next.job != kNoJob;
+       next = placeable_.least(lines_.heads(), state, id)) {
     control_->check();
     const Outcome outcome =
         next.job <= last ? Outcome::harmful : try_start(state, next.job, actions);
     if (outcome == Outcome::started) {
       lines_.start(id);
-      measure(state);
+      placeable_.measure(state);
     } else if (is_slow_ || next.job <= last || (outcome == Outcome::harmful && !rises)) {
       lines_.pass(id);
     } else if (outcome == Outcome::refused) {

@@ -8,9 +8,10 @@
 
 #include "base/clone.hpp"
 #include "base/ids.hpp"
-#include "listing/class_tree.hpp"
+#include "listing/class_heads.hpp"
 #include "listing/head_reservation.hpp"
 #include "listing/keyed_job.hpp"
+#include "listing/placeable_classes.hpp"
 #include "listing/running_index.hpp"
 #include "model/job_classes.hpp"
 #include "seams/scheduler.hpp"
@@ -73,7 +74,7 @@ class Reservations {
 };
 
 /// The waiting jobs of each class by (key, JobId), and a walk over all of them in that order, in
-/// which a class that cannot start is passed over in one step. Many classes are kept in a tree.
+/// which a class that cannot start is passed over in one step.
 class KeyedLines {
  public:
   /// `classes` outlive this.
@@ -82,15 +83,14 @@ class KeyedLines {
   void add(ClassId id, KeyedJob job);
   void remove(ClassId id, KeyedJob job);
 
-  /// The next job, of the classes of each group that need at most so many wholly free GPUs, or
-  /// kNoKeyedJob.
-  [[nodiscard]] KeyedJob next(std::span<const std::int64_t> widest, ClassId& id) const;
+  /// The next job of each class.
+  [[nodiscard]] const ClassHeads& heads() const noexcept { return heads_; }
   /// The class's next job is passed over.
   void pass(ClassId id);
   /// The rest of the class is passed over, until somebody starts.
   void hold(ClassId id);
   /// The rest of the class is passed over.
-  void close(ClassId id);
+  void close(ClassId id) { heads_.close(id); }
   /// The next job, of that class, starts: it is taken out.
   void start(ClassId id);
   /// The walk ends, and the next one begins with the first job.
@@ -99,17 +99,12 @@ class KeyedLines {
  private:
   using Line = std::set<KeyedJob>;
 
-  [[nodiscard]] ClassTree::Leaves leaves() const noexcept { return {heads_, is_refused_}; }
-  void set_head(ClassId id, KeyedJob head);
-  void set_head(ClassId id, Line::const_iterator head) {
-    set_head(id, head == lines_[id].end() ? kNoKeyedJob : *head);
+  void show(ClassId id, Line::const_iterator head) {
+    heads_.set(id, head == lines_[id].end() ? kNoKeyedJob : *head);
   }
 
-  const JobClasses* classes_ = nullptr;
   std::vector<Line> lines_;
-  std::vector<KeyedJob> heads_;  // where the walk stands in each line
-  std::vector<char> is_refused_;  // none is: the tree asks
-  ClassTree tree_;
+  ClassHeads heads_;  // where the walk stands in each line
   std::vector<ClassId> moved_;  // by the walk, some more than once
   std::vector<ClassId> held_;
 };
@@ -146,7 +141,6 @@ class DeepBackfilling final : public Scheduler {
   [[nodiscard]] Outcome try_start(const State& state, JobId job, Actions& actions);
   void promise(const State& state, JobId job);
   void make_promises(const State& state);
-  void measure(const State& state);
   void walk_others(const State& state, JobId last, Actions& actions);
 
   BackfillRule rule_;
@@ -155,7 +149,7 @@ class DeepBackfilling final : public Scheduler {
   bool is_slow_ = false;
   std::set<JobId> waiting_;
   KeyedLines lines_;  // the same jobs, in the order in which the others are tried
-  std::vector<std::int64_t> widest_;  // that the placement can hold, of each group of classes
+  PlaceableClasses placeable_;
   HeadReservation head_;  // the promise where there is one, and who runs
   Reservations promises_;  // where there are several
   std::vector<JobId> promised_;  // and not made yet

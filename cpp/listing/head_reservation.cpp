@@ -154,6 +154,7 @@ void HeadReservation::find_from_last(const State& state, const Request& request)
 
 std::int64_t HeadReservation::spare(const State& state) const noexcept {
   if (!admits_extra_) return -1;
+  if (placement_->is_pooled()) return extra_;
   const Occupancy& free = state.occupancy();
   std::int64_t sum = free.num_free();
   for (const Piece& piece : allocation_.pieces) {

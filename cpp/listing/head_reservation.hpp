@@ -43,10 +43,8 @@ class HeadReservation {
 
   /// kNever before the first is made.
   [[nodiscard]] Time at() const noexcept { return at_; }
-  /// GPUs of a pool that the head leaves over.
-  [[nodiscard]] std::int64_t extra() const noexcept { return extra_; }
 
-  /// How many GPUs of the servers are free now and not promised: whoever needs more and does not
+  /// How many GPUs are free now and not promised, or in a pool left over by the head: whoever needs more and does not
   /// end by then is in the way. Below 0 where everybody is.
   [[nodiscard]] std::int64_t spare(const State& state) const noexcept;
   /// Whether the head is unharmed if the job starts now on these GPUs: it ends by then, or it

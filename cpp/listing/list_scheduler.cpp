@@ -24,9 +24,7 @@ void ListScheduler::begin(const Setup& setup) {
   seed_ = setup.seed;
   queue_.begin(setup.state.classes());
   line_.clear();
-  remembers_refusals_ =
-      queue_.has_tree() && setup.state.jobs().has_demands() && placement_->judges_servers_alone();
-  gained_.settle(setup.state.occupancy());
+  placeable_.begin(setup, queue_.heads());
 }
 
 bool ListScheduler::try_start(const State& state, JobId job, Actions& actions) {
@@ -101,52 +99,26 @@ void ListScheduler::decide_skip(const State& state, const Instant& instant, Acti
   scan_skip(state, actions);
 }
 
-KeyedJob ListScheduler::least_placeable(const State& state, ClassId& id) const {
-  const Occupancy& free = state.occupancy();
-  const JobClasses& classes = state.classes();
-  const auto fits = [&](ClassId refused) {
-    const int gpus = classes.gpus(refused);
-    return gained_.can_host(free,
-                            {classes.types(refused), gpus, false, *classes.demand(refused), gpus});
-  };
-  KeyedJob best = WaitingQueue::kNone;
-  for (const auto& group : classes.groups()) {
-    ClassId at = 0;
-    const std::int64_t widest = placement_->widest(free, group.types);
-    const KeyedJob head = remembers_refusals_
-                              ? queue_.least(group, gained_.most(free, widest), fits, at)
-                              : queue_.least(group, widest, at);
-    if (head < best) {
-      best = head;
-      id = at;
-    }
-  }
-  return best;
-}
-
 void ListScheduler::scan_skip(const State& state, Actions& actions) {
-  const JobClasses& classes = state.classes();
-  if (remembers_refusals_) gained_.collect(state.occupancy());
   // On a full cluster, where most decisions leave it, no class need be looked at.
   const auto is_full = [&, has_shares = state.jobs().has_shares()] {
     return state.occupancy().num_free() == 0 && !has_shares;
   };
+  if (!queue_.empty() && !is_full()) placeable_.begin_walk(state);
   while (!queue_.empty() && !is_full()) {
     ClassId id = 0;
-    const KeyedJob best = least_placeable(state, id);
+    const KeyedJob best = placeable_.least(queue_.heads(), state, id);
     if (best.job == kNoJob) break;
     if (try_start(state, best.job, actions)) {
       queue_.pop(id);
-      if (const JobId next = queue_.head(id).job; next != kNoJob) prefetch(state, next);
-    } else if (remembers_refusals_ &&
-               classes.gpus(id) <= state.cluster().largest_server(classes.types(id))) {
-      queue_.refuse(id);
+      placeable_.measure(state);
+      if (const JobId next = queue_.heads()[id].job; next != kNoJob) prefetch(state, next);
     } else {
-      queue_.close(id);
+      queue_.close(id, placeable_.refuses_alone(state, id));
     }
   }
   queue_.reopen();
-  if (remembers_refusals_) gained_.settle(state.occupancy());
+  placeable_.end_walk(state);
 }
 
 }  // namespace gpusched

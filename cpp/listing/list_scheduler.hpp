@@ -5,7 +5,7 @@
 
 #include "base/clone.hpp"
 #include "base/parameters.hpp"
-#include "listing/gained_servers.hpp"
+#include "listing/placeable_classes.hpp"
 #include "listing/waiting_queue.hpp"
 #include "seams/order.hpp"
 #include "seams/scheduler.hpp"
@@ -33,7 +33,6 @@ class ListScheduler final : public Scheduler {
   void scan_skip(const State& state, Actions& actions);
   void decide_strict(const State& state, const Instant& instant, Actions& actions);
   void decide_skip(const State& state, const Instant& instant, Actions& actions);
-  [[nodiscard]] KeyedJob least_placeable(const State& state, ClassId& id) const;
   bool try_start(const State& state, JobId job, Actions& actions);
 
   Owned<Order> order_;
@@ -43,8 +42,7 @@ class ListScheduler final : public Scheduler {
   std::uint64_t seed_ = 0;
   RunHeap<KeyedJob> line_;  // the waiting jobs when strict
   WaitingQueue queue_;      // and when skipping
-  bool remembers_refusals_ = false;
-  GainedServers gained_;
+  PlaceableClasses placeable_;
   Allocation allocation_;
   std::vector<double> keys_;
 };

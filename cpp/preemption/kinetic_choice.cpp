@@ -2,14 +2,26 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "seams/order.hpp"
 
 namespace gpusched {
+
 namespace {
 
 /// Products of a double's precision are exact below it.
 constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
 /// Of jobs with more work than this roundings are too coarse for the bounds of loose lines.
 constexpr double kLooseWork = std::int64_t{1} << 50;
+/// More widths than this are too many where they outnumber the jobs that can run at once, and beyond
+/// the most in any case: each is looked at, and has a line of running jobs of its own in some orders.
+constexpr std::int64_t kFewWidths = 256;
+constexpr std::int64_t kMostWidths = 8192;
+/// More than is ever given up: whatever was judged before is judged anew.
+constexpr std::int64_t kForget = std::numeric_limits<std::int64_t>::max() - 1;
 
 }  // namespace
 
@@ -44,7 +56,7 @@ void KineticChoice::begin(const Setup& setup, ChoiceRule rule, Order& order) {
   bends_.clear();
   has_loose_ = is_inexact_ = false;
   num_settled_ = 0;
-  has_many_classes_ = classes.num_classes() > ClassTree::kFewClasses &&
+  has_many_classes_ = classes.num_classes() > ClassHeads::kFewClasses &&
                       (rule == ChoiceRule::skip || rule == ChoiceRule::strict);
   begin_groups();
   if (has_many_classes_) begin_many_classes();
@@ -399,6 +411,466 @@ std::vector<JobId> KineticChoice::drain_waiting() {
   }
   std::sort(jobs.begin(), jobs.end());
   return jobs;
+}
+
+bool KineticChoice::has_too_many_widths(const State& state) {
+  std::vector<int> widths;
+  for (ClassId id = 0; id < state.classes().num_classes(); ++id) {
+    widths.push_back(state.classes().gpus(id));
+  }
+  std::sort(widths.begin(), widths.end());
+  const auto num = std::unique(widths.begin(), widths.end()) - widths.begin();
+  if (num <= kFewWidths || num > kMostWidths) return num > kMostWidths;
+  const JobId num_jobs = state.jobs().num_jobs();
+  std::int64_t gpus = 0;
+  for (JobId job = 0; job < num_jobs; ++job) gpus += state.jobs().gpus(job);
+  return num * gpus > state.cluster().num_gpus() * std::int64_t{num_jobs};
+}
+
+/// Of those that wait.
+void KineticChoice::begin_groups() {
+  groups_.clear();
+  const std::size_t num_groups = has_many_classes_ ? widths_.size() : waiting_.size();
+  for (std::uint32_t i = 0; i < num_groups; ++i) groups_.push_back({i, kNone, 0});
+  fits_at_.assign(num_groups, kNobody);
+}
+
+/// Of those of a track that are passed over.
+void KineticChoice::add_groups(std::uint16_t id) {
+  Track& track = tracks_[id];
+  track.passed.resize(track.factor == 1 ? widths_.size() : 1);
+  for (std::uint16_t at = 0; at < track.passed.size(); ++at) groups_.push_back({0, id, at});
+  fits_at_.resize(groups_.size(), kNobody);
+}
+
+void KineticChoice::begin_many_classes() {
+  const JobClasses& classes = state_->classes();
+  of_width_.assign(widths_.size(), {});
+  for (ClassId id = 0; id < classes.num_classes(); ++id) {
+    of_width_[width_at_[static_cast<std::size_t>(classes.gpus(id))]].classes.push_back(id);
+  }
+  heads_.begin(classes);
+}
+
+void KineticChoice::push_waiting(ClassId id, const Key& job) {
+  waiting_[id].push(job);
+  ++num_waiting_;
+  if (least_[id].job == kNoJob || job < least_[id]) note_least(id);
+}
+
+void KineticChoice::pop_head(ClassId id) {
+  waiting_[id].pop();
+  --num_waiting_;
+  note_least(id);
+}
+
+/// The least job of a class has come, or has gone.
+void KineticChoice::note_least(ClassId id) {
+  least_[id] = waiting_[id].empty() ? Key{0, kNoJob} : waiting_[id].top();
+  if (has_many_classes_) {
+    note_head(id);
+    fits_at_[width_at_[static_cast<std::size_t>(state_->classes().gpus(id))]] = 0;
+  } else {
+    fits_at_[id] = least_[id].job == kNoJob ? kNobody : 0;
+  }
+}
+
+/// Where classes are many: which job that is now.
+void KineticChoice::note_head(ClassId id) {
+  const bool is_empty = waiting_[id].empty();
+  if (is_empty) heads_.forget_refusal(id);
+  if (!heads_.is_closed(id)) {
+    heads_.set(id, is_empty
+                       ? kNoKeyedJob
+                       : KeyedJob{exact_key(waiting_[id].top().value), waiting_[id].top().job});
+  }
+  if (is_empty) return;
+  const auto gpus = static_cast<std::size_t>(state_->classes().gpus(id));
+  WidthHeads& own = of_width_[width_at_[gpus]];
+  if (own.heads.size() <= 2 * own.classes.size()) {
+    own.heads.push({waiting_[id].top(), id});
+    return;
+  }
+  own.heads.clear();
+  for (const ClassId other : own.classes) {
+    if (!waiting_[other].empty()) own.heads.push({waiting_[other].top(), other});
+  }
+}
+
+const ClassHead* KineticChoice::least_of_width(std::size_t width) {
+  Heap<ClassHead>& heads = of_width_[width].heads;
+  for (; !heads.empty(); heads.pop()) {
+    const ClassHead& head = heads.top();
+    if (waiting_[head.id].empty()) continue;
+    const Key& own = waiting_[head.id].top();
+    if (own.job == head.key.job && own.value == head.key.value) return &head;
+  }
+  return nullptr;
+}
+
+KeyLine KineticChoice::line(JobId job) const {
+  return order_->line(QueueView(*state_, seed_), job);
+}
+
+/// The key at this instant, without its factor.
+std::int64_t KineticChoice::value_of(JobId job) const { return line(job).value; }
+
+bool KineticChoice::straighten() {
+  bool has_bent = false;
+  while (!bends_.empty() && bends_.top().at <= state_->now()) {
+    const Bend bend = bends_.top();
+    bends_.pop();
+    const Place place = places_[bend.slot];
+    if (place.job == kNoJob || place.stamp != bend.stamp) continue;
+    remove_running(bend.slot);
+    add(place.job, line(place.job), place.is_taken, tracks_[place.track].is_left);
+    has_bent = true;
+  }
+  return has_bent;
+}
+
+/// Where lines are loose the bound is one of the other side.
+void KineticChoice::set_side(Place& place, bool is_taken) {
+  place.is_taken = is_taken;
+  const Track& track = tracks_[place.track];
+  if (track.is_loose) place.base = track.base(value_of(place.job), state_->now(), is_taken);
+}
+
+/// The bound of a running job is its key, as it is now; whether it was another one.
+bool KineticChoice::sharpen(JobId job) {
+  Place& place = places_[state_->record(job).slot];
+  Track& track = tracks_[place.track];
+  const Time base = track.base(value_of(job), state_->now(), place.is_taken);
+  if (base == place.base) return false;
+  RunningIndex& jobs = place.is_taken ? track.taken : track.passed[track.passed_at(place.width)];
+  jobs.erase(place.base, job);
+  jobs.insert({base, job, state_->jobs().gpus(job)});
+  place.base = base;
+  return true;
+}
+
+void KineticChoice::sharpen_all(std::span<const JobId> jobs) {
+  for (const JobId job : jobs) sharpen(job);
+}
+
+/// Of those that are passed over. All others are bounded by its key once it is sharp.
+const RunningIndex::Entry& KineticChoice::first_passed(std::size_t track, std::size_t width) {
+  const RunningIndex& passed = tracks_[track].passed[width];
+  if (tracks_[track].is_unbounded) return least_of(tracks_[track], passed);
+  while (tracks_[track].is_loose && sharpen(passed.front().job)) {
+  }
+  return passed.front();
+}
+
+/// By the keys of all: for few jobs that are not sorted by a bound from below.
+const RunningIndex::Entry& KineticChoice::least_of(const Track& track,
+                                                   const RunningIndex& jobs) const {
+  const RunningIndex::Entry* least = &jobs.front();
+  Key key = key_of(track, *least);
+  jobs.for_each([&](const RunningIndex::Entry& entry) {
+    const Key own = key_of(track, entry);
+    if (!(own < key)) return;
+    least = &entry;
+    key = own;
+  });
+  return *least;
+}
+
+/// The last taken jobs of a track, those that have `enough` GPUs, are sorted by their keys.
+void KineticChoice::sharpen_last(const Track& track, std::int64_t enough) {
+  do {
+    blunt_.clear();
+    std::int64_t sum = 0;
+    for (auto at = track.taken.last(); at.is_valid() && sum < enough; track.taken.step_back(at)) {
+      const RunningIndex::Entry& entry = track.taken.at(at);
+      sum += entry.gpus;
+      if (track.base(value_of(entry.job), state_->now(), true) != entry.end) {
+        blunt_.push_back(entry.job);
+      }
+    }
+    sharpen_all(blunt_);
+  } while (!blunt_.empty());
+}
+
+/// GPUs of the taken jobs of a track whose lines are loose that do not come before `first`, which
+/// is without the factor.
+std::int64_t KineticChoice::taken_loosely_from(const Track& track, const Key& first,
+                                               std::int64_t enough) {
+  const Time bound = track.base(first.value, state_->now(), true);
+  std::int64_t sum = 0;
+  blunt_.clear();
+  for (auto at = track.taken.last(); at.is_valid() && sum < enough; track.taken.step_back(at)) {
+    const RunningIndex::Entry& entry = track.taken.at(at);
+    if (entry < RunningIndex::Entry{bound, first.job, 0}) break;
+    if (Key{value_of(entry.job), entry.job} < first) {
+      blunt_.push_back(entry.job);
+    } else {
+      sum += entry.gpus;
+    }
+  }
+  sharpen_all(blunt_);
+  return sum;
+}
+
+/// GPUs of the taken jobs that come after the key; more than `enough` need not be counted.
+std::int64_t KineticChoice::taken_from(const Key& key, std::int64_t enough) {
+  std::int64_t sum = 0;
+  for (const Track& track : tracks_) {
+    if (track.taken.empty()) continue;
+    std::int64_t bound = key.value;
+    JobId job = key.job;
+    if (track.factor != 1) {
+      bound = key.value / track.factor;
+      const std::int64_t rest = key.value - bound * track.factor;
+      if (rest > 0) ++bound;  // the division rounds towards zero
+      if (rest != 0) job = 0;
+    }
+    sum += track.is_loose
+               ? taken_loosely_from(track, {bound, job}, enough - sum)
+               : track.taken.sum_from(track.base(bound, state_->now(), true), job, enough - sum);
+    if (sum >= enough) break;
+  }
+  return sum;
+}
+
+/// No key of a taken job of the track comes after it that is not sorted after the entry.
+KineticChoice::Key KineticChoice::bound_of(const Track& track,
+                                           const RunningIndex::Entry& entry) const noexcept {
+  return {track.factor * (entry.end + track.slope_of(true) * state_->now()).count(), entry.job};
+}
+
+void KineticChoice::taken_after(const Key& key, std::vector<Key>& out) const {
+  out.clear();
+  for (const Track& track : tracks_) {
+    if (track.is_asked || track.is_left) continue;
+    for (auto at = track.taken.last(); at.is_valid(); track.taken.step_back(at)) {
+      const RunningIndex::Entry& entry = track.taken.at(at);
+      const Key own = key_of(track, entry);
+      if (!(own < key)) {
+        out.push_back(own);
+      } else if (!track.is_loose || bound_of(track, entry) < key) {
+        break;
+      }
+    }
+  }
+  std::sort(out.begin(), out.end());
+}
+
+KineticChoice::Candidate KineticChoice::first_of(const KineticGroup& group) {
+  if (group.track != kNone) {
+    const RunningIndex::Entry& first = first_passed(group.track, group.width);
+    return {key_of(tracks_[group.track], first), first.gpus, JobClasses::kNoClass, group.track,
+            group.width};
+  }
+  ClassId id = group.waiting;
+  if (has_many_classes_) {
+    const ClassHead* head = least_of_width(group.waiting);
+    if (head == nullptr) return {};
+    id = head->id;
+  }
+  return {least_[id], state_->classes().gpus(id), id, 0, 0};
+}
+
+/// The least of those for which `lacks(key, gpus)` is 0: else so many GPUs have to be given up before
+/// it can be, and what has to wait for more than `given_up` is not asked about, nor what is no better.
+template <class Lacks>
+KineticChoice::Candidate KineticChoice::least_candidate(std::int64_t given_up, Lacks lacks) {
+  Candidate best;
+  for (std::size_t i = 0; i < fits_at_.size(); ++i) {
+    if (fits_at_[i] > given_up) continue;
+    const Candidate first = first_of(groups_[i]);
+    if (first.key.job == kNoJob) {
+      fits_at_[i] = kNobody;
+      continue;
+    }
+    if (best.key.job != kNoJob && !(first.key < best.key)) continue;
+    const std::int64_t lacking = lacks(first.key, first.gpus);
+    // Who comes earlier as time passes is judged anew each time.
+    const bool is_falling = groups_[i].track != kNone && tracks_[groups_[i].track].slope < 0;
+    fits_at_[i] = is_falling ? 0 : given_up_ + lacking;
+    if (lacking == 0) best = first;
+  }
+  return best;
+}
+
+KineticChoice::Candidate KineticChoice::first_candidate() {
+  return least_candidate(kForget, [](const Key&, int) { return std::int64_t{0}; });
+}
+
+bool KineticChoice::is_settled() const noexcept {
+  const std::int64_t given_up = has_rising_keys() ? kForget : given_up_;
+  return num_left_waiting_ + num_left_running_ == 0 &&
+         std::none_of(fits_at_.begin(), fits_at_.end(),
+                      [&](std::int64_t fits_at) { return fits_at <= given_up; });
+}
+
+bool KineticChoice::settle() {
+  ++num_settled_;
+  has_left_ = false;
+  moved_.clear();
+  switch (rule_) {
+    case ChoiceRule::skip:
+      settle_skipping();
+      break;
+    case ChoiceRule::strict:
+      settle_strictly();
+      break;
+    case ChoiceRule::filling:
+    case ChoiceRule::strict_filling:
+      settle_prefix();
+      serve_widest_first();
+      break;
+  }
+  return has_left_;
+}
+
+/// What a candidate lacks, less what is given up, it lacks for good: jobs that are taken make no
+/// room, and who stays taken comes no later as time passes. Where one does, all is judged anew.
+void KineticChoice::settle_skipping() {
+  const bool forgets = has_rising_keys();
+  for (;;) {
+    const Candidate best =
+        least_candidate(forgets ? kForget : given_up_,
+                        [&](const Key& key, int gpus) { return lacking(gpus, key); });
+    if (best.key.job == kNoJob) return;
+    take(best);
+    // Whoever no longer fits is passed over, the first of them first.
+    while (total_ > num_gpus_) {
+      const auto [track, entry] = reach_from_last(total_ - num_gpus_);
+      pass_over(track, entry);
+    }
+  }
+}
+
+void KineticChoice::settle_strictly() {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  const auto pass_last = [&] {
+    const auto [track, entry] = reach_from_last(1);
+    pass_over(track, entry);
+  };
+  for (;;) {
+    const Candidate best = first_candidate();
+    if (best.key.job == kNoJob) return;
+    const std::int64_t after = taken_from(best.key, kAll);
+    if (total_ - after + best.gpus > num_gpus_) {
+      for (const std::int64_t before = total_ - after; total_ > before;) pass_last();
+      return;
+    }
+    take(best);
+    while (total_ > num_gpus_) pass_last();
+  }
+}
+
+/// The shortest prefix with as many GPUs as there are.
+void KineticChoice::settle_prefix() {
+  for (;;) {
+    const Candidate best = first_candidate();
+    if (best.key.job == kNoJob) break;
+    const std::int64_t spare = total_ - num_gpus_;  // a candidate comes after as many: too late
+    if (spare >= 0 && taken_from(best.key, spare + 1) <= spare) break;
+    take(best);
+    while (total_ > num_gpus_) {
+      const auto [track, entry] = reach_from_last(1);
+      if (total_ - entry.gpus < num_gpus_) break;
+      pass_over(track, entry);
+    }
+  }
+  while (total_ > num_gpus_) {  // jobs may have changed places among each other
+    const auto [track, entry] = reach_from_last(1);
+    if (total_ - entry.gpus < num_gpus_) break;
+    pass_over(track, entry);
+  }
+}
+
+/// Of each width the last are left out that the budget, less what is wider, does not reach.
+void KineticChoice::serve_widest_first() {
+  std::int64_t budget = num_gpus_;
+  bool has_stopped = false;
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
+    const std::int64_t most = has_stopped ? 0 : budget / widths_[i];
+    const std::int64_t num_served = std::min(num_taken_[i], most);
+    budget -= num_served * widths_[i];
+    has_stopped |= rule_ == ChoiceRule::strict_filling && num_served < num_taken_[i];
+    serve(i, num_served);
+  }
+}
+
+/// The first so many of a width, whose keys have it as their factor.
+void KineticChoice::serve(std::size_t width, std::int64_t num_served) {
+  const std::size_t at = widths_[width] == 1 ? 0 : width + 1;
+  Key last{};
+  Key first{};
+  RunningIndex::Entry first_entry{};
+  for (;;) {
+    const std::int64_t surplus = num_taken_[width] - num_left_[width] - num_served;
+    if (surplus > 0) {
+      const std::uint16_t track = track_of_last(at, last);
+      change_side(track, RunningIndex::Entry(tracks_[track].taken.back()));
+      continue;
+    }
+    const std::uint16_t left =
+        num_left_[width] > 0 ? track_of_first_left(at, first, first_entry) : kNone;
+    if (surplus < 0) {
+      change_side(left, first_entry);
+      continue;
+    }
+    if (num_served == 0 || left == kNone) return;
+    const std::uint16_t track = track_of_last(at, last);
+    if (last < first) return;
+    change_side(track, RunningIndex::Entry(tracks_[track].taken.back()));
+    change_side(left, first_entry);
+  }
+}
+
+std::uint16_t KineticChoice::track_of_last(std::size_t at, Key& key) {
+  std::uint16_t last = kNone;
+  for (const auto& tracks : track_at_) {
+    const std::uint16_t track = tracks[at];
+    if (track == kNone || tracks_[track].taken.empty()) continue;
+    if (tracks_[track].is_loose) sharpen_last(tracks_[track], 1);
+    const Key own = key_of(tracks_[track], tracks_[track].taken.back());
+    if (last != kNone && own < key) continue;
+    last = track;
+    key = own;
+  }
+  return last;
+}
+
+std::uint16_t KineticChoice::track_of_first_left(std::size_t at, Key& key,
+                                                 RunningIndex::Entry& entry) const {
+  std::uint16_t first = kNone;
+  for (const auto& tracks : left_at_) {
+    const std::uint16_t track = tracks[at];
+    if (track == kNone || tracks_[track].taken.empty()) continue;
+    const RunningIndex& jobs = tracks_[track].taken;
+    const RunningIndex::Entry& least =
+        tracks_[track].is_loose ? least_of(tracks_[track], jobs) : jobs.front();
+    const Key own = key_of(tracks_[track], least);
+    if (first != kNone && key < own) continue;
+    first = track;
+    key = own;
+    entry = least;
+  }
+  return first;
+}
+
+/// Who was served is left out, or the other way round.
+void KineticChoice::change_side(std::uint16_t track, const RunningIndex::Entry& entry) {
+  const std::uint16_t other = other_side(track);
+  if (tracks_[track].is_asked) {
+    tracks_[track].taken.erase(entry.end, entry.job);
+    count(track, entry.job, -1);
+    tracks_[other].taken.insert(entry);
+    count(other, entry.job, 1);
+    return;
+  }
+  Place& place = places_[state_->record(entry.job).slot];
+  take_out(place);
+  place.track = other;
+  put(place, entry.gpus);
+  const bool is_served = !tracks_[other].is_left;
+  moved_.emplace_back(entry.job, is_served);
+  has_left_ = has_left_ || !is_served;
 }
 
 }  // namespace gpusched

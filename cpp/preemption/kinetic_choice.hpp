@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -8,18 +10,121 @@
 
 #include "base/clone.hpp"
 #include "base/heap.hpp"
-#include "listing/class_tree.hpp"
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "listing/class_heads.hpp"
 #include "listing/keyed_job.hpp"
 #include "listing/running_index.hpp"
 #include "model/job_classes.hpp"
-#include "preemption/choice_rule.hpp"
-#include "preemption/kinetic_key.hpp"
-#include "preemption/kinetic_track.hpp"
-#include "preemption/width_heads.hpp"
 #include "seams/order.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {
+
+/// On which jobs a budget of GPUs is spent, in the order of keys.
+enum class ChoiceRule : std::uint8_t {
+  skip,            ///< each that fits the rest of the budget
+  strict,          ///< those before the first that does not
+  filling,         ///< of the shortest prefix that could fill the budget, widest first, as skip
+  strict_filling,  ///< and that, widest first, as strict
+};
+
+/// A key at the present instant. The job of a lesser one goes first.
+struct KineticKey {
+  std::int64_t value;
+  JobId job;
+
+  friend bool operator<(const KineticKey& a, const KineticKey& b) noexcept {
+    return a.value != b.value ? a.value < b.value : a.job < b.job;
+  }
+};
+
+/// Jobs whose keys move alike: factor * (base + slope * now), by which they are sorted. Where lines
+/// are loose these are bounds instead, from above of the keys of who is taken, and from below of
+/// those of who is passed over.
+struct KineticTrack {
+  std::int64_t factor;
+  int slope;
+  bool is_asked;  // of jobs that wait
+  bool is_left;   // of jobs that a filling's prefix has and its budget does not reach
+  bool is_loose;
+  bool is_unbounded;  // and keys fall: those of who is passed over have no bound
+  RunningIndex taken;
+  std::vector<RunningIndex> passed;  // by `passed_at`, of those that change sides alike
+  std::size_t first_group;           // of those that were passed over
+
+  [[nodiscard]] int slope_of(bool is_taken) const noexcept {
+    if (!is_loose) return slope;
+    return kMostLoose * (is_taken ? std::max(0, slope) : std::min(0, slope));
+  }
+  /// Where a job is sorted whose key is known at this instant, without its factor.
+  [[nodiscard]] Time base(std::int64_t value, Time now, bool is_taken) const noexcept {
+    if (is_unbounded && !is_taken) return Time{0};
+    return Time{value} - slope_of(is_taken) * now;
+  }
+
+  /// Where the width is the factor of the keys there is no other one.
+  [[nodiscard]] std::uint16_t passed_at(std::uint16_t width) const noexcept {
+    return factor == 1 ? width : std::uint16_t{0};
+  }
+  [[nodiscard]] std::size_t group_of(std::uint16_t width) const noexcept {
+    return first_group + passed_at(width);
+  }
+};
+
+/// Jobs that are not taken, of which none is before the first: those of a class that wait, of a width
+/// where classes are many, or those of a track and a width that were passed over.
+struct KineticGroup {
+  std::uint32_t waiting;
+  std::uint16_t track;
+  std::uint16_t width;
+};
+
+/// A job that is neither asked for nor taken: a class's least that waits, or the first that was
+/// passed over of a track and a width.
+struct KineticCandidate {
+  KineticKey key{0, kNoJob};
+  int gpus = 0;
+  ClassId waiting = JobClasses::kNoClass;
+  std::uint16_t track = 0;
+  std::uint16_t width = 0;
+};
+
+/// Where a running job is kept, by its slot.
+struct KineticPlace {
+  Time base;
+  JobId job = kNoJob;
+  std::uint32_t stamp = 0;  // counts what the slot was given
+  std::uint16_t track = 0;
+  std::uint16_t width = 0;
+  bool is_taken = false;
+  std::uint64_t rejoined = 0;  // the settlement at which it was last taken again
+};
+
+/// When the line of what a slot was given bends.
+struct KineticBend {
+  Time at;
+  std::uint32_t slot;
+  std::uint32_t stamp;
+
+  friend bool operator<(const KineticBend& a, const KineticBend& b) noexcept {
+    return a.at != b.at ? a.at < b.at : a.slot < b.slot;
+  }
+};
+
+/// The least job of a class that waits and is not taken.
+struct ClassHead {
+  KineticKey key;
+  ClassId id;
+
+  friend bool operator<(const ClassHead& a, const ClassHead& b) noexcept { return a.key < b.key; }
+};
+
+/// The classes of one width by their least jobs; those of old may still be among them.
+struct WidthHeads {
+  Heap<ClassHead> heads;
+  std::vector<ClassId> classes;
+};
 
 /// Which of all active jobs a budget of GPUs is spent on, where keys are lines in time. Running
 /// jobs with one slope keep their order, so the choice outlives the passing of time but for jobs
@@ -88,14 +193,12 @@ class KineticChoice {
   /// Where classes are many and no filling is done: those that wait and are not asked for, in a tree
   /// in which a class can be closed.
   [[nodiscard]] bool has_many_classes() const noexcept { return has_many_classes_; }
-  template <class Fits>
-  [[nodiscard]] KeyedJob least_waiting(const JobClasses::Group& group, const ClassTree::Most& most,
-                                       Fits fits, ClassId& id) const {
-    return tree_.least({heads_, is_refused_}, group.begin, group.end, most, fits, id);
-  }
+  [[nodiscard]] const ClassHeads& heads() const noexcept { return heads_; }
   /// `is_refused`: that it was refused is known until it is empty.
-  void close(ClassId id, bool is_refused);
-  void reopen();
+  void close(ClassId id, bool is_refused) { heads_.close(id, is_refused); }
+  void reopen() {
+    heads_.reopen([this](ClassId id) { note_head(id); });
+  }
   /// Both in the order of keys.
   void asked(std::vector<Key>& out) const;
   void passed_over(std::vector<Key>& out) const;
@@ -207,12 +310,8 @@ class KineticChoice {
   std::vector<std::size_t> asked_of_;
   std::vector<std::int64_t> factor_of_;
   bool has_many_classes_ = false;
-  std::vector<WidthHeads> of_width_;  // with many classes only, as all up to the tree
-  std::vector<KeyedJob> heads_;       // none where the class is closed
-  std::vector<char> is_refused_;
-  std::vector<char> is_closed_;
-  std::vector<ClassId> closed_;
-  ClassTree tree_;
+  std::vector<WidthHeads> of_width_;  // with many classes only, as the next
+  ClassHeads heads_;
   std::size_t num_waiting_ = 0;
   std::size_t num_asked_ = 0;
   std::size_t num_left_waiting_ = 0;

@@ -7,10 +7,11 @@
 #include "seams/slow_twins.hpp"
 
 namespace gpusched {
+
 namespace {
 
 /// With more classes than this a filling, which looks at all of them, is left to the slow twin.
-constexpr ClassId kMostFilled = ClassTree::kFewClasses;
+constexpr ClassId kMostFilled = ClassHeads::kFewClasses;
 
 }  // namespace
 
@@ -40,9 +41,7 @@ void KineticScheduler::begin(const Setup& setup) {
   bends_.clear();
   num_freed_ = num_freed_passed_ = 1;
   closed_at_ = 0;
-  remembers_refusals_ = choice_.has_many_classes() && state.jobs().has_demands() &&
-                        placement_->judges_servers_alone();
-  gained_.settle(state.occupancy());
+  placeable_.begin(setup, choice_.heads());
 }
 
 KeyLine KineticScheduler::line(const State& state, JobId job) {
@@ -329,39 +328,22 @@ void KineticScheduler::start_others(const State& state, Actions& actions) {
 /// A class that was refused stays closed until anything has come free.
 void KineticScheduler::start_others_of_many(const State& state, Actions& actions) {
   const Occupancy& free = state.occupancy();
-  const JobClasses& classes = state.classes();
   if (free.num_free() == 0 && !state.jobs().has_shares()) return;
   if (closed_at_ != num_freed_) choice_.reopen();
   closed_at_ = num_freed_;
-  if (remembers_refusals_) gained_.collect(free);
-  const auto fits = [&](ClassId id) {
-    const int gpus = classes.gpus(id);
-    return !remembers_refusals_ ||
-           gained_.can_host(free, {classes.types(id), gpus, false, *classes.demand(id), gpus});
-  };
+  placeable_.begin_walk(state);
   for (;;) {
-    KeyedJob best = kNoKeyedJob;
-    ClassId best_id = 0;
-    for (const auto& group : classes.groups()) {
-      const std::int64_t widest = placement_->widest(free, group.types);
-      const ClassTree::Most most =
-          remembers_refusals_ ? gained_.most(free, widest) : ClassTree::Most{widest};
-      ClassId id = 0;
-      const KeyedJob head = choice_.least_waiting(group, most, fits, id);
-      if (!(head < best)) continue;
-      best = head;
-      best_id = id;
-    }
-    if (best.job == kNoJob) break;
-    if (placement_->place(free, state.request(best.job), allocation_)) {
-      start_other(state, best_id, best.job, actions);
+    ClassId id = 0;
+    const JobId job = placeable_.least(choice_.heads(), state, id).job;
+    if (job == kNoJob) break;
+    if (placement_->place(free, state.request(job), allocation_)) {
+      start_other(state, id, job, actions);
+      placeable_.measure(state);
     } else {
-      choice_.close(best_id, remembers_refusals_ &&
-                                 classes.gpus(best_id) <=
-                                     state.cluster().largest_server(classes.types(best_id)));
+      choice_.close(id, placeable_.refuses_alone(state, id));
     }
   }
-  if (remembers_refusals_) gained_.settle(free);
+  placeable_.end_walk(state);
 }
 
 void KineticScheduler::start_other(const State& state, ClassId id, JobId job, Actions& actions) {
@@ -381,6 +363,43 @@ void KineticScheduler::ask_again(const State& state, Actions& actions) {
     crossing = order_->next_crossing_of_all(QueueView(state, seed_), choice_.next_bend());
   }
   slow_->ask_again(state, choice_.num_waiting() + unseen_.size() > 0, crossing, actions);
+}
+
+/// A job that comes alone where the choice stands and leaves so many GPUs over is taken, and makes no
+/// difference to others: it need not be asked for before it starts. False if it has to be.
+bool KineticScheduler::start_newcomer(const State& state, Actions& actions) {
+  if (unseen_.size() != 1 || choice_.is_inexact() || displaces_) return false;
+  const JobId job = unseen_.front();
+  if (!choice_.has_room(state.jobs().gpus(job))) return false;
+  straighten_waiting(state);
+  choice_.straighten();
+  if (choice_.is_inexact() || !may_start_newcomer(state)) return false;
+
+  preempted_.clear();
+  suspended_.clear();
+  const bool claims = choice_.has_passed_over();
+  if (claims) {
+    keep_claimable(state);
+  } else {
+    claimable_.drop();
+  }
+  if (!start_taken(state, job, claims ? claimable_.set() : state.occupancy(), actions)) {
+    refused_[state.classes().of(job)].with_passed = num_freed_passed_;
+    return false;
+  }
+  unseen_.clear();
+  choice_.add_running(job, line(state, job), true);
+  preempt_suspended(state, actions);
+  if (gives_way_) start_others(state, actions);
+  requeue_preempted(state);
+  return true;
+}
+
+/// Whether all that waits is left as it is, or starts only after a job that is taken now.
+bool KineticScheduler::may_start_newcomer(const State& state) {
+  if (!choice_.is_settled()) return false;
+  if (choice_.has_passed_over() && (!gives_way_ || !claimable_.is_possible())) return false;
+  return choice_.num_asked() == 0 || !may_place_asked(state);
 }
 
 }  // namespace gpusched

@@ -7,7 +7,7 @@
 
 #include "base/clone.hpp"
 #include "base/heap.hpp"
-#include "listing/gained_servers.hpp"
+#include "listing/placeable_classes.hpp"
 #include "preemption/claimable_gpus.hpp"
 #include "preemption/kinetic_choice.hpp"
 #include "preemption/preemptive_scheduler.hpp"
@@ -107,11 +107,9 @@ class KineticScheduler : public Scheduler {
   std::vector<Refusal> refused_;
   std::uint64_t num_freed_ = 1;         // times at which anything came free, alone
   std::uint64_t num_freed_passed_ = 1;  // and counting who is passed over as free
-  // With many classes: what had come free when the closed ones were refused, and the servers that
-  // have changed since all were judged.
+  // With many classes: what had come free when the closed ones were refused.
   std::uint64_t closed_at_ = 0;
-  bool remembers_refusals_ = false;
-  GainedServers gained_;
+  PlaceableClasses placeable_;
   Allocation allocation_;
   std::vector<Key> asked_;
   std::vector<Key> passed_;

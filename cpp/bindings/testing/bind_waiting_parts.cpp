@@ -58,7 +58,8 @@ void bind_waiting_parts(py::module_& m) {
            py::keep_alive<1, 3>())
       .def("__len__", [](const WaitingJobs& w) { return w.queue.size(); })
       .def_property_readonly("is_empty", [](const WaitingJobs& w) { return w.queue.empty(); })
-      .def_property_readonly("has_tree", [](const WaitingJobs& w) { return w.queue.has_tree(); })
+      .def_property_readonly("has_tree",
+                             [](const WaitingJobs& w) { return w.queue.heads().has_tree(); })
       .def_property_readonly("groups",
                              [](const WaitingJobs& w) {
                                std::vector<std::pair<ClassId, ClassId>> groups;
@@ -73,7 +74,7 @@ void bind_waiting_parts(py::module_& m) {
            [](WaitingJobs& w, ClassId id, double key, JobId job) { w.queue.push(id, {key, job}); })
       .def("pop", [](WaitingJobs& w, ClassId id) { w.queue.pop(id); })
       .def("close", [](WaitingJobs& w, ClassId id) { w.queue.close(id); })
-      .def("refuse", [](WaitingJobs& w, ClassId id) { w.queue.refuse(id); })
+      .def("refuse", [](WaitingJobs& w, ClassId id) { w.queue.close(id, true); })
       .def("reopen", [](WaitingJobs& w) { w.queue.reopen(); })
       .def("remove", [](WaitingJobs& w, ClassId id, JobId job) { w.queue.remove(id, job); })
       .def("drain", [](WaitingJobs& w) { return w.queue.drain(); })
@@ -88,7 +89,7 @@ void bind_waiting_parts(py::module_& m) {
           [](const WaitingJobs& w, std::size_t group, std::int64_t room, std::int64_t cpu_milli,
              std::int64_t memory_mib, const std::vector<bool>& fits) {
             ClassId id = 0;
-            const KeyedJob job = w.queue.least(
+            const KeyedJob job = w.queue.heads().least(
                 w.classes.groups()[group], {room, cpu_milli, memory_mib},
                 [&](ClassId own) { return fits[own]; }, id);
             return found_job(job, id);

@@ -9,7 +9,7 @@
 #include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "base/registry.hpp"
-#include "listing/job_removal.hpp"
+#include "listing/keyed_job.hpp"
 #include "listing/waiting_queue.hpp"
 #include "model/network.hpp"
 #include "seams/named.hpp"

@@ -8,7 +8,7 @@
 #include "base/heap.hpp"
 #include "base/infinity.hpp"
 #include "base/registry.hpp"
-#include "listing/job_removal.hpp"
+#include "listing/keyed_job.hpp"
 #include "listing/waiting_queue.hpp"
 #include "model/network.hpp"
 #include "seams/order.hpp"

@@ -8,8 +8,8 @@
 #include "base/registry.hpp"
 #include "listing/backfill_walk.hpp"
 #include "listing/deep_backfilling.hpp"
-#include "listing/gained_servers.hpp"
 #include "listing/head_reservation.hpp"
+#include "listing/placeable_classes.hpp"
 #include "listing/prefetch.hpp"
 #include "seams/scheduler.hpp"
 
@@ -39,9 +39,7 @@ class Easy final : public Scheduler {
     line_.begin(setup.state.jobs(), setup.state.classes());
     reserved_for_ = refused_ = kNoJob;
     is_settled_ = false;
-    remembers_refusals_ =
-        line_.has_tree() && setup.state.jobs().has_demands() && placement_->judges_servers_alone();
-    gained_.settle(setup.state.occupancy());
+    placeable_.begin(setup, line_.heads());
     head_.begin(setup, admits_extra_);
   }
 
@@ -91,27 +89,15 @@ class Easy final : public Scheduler {
     // fits now, and only the newcomers are judged.
     const bool stands = reserved_for_ == head && first_end() > state.now();
     const bool is_still = stands && is_settled_ && !instant.has_released;
-    if (is_pooled_) {
-      if (!stands) reserve(state, head);
-      if (is_still) {
-        for (const JobId job : instant.arrived) backfill_pool(state, job, actions);
-      } else {
-        is_settled_ = true;
-        scan_pool(state, head, actions);
-      }
-      return;
-    }
     is_settled_ = true;
     if (is_still) {
-      for (const JobId job : instant.arrived) backfill_server(state, job, actions);
-    } else if (is_any_placeable(state)) {
-      if (!stands) reserve(state, head);
-      if (line_.has_tree()) {
-        scan_many(state, head, actions);
-      } else {
-        scan_few(state, head, actions);
-      }
+      for (const JobId job : instant.arrived) backfill(state, job, actions);
+      return;
     }
+    placeable_.begin_walk(state);
+    if (!placeable_.has_any(line_.heads())) return;
+    if (!stands) reserve(state, head);
+    walk(state, actions);
   }
 
  private:
@@ -134,23 +120,8 @@ class Easy final : public Scheduler {
     return state.occupancy().num_free() == 0 && !state.jobs().has_shares();
   }
 
-  [[nodiscard]] bool is_any_placeable(const State& state) {
-    measure(state);
-    for (std::size_t i = 0; i < widest_.size(); ++i) {
-      if (line_.has_any(state.classes().groups()[i], widest_[i])) return true;
-    }
-    return false;
-  }
-
-  void measure(const State& state) {
-    widest_.clear();
-    for (const auto& group : state.classes().groups()) {
-      widest_.push_back(placement_->widest(state.occupancy(), group.types));
-    }
-  }
-
   void start(const State& state, JobId job, Actions& actions) {
-    // A pool's reservation counts with later ends (see backfill_pool). Among servers they may
+    // A pool's reservation counts with later ends (see HeadReservation). Among servers they may
     // move the head's placement, and any start the placement of who was passed over.
     if (!is_pooled_) {
       is_settled_ = false;
@@ -177,149 +148,40 @@ class Easy final : public Scheduler {
     reserved_for_ = head;
   }
 
-  bool backfill_pool(const State& state, JobId job, Actions& actions) {
-    const int gpus = state.jobs().gpus(job);
-    if (gpus > state.occupancy().num_free()) return false;
-    allocation_.reset(gpus);
-    if (!head_.admits(state, job, allocation_)) return false;
-    start(state, job, actions);
-    line_.remove(job);
-    return true;
-  }
-
-  void scan_pool(const State& state, JobId head, Actions& actions) {
-    const JobClasses& classes = state.classes();
-    for (JobId after = head;;) {
-      JobId best = kNoJob;
-      for (ClassId id = 0; id < classes.num_classes(); ++id) {
-        if (classes.gpus(id) > state.occupancy().num_free()) break;  // one group, by width
-        const Time longest = classes.gpus(id) <= head_.extra() ? kNever : head_.at() - state.now();
-        best = line_.next(id, after, best, longest);
-      }
-      if (best == kNoJob) return;
-      prefetch(state, best);
-      backfill_pool(state, best, actions);
-      after = best;
-    }
-  }
-
   /// A newcomer, where no other job fits.
-  void backfill_server(const State& state, JobId job, Actions& actions) {
+  void backfill(const State& state, JobId job, Actions& actions) {
     if (place(state, job) && head_.admits(state, job, allocation_)) {
       start(state, job, actions);
       line_.remove(job);
     }
   }
 
-  [[nodiscard]] JobId next_placeable(const State& state, std::int64_t spare, Time longest,
-                                     ClassId& id) const {
-    const Occupancy& free = state.occupancy();
+  void walk(const State& state, Actions& actions) {
     const JobClasses& classes = state.classes();
-    const auto fits = [&](ClassId refused) {
-      if (!remembers_refusals_) return true;
-      const int gpus = classes.gpus(refused);
-      return gained_.can_host(free, {classes.types(refused), gpus, false, *classes.demand(refused),
-                                     gpus});
-    };
-    JobId best = kNoJob;
-    for (std::size_t i = 0; i < widest_.size(); ++i) {
-      const auto& group = classes.groups()[i];
-      const std::int64_t widest = widest_[i];
-      ClassTree::Most most =
-          remembers_refusals_ ? gained_.most(free, widest) : ClassTree::Most{widest};
-      most.spare = spare;
-      most.longest = longest.count();
-      ClassId at = 0;
-      const JobId next = line_.next(group, most, fits, at);
-      if (next >= best) continue;
-      best = next;
-      id = at;
-    }
-    return best;
-  }
-
-  [[nodiscard]] Time longest(const State& state) const {
-    return head_.at() == kNever ? kNever : head_.at() - state.now();
-  }
-
-  /// Of few classes each is asked for its next job where the walk has come to.
-  struct FewClasses {
-    JobId after;
-    Time longest;
-    std::int64_t spare;
-    std::uint64_t closed = 0;   // refused
-    std::uint64_t limited = 0;  // whose long jobs are in the way until somebody starts
-  };
-
-  [[nodiscard]] JobId next_of_few(const JobClasses& classes, const FewClasses& walk, ClassId& id) {
-    JobId best = kNoJob;
-    for (std::size_t i = 0; i < widest_.size(); ++i) {
-      const auto& group = classes.groups()[i];
-      for (ClassId at = group.begin; at < group.end && classes.room(at) <= widest_[i]; ++at) {
-        if ((walk.closed >> at & 1) != 0) continue;
-        const bool is_limited = classes.room(at) > walk.spare || (walk.limited >> at & 1) != 0;
-        const JobId job = line_.next(at, walk.after, best, is_limited ? walk.longest : kNever);
-        if (job == best) continue;
-        best = job;
-        id = at;
-      }
-    }
-    return best;
-  }
-
-  void scan_few(const State& state, JobId head, Actions& actions) {
-    FewClasses walk{.after = head, .longest = longest(state), .spare = head_.spare(state)};
-    for (;;) {
+    const Time longest = head_.at() == kNever ? kNever : head_.at() - state.now();
+    line_.begin_walk();
+    for (std::int64_t spare = head_.spare(state); !is_full(state);) {
       ClassId id = 0;
-      const JobId job = next_of_few(state.classes(), walk, id);
-      if (job == kNoJob) return;
-      prefetch(state, job);
-      walk.after = job;
-      const std::uint64_t own = std::uint64_t{1} << id;
-      if (!place(state, job)) {
-        walk.closed |= own;
-      } else if (head_.admits(state, job, allocation_)) {
-        start(state, job, actions);
-        line_.remove(job);
-        if (is_full(state)) return;
-        measure(state);
-        walk.spare = head_.spare(state);
-        walk.limited = 0;
-      } else if (!placement_->names_depend_on_job()) {
-        walk.limited |= own;
-      }
-    }
-  }
-
-  void scan_many(const State& state, JobId head, Actions& actions) {
-    const JobClasses& classes = state.classes();
-    const Time longest = this->longest(state);
-    if (remembers_refusals_) gained_.collect(state.occupancy());
-    line_.depart(head);
-    for (std::int64_t spare = head_.spare(state);;) {
-      ClassId id = 0;
-      const JobId job = next_placeable(state, spare, longest, id);
+      const JobId job = placeable_.least(line_.heads(), state, id, spare, longest.count()).job;
       if (job == kNoJob) break;
       if (classes.room(id) > spare && state.jobs().estimate(job) > longest) {
         line_.pass_over(id, longest);
-      } else if (!place(state, job)) {
-        if (remembers_refusals_ &&
-            classes.gpus(id) <= state.cluster().largest_server(classes.types(id))) {
-          line_.refuse(id);
-        } else {
-          line_.close(id);
-        }
+        continue;
+      }
+      prefetch(state, job);
+      if (!place(state, job)) {
+        line_.close(id, placeable_.refuses_alone(state, id));
       } else if (head_.admits(state, job, allocation_)) {
         start(state, job, actions);
-        measure(state);
+        placeable_.measure(state);
         spare = head_.spare(state);
         line_.start(id, spare);
       } else {
         line_.pass_over(id, placement_->names_depend_on_job() ? kNever : longest);
       }
     }
-    line_.arrive();
-    if (remembers_refusals_) gained_.settle(state.occupancy());
+    line_.end_walk();
+    placeable_.end_walk(state);
   }
 
   bool admits_extra_ = true;
@@ -327,14 +189,12 @@ class Easy final : public Scheduler {
   Ref<Placement> placement_;
   bool is_pooled_ = false;
   BackfillWalk line_;
-  std::vector<std::int64_t> widest_;  // that the placement can hold, of each group of classes
   Allocation allocation_;
   JobId reserved_for_ = kNoJob;
   JobId refused_ = kNoJob;   // the head, and nothing was released since
   bool is_settled_ = false;  // nothing started since the whole queue was judged
   HeadReservation head_;
-  bool remembers_refusals_ = false;
-  GainedServers gained_;
+  PlaceableClasses placeable_;
 };
 
 }  // namespace
