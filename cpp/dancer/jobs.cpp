@@ -82,7 +82,7 @@ PlanQuery DancerJob::query(const State& state) const {
                   .is_fresh = state.record(job).start == kNever};
   if (held >= 0 && state.is_running(job)) {
     const Slot& run = state.slot(job);
-    query.pending = std::max(Time{0}, run.start + run.cost - state.now());
+    query.pending = std::max(Time{0}, run.paid_at() - state.now());
   }
   return query;
 }

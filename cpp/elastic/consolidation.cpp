@@ -23,11 +23,7 @@ bool Consolidation::move(const State& state, std::span<const JobId> jobs, Action
   for (const JobId job : jobs) {
     const Slot& run = state.slot(job);
     moves_.push_back({job, run.gpus, {}});
-    if (const Demand* demand = state.jobs().demand(job)) {
-      free.release(run.gpus, run.pieces, *demand);
-    } else {
-      free.release(run.gpus, run.pieces);
-    }
+    free.release(run.gpus, run.pieces, state.jobs().demand(job));
   }
   std::sort(moves_.begin(), moves_.end(), [](const Move& a, const Move& b) {
     return a.gpus != b.gpus ? a.gpus > b.gpus : a.job < b.job;
@@ -39,11 +35,7 @@ bool Consolidation::move(const State& state, std::span<const JobId> jobs, Action
     request.types &= TypeMask{1} << state.cluster().type(run.pieces.front().server);
     if (!placement_->place(free, request, move.to)) return false;
     if (move.to.pieces.size() >= run.pieces.size()) return false;
-    if (request.demand != nullptr) {
-      free.acquire(move.to.gpus, move.to.pieces, *request.demand);
-    } else {
-      free.acquire(move.to.gpus, move.to.pieces);
-    }
+    free.acquire(move.to.gpus, move.to.pieces, request.demand);
   }
   for (const Move& move : moves_) actions.suspend(move.job);
   for (const Move& move : moves_) actions.resize(move.job, move.to);

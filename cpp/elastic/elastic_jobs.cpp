@@ -260,9 +260,7 @@ bool ElasticJobs::is_worth(const State& state, const Job& job, double rate) {
 }
 
 bool ElasticJobs::is_restarting(const State& state, const Job& job) {
-  if (!state.is_running(job.id)) return false;
-  const Slot& run = state.slot(job.id);
-  return run.cost > Time{0} && state.now() <= run.start + run.cost;
+  return state.is_restarting(job.id);
 }
 
 void ElasticJobs::apply(const State& state, Actions& actions) {

@@ -38,7 +38,7 @@ class Leases {
     for (ElasticJobs::Job* job : jobs.touched()) {
       if (job->held.empty()) continue;
       const Slot& run = state.slot(job->id);
-      const Time end = std::max(state.now(), run.start + run.cost) + length(*job);
+      const Time end = std::max(state.now(), run.paid_at()) + length(*job);
       job->line_key = end.count();
       leases_.emplace(end, job->id);
     }

@@ -119,7 +119,7 @@ void PromisingScheduler::set_claim(const State& state, Promise& promise) const {
   claim.debt = 0;
   if (claim.width > 0 && state.is_running(job.id)) {
     const Slot& run = state.slot(job.id);
-    claim.debt = static_cast<double>(std::max(Time{0}, run.start + run.cost - state.now()).count());
+    claim.debt = static_cast<double>(std::max(Time{0}, run.paid_at() - state.now()).count());
   }
   claim.deadline = state.jobs().deadline(job.id).count();
   claim.widths = promise.widths;

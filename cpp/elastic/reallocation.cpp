@@ -13,19 +13,11 @@ namespace gpusched {
 namespace {
 
 void acquire(Occupancy& free, const State& state, JobId job, const Allocation& allocation) {
-  if (const Demand* demand = state.jobs().demand(job)) {
-    free.acquire(allocation.gpus, allocation.pieces, *demand);
-  } else {
-    free.acquire(allocation.gpus, allocation.pieces);
-  }
+  free.acquire(allocation.gpus, allocation.pieces, state.jobs().demand(job));
 }
 
 void release(Occupancy& free, const State& state, const Slot& run) {
-  if (const Demand* demand = state.jobs().demand(run.job)) {
-    free.release(run.gpus, run.pieces, *demand);
-  } else {
-    free.release(run.gpus, run.pieces);
-  }
+  free.release(run.gpus, run.pieces, state.jobs().demand(run.job));
 }
 
 /// A server beyond these is seldom better.

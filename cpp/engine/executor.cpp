@@ -233,7 +233,7 @@ Time Executor::service_of_run(const Slot& slot, std::uint32_t id) const noexcept
 void Executor::void_finish(const Slot& slot) noexcept {
   JobPast& past = state_->past_of(slot.job);
   past.held -= slot.finish - state_->now();
-  past.paid -= std::max(Time{0}, slot.start + slot.cost - state_->now());
+  past.paid -= std::max(Time{0}, slot.paid_at() - state_->now());
   JobRecord& record = state_->record_of(slot.job);
   record.phase = Phase::waiting;
   record.finish = kNever;

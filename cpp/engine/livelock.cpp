@@ -127,7 +127,7 @@ void Livelock::judge_instants(const State& state, const Turns& turns) {
   state.for_each_running([&](const Slot& slot) {
     if (running.size() < kMostShown) running.push_back(slot.job);
     // A restart that has taken longer than the window is paid some day.
-    const Time paid_at = slot.start + slot.cost;
+    const Time paid_at = slot.paid_at();
     if (slot.start <= instants_.now && paid_at > state.now()) wait_for(paid_at);
   });
   if (instants_to_come <= static_cast<double>(kMostInstants)) {

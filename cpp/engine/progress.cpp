@@ -31,7 +31,7 @@ void Progress::start(std::uint32_t slot, std::span<const std::int32_t> ranks) {
   }
   const Slot& run = state_->slot_at(slot);
   Pace& pace = state_->pace_at(slot);
-  pace.since = run.start + run.cost;
+  pace.since = run.paid_at();
   pace.done = pace.first_done = state_->progress_of(run.job).done;
   pace.ideal_s = speed_->ideal_s(run.job);
   ranks_[slot].assign(ranks.begin(), ranks.end());

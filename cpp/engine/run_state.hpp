@@ -68,18 +68,10 @@ class RunState final : public State {
 
   /// The GPUs of the slot, with all that its job asks for beside them.
   void acquire(const Slot& slot) {
-    if (const Demand* demand = jobs_.demand(slot.job)) [[unlikely]] {
-      occupancy_.acquire(slot.gpus, slot.pieces, *demand);
-    } else {
-      occupancy_.acquire(slot.gpus, slot.pieces);
-    }
+    occupancy_.acquire(slot.gpus, slot.pieces, jobs_.demand(slot.job));
   }
   void release(const Slot& slot) {
-    if (const Demand* demand = jobs_.demand(slot.job)) [[unlikely]] {
-      occupancy_.release(slot.gpus, slot.pieces, *demand);
-    } else {
-      occupancy_.release(slot.gpus, slot.pieces);
-    }
+    occupancy_.release(slot.gpus, slot.pieces, jobs_.demand(slot.job));
   }
 
   /// The run is over: what each job came to, and of those that never came that they did not.

@@ -87,11 +87,7 @@ Filling fill(const JobTable& requests, std::span<const std::int64_t> arrivals,
     const bool is_placed = placement.place(free, request, allocation);
     if (is_placed) {
       check_allocation(free, request, allocation, i);
-      if (request.demand != nullptr) {
-        free.acquire(request.gpus, allocation.pieces, *request.demand);
-      } else {
-        free.acquire(request.gpus, allocation.pieces);
-      }
+      free.acquire(request.gpus, allocation.pieces, request.demand);
       for (const Piece& piece : allocation.pieces) {
         filling.piece_arrival.push_back(static_cast<std::int64_t>(i));
         filling.piece_server.push_back(piece.server);

@@ -17,16 +17,11 @@ void ExpectedGpus::begin(const State& state, const RunningIndex& running) {
 }
 
 void ExpectedGpus::move(const Slot& run, JobId job, bool is_release) {
-  if (const Demand* demand = state_->jobs().demand(job)) {
-    if (is_release) {
-      set_->release(run.gpus, run.pieces, *demand);
-    } else {
-      set_->acquire(run.gpus, run.pieces, *demand);
-    }
-  } else if (is_release) {
-    set_->release(run.gpus, run.pieces);
+  const Demand* demand = state_->jobs().demand(job);
+  if (is_release) {
+    set_->release(run.gpus, run.pieces, demand);
   } else {
-    set_->acquire(run.gpus, run.pieces);
+    set_->acquire(run.gpus, run.pieces, demand);
   }
 }
 

@@ -108,11 +108,7 @@ void HeadReservation::find_from_now(const State& state, const Request& request) 
     for (; next.is_valid() && running_.at(next).end <= end; running_.step(next)) {
       const JobId job = running_.at(next).job;
       const Slot& run = state.slot(job);
-      if (const Demand* demand = state.jobs().demand(job)) {
-        free.release(run.gpus, run.pieces, *demand);
-      } else {
-        free.release(run.gpus, run.pieces);
-      }
+      free.release(run.gpus, run.pieces, state.jobs().demand(job));
     }
     if (!accepts(free, request)) continue;
     at_ = end;

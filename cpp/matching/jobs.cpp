@@ -116,8 +116,8 @@ void MatchingJobs::watch_running(const State& state) {
     job.is_running = true;
     const double before_s = job.remaining_s;
     job.remaining_s = seconds(state.remaining(job.id));
-    job.is_settling = run.cost > Time{0} && state.now() <= run.start + run.cost;
-    const bool is_seen = run.start + run.cost <= opened_ && opened_ < state.now();
+    job.is_settling = run.is_restarting(state.now());
+    const bool is_seen = run.paid_at() <= opened_ && opened_ < state.now();
     job.seen_rate = is_seen ? (before_s - job.remaining_s) / seconds(state.now() - opened_) : 0.0;
     running_.push_back(entry_of(row));
   });

@@ -102,7 +102,7 @@ void OwnWidths::leave(JobId id) {
 void OwnWidths::end_settling(const State& state) {
   std::erase_if(settling_, [&](JobId id) {
     const Slot& run = state.slot(id);
-    if (state.now() <= run.start + run.cost) return false;
+    if (state.now() <= run.paid_at()) return false;
     jobs_[id].place = Place::holding;
     holders_[jobs_[id].line].insert({jobs_[id].key, id});
     return true;
@@ -120,7 +120,7 @@ void OwnWidths::watch_spread(const State& state) {
     const Slot& run = state.slot(job.id);
     const double before_s = job.remaining_s;
     job.remaining_s = MatchingJobs::seconds(state.remaining(job.id));
-    const bool is_seen = run.start + run.cost <= opened_ && opened_ < state.now();
+    const bool is_seen = run.paid_at() <= opened_ && opened_ < state.now();
     job.seen_rate =
         is_seen ? (before_s - job.remaining_s) / MatchingJobs::seconds(state.now() - opened_) : 0.0;
   }

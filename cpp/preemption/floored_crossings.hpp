@@ -25,7 +25,7 @@ class FlooredCrossings {
   /// A running job, what is left, and to which of its limits.
   void add(const State& state, JobId job, Time left, std::size_t limit) {
     const Slot& run = state.slot(job);
-    const Time paid = run.start + run.cost;
+    const Time paid = run.paid_at();
     if (state.now() < paid) {
       paying_.push({crossing(paid, left, run.gpus), run.start, job, limit});
     } else {
@@ -44,7 +44,7 @@ class FlooredCrossings {
     };
     const auto has_paid = [&](const Watched& watched) {
       const Slot& run = state.slot(watched.job);
-      return run.start + run.cost <= now;
+      return run.paid_at() <= now;
     };
     for (; !paying_.empty(); paying_.pop()) {
       if (!is_stale(paying_.top()) && !has_paid(paying_.top())) break;

@@ -84,6 +84,13 @@ class Occupancy {
   [[nodiscard]] bool is_free(std::span<const Piece> pieces, const Demand& demand) const noexcept;
   void acquire(int gpus, std::span<const Piece> pieces, const Demand& demand);
   void release(int gpus, std::span<const Piece> pieces, const Demand& demand);
+  /// One or the other, by whether there is a demand.
+  void acquire(int gpus, std::span<const Piece> pieces, const Demand* demand) {
+    demand != nullptr ? acquire(gpus, pieces, *demand) : acquire(gpus, pieces);
+  }
+  void release(int gpus, std::span<const Piece> pieces, const Demand* demand) {
+    demand != nullptr ? release(gpus, pieces, *demand) : release(gpus, pieces);
+  }
 
   /// The least, or the greatest, free count of at least `need` that a server of the given types
   /// has; 0 if there is none. `need` is at least 1.

@@ -116,7 +116,7 @@ class KeyOrder final : public Order {
   if (!state.is_running(job)) return {left.count()};
   if (state.has_progress()) return {.value = left.count(), .slope = -1, .is_loose = true};
   const Slot& run = state.slot(job);
-  const Time paid = run.start + run.cost;
+  const Time paid = run.paid_at();
   if (view.now() < paid) return {.value = left.count(), .until = paid};
   if (left == kTick) return {left.count()};  // and not less, whatever was predicted
   const Time last = view.now() + (left - kTick);
@@ -138,7 +138,7 @@ class KeyOrder final : public Order {
   const Time attained = view.attained(job);
   if (!state.is_running(job)) return {attained.count()};
   const Slot& run = state.slot(job);
-  const Time paid = run.start + run.cost;
+  const Time paid = run.paid_at();
   if (view.now() < paid) return {.value = attained.count(), .until = paid};
   return {.value = attained.count(), .slope = 1};
 }

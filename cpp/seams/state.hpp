@@ -46,6 +46,12 @@ struct Slot {
   std::vector<Piece> pieces;
 
   [[nodiscard]] bool is_busy() const noexcept { return job != kNoJob; }
+  /// When the restart is paid: progress begins.
+  [[nodiscard]] Time paid_at() const noexcept { return start + cost; }
+  /// Whether the job pays for a restart and has made no progress since.
+  [[nodiscard]] bool is_restarting(Time now) const noexcept {
+    return cost > Time{0} && now <= paid_at();
+  }
 };
 
 /// What is kept of a job where speeds depend on allocations.
@@ -84,6 +90,9 @@ class State {
   [[nodiscard]] bool is_running(JobId job) const noexcept {
     const JobRecord& record = records_[job];
     return record.phase == Phase::running && record.finish > now_;
+  }
+  [[nodiscard]] bool is_restarting(JobId job) const noexcept {
+    return is_running(job) && slot(job).is_restarting(now_);
   }
   /// Whether the job is in a slot, also at the very instant of its finish before that is handled.
   [[nodiscard]] bool holds(JobId job) const noexcept {

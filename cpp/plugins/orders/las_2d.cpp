@@ -93,7 +93,7 @@ class DiscreteLas final : public Order {
 
   [[nodiscard]] static Time goes_on_at(const QueueView& view, JobId job) {
     const Slot& run = view.state().slot(job);
-    return std::max(view.now(), run.start + run.cost);
+    return std::max(view.now(), run.paid_at());
   }
 
   /// With crossing=floored: as if one GPU had all there is left to do to the next limit.

@@ -103,7 +103,7 @@ class Gandiva final : public Scheduler {
     if (!has_paying) share_servers(state);
     // Who pays for a restart has had no turn yet.
     for (auto& [kind, own] : classes_) {
-      own.sets.take_turns([&](JobId job) { return has_paying && is_paying(state, job); });
+      own.sets.take_turns([&](JobId job) { return has_paying && state.is_restarting(job); });
     }
   }
 
@@ -198,14 +198,8 @@ class Gandiva final : public Scheduler {
   [[nodiscard]] bool is_anybody_paying(const State& state) const {
     if (state.now() > paid_by_) return false;
     bool is_any = false;
-    state.for_each_running([&](const Slot& run) { is_any |= is_paying(state, run.job); });
+    state.for_each_running([&](const Slot& run) { is_any |= state.is_restarting(run.job); });
     return is_any;
-  }
-
-  static bool is_paying(const State& state, JobId job) {
-    if (!state.is_running(job)) return false;
-    const Slot& run = state.slot(job);
-    return run.cost > Time{0} && state.now() <= run.start + run.cost;
   }
 
   /// Looks at those sets alone where others may have to run.
@@ -260,7 +254,7 @@ class Gandiva final : public Scheduler {
     }
     turn = {changed.set->name, changed.index, changed.set->name};
     const Slot& own = state.slot(job);
-    if (own.cost > Time{0}) paid_by_ = std::max(paid_by_, own.start + own.cost);
+    if (own.cost > Time{0}) paid_by_ = std::max(paid_by_, own.paid_at());
   }
 
   void allocate(const State& state, const TurnSet& set, int gpus) {
