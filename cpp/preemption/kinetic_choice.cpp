@@ -9,7 +9,6 @@
 #include "seams/order.hpp"
 
 namespace gpusched {
-
 namespace {
 
 /// Products of a double's precision are exact below it.
