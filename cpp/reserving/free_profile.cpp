@@ -27,7 +27,7 @@ void FreeProfile::Block::copy(const Block& from, int begin, int end, int to) noe
   // By addresses: where nothing is copied they may lie just behind the last step.
   const auto num = static_cast<std::size_t>(end - begin);
   std::memmove(at.data() + to, from.at.data() + begin, num * sizeof(Time));
-  std::memmove(steps.data() + to, from.steps.data() + begin, num * sizeof(Step));
+  std::memmove(levels.data() + to, from.levels.data() + begin, num * sizeof(std::int64_t));
 }
 
 void FreeProfile::reset(std::int64_t num_gpus) {
@@ -35,7 +35,7 @@ void FreeProfile::reset(std::int64_t num_gpus) {
   blocks_.clear();
   blocks_.push_back(std::make_unique<Block>());
   blocks_.front()->at[0] = Time{0};
-  blocks_.front()->steps[0] = {num_gpus, {}};
+  blocks_.front()->levels[0] = num_gpus;
   blocks_.front()->size = 1;
   firsts_.assign(1, Time{0});
   summaries_.assign(1, Summary{});
@@ -121,8 +121,7 @@ void FreeProfile::move_sliding() {
 void FreeProfile::extend(Time from, Time to, std::int64_t gpus) {
   const Place place = find(from);
   const bool is_alone = place.step > 0 && at(place) == from &&
-                        step(place).starts.first == Starts::kNone &&
-                        step(place).level - step({place.block, place.step - 1}).level == gpus;
+                        own_level(place) - own_level({place.block, place.step - 1}) == gpus;
   if (is_alone && place.step + 1 < blocks_[place.block]->size &&
       at({place.block, place.step + 1}) > to) {
     at(place) = to;
@@ -175,15 +174,14 @@ FreeProfile::Place FreeProfile::put(Time instant) {
   const Place next{place.block, place.step + 1};
   block.copy(block, next.step, block.size, next.step + 1);
   at(next) = instant;
-  step(next) = {step(place).level, {}};
+  own_level(next) = own_level(place);
   ++block.size;
   return next;
 }
 
 void FreeProfile::tidy(Place place) {
-  if (step(place).starts.first != Starts::kNone) return;
   if (place.step > 0) {
-    if (step({place.block, place.step - 1}).level != step(place).level) return;
+    if (own_level({place.block, place.step - 1}) != own_level(place)) return;
   } else {
     if (place.block == 0) return;  // the present
     const Place before{place.block - 1, blocks_[place.block - 1]->size - 1};
@@ -217,7 +215,7 @@ void FreeProfile::take(Time begin, Time end, std::int64_t gpus) {
     for (; place.step < block.size; ++place.step) {
       const auto each = static_cast<std::size_t>(place.step);
       if (block.at[each] >= end) break;
-      block.steps[each].level -= gpus;
+      block.levels[each] -= gpus;
     }
     if (is_last) break;
   }
@@ -225,39 +223,13 @@ void FreeProfile::take(Time begin, Time end, std::int64_t gpus) {
   tidy(first);
 }
 
-FreeProfile::Starts& FreeProfile::starts_at(Time at) {
-  const Place place = put(at);
-  summaries_[place.block].is_known = false;
-  return step(place).starts;
-}
-
 void FreeProfile::add_up(std::size_t block) const noexcept {
   Summary& summary = summaries_[block];
-  const Block& steps = *blocks_[block];
-  summary.least = summary.greatest = steps.steps[0].level;
-  std::int32_t narrowest = Starts::kNobody;
-  for (int i = 0; i < steps.size; ++i) {
-    const Step& each = steps.steps[static_cast<std::size_t>(i)];
-    summary.least = std::min(summary.least, each.level);
-    summary.greatest = std::max(summary.greatest, each.level);
-    narrowest = std::min(narrowest, each.starts.narrowest);
-  }
-  summary.least += summary.added;
-  summary.greatest += summary.added;
-  summary.has_starts = narrowest != Starts::kNobody;
+  const auto begin = blocks_[block]->levels.begin();
+  const auto [least, greatest] = std::minmax_element(begin, begin + blocks_[block]->size);
+  summary.least = *least + summary.added;
+  summary.greatest = *greatest + summary.added;
   summary.is_known = true;
-}
-
-Time FreeProfile::first_start() const {
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    if (!summaries_[i].is_known) add_up(i);
-    if (!summaries_[i].has_starts) continue;
-    const Block& block = *blocks_[i];
-    std::size_t step = 0;
-    while (block.steps[step].starts.first == Starts::kNone) ++step;
-    return block.at[step];
-  }
-  return kNever;
 }
 
 Time FreeProfile::search(const Search& search) const {
@@ -276,7 +248,7 @@ Time FreeProfile::search(const Search& search) const {
     }
     const std::int64_t need = gpus - summaries_[i].added;
     for (; step < static_cast<std::size_t>(block.size); ++step) {
-      if ((block.steps[step].level >= need) == (start != kNever)) continue;
+      if ((block.levels[step] >= need) == (start != kNever)) continue;
       const Time at = block.at[step];
       if (at >= search.limit) return std::min(start, search.limit);
       if (start == kNever) {

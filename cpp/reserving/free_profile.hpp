@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "base/clone.hpp"
@@ -12,19 +11,9 @@
 namespace gpusched {
 
 /// Free GPUs from now on, as steps in time: a sorted list in blocks, each with the least and the
-/// greatest level that it reaches, so that a search passes over blocks that decide nothing. A step
-/// also knows who is to start there.
+/// greatest level that it reaches, so that a search passes over blocks that decide nothing.
 class FreeProfile {
  public:
-  /// Those that are to start at one instant: a list that whoever uses the profile keeps.
-  struct Starts {
-    static constexpr std::int32_t kNone = -1;
-    static constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::max();
-
-    std::int32_t first = kNone;
-    std::int32_t narrowest = kNobody;  ///< the least width of them
-  };
-
   /// All GPUs are free, at all times from 0 on.
   void reset(std::int64_t num_gpus);
 
@@ -42,11 +31,6 @@ class FreeProfile {
 
   /// Takes GPUs from now on for so long, whenever now is; a negative number gives them back.
   void slide(Time length, std::int64_t gpus);
-
-  /// Those that start at an instant from now on, to be changed at once. A step that has any stays.
-  [[nodiscard]] Starts& starts_at(Time at);
-  /// The first instant at which somebody starts; kNever if nobody does.
-  [[nodiscard]] Time first_start() const;
 
   /// The first instant from now on with `gpus` free for `length`. There must be one.
   [[nodiscard]] Time earliest(Time length, std::int64_t gpus) const;
@@ -69,15 +53,11 @@ class FreeProfile {
   }
 
  private:
-  struct Step {
-    std::int64_t level;  // less what is added to the whole block
-    Starts starts;
-  };
   static constexpr int kCapacity = 64;
   struct Block {
     int size = 0;
     std::array<Time, kCapacity> at{};
-    std::array<Step, kCapacity> steps;
+    std::array<std::int64_t, kCapacity> levels{};  // less what is added to the whole block
 
     /// How many of its steps are at or before an instant; at least 1 is taken to be.
     [[nodiscard]] int count_until(Time instant) const noexcept;
@@ -89,7 +69,6 @@ class FreeProfile {
     std::int64_t added = 0;  // to the level of each step
     std::int64_t least = 0;  // of the levels, with what is added
     std::int64_t greatest = 0;
-    bool has_starts = false;
     bool is_known = false;
   };
   struct Place {
@@ -110,8 +89,9 @@ class FreeProfile {
       return block_->at[static_cast<std::size_t>(place_.step)];
     }
     /// Free GPUs from this step until the next.
-    [[nodiscard]] std::int64_t level() const noexcept { return step().level + added_; }
-    [[nodiscard]] const Starts& starts() const noexcept { return step().starts; }
+    [[nodiscard]] std::int64_t level() const noexcept {
+      return block_->levels[static_cast<std::size_t>(place_.step)] + added_;
+    }
 
     /// False at the last step.
     bool next() noexcept {
@@ -123,9 +103,6 @@ class FreeProfile {
     }
 
    private:
-    [[nodiscard]] const Step& step() const noexcept {
-      return block_->steps[static_cast<std::size_t>(place_.step)];
-    }
     void enter() noexcept {
       block_ = profile_->blocks_[place_.block].get();
       added_ = profile_->summaries_[place_.block].added;
@@ -138,14 +115,15 @@ class FreeProfile {
   };
 
  private:
-  [[nodiscard]] Step& step(Place place) const noexcept {
-    return blocks_[place.block]->steps[static_cast<std::size_t>(place.step)];
+  /// Its level, less what is added to the whole block.
+  [[nodiscard]] std::int64_t& own_level(Place place) const noexcept {
+    return blocks_[place.block]->levels[static_cast<std::size_t>(place.step)];
   }
   [[nodiscard]] Time& at(Place place) const noexcept {
     return blocks_[place.block]->at[static_cast<std::size_t>(place.step)];
   }
   [[nodiscard]] std::int64_t level(Place place) const noexcept {
-    return step(place).level + summaries_[place.block].added;
+    return own_level(place) + summaries_[place.block].added;
   }
   /// The last step at or before an instant from now on.
   [[nodiscard]] Place find(Time at) const noexcept;
@@ -155,7 +133,7 @@ class FreeProfile {
   void erase(std::size_t begin, std::size_t end);
   /// Moves what takes GPUs until `from` on to a later instant.
   void extend(Time from, Time to, std::int64_t gpus);
-  /// Drops a step that changes nothing and at which nobody starts.
+  /// Drops a step that changes nothing.
   void tidy(Place place);
   void add_up(std::size_t block) const noexcept;
 

@@ -1,22 +1,43 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
-#include "base/heap.hpp"
 #include "base/ids.hpp"
 #include "base/run_control.hpp"
 #include "base/time.hpp"
 #include "reserving/free_profile.hpp"
-#include "reserving/ruled_out.hpp"
-#include "reserving/waiting_by_size.hpp"
 
 namespace gpusched {
 
-/// Reservations that have not come, in a profile of what is free. Who may move up is known by what
-/// has come free since it last could not: the step just before it, or room of its size.
+/// From when on a search for GPUs of one width needs to look, by its length: what was in vain for
+/// one is in vain for those that want as much for as long and longer, until GPUs are given back.
+class NoFitCache {
+ public:
+  /// No room so long begins before this instant; 0 if nothing is known.
+  [[nodiscard]] Time until(Time length) const;
+  /// A search found nothing so long that begins before `until`.
+  void rule_out(Time length, Time until);
+  /// There is room between these instants that was not there.
+  void give_back(Time begin, Time end);
+
+ private:
+  /// Both rise.
+  struct Entry {
+    Time length;
+    Time until;
+  };
+
+  std::vector<Entry> entries_;
+};
+
+/// Reservations that are not due, in a profile of what is free. Each is tried where something has
+/// come free, in the profile with its own GPUs still taken, from where the last search in vain for
+/// its width left off.
 class HeldReservations {
  public:
   struct Held {
@@ -26,11 +47,12 @@ class HeldReservations {
     Time length;
   };
 
-  /// `looks_at_all`: whether each pass makes every reservation anew.
-  void begin(std::int64_t num_gpus, bool looks_at_all);
+  /// `takes_out`: whether each is taken out of the profile, which is then searched from now on: the
+  /// plain rule.
+  void begin(std::int64_t num_gpus, bool takes_out);
 
   [[nodiscard]] FreeProfile& profile() noexcept { return profile_; }
-  [[nodiscard]] bool empty() const noexcept { return num_held_ == 0; }
+  [[nodiscard]] bool empty() const noexcept { return held_.empty(); }
 
   /// At the earliest fit.
   void add(JobId job, std::int32_t gpus, Time length);
@@ -42,7 +64,9 @@ class HeldReservations {
   void move_up(const RunControl& control);
 
   /// The first instant; kNever without a reservation.
-  [[nodiscard]] Time first() const { return profile_.first_start(); }
+  [[nodiscard]] Time first() const noexcept {
+    return starts_.empty() ? kNever : starts_.begin()->first;
+  }
   /// Takes out all that start at the first instant, by JobId, until the next call; their GPUs stay
   /// taken.
   [[nodiscard]] std::span<const Held> pop();
@@ -50,60 +74,25 @@ class HeldReservations {
   void withdraw(JobId job);
 
  private:
-  using Slot = WaitingBySize::Slot;
-  using Candidate = WaitingBySize::Member;
-
-  struct Waiting {
-    Held held{};
-    Slot next{};  // of those that start at the same instant
-    Slot previous{};
-    WaitingBySize::Place alike{};
-    bool is_listed = false;
+  struct Width {
+    std::int64_t gpus;
+    NoFitCache no_fit;
   };
 
-  [[nodiscard]] Waiting& at(Slot slot) noexcept { return slots_[static_cast<std::size_t>(slot)]; }
-  void enter(Slot slot);
-  void leave(Slot slot);
-  void drop(Slot slot);
-
-  /// It is tried in this pass, or in the next one if this one is past it.
-  void list(Slot slot);
-  void push(Slot slot);
-  void list_starts(const FreeProfile::Starts& starts, std::int64_t free_before);
-  void list_sizes(WaitingBySize::Width& width, Time begin, Time end);
-  [[nodiscard]] Time list_alike(WaitingBySize::Place place, Time begin);
-  void list_next(WaitingBySize::Alike& alike, std::span<const Candidate> ahead);
-  void list_all();
-  void list_later();
-  void try_one(Slot slot);
-  [[nodiscard]] Time first_fit(std::int32_t gpus, Time length);
-  [[nodiscard]] Time earliest_fit(Slot slot);
-  /// Where it stands if there is none before.
-  [[nodiscard]] Time room_for(const Held& held);
+  [[nodiscard]] NoFitCache& no_fit(std::int64_t gpus);
+  [[nodiscard]] Time first_fit(std::int64_t gpus, Time length);
+  [[nodiscard]] Time earliest_fit(const Held& held);
   /// From an instant on before which there is none; what is found so is ruled out before.
-  [[nodiscard]] Time search(RuledOut& ruled_out, FreeProfile::Search search);
-  [[nodiscard]] Time fit_without(const Held& held);
-  void move(Slot slot, Time to);
+  [[nodiscard]] Time search(NoFitCache& no_fit, FreeProfile::Search search);
+  /// Finds the room for a width that was not there before so many GPUs were given back.
+  void find_room(Width& width, Time begin, Time end, std::int64_t gpus);
+  void move(Held& held, Time to);
 
   FreeProfile profile_;
-  bool looks_at_all_ = false;
-  std::vector<Waiting> slots_;
-  std::vector<Slot> spare_;
-  std::vector<Slot> slot_of_;  // by JobId, of those that are held
-  std::size_t num_held_ = 0;
-  WaitingBySize sizes_;
-
-  Heap<Candidate> candidates_;
-  std::vector<Candidate> later_;  // for the next pass
-  std::vector<WaitingBySize::Place> alike_later_;
-  JobId passed_ = kNoJob;  // up to which jobs a pass has come
-
-  /// Room for a width, while the profile is walked along.
-  struct Room {
-    Time begin;
-    bool is_new;
-  };
-  std::vector<Room> rooms_;
+  bool takes_out_ = false;
+  std::map<JobId, Held> held_;
+  std::set<std::pair<Time, JobId>> starts_;
+  std::vector<Width> widths_;  // all there have been, narrowest first
   std::vector<Held> popped_;
 };
 
