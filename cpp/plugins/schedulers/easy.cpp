@@ -79,11 +79,11 @@ class Easy final : public Scheduler {
     const JobId head = start_heads(state, actions);
     if (head == kNoJob) {
       reserved_for_ = kNoJob;
-      head_.sleep(state);
+      head_.untrack(state);
       return;
     }
     if (line_.size() == 1 || is_full(state)) return;
-    head_.wake_up(state);
+    head_.track(state);
     // Ends that come as expected leave the head's reservation as it is, and so do starts that
     // end before it. Where nothing ended or started either, none of the jobs passed over before
     // fits now, and only the newcomers are judged.
@@ -125,7 +125,7 @@ class Easy final : public Scheduler {
     // move the head's placement, and any start the placement of who was passed over.
     if (!is_pooled_) {
       is_settled_ = false;
-      if (state.now() + state.jobs().estimate(job) > head_.at()) reserved_for_ = kNoJob;
+      if (state.now() + state.jobs().estimate(job) > head_.shadow_time()) reserved_for_ = kNoJob;
     }
     actions.start(job, allocation_);
     head_.start(state, job);
@@ -158,7 +158,7 @@ class Easy final : public Scheduler {
 
   void walk(const State& state, Actions& actions) {
     const JobClasses& classes = state.classes();
-    const Time longest = head_.at() == kNever ? kNever : head_.at() - state.now();
+    const Time longest = head_.shadow_time() == kNever ? kNever : head_.shadow_time() - state.now();
     line_.begin_walk();
     for (std::int64_t spare = head_.spare(state); !is_full(state);) {
       ClassId id = 0;
