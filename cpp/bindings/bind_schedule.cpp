@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "bindings.hpp"
@@ -40,18 +41,26 @@ py::typing::Dict<py::str, py::array> intervals_of(const Schedule& schedule) {
   return table;
 }
 
+template <class Row>
+py::memoryview bytes_of(const std::vector<Row>& rows) {
+  static_assert(std::has_unique_object_representations_v<Row>);  // without gaps
+  return py::memoryview::from_memory(static_cast<const void*>(rows.data()),
+                                     static_cast<py::ssize_t>(rows.size() * sizeof(Row)));
+}
+
 /// Schedule::digest by Python's own hash, which uses the instructions that a processor has for it.
 std::string digest_of(const Schedule& schedule) {
-  std::vector<std::int64_t> numbers;
-  {
+  if constexpr (std::endian::native != std::endian::little) {
     const py::gil_scoped_release unlocked;
-    if constexpr (std::endian::native != std::endian::little) return schedule.digest();
-    numbers = schedule.digested();
+    return schedule.digest();
   }
-  const auto bytes =
-      py::memoryview::from_memory(static_cast<const void*>(numbers.data()),
-                                  static_cast<py::ssize_t>(numbers.size() * sizeof(std::int64_t)));
-  const py::object hash = py::module_::import("hashlib").attr("sha256")(bytes);
+  std::vector<IntervalRow> rows;
+  {
+    const UnlockedPass unlocked(schedule.num_intervals());
+    rows = schedule.intervals();
+  }
+  const py::object hash = py::module_::import("hashlib").attr("sha256")(bytes_of(rows));
+  hash.attr("update")(bytes_of(schedule.rejects()));
   return hash.attr("hexdigest")().cast<std::string>();
 }
 

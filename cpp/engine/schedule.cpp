@@ -19,17 +19,8 @@ Status Schedule::status(JobId job) const noexcept {
   return Status::unfinished;
 }
 
-std::vector<std::int64_t> Schedule::digested() const {
-  const std::vector<IntervalRow> rows = intervals();
-  std::vector<std::int64_t> numbers(5 * rows.size());
-  auto to = numbers.begin();
-  for (const IntervalRow& row : rows) {
-    *to++ = row.job;
-    *to++ = row.start_us;
-    *to++ = row.end_us;
-    *to++ = row.server;
-    *to++ = static_cast<std::int64_t>(row.mask);
-  }
+std::vector<std::int64_t> Schedule::rejects() const {
+  std::vector<std::int64_t> numbers;
   for (JobId job = 0; job < num_jobs_; ++job) {
     if (records_[job].phase != Phase::rejected) continue;
     numbers.push_back(job);
@@ -40,7 +31,14 @@ std::vector<std::int64_t> Schedule::digested() const {
 
 std::string Schedule::digest() const {
   Sha256 hash;
-  for (const std::int64_t number : digested()) hash.update(number);
+  for (const IntervalRow& row : intervals()) {
+    hash.update(row.job);
+    hash.update(row.start_us);
+    hash.update(row.end_us);
+    hash.update(row.server);
+    hash.update(static_cast<std::int64_t>(row.mask));
+  }
+  for (const std::int64_t number : rejects()) hash.update(number);
   return hash.hex_digest();
 }
 

@@ -75,9 +75,10 @@ class Schedule {
   [[nodiscard]] std::vector<IntervalRow> intervals() const {
     return log_.rows(records_, num_jobs_);
   }
-  /// The interval rows, then the rejects as (job, reason).
-  [[nodiscard]] std::vector<std::int64_t> digested() const;
-  /// SHA-256 over these numbers, eight bytes each, least significant first.
+  /// Who was rejected: the job, the reason, the next job, ...
+  [[nodiscard]] std::vector<std::int64_t> rejects() const;
+  /// SHA-256 over the numbers of the intervals, then the rejects: eight bytes each, least
+  /// significant first.
   [[nodiscard]] std::string digest() const;
 
  private:
