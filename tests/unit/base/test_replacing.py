@@ -38,12 +38,15 @@ def at_most(num_bytes: int) -> Iterator[None]:
     """No file can grow beyond so many bytes, as on a disk that is full."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    # Byte code of what is imported meanwhile would be cut off, and stay so for whoever comes next.
+    wrote_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
+        sys.dont_write_bytecode = wrote_bytecode
 
 
 def trace_of(num_jobs: int) -> gs.Trace:
