@@ -15,7 +15,7 @@ namespace gpusched {
 /// can be closed until it may fit again, and it is remembered that it was refused until it is empty.
 /// More than kFewClasses are kept in a tree: minima over blocks of them, over blocks of those, and so
 /// on, each with the least that any class below asks for, so that a search passes over blocks in
-/// which nothing fits. Jobs with demands have that many.
+/// which nothing fits. So many there are where jobs have demands.
 class ClassHeads {
  public:
   /// What a class asks for at least: GPUs that are wholly free anywhere, and CPU and memory on one
