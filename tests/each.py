@@ -34,7 +34,7 @@ def each(
 
         @functools.wraps(test)
         def run_all(**fixtures: Any) -> None:
-            failed: dict[str, str] = {}
+            failed: list[tuple[str, str]] = []
             skipped = []
             for name, case in pairs:
                 values = (case,) if len(own) == 1 else case
@@ -43,11 +43,11 @@ def each(
                 except pytest.skip.Exception as reason:
                     skipped.append(str(reason))
                 except (Exception, pytest.fail.Exception) as error:
-                    failed[name] = "".join(traceback.format_exception(error))
+                    failed.append((name, "".join(traceback.format_exception(error))))
             if failed:
-                shown = list(failed.items())[:_MOST_SHOWN]
-                texts = [f"--- {name}\n{text}" for name, text in shown]
-                heading = f"{len(failed)} of {len(pairs)} cases fail: {', '.join(failed)}"
+                texts = [f"--- {name}\n{text}" for name, text in failed[:_MOST_SHOWN]]
+                names_of_failed = ", ".join(name for name, _ in failed)
+                heading = f"{len(failed)} of {len(pairs)} cases fail: {names_of_failed}"
                 pytest.fail("\n".join([heading, *texts]), pytrace=False)
             if len(skipped) == len(pairs):
                 pytest.skip(skipped[0])

@@ -22,13 +22,13 @@ NAMES = [info for registry in REGISTRIES for info in registry.values()]
 every_name = pytest.mark.parametrize("info", NAMES, ids=lambda info: info.name)
 
 VALUES = {
-    f"{info.name}:{parameter['name']}={value}": (info, parameter, value)
+    f"{info.kind} {info.name}:{parameter['name']}={value!r}": (info, parameter, value)
     for info in NAMES
     for parameter in info.parameters
     for value in other_values(parameter)
 }
 BAD_VALUES = {
-    f"{info.name}:{parameter['name']}={value}": (info, parameter, value, error)
+    f"{info.kind} {info.name}:{parameter['name']}={value!r}": (info, parameter, value, error)
     for info in NAMES
     for parameter in info.parameters
     for value, error in bad_values(parameter)
