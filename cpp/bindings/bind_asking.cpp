@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "asking/asking_lanes.hpp"
 #include "base/check.hpp"
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "data.hpp"
+#include "runs/asking_lanes.hpp"
 #include "turn.hpp"
 
 namespace gpusched::bindings {

@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "assigning/assignment.hpp"
-#include "assigning/auction.hpp"
-#include "assigning/transportation.hpp"
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "signal_check.hpp"
+#include "solvers/assignment.hpp"
+#include "solvers/auction.hpp"
+#include "solvers/transportation.hpp"
 #include "turn.hpp"
 
 namespace gpusched::bindings {

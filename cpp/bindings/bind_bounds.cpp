@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "bounds/makespan_bounds.hpp"
-#include "bounds/priced_time.hpp"
-#include "bounds/squashed_machine.hpp"
 #include "columns.hpp"
+#include "solvers/makespan_bounds.hpp"
+#include "solvers/priced_time.hpp"
+#include "solvers/squashed_machine.hpp"
 
 namespace gpusched::bindings {
 void bind_bounds(py::module_& m) {

@@ -9,7 +9,7 @@
 #include "base/clone.hpp"
 #include "bindings.hpp"
 #include "data.hpp"
-#include "filling/filling.hpp"
+#include "runs/filling.hpp"
 #include "seams/named.hpp"
 
 namespace gpusched::bindings {

@@ -12,10 +12,10 @@
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "data.hpp"
+#include "elastic/lease_line.hpp"
 #include "gangs/bound_scheduler.hpp"
 #include "gangs/gang_plan.hpp"
 #include "model/cluster.hpp"
-#include "promises/lease_line.hpp"
 #include "turn.hpp"
 
 namespace gpusched::bindings {

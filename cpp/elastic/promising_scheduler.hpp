@@ -11,9 +11,9 @@
 #include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "elastic/elastic_jobs.hpp"
+#include "elastic/filled_line.hpp"
+#include "elastic/progressive_filling.hpp"
 #include "elastic/waiting_line.hpp"
-#include "promises/filled_line.hpp"
-#include "promises/progressive_filling.hpp"
 #include "seams/placement.hpp"
 #include "seams/scheduler.hpp"
 

@@ -8,7 +8,7 @@
 #include "base/clone.hpp"
 #include "base/parameters.hpp"
 #include "gangs/gang_plan.hpp"
-#include "listing/waiting_queue.hpp"
+#include "queueing/waiting_queue.hpp"
 #include "seams/scheduler.hpp"
 #include "solvers/gang_packer.hpp"
 

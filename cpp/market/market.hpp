@@ -4,12 +4,12 @@
 #include <span>
 #include <vector>
 
-#include "assigning/assignment.hpp"
-#include "assigning/auction.hpp"
-#include "assigning/transportation.hpp"
 #include "base/clone.hpp"
 #include "market/exchange.hpp"
 #include "market/market_model.hpp"
+#include "solvers/assignment.hpp"
+#include "solvers/auction.hpp"
+#include "solvers/transportation.hpp"
 
 namespace gpusched {
 

@@ -12,10 +12,10 @@
 #include "base/heap.hpp"
 #include "base/ids.hpp"
 #include "base/time.hpp"
-#include "listing/class_heads.hpp"
-#include "listing/keyed_job.hpp"
-#include "listing/running_index.hpp"
 #include "model/job_classes.hpp"
+#include "queueing/class_heads.hpp"
+#include "queueing/keyed_job.hpp"
+#include "queueing/running_index.hpp"
 #include "seams/order.hpp"
 #include "seams/scheduler.hpp"
 

@@ -8,10 +8,10 @@
 
 #include "base/clone.hpp"
 #include "base/heap.hpp"
-#include "listing/placeable_classes.hpp"
 #include "model/allocation.hpp"
 #include "preemption/kinetic_choice.hpp"
 #include "preemption/preemptive_scheduler.hpp"
+#include "queueing/placeable_classes.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/state.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "listing/running_index.hpp"
-#include "listing/waiting_queue.hpp"
+#include "queueing/running_index.hpp"
+#include "queueing/waiting_queue.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {

@@ -6,7 +6,7 @@
 #include "base/clone.hpp"
 #include "base/flags.hpp"
 #include "base/parameters.hpp"
-#include "listing/waiting_queue.hpp"
+#include "queueing/waiting_queue.hpp"
 #include "seams/order.hpp"
 #include "seams/scheduler.hpp"
 

@@ -5,10 +5,10 @@
 
 #include "base/check.hpp"
 #include "base/clone.hpp"
-#include "listing/list_scheduler.hpp"
 #include "preemption/kinetic_scheduler.hpp"
 #include "preemption/pooled_srpt.hpp"
 #include "preemption/preemptive_scheduler.hpp"
+#include "queueing/list_scheduler.hpp"
 #include "seams/slow_twins.hpp"
 
 namespace gpusched {

@@ -10,10 +10,6 @@ _FIRST: Final = ("golden", "parity/test_seeded_cases.py")
 in seconds."""
 # By how the path goes on after cpp/.
 _CORE: Final[dict[str, tuple[str, ...]]] = {
-    "asking": (
-        "unit/gym", "unit/online/test_starting.py", "parity/test_changes_equal_reference.py",
-        "unit/studies/test_whatif.py",
-    ),
     "base": (
         "property/test_native_pieces.py", "unit/plugins", "unit/base", "boundary/test_columns.py",
         "property/test_assignment_laws.py", "contract/test_every_parameter.py",
@@ -26,17 +22,12 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "boundary/test_wrong_schedulers.py", "boundary/test_wrong_resizes.py",
         "boundary/test_python_errors.py", "boundary/test_bad_runs.py",
     ),
-    "bounds": ("unit/bounds/test_certificates.py", "property/test_bounds_hold.py"),
-    "dancer": (
+    "deadlines": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_dancer.py",
         "property/test_dancer_promises.py", "property/test_deadline_laws.py",
-        "papers/test_dancer.py",
-    ),
-    "deadlines": (
-        "unit/core/schedulers/test_deadline_policies.py", "unit/core/schedulers/test_dancer.py",
+        "papers/test_dancer.py", "unit/core/schedulers/test_deadline_policies.py",
         "property/test_plan_laws.py", "property/test_plan_oracle_laws.py",
-        "unit/bounds/test_deadline_bounds.py", "property/test_deadline_laws.py",
-        "property/test_dancer_promises.py", "property/test_planner_machine.py",
+        "unit/bounds/test_deadline_bounds.py", "property/test_planner_machine.py",
     ),
     "elastic": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_matching.py",
@@ -45,7 +36,9 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "parity/test_peer_elasticflow.py", "boundary/test_wrong_resizes.py",
         "parity/test_promises_equal_slow_twins.py", "parity/test_holders_equal_slow_twins.py",
         "parity/test_afs_equals_reference.py", "parity/test_themis_equals_reference.py",
-        "parity/test_edf_greatest_equals_reference.py",
+        "parity/test_edf_greatest_equals_reference.py", "parity/test_regrowth_equals_slow_twin.py",
+        "property/test_filled_line_laws.py", "papers/test_chronus_leases.py",
+        "parity/test_peer_chronus.py",
     ),
     "engine": (
         "parity/test_withdrawals.py", "unit/online/test_cluster_state.py",
@@ -54,36 +47,17 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "parity/test_changes_equal_reference.py", "unit/engine", "boundary/test_every_run_ends.py",
         "property/test_native_pieces.py", "property/test_engine_machine.py",
     ),
-    "filling": ("unit/online/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py"),
-    "gandiva": (
-        "parity/test_gandiva_equals_reference.py", "parity/test_peer_gandiva.py",
-        "parity/test_withdrawals.py",
-    ),
     "gangs": (
-        "property/test_contention_laws.py", "papers/test_sjf_bco.py",
+        "parity/test_gandiva_equals_reference.py", "parity/test_peer_gandiva.py",
+        "parity/test_withdrawals.py", "property/test_contention_laws.py", "papers/test_sjf_bco.py",
         "contract/test_every_law.py",
-    ),
-    "growing": (
-        "parity/test_regrowth_equals_slow_twin.py", "parity/test_holders_equal_slow_twins.py",
-        "parity/test_afs_equals_reference.py",
-    ),
-    "listing": (
-        "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",
-        "parity/test_fast_paths_equal_slow_twins.py", "parity/test_deep_queues_equal_slow_twins.py",
-        "property/test_conservative_laws.py", "property/test_clocked_lists.py",
-        "unit/online/test_starting.py", "property/test_waiting_machine.py",
-        "parity/test_loose_estimates_equal_reference.py",
     ),
     "market": (
         "property/test_market_laws.py", "unit/online/test_market.py",
         "unit/core/schedulers/test_matching.py", "papers/test_matching.py",
         "property/test_market_machine.py", "parity/test_matching_without_a_choice.py",
-    ),
-    "matching": (
-        "parity/test_withdrawals.py", "unit/core/schedulers/test_matching.py",
-        "unit/core/schedulers/test_heterogeneous_policies.py", "property/test_market_laws.py",
-        "papers/test_matching.py", "papers/test_matching_online.py",
-        "parity/test_matching_without_a_choice.py",
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_heterogeneous_policies.py",
+        "papers/test_matching_online.py",
     ),
     "model": (
         "unit/model", "boundary/test_bad_runs.py", "boundary/test_bad_networks.py",
@@ -91,52 +65,46 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "boundary/test_columns.py",
     ),
     "placing": (
-        "property/test_native_pieces.py", "unit/core/placements", "property/test_graph_cut_laws.py",
-        "property/test_remembered_cuts.py", "property/test_packing_laws.py",
-        "property/test_stage_laws.py",
-    ),
-    "packing": (
-        "unit/core/placements", "property/test_packing_laws.py",
+        "property/test_native_pieces.py", "unit/core/placements",
+        "property/test_graph_cut_laws.py", "property/test_remembered_cuts.py",
+        "property/test_packing_laws.py", "property/test_stage_laws.py",
         "parity/test_shelves_equal_every_look.py",
     ),
     "preemption": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_paid_restarts.py",
-        "parity/test_fast_paths_equal_slow_twins.py", "parity/test_deep_queues_equal_slow_twins.py",
+        "parity/test_fast_paths_equal_slow_twins.py",
+        "parity/test_deep_queues_equal_slow_twins.py",
         "parity/test_preemption_at_varying_speeds.py",
     ),
-    "reserving": (
+    "queueing": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",
-        "property/test_conservative_laws.py", "parity/test_fast_paths_equal_slow_twins.py",
-        "unit/online/test_starting.py", "parity/test_loose_estimates_equal_reference.py",
+        "parity/test_fast_paths_equal_slow_twins.py",
+        "parity/test_deep_queues_equal_slow_twins.py", "property/test_conservative_laws.py",
+        "property/test_clocked_lists.py", "unit/online/test_starting.py",
+        "property/test_waiting_machine.py", "parity/test_loose_estimates_equal_reference.py",
     ),
     "runs": (
-        "parity/test_changes_equal_reference.py", "unit/results/test_run_measures.py",
+        "unit/gym", "unit/online/test_starting.py", "parity/test_changes_equal_reference.py",
+        "unit/studies/test_whatif.py", "unit/online/test_filling.py",
+        "unit/core/schedulers/test_gavel_rounds.py", "unit/results/test_run_measures.py",
         "property/test_measured_windows.py", "unit/plugins", "unit/results", "unit/engine",
     ),
     "seams": (
         "parity/test_stages_equal_reference.py", "unit/online/test_cluster_state.py",
         "unit/engine/test_simulation.py", "property/test_contention_laws.py",
         "boundary/test_random_schedulers.py", "boundary/test_wrong_schedulers.py",
-        "parity/test_changes_equal_reference.py", "unit/engine",
-        "property/test_engine_machine.py",
-    ),
-    "assigning": (
-        "property/test_assignment_laws.py", "property/test_market_laws.py",
-        "unit/online/test_assignment.py", "property/test_assignment_machine.py",
-        "parity/test_lanes_equal_pairs.py",
+        "parity/test_changes_equal_reference.py", "unit/engine", "property/test_engine_machine.py",
     ),
     "solvers": (
-        "property/test_graph_cut_laws.py", "property/test_native_pieces.py",
-        "unit/bounds/test_certificates.py", "property/test_a_srpt_bound.py",
+        "unit/bounds/test_certificates.py", "property/test_bounds_hold.py",
+        "property/test_assignment_laws.py", "property/test_market_laws.py",
+        "unit/online/test_assignment.py", "property/test_assignment_machine.py",
+        "parity/test_lanes_equal_pairs.py", "property/test_graph_cut_laws.py",
+        "property/test_native_pieces.py", "property/test_a_srpt_bound.py",
         "unit/online/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py",
-        "property/test_bounds_hold.py", "property/test_graph_cut_gaps.py",
-        "property/test_contention_laws.py", "papers/test_sjf_bco.py",
-        "property/test_plan_oracle_laws.py", "parity/test_themis_equals_reference.py",
-        "parity/test_lanes_equal_pairs.py",
-    ),
-    "promises": (
-        "property/test_filled_line_laws.py", "parity/test_promises_equal_slow_twins.py",
-        "papers/test_chronus_leases.py", "parity/test_peer_chronus.py",
+        "property/test_graph_cut_gaps.py", "property/test_contention_laws.py",
+        "papers/test_sjf_bco.py", "property/test_plan_oracle_laws.py",
+        "parity/test_themis_equals_reference.py",
     ),
     "bindings/bind_a": (
         "unit/gym", "property/test_assignment_laws.py", "unit/online/test_assignment.py",
@@ -154,8 +122,10 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "bindings/bind_filling": ("unit/online/test_filling.py",),
     "bindings/bind_market": ("property/test_market_laws.py", "unit/online/test_market.py"),
     "bindings/bind_over_time": ("unit/schedules", "unit/results"),
-    "bindings/bind_plan": ("property/test_plan_laws.py", "unit/core/schedulers/test_dancer.py",
-        "papers/test_chronus_leases.py", "boundary/test_lease_line.py"),
+    "bindings/bind_plan": (
+        "property/test_plan_laws.py", "unit/core/schedulers/test_dancer.py",
+        "papers/test_chronus_leases.py", "boundary/test_lease_line.py",
+    ),
     "bindings/bind_r": ("unit/results", "unit/plugins", "property/test_measured_windows.py"),
     "bindings/bind_s": (
         "unit/bounds/test_certificates.py", "unit/online/test_cluster_state.py",

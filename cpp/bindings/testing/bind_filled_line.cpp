@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "promises/filled_line.hpp"
+#include "elastic/filled_line.hpp"
 
 namespace gpusched::bindings {
 namespace {

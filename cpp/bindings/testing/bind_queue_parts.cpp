@@ -9,8 +9,8 @@
 #include "base/heap.hpp"
 #include "bindings/bindings.hpp"
 #include "engine/finish_queue.hpp"
-#include "listing/keyed_job.hpp"
-#include "listing/running_index.hpp"
+#include "queueing/keyed_job.hpp"
+#include "queueing/running_index.hpp"
 
 namespace gpusched::bindings {
 namespace {

@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "assigning/cost_rows.hpp"
 #include "base/buffer.hpp"
 #include "base/hash.hpp"
 #include "base/index_set.hpp"
 #include "base/rng.hpp"
 #include "bindings/bindings.hpp"
-#include "dancer/job_set.hpp"
+#include "deadlines/job_set.hpp"
 #include "placing/cut_memo.hpp"
 #include "seams/slow_twins.hpp"
+#include "solvers/cost_rows.hpp"
 #include "solvers/graph_cut.hpp"
 #include "solvers/lanes.hpp"
 #include "solvers/virtual_machine.hpp"

@@ -8,8 +8,8 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/data.hpp"
-#include "listing/backfill_queue.hpp"
-#include "listing/waiting_queue.hpp"
+#include "queueing/backfill_queue.hpp"
+#include "queueing/waiting_queue.hpp"
 
 namespace gpusched::bindings {
 namespace {

@@ -1,6 +1,6 @@
 #include "base/registry.hpp"
-#include "packing/packing_placement.hpp"
-#include "packing/percent_order.hpp"
+#include "placing/packing_placement.hpp"
+#include "placing/percent_order.hpp"
 #include "placing/placement_parts.hpp"
 
 namespace gpusched {

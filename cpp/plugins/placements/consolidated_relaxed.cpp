@@ -2,7 +2,7 @@
 
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
-#include "packing/packing_placement.hpp"
+#include "placing/packing_placement.hpp"
 #include "placing/placement_parts.hpp"
 
 namespace gpusched {

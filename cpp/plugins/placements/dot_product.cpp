@@ -1,7 +1,7 @@
 #include "base/registry.hpp"
-#include "packing/packing_placement.hpp"
-#include "packing/percent_order.hpp"
-#include "packing/shelf.hpp"
+#include "placing/packing_placement.hpp"
+#include "placing/percent_order.hpp"
+#include "placing/shelf.hpp"
 
 namespace gpusched {
 namespace {

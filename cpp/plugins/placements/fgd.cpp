@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "base/registry.hpp"
-#include "packing/fragment_growth.hpp"
-#include "packing/packing_placement.hpp"
-#include "packing/percent_order.hpp"
-#include "packing/shelf.hpp"
+#include "placing/fragment_growth.hpp"
 #include "placing/fragmentation.hpp"
 #include "placing/logistic_steps.hpp"
+#include "placing/packing_placement.hpp"
+#include "placing/percent_order.hpp"
+#include "placing/shelf.hpp"
 
 namespace gpusched {
 namespace {

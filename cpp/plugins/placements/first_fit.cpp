@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/registry.hpp"
-#include "packing/packing_placement.hpp"
+#include "placing/packing_placement.hpp"
 
 namespace gpusched {
 namespace {

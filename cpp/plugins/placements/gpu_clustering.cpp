@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "base/registry.hpp"
-#include "packing/packing_placement.hpp"
-#include "packing/percent_order.hpp"
+#include "placing/packing_placement.hpp"
+#include "placing/percent_order.hpp"
 
 namespace gpusched {
 namespace {

@@ -2,8 +2,8 @@
 #include <bit>
 
 #include "base/registry.hpp"
-#include "packing/packing_placement.hpp"
-#include "packing/percent_order.hpp"
+#include "placing/packing_placement.hpp"
+#include "placing/percent_order.hpp"
 
 namespace gpusched {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "base/registry.hpp"
 #include "base/rng.hpp"
-#include "packing/host_set.hpp"
-#include "packing/packing_placement.hpp"
+#include "placing/host_set.hpp"
+#include "placing/packing_placement.hpp"
 
 namespace gpusched {
 namespace {

@@ -1,5 +1,5 @@
 #include "base/registry.hpp"
-#include "packing/packing_placement.hpp"
+#include "placing/packing_placement.hpp"
 #include "placing/placement_parts.hpp"
 
 namespace gpusched {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/registry.hpp"
-#include "packing/packing_placement.hpp"
+#include "placing/packing_placement.hpp"
 #include "placing/placement_parts.hpp"
 
 namespace gpusched {

@@ -4,10 +4,10 @@
 #include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
+#include "elastic/contest.hpp"
 #include "elastic/gpu_by_gpu.hpp"
+#include "elastic/regrowth.hpp"
 #include "elastic/waiting_line.hpp"
-#include "growing/contest.hpp"
-#include "growing/regrowth.hpp"
 #include "seams/slow_twins.hpp"
 
 namespace gpusched {

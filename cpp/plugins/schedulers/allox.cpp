@@ -7,13 +7,13 @@
 #include <tuple>
 #include <vector>
 
-#include "assigning/assignment.hpp"
 #include "base/clone.hpp"
 #include "base/infinity.hpp"
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
 #include "elastic/elastic_jobs.hpp"
 #include "elastic/waiting_line.hpp"
+#include "solvers/assignment.hpp"
 
 namespace gpusched {
 namespace {

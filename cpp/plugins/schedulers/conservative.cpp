@@ -5,9 +5,9 @@
 
 #include "base/clone.hpp"
 #include "base/registry.hpp"
-#include "listing/head_reservation.hpp"
-#include "reserving/held_reservations.hpp"
-#include "reserving/typed_reservations.hpp"
+#include "queueing/head_reservation.hpp"
+#include "queueing/held_reservations.hpp"
+#include "queueing/typed_reservations.hpp"
 #include "seams/scheduler.hpp"
 #include "seams/slow_twins.hpp"
 

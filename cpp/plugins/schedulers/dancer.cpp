@@ -4,10 +4,10 @@
 
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
-#include "dancer/admission.hpp"
-#include "dancer/between_borders.hpp"
-#include "dancer/book.hpp"
-#include "dancer/slot_border.hpp"
+#include "deadlines/admission.hpp"
+#include "deadlines/between_borders.hpp"
+#include "deadlines/book.hpp"
+#include "deadlines/slot_border.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {

@@ -6,11 +6,11 @@
 
 #include "base/clone.hpp"
 #include "base/registry.hpp"
-#include "listing/backfill_walk.hpp"
-#include "listing/deep_backfilling.hpp"
-#include "listing/head_reservation.hpp"
-#include "listing/placeable_classes.hpp"
-#include "listing/prefetch.hpp"
+#include "queueing/backfill_walk.hpp"
+#include "queueing/deep_backfilling.hpp"
+#include "queueing/head_reservation.hpp"
+#include "queueing/placeable_classes.hpp"
+#include "queueing/prefetch.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {

@@ -10,8 +10,8 @@
 
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
-#include "gandiva/free_servers.hpp"
-#include "gandiva/turn_sets.hpp"
+#include "gangs/free_servers.hpp"
+#include "gangs/turn_sets.hpp"
 #include "model/allocation.hpp"
 #include "seams/scheduler.hpp"
 #include "seams/state.hpp"

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/clone.hpp"
+#include "elastic/reallocation.hpp"
+#include "market/jobs.hpp"
+#include "seams/state.hpp"
+
+namespace gpusched {
+
+/// What each job shall hold from now on, by GPU type, and what that leaves idle.
+class MatchingTargets {
+ public:
+  using Row = MatchingJobs::Row;
+
+  /// Nothing for anybody; all GPUs are idle.
+  void open(const State& state, const MatchingJobs& jobs);
+
+  [[nodiscard]] std::span<const Part> of(Row job) const noexcept { return targets_[job]; }
+  /// What the job holds now.
+  [[nodiscard]] std::span<const Part> held(Row job) const noexcept { return held_[job]; }
+  /// Those that shall hold something, each once.
+  [[nodiscard]] std::span<const Row> given() const noexcept { return given_; }
+  [[nodiscard]] bool is_anything_idle() const noexcept;
+
+  /// GPUs of these types; parts of one type may repeat. Nothing where the job cannot run so.
+  void give(const State& state, Row job, std::span<const Part> parts);
+  /// Each of the jobs its only width where a market would have nothing to choose: GPUs of one class
+  /// and no second width. False, and nothing is given, elsewhere.
+  [[nodiscard]] bool give_only_widths(const State& state, std::span<const Row> jobs);
+  /// Idle GPUs for a job without any: its least width, on the types fastest for it; where types do
+  /// not add up, the fastest of its widths.
+  void give_idle(const State& state, Row job);
+  /// Idle GPUs, as many of a type as can be, for those of the jobs that have some and end earlier
+  /// by more than the part `least_gain` of the time they have left, restart included; the greatest
+  /// gain in weighted seconds first, with a weight for each of `jobs`. Where types add up.
+  void grow(const State& state, std::span<const Row> jobs, std::span<const double> weight,
+            double least_gain);
+
+ private:
+  [[nodiscard]] const MatchingJobs::Job& job_at(Row job) const noexcept { return jobs_->at(job); }
+  void gather(const MatchingJobs::Job& job, std::vector<Part>& parts) const;
+  void take(std::span<const Part> parts);
+  /// The job shall hold what its target says.
+  void settle(Row job);
+  static void add(const Part& more, std::vector<Part>& parts);
+
+  Ref<const MatchingJobs> jobs_;
+  std::vector<std::vector<Part>> targets_, held_;  // by row
+  std::vector<Row> given_, holders_;               // whose target, or held, may not be empty
+  std::vector<std::int32_t> idle_;  // of each type
+  std::vector<Part> wider_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "model/allocation.hpp"
+#include "placing/host_set.hpp"
+#include "placing/hosts.hpp"
+#include "placing/packing_index.hpp"
+#include "placing/packing_rule.hpp"
+#include "placing/placement_parts.hpp"
+#include "placing/shelves.hpp"
+#include "seams/occupancy.hpp"
+#include "seams/placement.hpp"
+#include "seams/slow_twins.hpp"
+
+namespace gpusched {
+
+/// Places by a rule in all resources. A gang that the largest server of its types could hold goes
+/// to one server; a wider one takes whole servers of that size, one after the other by the rule,
+/// and then a server for what is left over. All or nothing.
+template <class Rule>
+class Packer {
+ public:
+  Packer() = default;
+  explicit Packer(Rule rule) : rule_(std::move(rule)) {}
+
+  void begin(const PlacementSetup& setup) {
+    rule_.begin(setup);
+    const Occupancy& own = setup.state.occupancy();
+    index_.begin(own.changes().history());
+    // Where jobs ask for GPUs alone, few things are asked for, and scores that are kept are cheaper.
+    const bool has_shelves = own.has_demands() && !takes_slow_twins;
+    shelves_.begin(has_shelves ? own.changes().history() : 0);
+  }
+
+  /// Kept out of placements that seldom need it.
+  [[gnu::noinline]] bool place(const Occupancy& free, const Request& request, Allocation& out) {
+    const int size = start(free, request, out);
+    if (request.gpus <= size) return add(free, ask(request, request.gpus), 1, out) == 1;
+    const int num_whole = size > 0 ? request.gpus / size : 0;
+    const int rest = size > 0 ? request.gpus % size : 0;
+    if (num_whole == 0 || free.num_servers_at(request.types, size) < num_whole) return false;
+    if (add(free, whole(request, size), num_whole, out) < num_whole) return false;
+    if (rest > 0 && add(free, ask(request, rest), 1, out) == 0) return false;
+    sort_by_server(out);
+    return true;
+  }
+
+  /// The parts of `place`, for placements that put wide gangs together in another way. Returns the
+  /// size of the largest server that the gang may use.
+  int start(const Occupancy& free, const Request& request, Allocation& out) {
+    rule_.start(request);
+    out.reset(request.gpus);
+    return free.cluster().largest_server(request.types);
+  }
+  [[nodiscard]] static Ask ask(const Request& request, int workers) noexcept {
+    const Demand demand = request.demand == nullptr ? Demand{} : *request.demand;
+    return {request.types, workers, false, demand, Rule::kTellsGangs ? request.gpus : workers};
+  }
+  [[nodiscard]] static Ask whole(const Request& request, int size) noexcept {
+    Ask whole = ask(request, size);
+    whole.is_whole = true;
+    return whole;
+  }
+  /// Adds up to `count` servers that `out` does not have, each for one ask; returns how many.
+  int add(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    if constexpr (!Rule::kTakesLeast) {
+      return add_any(free, ask, count, out);
+    } else {
+      if (shelves_.follow(free) && rule_.has_shelves()) {
+        return add_from_shelves(free, ask, count, out);
+      }
+      if (count == 1 && out.pieces.empty() && !index_.pays(free, ask, Rule::kIsCostly)) {
+        const ServerId server = look_once(free, ask);
+        if (server < 0) return 0;
+        out.pieces.push_back(rule_.piece(free, server, ask));
+        return 1;
+      }
+      return add_by_scores(free, ask, count, out);
+    }
+  }
+
+ private:
+  int add_any(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    hosts_.reset(free.cluster().num_servers());
+    fill_hosts(free, ask);
+    for (const Piece& piece : out.pieces) hosts_.erase(piece.server);
+    int num_added = 0;
+    for (; num_added < count; ++num_added) {
+      const ServerId server = rule_.choose(hosts_);
+      if (server < 0) break;
+      out.pieces.push_back(rule_.piece(free, server, ask));
+      hosts_.erase(server);
+    }
+    return num_added;
+  }
+
+  void fill_hosts(const Occupancy& free, const Ask& ask) {
+    HostSet::Filler filler(hosts_);
+    const auto insert = [&](ServerId server) { filler.insert(server); };
+    if (shelves_.follow(free)) {
+      shelves_.refresh(free, rule_);
+      shelves_.for_each_host(free, ask, insert);
+    } else {
+      for_each_host(free, ask, insert);
+    }
+  }
+
+  int add_from_shelves(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    shelves_.refresh(free, rule_);
+    for (const Piece& piece : out.pieces) shelves_.take_down(piece.server);
+    int num_added = 0;
+    while (num_added < count) {
+      const ServerId server = shelves_.find(free, ask, rule_);
+      if (server < 0) break;
+      out.pieces.push_back(rule_.piece(free, server, ask));
+      if (++num_added < count) shelves_.take_down(server);
+    }
+    const std::size_t num_down = out.pieces.size() - (num_added == count ? 1 : 0);
+    for (std::size_t i = 0; i < num_down; ++i) shelves_.put_back(out.pieces[i].server);
+    return num_added;
+  }
+
+  int add_by_scores(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    LeastScore& scores =
+        index_.find(free, ask, [&](ServerId server) { return rule_.score(free, server, ask); });
+    for (const Piece& piece : out.pieces) hide(scores, piece.server);
+    int num_added = 0;
+    while (num_added < count) {
+      const ServerId server = scores.best();
+      if (server < 0) break;
+      out.pieces.push_back(rule_.piece(free, server, ask));
+      if (++num_added < count) hide(scores, server);
+    }
+    for (; !hidden_.empty(); hidden_.pop_back()) {
+      scores.set(hidden_.back().first, hidden_.back().second);
+    }
+    return num_added;
+  }
+
+  /// What the scores would give, without them.
+  ServerId look_once(const Occupancy& free, const Ask& ask) {
+    const auto score = [&](ServerId server) { return rule_.score(free, server, ask); };
+    if constexpr (BoundsByLevel<Rule>) {
+      if (ask.workers > 0) {
+        const auto bound = [&](int level) { return rule_.least_score(level, ask); };
+        return least_host(free, ask, bound, score);
+      }
+    }
+    return least_host(free, ask, score);
+  }
+
+  void hide(LeastScore& scores, ServerId server) {
+    hidden_.emplace_back(server, scores.score(server));
+    scores.set(server, LeastScore::kNever);
+  }
+
+  Rule rule_;
+  PackingIndex index_;
+  Shelves shelves_;
+  std::vector<std::pair<ServerId, double>> hidden_;
+  HostSet hosts_;  // where any of them is as good
+};
+
+}  // namespace gpusched

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "base/parameters.hpp"
+#include "model/allocation.hpp"
+#include "placing/packing.hpp"
+#include "placing/placement_parts.hpp"
+#include "seams/occupancy.hpp"
+#include "seams/placement.hpp"
+
+namespace gpusched {
+
+/// A placement that goes by a rule of packing where gangs ask for more than GPUs.
+template <class Rule>
+class DemandPlacement : public Placement {
+ public:
+  DemandPlacement() = default;
+  /// Of a rule that has parameters.
+  explicit DemandPlacement(const Parameters& parameters)
+    requires std::constructible_from<Rule, const Parameters&>
+      : packer_(Rule(parameters)) {}
+
+  void begin(const PlacementSetup& setup) override { packer_.begin(setup); }
+  [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
+    return free.has_demands() ? widest_consolidated(free, types) : free.num_free(types);
+  }
+  [[nodiscard]] bool judges_servers_alone() const override { return true; }
+
+ protected:
+  Packer<Rule> packer_;
+};
+
+/// A placement that is nothing but a rule of packing.
+template <class Rule>
+class PackingPlacement : public DemandPlacement<Rule> {
+ public:
+  using DemandPlacement<Rule>::DemandPlacement;
+
+  bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    return this->packer_.place(free, request, out);
+  }
+  [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
+    return widest_consolidated(free, types);
+  }
+  [[nodiscard]] bool needs_shapes() const override { return true; }
+};
+
+}  // namespace gpusched

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "base/clone.hpp"
+#include "base/ids.hpp"
+#include "model/job_classes.hpp"
+#include "queueing/class_heads.hpp"
+#include "queueing/head_reservation.hpp"
+#include "queueing/keyed_job.hpp"
+#include "queueing/placeable_classes.hpp"
+#include "queueing/running_index.hpp"
+#include "seams/scheduler.hpp"
+
+namespace gpusched {
+
+/// What several waiting jobs are promised at one decision, by the estimates: each an instant, and
+/// GPUs from then on for as long as it is estimated to run. Made anew at every decision, on the free
+/// GPUs from now on as a list of steps. Whole GPUs only.
+class Reservations {
+ public:
+  /// `running` are the running jobs by their expected ends; it outlives this. `admits_extra`:
+  /// whether a job may start that outlives a promised instant.
+  void begin(const Setup& setup, const RunningIndex& running, bool admits_extra);
+
+  void clear() noexcept {
+    held_.clear();
+    steps_.clear();
+  }
+  /// To be said when a job has started.
+  void forget_steps() noexcept { steps_.clear(); }
+  /// Promises the job the first instant at which it fits beside all that was promised before.
+  void add(const State& state, JobId job);
+  /// Whether nobody who was promised anything is harmed if the job starts now on these GPUs.
+  [[nodiscard]] bool admits(const State& state, JobId job, const Allocation& allocation);
+
+ private:
+  struct Held {
+    Time begin;
+    Time end;
+    int gpus;
+    std::vector<Piece> pieces;
+  };
+
+  /// Free GPUs from an instant until the next step, wherever they are: from now on, and from each
+  /// end of a running job or a promise on. As promises begin at ends there are no other steps.
+  struct Step {
+    Time at;
+    std::int64_t free;
+  };
+
+  /// Lays them out unless that is done. An end that has passed counts as the next tick.
+  void lay_out_steps(const State& state);
+  [[nodiscard]] std::size_t step_at(Time at);
+  void take(const Held& held);
+  /// The first step after `step` from which on as many are free for so long; the number of steps if
+  /// there is none.
+  [[nodiscard]] std::size_t next_fit(std::size_t step, std::int64_t gpus, Time length) const;
+  [[nodiscard]] bool is_free(std::size_t& step, std::int64_t gpus, Time end) const;
+  [[nodiscard]] bool find(const State& state, const Request& request, Time length, Held& held);
+  [[nodiscard]] bool accepts(const Occupancy& free, const Request& request, Time begin, Time end);
+
+  Ref<Placement> placement_;
+  Ref<const RunningIndex> running_;
+  bool admits_extra_ = true;
+  std::vector<Held> held_;
+  std::vector<Step> steps_;
+  Allocation allocation_;
+  Allocation taken_;
+};
+
+/// The waiting jobs of each class by (key, JobId), and a walk over all of them in that order, in
+/// which a class that cannot start is passed over in one step.
+class KeyedLines {
+ public:
+  /// `classes` outlive this.
+  void begin(const JobClasses& classes);
+
+  void add(ClassId id, KeyedJob job);
+  void remove(ClassId id, KeyedJob job);
+
+  /// The next job of each class.
+  [[nodiscard]] const ClassHeads& heads() const noexcept { return heads_; }
+  /// The class's next job is passed over.
+  void pass(ClassId id);
+  /// The rest of the class is passed over, until somebody starts.
+  void hold(ClassId id);
+  /// The rest of the class is passed over.
+  void close(ClassId id) { heads_.close(id); }
+  /// The next job, of that class, starts: it is taken out.
+  void start(ClassId id);
+  /// The walk ends, and the next one begins with the first job.
+  void end_walk();
+
+ private:
+  using Line = std::set<KeyedJob>;
+
+  void show(ClassId id, Line::const_iterator head) {
+    heads_.set(id, head == lines_[id].end() ? kNoKeyedJob : *head);
+  }
+
+  std::vector<Line> lines_;
+  ClassHeads heads_;  // where the walk stands in each line
+  std::vector<ClassId> moved_;  // by the walk, some more than once
+  std::vector<ClassId> held_;
+};
+
+/// How backfilling may differ from EASY's.
+struct BackfillRule {
+  /// Whether a later job may outlive a promised instant on GPUs that the promise leaves over.
+  bool admits_extra = true;
+  /// How many waiting jobs are promised an instant.
+  std::int64_t depth = 1;
+  /// Whether the others are tried by (estimate, JobId), not by JobId.
+  bool shortest_first = false;
+};
+
+/// Backfilling with any rule. Every decision walks over the kinds of jobs that may fit; each promise
+/// beside the only one takes time that grows with the running jobs and the other promises, and is
+/// made once a later job would fit now.
+class DeepBackfilling final : public Scheduler {
+ public:
+  explicit DeepBackfilling(const BackfillRule& rule) : rule_(rule) {}
+
+  void begin(const Setup& setup) override;
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override;
+  [[nodiscard]] bool adopt(const State& state) override;
+  void decide(const State& state, const Instant& instant, Actions& actions) override;
+
+ private:
+  enum class Outcome : std::uint8_t { refused, harmful, started };
+
+  [[nodiscard]] KeyedJob keyed(const State& state, JobId job) const {
+    return {rule_.shortest_first ? static_cast<double>(state.jobs().estimate(job).count()) : 0.0,
+            job};
+  }
+  [[nodiscard]] Outcome try_start(const State& state, JobId job, Actions& actions);
+  void promise(const State& state, JobId job);
+  void make_promises(const State& state);
+  void walk_others(const State& state, JobId last, Actions& actions);
+
+  BackfillRule rule_;
+  Ref<Placement> placement_;
+  Ref<const RunControl> control_;
+  bool is_slow_ = false;
+  std::set<JobId> waiting_;
+  KeyedLines lines_;  // the same jobs, in the order in which the others are tried
+  PlaceableClasses placeable_;
+  HeadReservation head_;  // the promise where there is one, and who runs
+  Reservations promises_;  // where there are several
+  std::vector<JobId> promised_;  // and not made yet
+  std::int64_t num_promised_ = 0;
+  Allocation allocation_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,124 @@
+#include "queueing/list_scheduler.hpp"
+
+#include <utility>
+
+#include "base/clone.hpp"
+#include "queueing/prefetch.hpp"
+
+namespace gpusched {
+
+ListScheduler::ListScheduler(Owned<Order> order, const Parameters& parameters)
+    : order_(std::move(order)),
+      is_strict_(parameters.text("scan") == "strict"),
+      is_clocked_(order_->lifetime() == KeyLifetime::clock) {}
+
+std::vector<ParameterInfo> ListScheduler::parameters(bool strict) {
+  return {{.name = "scan",
+           .fallback = std::string(strict ? "strict" : "skip"),
+           .help = "strict stops at the first job that cannot be placed, skip goes on",
+           .choices = {"strict", "skip"}}};
+}
+
+void ListScheduler::begin(const Setup& setup) {
+  placement_ = &setup.placement;
+  seed_ = setup.seed;
+  queue_.begin(setup.state.classes());
+  line_.clear();
+  placeable_.begin(setup, queue_.heads());
+}
+
+bool ListScheduler::try_start(const State& state, JobId job, Actions& actions) {
+  const Request request = state.request(job);
+  if (request.room() > state.occupancy().num_free()) return false;
+  if (!placement_->place(state.occupancy(), request, allocation_)) return false;
+  actions.start(job, allocation_);
+  return true;
+}
+
+void ListScheduler::enqueue(const State& state, std::span<const JobId> jobs) {
+  keys_.resize(jobs.size());
+  order_->rank(QueueView(state, seed_), jobs, keys_);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const KeyedJob job{keys_[i], jobs[i]};
+    if (is_strict_) {
+      line_.push(job);
+    } else {
+      queue_.push(state.classes().of(jobs[i]), job);
+    }
+  }
+}
+
+std::vector<JobId> ListScheduler::drain() {
+  std::vector<JobId> jobs = queue_.drain();
+  for (; !line_.empty(); line_.pop()) jobs.push_back(line_.top().job);
+  return jobs;
+}
+
+void ListScheduler::rerank(const State& state) { enqueue(state, drain()); }
+
+bool ListScheduler::withdraw(const State& state, JobId job) {
+  std::vector<JobId> jobs = drain();
+  std::erase(jobs, job);
+  enqueue(state, jobs);
+  return true;
+}
+
+void ListScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
+  if (is_strict_) {
+    decide_strict(state, instant, actions);
+  } else {
+    decide_skip(state, instant, actions);
+  }
+}
+
+void ListScheduler::decide_strict(const State& state, const Instant& instant, Actions& actions) {
+  if (line_.empty() && instant.arrived.size() == 1) {
+    if (!try_start(state, instant.arrived.front(), actions)) enqueue(state, instant.arrived);
+    return;
+  }
+  const JobId blocked = line_.empty() ? kNoJob : line_.top().job;
+  if (!instant.arrived.empty()) enqueue(state, instant.arrived);
+  if (is_clocked_) rerank(state);
+  // Without a release the head that was refused is refused again.
+  if (!instant.has_released && !line_.empty() && line_.top().job == blocked) return;
+  for (; !line_.empty(); line_.pop()) {
+    if (!try_start(state, line_.top().job, actions)) return;
+  }
+}
+
+void ListScheduler::decide_skip(const State& state, const Instant& instant, Actions& actions) {
+  const bool is_release = instant.has_released;
+  if (queue_.empty() && instant.arrived.empty()) return;
+  // Nothing that waits can fit unless GPUs were released: a lone arrival is judged alone.
+  if (!is_release && instant.arrived.size() == 1) {
+    if (!try_start(state, instant.arrived.front(), actions)) enqueue(state, instant.arrived);
+    return;
+  }
+  if (!instant.arrived.empty()) enqueue(state, instant.arrived);
+  if (is_clocked_ && is_release) rerank(state);
+  scan_skip(state, actions);
+}
+
+void ListScheduler::scan_skip(const State& state, Actions& actions) {
+  // On a full cluster, where most decisions leave it, no class need be looked at.
+  const auto is_full = [&, has_shares = state.jobs().has_shares()] {
+    return state.occupancy().num_free() == 0 && !has_shares;
+  };
+  if (!queue_.empty() && !is_full()) placeable_.begin_walk(state);
+  while (!queue_.empty() && !is_full()) {
+    ClassId id = 0;
+    const KeyedJob best = placeable_.least(queue_.heads(), state, id);
+    if (best.job == kNoJob) break;
+    if (try_start(state, best.job, actions)) {
+      queue_.pop(id);
+      placeable_.measure(state);
+      if (const JobId next = queue_.heads()[id].job; next != kNoJob) prefetch(state, next);
+    } else {
+      queue_.close(id, placeable_.refuses_alone(state, id));
+    }
+  }
+  queue_.reopen();
+  placeable_.end_walk(state);
+}
+
+}  // namespace gpusched

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/clone.hpp"
+#include "base/parameters.hpp"
+#include "queueing/placeable_classes.hpp"
+#include "queueing/waiting_queue.hpp"
+#include "seams/order.hpp"
+#include "seams/scheduler.hpp"
+
+namespace gpusched {
+
+/// Non-preemptive list scheduling: walk the waiting jobs in the order's sequence and start what
+/// can be placed. `strict` stops at the first that cannot, `skip` goes on.
+class ListScheduler final : public Scheduler {
+ public:
+  ListScheduler(Owned<Order> order, const Parameters& parameters);
+
+  /// What every non-preemptive order takes; `strict` is the default scan.
+  static std::vector<ParameterInfo> parameters(bool strict);
+
+  void begin(const Setup& setup) override;
+  void decide(const State& state, const Instant& instant, Actions& actions) override;
+  [[nodiscard]] bool adopt(const State& /*state*/) override { return true; }
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override;
+
+ private:
+  void enqueue(const State& state, std::span<const JobId> jobs);
+  [[nodiscard]] std::vector<JobId> drain();
+  void rerank(const State& state);
+  void scan_skip(const State& state, Actions& actions);
+  void decide_strict(const State& state, const Instant& instant, Actions& actions);
+  void decide_skip(const State& state, const Instant& instant, Actions& actions);
+  bool try_start(const State& state, JobId job, Actions& actions);
+
+  Owned<Order> order_;
+  bool is_strict_;
+  bool is_clocked_;
+  Ref<Placement> placement_;
+  std::uint64_t seed_ = 0;
+  RunHeap<KeyedJob> line_;  // the waiting jobs when strict
+  WaitingQueue queue_;      // and when skipping
+  PlaceableClasses placeable_;
+  Allocation allocation_;
+  std::vector<double> keys_;
+};
+
+}  // namespace gpusched

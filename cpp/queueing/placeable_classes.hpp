@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/clone.hpp"
+#include "queueing/class_heads.hpp"
+#include "seams/scheduler.hpp"
+
+namespace gpusched {
+
+/// Which classes of waiting jobs may fit now: those that are no wider than the placement can hold,
+/// and of the classes that each server alone has refused only those that a server that has changed
+/// since could host. The latter is looked at where jobs have demands and classes are many.
+class PlaceableClasses {
+ public:
+  void begin(const Setup& setup, const ClassHeads& heads);
+
+  /// Begins a walk: finds the servers that have changed since the last one ended.
+  void begin_walk(const State& state);
+  /// After every start in a walk.
+  void measure(const State& state);
+  /// All that waits has been judged by now.
+  void end_walk(const State& state) noexcept;
+
+  /// Whether any class has a head that the placement can hold.
+  [[nodiscard]] bool has_any(const ClassHeads& heads) const;
+  /// The least head of a class that may fit, or kNoKeyedJob. Who needs more than `spare` GPUs may
+  /// not be longer than `longest`, as far as that is known.
+  [[nodiscard]] KeyedJob least(const ClassHeads& heads, const State& state, ClassId& id,
+                               std::int64_t spare = ClassHeads::Limit::kAny,
+                               std::int64_t longest = ClassHeads::Limit::kAny) const;
+  /// Whether a class that the placement refuses is refused by each server alone, which is
+  /// remembered.
+  [[nodiscard]] bool refuses_alone(const State& state, ClassId id) const noexcept {
+    return remembers_ &&
+           state.classes().gpus(id) <= state.cluster().largest_server(state.classes().types(id));
+  }
+
+ private:
+  [[nodiscard]] bool can_host(const State& state, ClassId id) const noexcept;
+
+  Ref<Placement> placement_;
+  std::vector<std::int64_t> widest_;  // that the placement can hold, of each group of classes
+  bool remembers_ = false;
+  std::uint64_t seen_ = 0;     // changes of servers
+  bool are_too_many_ = false;  // each server may have changed
+  std::vector<ServerId> changed_;
+};
+
+}  // namespace gpusched
