@@ -10,11 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests import examples as examples  # registers the profiles
 from tests.hanging import Watch
-
-# How long an example takes depends on what else the machine does.
-settings.register_profile("without-deadlines", deadline=None)
-settings.load_profile("without-deadlines")
 
 _WATCH = pytest.StashKey[Watch]()
 
@@ -22,8 +19,10 @@ _WATCH = pytest.StashKey[Watch]()
 def pytest_configure(config: pytest.Config) -> None:
     """Make a watch while nothing is captured yet; know what the papers register.
 
-    Where they are on the path and not installed, no entry point tells of it.
+    Where they are on the path and not installed, no entry point tells of it. Laws get many
+    examples where what is long runs too (``--hypothesis-profile`` says otherwise).
     """
+    settings.load_profile("many" if _names_tests(config) else "few")
     import_module("gpusched_papers.chronus_leases")
     config.stash[_WATCH] = Watch(limit_s=600, spare_s=60)
 

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
 from tests.each import each
+from tests.examples import examples
 
 ITP = "job_id,submission_time,duration,num_gpu\na,0,10,1\nb,1,20,2\n"
 ROW = "1 0 0 5 2 -1 -1 2 9 -1 1 1 1 1 1 1 -1 -1\n"
@@ -356,9 +357,7 @@ def test_a_damaged_file_is_named(
     assert message in str(raised.value)
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     base=st.sampled_from([ITP, SWF, PHILLY, GAVEL, f"[{JOB},\n{JOB}]"]),
     data=st.data(),

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, trace
+from tests.examples import examples
 
 ENDLESS = gs.Trace.from_columns([0, 1], [1e9, 1e9], [1, 1]), gs.Cluster.uniform(1, 1)
 
@@ -99,7 +100,7 @@ def test_a_cancelled_run_is_an_exception_and_no_keyboard_interrupt() -> None:
 
 
 # Tiny on purpose: the stop falls on the first, the last, or one of few instants.
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     num_jobs=st.integers(1, 12),
     at_call=st.integers(0, 30),

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -26,6 +25,7 @@ from tests.boundary.kept_views import (
     twin_of,
 )
 from tests.boundary.workloads import CLUSTER
+from tests.examples import examples
 
 pytestmark = pytest.mark.long
 
@@ -130,7 +130,7 @@ class KeptViews(RuleBasedStateMachine):
 
 
 TestKeptViews = KeptViews.TestCase
-TestKeptViews.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+TestKeptViews.settings = examples(12, stateful_step_count=25)
 
 
 @pytest.mark.skipif("GPUSCHED_HARSH" in os.environ, reason="this is the process with harsh memory")

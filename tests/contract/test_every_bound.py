@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -22,6 +22,7 @@ from gpusched.bounds.registry import (
     known_bounds,
     register_bound,
 )
+from tests.examples import examples
 
 KNOWN = known_bounds()
 POLICIES = ("fifo", "fifo-skip", "sjf", "srtf", "2d-las", "easy", "edf", "swf")
@@ -64,7 +65,7 @@ def test_every_quantity_is_bounded_and_listed_in_order() -> None:
         known_bounds("makspan")
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(workloads, st.sampled_from(POLICIES))
 def test_no_policy_beats_a_bound(
     drawn: list[tuple[int, int, int, int | None]], policy: str

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from tests.contract.preemptions import Course, check, course_of
+from tests.examples import examples
 from tests.golden import workload as golden
 
 POLICIES = {name: info for name, info in gs.policies().items() if info.source}
@@ -50,7 +51,7 @@ def test_every_policy_that_preempts_says_when() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(POLICIES))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data())
 def test_a_policy_preempts_when_it_says_and_at_no_other_time(name: str, data: Any) -> None:
     trace = data.draw(
@@ -74,7 +75,7 @@ def test_so_it_does_where_jobs_may_change_their_widths(name: str, seconds: float
 
 
 @pytest.mark.parametrize("name", OVERTAKEN_BY_NEWCOMERS)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(data=st.data())
 def test_in_a_pool_of_single_gpus_each_arrival_preempts_one_job_at_most(
     name: str, data: Any

@@ -7,7 +7,7 @@ from itertools import combinations, product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -152,7 +152,6 @@ def test_a_plan_of_too_many_leases_is_none() -> None:
 
 
 @given(st.integers(0, 1 << 30), st.sampled_from([3, 12, 60, 200]))
-@settings(deadline=None)
 def test_a_crowd_is_admitted_as_if_all_were_planned_again_for_each(seed: int, crowd: int) -> None:
     rng = random.Random(seed)
     start = rng.choice([0, 5, 1000])

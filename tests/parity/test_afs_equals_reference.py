@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from tests.examples import examples
 from tests.reference.afs import Growing, replay
 
 pytestmark = pytest.mark.long
@@ -54,7 +55,7 @@ def check(drawn: list[tuple[int, int, int]], num_gpus: int) -> None:
     assert result.schedule.finish_us.tolist() == [job.finish for job in jobs]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.lists(job, min_size=1, max_size=12).map(lambda jobs: sorted(jobs, key=lambda job: job[0]))
 )

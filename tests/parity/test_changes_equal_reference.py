@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from gpusched.reference import Job, Outcome, make_scheduler
 from gpusched.reference.engine import Change
+from tests.examples import examples
 from tests.parity.core import (
     MOST_INSTANTS,
     assert_same,
@@ -64,7 +65,7 @@ def halts(case: Case) -> list[int]:
 
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE + WITHDRAWING)
 def test_jobs_taken_back_equal_the_reference(policy: str) -> None:
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(data=st.data())
     def check(data: Any) -> None:
         case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p))).at(7)
@@ -86,7 +87,7 @@ def test_jobs_taken_back_equal_the_reference(policy: str) -> None:
 
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
 def test_another_policy_equals_the_reference(policy: str) -> None:
-    @settings(max_examples=30, deadline=None)
+    @examples(30)
     @given(data=st.data())
     def check(data: Any) -> None:
         before = st.tuples(st.sampled_from(("fifo", "srtf")), st.sampled_from(PLACEMENTS))
@@ -116,7 +117,7 @@ def test_a_restart_costs_what_the_policy_in_force_says() -> None:
 
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
 def test_changes_of_one_instant_equal_the_reference_whatever_their_order(policy: str) -> None:
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(data=st.data())
     def check(data: Any) -> None:
         case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases("fifo", p))).at(7)
@@ -156,7 +157,7 @@ BACKFILLING = (
 def test_expected_ends_count_from_resumes_as_in_the_reference(
     policy: str, params: dict[str, Any]
 ) -> None:
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(data=st.data())
     def check(data: Any) -> None:
         # All of them read estimates, and so may follow each other whatever the jobs have.
@@ -174,7 +175,7 @@ def test_expected_ends_count_from_resumes_as_in_the_reference(
 
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
 def test_jobs_submitted_at_their_times_are_those_of_the_trace(policy: str) -> None:
-    @settings(max_examples=25, deadline=None)
+    @examples(25)
     @given(data=st.data())
     def check(data: Any) -> None:
         case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p))).at(7)

@@ -6,11 +6,12 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.reference import CONTENTIONS, PLACEMENTS, POLICIES, Job, Network, Profile
+from tests.examples import examples
 from tests.parity import twins
 from tests.parity.core import (
     assert_equal,
@@ -31,7 +32,6 @@ UNITS = st.sampled_from([1, 7, SECOND])
 
 @pytest.mark.parametrize("contention", CONTENTIONS)
 def test_the_core_equals_the_reference_where_speed_depends_on_placement(contention: str) -> None:
-    @settings(max_examples=150, deadline=None)
     @given(data=st.data(), unit=UNITS)
     def check(data, unit):
         policy = data.draw(st.sampled_from(POLICIES))
@@ -42,7 +42,7 @@ def test_the_core_equals_the_reference_where_speed_depends_on_placement(contenti
     check()
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(data=st.data(), unit=UNITS)
 def test_profiles_and_networks_mean_nothing_to_the_fixed_speed(data, unit):
     policy, placement = data.draw(st.sampled_from(POLICIES)), data.draw(st.sampled_from(PLACEMENTS))
@@ -128,7 +128,7 @@ def test_a_job_may_have_done_all_work_a_tick_before_its_finish(
     assert_equal(case)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=st.data(), unit=UNITS)
 def test_an_order_in_python_sees_the_work_that_is_really_left(data, unit):
     name = data.draw(st.sampled_from(["srtf", "srsf", "las"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.reference import BY_DEADLINE, PLACEMENTS, POLICIES, Job, replay
@@ -18,7 +18,6 @@ UNITS = st.sampled_from([1, 7, SECOND])
 
 @pytest.mark.parametrize("policy", [*POLICIES, *BY_DEADLINE])
 def test_the_core_equals_the_reference(policy: str) -> None:
-    @settings(max_examples=120, deadline=None)
     @given(
         case=st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p, scales=SCALES)),
         unit=UNITS,

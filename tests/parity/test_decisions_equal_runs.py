@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -15,6 +15,7 @@ from tests.boundary.workloads import FirstFit, ShortestFirst, Strict
 from tests.campaigns.decided_runs import Job, Replay, compared, drawn
 from tests.campaigns.deciding import Deciding
 from tests.contract.runs import CLUSTER, DEMANDING, FINISHED, POOLED, REJECTED, ROOMY_CLUSTER, TYPED
+from tests.examples import examples
 from tests.golden import workload as golden
 
 pytestmark = pytest.mark.long
@@ -155,7 +156,7 @@ job = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.lists(job, min_size=1, max_size=10),
     st.sampled_from(sorted(BY_THE_STATE)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.reference import BY_DEADLINE, POLICIES, Job, replay
@@ -20,7 +20,6 @@ any_case = st.tuples(st.sampled_from([*POLICIES, *BY_DEADLINE]), st.sampled_from
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(case=any_case, unit=UNITS)
 def test_whoever_decides_over_demands_the_core_equals_the_reference(case: Case, unit: int) -> None:
     assert_equal(case.at(unit))

@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from tests.examples import examples
 from tests.reference.edf_greatest import SECOND, Wide, replay
 
 GPUS = 8
@@ -59,7 +60,7 @@ def check(drawn: list[tuple[int, int, int | None, int]], slot_s: int, *, admissi
         assert sorted(turned_down) == [job.id for job in jobs if job.is_turned_down]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.lists(job, min_size=1, max_size=10).map(lambda jobs: sorted(jobs, key=lambda job: job[0])),
     st.sampled_from([1, 3, 10]),

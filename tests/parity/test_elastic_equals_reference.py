@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.examples import examples
 from tests.parity.core import assert_same
 from tests.parity.native import run_native
 from tests.parity.native_whims import WHIMS
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.long
 @pytest.mark.parametrize("kind", WHIMS)
 @pytest.mark.parametrize("speed", ["fixed", "ring", *ELASTIC])
 def test_whatever_is_resized_the_core_equals_the_reference(speed: str, kind: str) -> None:
-    @settings(max_examples=30, deadline=None)
+    @examples(30)
     @given(case=elastic_cases(speed))
     def check(case):
         whim = WHIMS[kind](case)

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched import _core
 from gpusched.reference import BY_DEADLINE, POLICIES, Job, orders, replay
+from tests.examples import examples
 from tests.parity.core import assert_same
 from tests.parity.native import run_native
 
@@ -75,7 +76,7 @@ def test_at_the_ends_of_the_range_the_core_equals_the_reference(policy: str) -> 
         pytest.skip("calculates with seconds")
     takes_scan = policy in orders.NON_PREEMPTIVE or "preemptive" in gs.policies()[policy].flags
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(
         jobs=job_lists(policy),
         params=parameters(policy) if takes_scan else st.just({}),

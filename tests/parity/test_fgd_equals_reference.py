@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.reference.model import WHOLE, Job
+from tests.examples import examples
 from tests.parity.core import assert_equal
 from tests.reference.cases import SECOND, Case
 
@@ -18,7 +19,7 @@ SHARES = st.lists(st.sampled_from([130, 270, 310, 90, 590]), min_size=2, max_siz
 
 
 @pytest.mark.parametrize("params", [{}, {"artefact": True}])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(shares=SHARES, seed=st.integers(0, 2**32), policy=st.sampled_from(["fifo-skip", "easy"]))
 def test_mixed_shares_go_where_the_reference_puts_them(params, shares, seed, policy) -> None:
     draws = random.Random(seed)

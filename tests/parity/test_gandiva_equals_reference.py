@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from tests.each import each
+from tests.examples import examples
 from tests.reference.gandiva import Gandiva, Sharer
 
 SECOND = 1_000_000
@@ -36,7 +37,7 @@ def check(drawn: list[tuple[int, int, int, int]], slice_s: int, servers: int) ->
     result.audit().raise_if_bad()
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.lists(job, min_size=1, max_size=20).map(lambda jobs: sorted(jobs, key=lambda job: job[0])),
     st.sampled_from([1, 3, 10]),

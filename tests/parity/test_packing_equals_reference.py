@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from gpusched.reference import replay
 from gpusched.reference.packing import NAMES
+from tests.examples import examples
 from tests.parity.core import assert_same, choice_text, run_core
 from tests.reference.packing_cases import PackingCase, cases_of_many_kinds, packing_cases
 
@@ -38,7 +39,7 @@ def assert_equal_to_the_reference(
 
 @every_choice
 def test_a_packing_equals_its_readable_twin(placement: str, params: dict[str, Any]) -> None:
-    @settings(max_examples=20, deadline=None)
+    @examples(20)
     @given(case=packing_cases())
     def check(case: PackingCase) -> None:
         assert_equal_to_the_reference(case, POLICIES[case.seed % len(POLICIES)], placement, params)
@@ -51,7 +52,7 @@ def test_a_packing_equals_its_readable_twin(placement: str, params: dict[str, An
 def test_a_queue_of_many_kinds_equals_its_readable_twin(
     placement: str, params: dict[str, Any]
 ) -> None:
-    @settings(max_examples=8, deadline=None)
+    @examples(8)
     @given(case=cases_of_many_kinds())
     def check(case: PackingCase) -> None:
         assert_equal_to_the_reference(case, SKIPPING[case.seed % len(SKIPPING)], placement, params)

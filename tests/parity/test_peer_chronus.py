@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from tests.examples import examples
 from tests.parity.peer_chronus import Program, Task
 from tests.parity.test_peer_elasticflow import SITES, rows
 from tests.unit.real_data import needs_real_data
@@ -80,7 +81,7 @@ drawn = st.lists(
 ).map(sorted)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(drawn, st.sampled_from([1, 2, 4, 7]))
 def test_our_policy_is_the_rule_of_the_program(
     jobs: list[tuple[int, int, int, int]], lease_s: int

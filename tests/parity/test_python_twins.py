@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.reference import PLACEMENTS, POLICIES
 from tests.each import each
+from tests.examples import examples
 from tests.parity import twins
 from tests.parity.core import make_cluster, make_trace, predictor_of
 from tests.reference.cases import SECOND, Case, cases
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.long
 UNITS = st.sampled_from([1, SECOND])
 SERVER_PLACEMENTS = [name for name in PLACEMENTS if name != "count"]
 
-few = settings(max_examples=12, deadline=None)
+few = examples(12)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -61,7 +62,7 @@ def native(case: Case) -> str:
 
 @pytest.mark.parametrize("name", twins.ORDERS)
 def test_a_registered_order_equals_its_native_twin_with_all_options(name: str) -> None:
-    @settings(max_examples=30, deadline=None)
+    @examples(30)
     @given(data=st.data(), placement=st.sampled_from(PLACEMENTS), unit=UNITS)
     def check(data, placement, unit):
         case = data.draw(cases(name, placement)).at(unit)
@@ -88,7 +89,7 @@ def test_an_instance_of_an_order_equals_its_native_twin(name: str) -> None:
 
 @pytest.mark.parametrize("lifetime", ["service", "clock"])
 @given(data=st.data(), name=st.sampled_from(list(twins.ORDERS)), place=st.sampled_from(PLACEMENTS))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_key_that_is_asked_for_more_often_than_it_changes_is_the_same_key(
     lifetime, data, name, place
 ):
@@ -121,7 +122,7 @@ def test_an_order_with_an_option_of_its_own_equals_its_native_twin(
 
 @pytest.mark.parametrize("name", twins.PLACEMENTS)
 def test_a_registered_placement_equals_its_native_twin_under_any_policy(name: str) -> None:
-    @settings(max_examples=30, deadline=None)
+    @examples(30)
     @given(data=st.data(), policy=st.sampled_from(POLICIES), unit=UNITS)
     def check(data, policy, unit):
         case = data.draw(cases(policy, name)).at(unit)
@@ -160,7 +161,7 @@ def test_twins_of_both_seams_work_together(data, order, place):
     ("name", "twin"), [("fifo", twins.StrictScheduler), ("fifo-skip", twins.SkipScheduler)]
 )
 def test_a_scheduler_equals_a_native_one_that_never_preempts(name: str, twin: type) -> None:
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(case=st.sampled_from(PLACEMENTS).flatmap(lambda placement: cases(name, placement)))
     def check(case):
         case = case.at(SECOND)
@@ -169,14 +170,14 @@ def test_a_scheduler_equals_a_native_one_that_never_preempts(name: str, twin: ty
     check()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(case=cases("srtf", "count"))
 def test_a_scheduler_equals_preemptive_srtf_on_one_pool(case):
     case = case.at(SECOND)
     assert digest(case, twins.PooledSrtf(), "count") == digest(case, "srtf", "count")
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(case=st.sampled_from(SERVER_PLACEMENTS).flatmap(lambda place: cases("srtf", place)))
 def test_a_scheduler_equals_preemptive_srtf_on_servers(case):
     case = case.at(SECOND)
@@ -184,7 +185,7 @@ def test_a_scheduler_equals_preemptive_srtf_on_servers(case):
     assert digest(case, twins.PreemptiveScheduler(), case.placement) == expected
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     case=st.sampled_from(SERVER_PLACEMENTS).flatmap(lambda place: cases("las", place)),
     period_s=st.integers(1, 10),

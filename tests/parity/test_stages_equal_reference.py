@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -18,6 +18,7 @@ from gpusched.reference.cluster import Cluster
 from gpusched.reference.model import Active
 from gpusched.reference.placements import Placer, edge_bytes, grow, ranks_of, swapped
 from gpusched.reference.speeds import Stages, reserved
+from tests.examples import examples
 from tests.parity.core import assert_equal, choice_text, make_cluster, make_trace
 from tests.reference.cases import SECOND, Case
 from tests.reference.scales import SCALES
@@ -31,7 +32,7 @@ ELSEWHERE = ["spread", "random", "consolidated-relaxed", "first-fit"]
 
 @pytest.mark.parametrize("contention", CONTENTIONS)
 def test_staged_jobs_under_heavy_edge_equal_the_reference(contention: str) -> None:
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(data=st.data(), unit=UNITS)
     def check(data, unit):
         policy = data.draw(st.sampled_from(POLICIES))
@@ -43,7 +44,7 @@ def test_staged_jobs_under_heavy_edge_equal_the_reference(contention: str) -> No
 
 @pytest.mark.parametrize("contention", CONTENTIONS)
 def test_staged_jobs_anywhere_equal_the_reference(contention: str) -> None:
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(data=st.data(), unit=UNITS)
     def check(data, unit):
         policy = data.draw(st.sampled_from(POLICIES))
@@ -54,7 +55,7 @@ def test_staged_jobs_anywhere_equal_the_reference(contention: str) -> None:
     check()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(case=staged_cases("fifo", "heavy-edge", "reserved"))
 def test_the_limits_of_an_iteration_equal_the_reference(case: Case) -> None:
     limits = gs.bounds.iteration_limits(
@@ -84,7 +85,7 @@ def divided(draw: st.DrawFn) -> tuple[Graph, list[int]]:
     return draw(graphs(sum(quotas))), quotas
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(divided())
 def test_the_cut_names_the_same_replicas_as_the_reference(case: tuple[Graph, list[int]]) -> None:
     graph, quotas = case
@@ -96,7 +97,7 @@ def test_the_cut_names_the_same_replicas_as_the_reference(case: tuple[Graph, lis
     assert _testing.heavy_edge_cut(replicas, pipeline, within, quotas) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(divided(), st.integers(0, 2**32), st.sampled_from([2, 5, 1000]))
 def test_exchanges_are_those_of_the_reference(
     case: tuple[Graph, list[int]], salt: int, num_costs: int
@@ -117,7 +118,7 @@ def test_exchanges_are_those_of_the_reference(
     assert (ranks, best) == (expected, cost(expected))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(divided())
 def test_exchanges_that_always_help_end_where_those_of_the_reference_do(
     case: tuple[Graph, list[int]],

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from tests.each import each
+from tests.examples import examples
 from tests.reference.themis import SECOND, Tenant, Themis
 
 pytestmark = pytest.mark.long
@@ -94,7 +95,7 @@ def check(
     assert result.schedule.finish_us.tolist() == [job.finish for job in jobs]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     workloads,
     st.sampled_from([1, 4, 20]),

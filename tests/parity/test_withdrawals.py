@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -78,7 +78,6 @@ def check(run: gs.Simulation, policy: str, placement: str, pick: int, runs_too: 
 job = st.tuples(st.integers(0, 5), st.integers(1, 12), st.integers(1, 6), st.integers(0, 3))
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.lists(job, min_size=4, max_size=12),
     st.sampled_from(POLICIES),
@@ -157,7 +156,6 @@ def test_a_fork_that_goes_the_same_way_comes_to_the_same(policy: str) -> None:
     assert run.result().digest == other.result().digest
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 30), st.integers(1, 6)), min_size=4),
     st.sampled_from(BOUND),

@@ -6,10 +6,11 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.a_srpt_bound import check, draw_instance, srpt_completion
+from tests.examples import examples
 
 NUM_INSTANCES = 150
 
@@ -30,7 +31,7 @@ arrivals = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(arrivals)
 def test_no_order_of_priorities_beats_shortest_remaining_first(jobs):
     submit, work = [float(at) for at, _ in jobs], [units for _, units in jobs]

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -14,6 +14,7 @@ from gpusched import _core
 from gpusched.base.arrays import Float64
 from gpusched.online.assignment import AssignmentSolver, Matching, assign, transport
 from tests.each import each
+from tests.examples import examples
 
 pytestmark = pytest.mark.long
 
@@ -123,7 +124,6 @@ def transports(draw: st.DrawFn) -> tuple[Float64, list[int], list[int]]:
     return np.array(value).reshape(rows, columns), supply, capacity
 
 
-@settings(max_examples=100)
 @given(transports(), st.booleans())
 def test_prices_clear_the_market_of_a_transport(
     problem: tuple[Float64, list[int], list[int]], may_keep: bool
@@ -147,7 +147,7 @@ def test_prices_clear_the_market_of_a_transport(
         assert (found.row_dual[flow.sum(axis=1) < supply] == 0).all()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(transports(), min_size=2, max_size=5), st.booleans())
 def test_a_warm_start_changes_no_value(
     problems: list[tuple[Float64, list[int], list[int]]], is_exact: bool
@@ -168,7 +168,6 @@ def test_a_warm_start_changes_no_value(
 costs = st.integers(-3, 6).map(float) | st.just(np.inf)
 
 
-@settings(max_examples=100)
 @given(st.data(), st.integers(1, 6), st.integers(1, 6))
 def test_changing_rows_equals_solving_anew(data: st.DataObject, rows: int, columns: int) -> None:
     line = st.lists(costs, min_size=columns, max_size=columns)
@@ -254,7 +253,7 @@ def change_and_check(
     assert_optimal(cost, solver.change_row(row, cost[row]))
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(agreeing, st.sampled_from([128, 136, 200, 264, 520]), st.integers(0, 2**32 - 1))
 def test_rows_that_agree_on_the_columns_cost_what_scipy_says(
     kind: str, size: int, seed: int
@@ -295,7 +294,7 @@ rectangles = st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.sampled_from(["product", "steps", "noisy", "forbidden", "plane", "near"]),
     rectangles,
@@ -361,7 +360,7 @@ def rounding(cost: Float64) -> float:
     return float(min(cost.shape) * 2.0**-30 * greatest) + 1e-320
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(matrices())
 def test_costs_of_all_magnitudes_are_assigned_within_rounding(cost: Float64) -> None:
     expected = optimum(cost)
@@ -374,7 +373,7 @@ def test_costs_of_all_magnitudes_are_assigned_within_rounding(cost: Float64) -> 
     assert (cost - found.row_dual[:, None] - found.column_dual).min() >= -rounding(cost)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.data(), matrices())
 def test_rows_changed_there_and_back_cost_what_they_did(data: st.DataObject, cost: Float64) -> None:
     expected = optimum(cost)
@@ -393,7 +392,6 @@ def test_rows_changed_there_and_back_cost_what_they_did(data: st.DataObject, cos
     assert abs(solver.change_row(row, cost[row]).cost - expected) <= rounding(cost)
 
 
-@settings(max_examples=100)
 @given(
     matrices(st.integers(-1000, 1000).map(lambda n: n / 64)),
     st.sampled_from([2.0**-9, 2.0**7, 0.1, 3.0]),
@@ -411,7 +409,7 @@ def test_costs_times_a_number_are_assigned_alike(cost: Float64, factor: float) -
         assert other.cost == pytest.approx(one.cost * factor, abs=error)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data(), st.integers(1, 4), st.integers(1, 6))
 def test_an_auction_ends_within_epsilon_of_clearing(
     data: st.DataObject, jobs: int, items: int
@@ -482,7 +480,6 @@ def ascending_prices(value: Float64) -> tuple[Float64, float]:
         price[sorted(constricted)] += 1.0
 
 
-@settings(max_examples=80)
 @given(st.data(), st.integers(1, 4), st.integers(1, 4))
 def test_no_clearing_prices_are_below_those_of_the_ascending_auction(
     data: st.DataObject, bidders: int, items: int

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from scipy.optimize import linear_sum_assignment
 
 from gpusched.base.arrays import Float64
 from gpusched.online.assignment import AssignmentSolver, Matching
+from tests.examples import examples
 
 # Few distinct costs: ties are the interesting case.
 costs = st.integers(-2, 3).map(float) | st.sampled_from([100.0, np.inf])
@@ -63,4 +63,4 @@ class AssignmentMachine(RuleBasedStateMachine):
 
 
 TestAssignment = AssignmentMachine.TestCase
-TestAssignment.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)
+TestAssignment.settings = examples(15, stateful_step_count=20)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from gpusched import _core
 from gpusched._core import _testing
+from tests.examples import examples
 
 NEVER = 2**63 - 1
 NUM_JOBS = 30_000  # more than two blocks of blocks of either class
@@ -110,4 +110,4 @@ class BackfillMachine(RuleBasedStateMachine):
 
 
 TestBackfillQueue = BackfillMachine.TestCase
-TestBackfillQueue.settings = settings(max_examples=25, stateful_step_count=40, deadline=None)
+TestBackfillQueue.settings = examples(25, stateful_step_count=40)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.bounds.certificates import makespan_bound
@@ -18,6 +18,7 @@ from gpusched.bounds.known import (
 )
 from gpusched.bounds.registry import BoundedJobs, JobColumns, known_bounds
 from gpusched.reference import PLACEMENTS, POLICIES, Job, replay
+from tests.examples import examples
 from tests.theorems.exact_schedules import Jobs, least_makespan, least_sum_of_jct
 
 pytestmark = pytest.mark.long
@@ -56,14 +57,14 @@ def gang_instances(draw: st.DrawFn) -> tuple[Jobs, int]:
 
 @pytest.mark.long
 @given(gang_instances())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_no_sum_bound_exceeds_the_exact_preemptive_optimum(instance):
     jobs, num_gpus = instance
     assert largest_sum(jobs, num_gpus) <= least_sum_of_jct(jobs, num_gpus)
 
 
 @given(gang_instances())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_the_makespan_bound_does_not_exceed_the_exact_preemptive_optimum(instance):
     jobs, num_gpus = instance
     assert makespan_bound(columns(jobs), num_gpus) <= least_makespan(jobs, num_gpus)
@@ -79,7 +80,6 @@ def test_the_optima_are_those_worked_by_hand():
 
 
 @given(gang_instances(), st.sampled_from(POLICIES), st.sampled_from(PLACEMENTS))
-@settings(max_examples=150, deadline=None)
 def test_no_bound_exceeds_a_schedule_of_any_policy(instance, policy, placement):
     jobs, num_gpus = instance
     servers = [(1, "gpu")] * num_gpus if num_gpus < 4 else [(num_gpus // 2, "gpu")] * 2
@@ -103,7 +103,6 @@ def sorted_by_submit(jobs: Jobs) -> Jobs:
 
 
 @given(gang_instances(), st.lists(st.floats(0.1, 10), min_size=6, max_size=6))
-@settings(max_examples=100, deadline=None)
 def test_the_weighted_bound_does_not_exceed_a_schedule(instance, weights):
     jobs, num_gpus = instance
     jobs.sort()
@@ -118,7 +117,7 @@ def test_the_weighted_bound_does_not_exceed_a_schedule(instance, weights):
 
 
 @given(gang_instances())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_no_gangs_that_fit_overload_the_machine_on_which_wide_ones_exclude(instance):
     jobs, num_gpus = instance
     some = columns(jobs)
@@ -135,7 +134,6 @@ def test_no_gangs_that_fit_overload_the_machine_on_which_wide_ones_exclude(insta
 
 
 @given(gang_instances(), st.integers(0, 6))
-@settings(max_examples=100, deadline=None)
 def test_sharing_the_cost_is_no_worse_than_services_however_many_rounds(instance, rounds):
     jobs, num_gpus = instance
     some = columns(jobs)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.reference import PLACEMENTS, make_engine
 from gpusched.reference.lists import ListScheduler
 from gpusched.reference.model import Active
+from tests.examples import examples
 from tests.parity.core import assert_same, make_cluster, make_trace, outcome_of
 from tests.reference.cases import SECOND, cases
 
@@ -39,7 +40,7 @@ def ratio(job: Active, now: int, seed: int) -> float:
 
 
 @pytest.mark.parametrize("order", [HighestResponseRatio, HighestResponseRatioStrict])
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(case=st.sampled_from(PLACEMENTS).flatmap(lambda name: cases("sjf", name, "none")))
 def test_waiting_jobs_are_ranked_anew_at_each_decision(order: type[gs.Order], case) -> None:
     case = case.at(SECOND)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.reference import PLACEMENTS, REJECTED, Job, make_engine
@@ -13,6 +13,7 @@ from gpusched.reference.backfilling import Conservative, HeadReservation
 from gpusched.reference.engine import Engine
 from gpusched.reference.model import Active, Outcome
 from gpusched.reference.packing import NAMES
+from tests.examples import examples
 from tests.parity.core import assert_equal, run_core
 from tests.reference.cases import Case, cases
 from tests.reference.demand_cases import demand_cases
@@ -54,7 +55,6 @@ def record(case: Case) -> tuple[Outcome, list[Promise]]:
     return engine.run(), scheduler.promises
 
 
-@settings(max_examples=80, deadline=None)
 @given(case=cases("conservative", "count", "high"))
 def test_in_a_pool_everybody_starts_when_its_reservation_comes(case: Case) -> None:
     assert record(case)[1] == []
@@ -62,7 +62,7 @@ def test_in_a_pool_everybody_starts_when_its_reservation_comes(case: Case) -> No
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_who_waits_first_starts_by_the_instant_it_was_promised(placement: str) -> None:
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(case=cases("conservative", placement, "high"))
     def check(case: Case) -> None:
         outcome, promises = record(case)
@@ -72,7 +72,7 @@ def test_who_waits_first_starts_by_the_instant_it_was_promised(placement: str) -
     check()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(case=st.sampled_from(NAMES).flatmap(lambda name: demand_cases("conservative", name)))
 def test_the_promise_holds_for_jobs_that_ask_for_more_than_gpus(case: Case) -> None:
     estimates = [max(job.service_us, job.estimate_us or 0) for job in case.jobs]
@@ -100,7 +100,6 @@ def crowds(draw: st.DrawFn) -> tuple[list[tuple[int, str]], list[Job], int, list
     return servers, early, gap, [Job(1 + gap, draw(lasts), 1) for _ in servers]
 
 
-@settings(max_examples=100, deadline=None)
 @given(crowd=crowds(), placement=st.sampled_from(SCATTERING))
 def test_no_stream_of_later_jobs_delays_a_gang_for_ever(crowd, placement: str) -> None:
     servers, early, gap, period = crowd

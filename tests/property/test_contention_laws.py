@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -30,6 +30,7 @@ from gpusched.reference.lists import Preemptive
 from gpusched.reference.model import Active
 from gpusched.reference.speeds import Ring, make_speed
 from tests.boundary.test_random_schedulers import Whim
+from tests.examples import examples
 from tests.parity.core import choice_text, make_cluster, make_trace, run_core
 from tests.reference.cases import SECOND, Case
 from tests.reference.contention_cases import (
@@ -41,8 +42,8 @@ from tests.reference.contention_cases import (
 
 pytestmark = pytest.mark.long
 
-few = settings(max_examples=25, deadline=None)
-some = settings(max_examples=40, deadline=None)
+few = examples(25)
+some = examples(40)
 
 ON_SERVERS = [name for name in PLACEMENTS if name != "count"]
 GPUS_PER_SERVER = 3

@@ -11,20 +11,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
 from gpusched.reference.placements import consolidated, consolidated_relaxed
 from tests.each import each
+from tests.examples import examples
 from tests.parity.core import choice_text, make_cluster, make_trace, predictor_of, run_core
 from tests.reference.cases import ALL_TYPES, SECOND, TYPES, Case, cases
 from tests.reference.scales import NARROW
 
-few = settings(max_examples=10, deadline=None)
-some = settings(max_examples=20, deadline=None)
-many = settings(max_examples=40, deadline=None)
+few = examples(10)
+some = examples(20)
+many = examples(40)
 
 every_policy = pytest.mark.parametrize("policy", POLICIES)
 any_placement = st.sampled_from(PLACEMENTS)

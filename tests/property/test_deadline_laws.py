@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.schedules.schedule import FINISHED
+from tests.examples import examples
 from tests.random_elastic import (
     MAKERS,
     Instance,
@@ -36,7 +37,7 @@ def test_every_policy_for_deadlines_or_elastic_jobs_is_tried() -> None:
 
 
 @policies
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=seeds)
 def test_jobs_end_promises_are_kept_and_bounds_hold(policy: str, seed: int) -> None:
     pytest.importorskip("scipy")
@@ -79,7 +80,7 @@ def ideal_rate(table: Table, cluster: gs.Cluster, width: int) -> float:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=seeds)
 @example(seed=345)  # a narrower width of the fastest type is as fast as the job's own
 @example(seed=45611579)  # the fastest types have enough GPUs only together
@@ -160,7 +161,7 @@ SCALED = {
 
 
 @pytest.mark.parametrize("name", list(SCALED))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(seed=seeds)
 def test_all_times_longer_alike_give_the_same_schedule_longer(name: str, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -206,7 +207,7 @@ def events_before(result: gs.Result, at_us: int) -> list[tuple[int, ...]]:
 
 
 @policies
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(seed=seeds)
 def test_nothing_before_the_first_finish_depends_on_true_services(policy: str, seed: int) -> None:
     pytest.importorskip("scipy")

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.specs.case import least_costs
+from tests.examples import examples
 from tests.time_limit import time_limit
 
 pytestmark = pytest.mark.long
@@ -153,19 +154,18 @@ def test_the_optima_are_those_worked_by_hand() -> None:
 
 
 @given(batches())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_makespan_bound_exceeds_the_exact_optimum(batch: tuple[Jobs, int]) -> None:
     assert bounds_of(*batch).makespan_us <= least_makespan(*batch) * 10**6
 
 
 @given(batches())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_sum_bound_exceeds_the_exact_optimum(batch: tuple[Jobs, int]) -> None:
     assert bounds_of(*batch).best[1] <= least_sum_of_jct(*batch) * 10**6
 
 
 @given(batches(), st.sampled_from(POLICIES))
-@settings(max_examples=100, deadline=None)
 def test_no_bound_exceeds_a_schedule_of_a_policy(batch: tuple[Jobs, int], policy: str) -> None:
     trace, cluster = instance(*batch)
     with time_limit(60, policy):

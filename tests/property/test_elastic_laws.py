@@ -8,19 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 import gpusched as gs
 from gpusched.reference import FINISHED, Job
 from gpusched.reference.model import Active
 from gpusched.reference.speeds import make_speed
+from tests.examples import examples
 from tests.parity.core import choice_text, make_cluster, make_trace
 from tests.parity.native_whims import NativeChanged, NativeReplanned
 from tests.reference.elastic_cases import ELASTIC, ElasticCase, elastic_cases
 
 pytestmark = pytest.mark.long
 
-some = settings(max_examples=40, deadline=None)
+some = examples(40)
 every_speed = pytest.mark.parametrize("speed", ELASTIC)
 
 Runs = dict[int, list[tuple[int, int, dict[int, int]]]]

@@ -20,8 +20,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 import gpusched as gs
 from gpusched import _core
 from gpusched._core import Allocation
+from tests.examples import number_of
 
-EXAMPLES = int(os.environ.get("GPUSCHED_MACHINE_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("GPUSCHED_MACHINE_EXAMPLES", number_of(25)))
 SERVERS = (4, 2, 3)
 MOST_INSTANTS = 1_000
 
@@ -196,6 +197,4 @@ class EngineMachine(RuleBasedStateMachine):
 
 
 TestEngine = EngineMachine.TestCase
-TestEngine.settings = settings(
-    max_examples=EXAMPLES, stateful_step_count=25, deadline=None, print_blob=True
-)
+TestEngine.settings = settings(max_examples=EXAMPLES, stateful_step_count=25, print_blob=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from tests.examples import examples
 
 pytestmark = pytest.mark.long
 
@@ -67,7 +68,7 @@ submits = st.one_of(
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     submit_us=st.one_of(
         st.integers(1, 9).map(lambda k: k * 600 * SECOND), st.integers(70 * SECOND, 2_000 * SECOND)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpusched._core import _testing
+from tests.examples import examples
 
 SLOT = 10  # ticks
 
@@ -72,7 +73,7 @@ def test_what_is_known_of_a_refusal_ends_where_a_claim_joins(
 
 @given(seed=st.integers(0, 1 << 30), size=st.sampled_from([3, 12, 40, 150]))
 @example(seed=5, size=150)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_claims_that_join_get_the_plans_of_all_planned_anew(seed: int, size: int) -> None:
     rng = random.Random(seed)
     num_gpus = rng.randint(1, 16)

@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Callable
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gpusched._core import _testing
+from tests.examples import examples
 from tests.property.graph_cuts import (
     Graph,
     counts_of,
@@ -169,7 +170,7 @@ def test_what_is_known_from_servers_alike_is_not_asked_again(
 
 
 @given(cases(max_replicas=3, max_stages=3))
-@settings(max_examples=40)
+@examples(40)
 def test_no_division_is_better_than_the_best_one(case: tuple[Graph, list[int]]) -> None:
     graph, quotas = case
     ranks = grown(graph, quotas)

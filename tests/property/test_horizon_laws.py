@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.reference import Job, replay
 from gpusched.reference.model import MAX_HORIZON_US, MAX_SERVICE_US, MAX_SUBMIT_US
+from tests.examples import examples
 
 SECOND = 1_000_000
 LAST_S, LONGEST_S = MAX_SUBMIT_US // SECOND, MAX_SERVICE_US // SECOND
@@ -39,7 +40,7 @@ def run_both(submits_s: list[int], services_s: list[int]) -> tuple[Any, Any]:
 near = st.integers(-3, 3)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(near, near), min_size=1, max_size=4), st.booleans(), st.booleans())
 def test_both_engines_agree_on_which_times_are_too_long(
     offsets: list[tuple[int, int]], is_late: bool, is_long: bool

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gpusched import _core
 from gpusched._core import _testing
 from gpusched.online.market import Columns, place_jobs
+from tests.examples import examples
 
 pytestmark = pytest.mark.long
 
@@ -96,7 +97,7 @@ def test_rates_of_any_size_divide_a_batch_by_their_ratio(scale: float) -> None:
 
 
 @given(st.integers(1, 12), st.lists(rate, min_size=1, max_size=3).map(np.array), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_the_whole_split_is_the_best_of_all(batch: int, rates: Any, data: st.DataObject) -> None:
     limits = np.array([data.draw(st.integers(0, 8)) for _ in rates], dtype=np.int64)
     most = np.where(limits > 0, limits, batch)
@@ -144,7 +145,7 @@ def best(problem: dict[str, Any]) -> float:
 
 
 @given(problems(max_workers=5))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_bound_is_below_the_optimum_and_the_decision_above(problem: dict[str, Any]) -> None:
     optimum = best(problem)
     for sampler in ("seeded", "uniform", "exact"):
@@ -159,7 +160,7 @@ def test_the_bound_is_below_the_optimum_and_the_decision_above(problem: dict[str
 
 
 @given(problems(max_workers=5), st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_bound_of_all_categories_is_below_the_optimum(
     problem: dict[str, Any], prunes: bool
 ) -> None:
@@ -191,7 +192,6 @@ def test_categories_are_left_out_for_worse_ones_alone() -> None:
 
 
 @given(problems(max_workers=5), st.data())
-@settings(max_examples=80, deadline=None)
 def test_at_any_prices_the_bound_is_below_all_placements(
     problem: dict[str, Any], data: st.DataObject
 ) -> None:
@@ -215,7 +215,7 @@ def test_at_any_prices_the_bound_is_below_all_placements(
 
 
 @given(st.integers(1, 6), st.lists(st.floats(0.1, 50.0), min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_of_equal_workers_the_bound_is_what_the_category_takes(
     each: int, rounds: list[float]
 ) -> None:
@@ -234,7 +234,7 @@ def test_of_equal_workers_the_bound_is_what_the_category_takes(
     st.integers(1, 5),
     st.sampled_from([0.5, 1.0]),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_job_has_its_guarded_part(rounds: list[float], each: int, guard: float) -> None:
     jobs = len(rounds)
     for extra in (0, 1):
@@ -257,7 +257,7 @@ def test_a_job_pays_its_restart_for_as_many_other_workers(options: dict[str, Any
 
 @given(problems(), st.sampled_from(["seeded", "uniform", "enumerate", "exact"]),
        st.sampled_from([2.0**-12, 2.0**9, 2.0**40, 0.1, 7.0]))  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_rates_times_a_number_are_placed_alike(
     problem: dict[str, Any], sampler: str, factor: float
 ) -> None:
@@ -278,7 +278,7 @@ def test_rates_times_a_number_are_placed_alike(
 
 
 @given(problems(), st.sampled_from(["transportation", "jonker-volgenant", "auction"]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_category_has_a_bound_below_what_its_market_found(
     problem: dict[str, Any], clearing: str
 ) -> None:
@@ -309,7 +309,7 @@ def core_problem(problem: dict[str, Any]) -> Any:
 
 
 @given(problems(), st.sampled_from(["one-pass", "raw"]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_prices_of_one_market_clear_it(problem: dict[str, Any], valuation: str) -> None:
     """Complementary slackness: nobody would rather have a worker of another job."""
     jobs, workers = problem["rates"].shape
@@ -353,7 +353,7 @@ def test_categories_are_counted_up_to_a_limit(
 
 
 @given(problems(), st.booleans(), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_fast_exchanges_leave_nothing_for_the_plain_ones(
     problem: dict[str, Any], may_resize: bool, data: st.DataObject
 ) -> None:
@@ -385,7 +385,7 @@ def owners_of(counts: Any) -> tuple[int, ...]:
 
 
 @given(st.integers(0, 2**64 - 1), st.sampled_from(["uniform", "seeded"]))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_before_descent_more_draws_never_make_it_worse(seed: int, sampler: str) -> None:
     random = np.random.default_rng(seed)
     rates = random.uniform(1, 5, (4, 12))
@@ -400,7 +400,7 @@ def test_before_descent_more_draws_never_make_it_worse(seed: int, sampler: str) 
 
 
 @given(problems(max_jobs=3, max_workers=6), st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_placement_is_left_only_for_a_better_one(
     problem: dict[str, Any], data: st.DataObject
 ) -> None:

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from gpusched import _core
+from tests.examples import examples
 
 CLASSES = 2
 SAMPLES = 10.0
@@ -167,4 +167,4 @@ class MarketMachine(RuleBasedStateMachine):
 
 
 TestMarket = MarketMachine.TestCase
-TestMarket.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+TestMarket.settings = examples(60, stateful_step_count=20)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -22,7 +22,6 @@ jobs = st.lists(
 windows = st.tuples(st.integers(0, 20), st.sampled_from([None, 0, 1, 5, 20]))
 policies = st.sampled_from(["fifo", "fifo-skip", "srtf:cost_s=2.0", "2d-las", "easy"])
 SERVERS, GPUS = 2, 3
-many = settings(max_examples=80, deadline=None)
 
 
 def _run(rows: list[tuple[int, int, int]], policy: str, *, shared: bool = False) -> gs.Result:
@@ -131,7 +130,6 @@ def _counts_any(result: gs.Result, warm_up: int, tail: int | None) -> bool:
     return bool(((submit >= submit[0] + warm_up) & ((tail is None) | (submit <= last))).any())
 
 
-@many
 @example([(1, 1, 7)], (0, 0), "fifo")  # no job finishes
 @given(jobs, windows, policies)
 def test_metrics_of_a_window_equal_a_plain_computation(
@@ -156,7 +154,6 @@ def test_metrics_of_a_window_equal_a_plain_computation(
     assert not set(found) & {key for key, metric in gs.metrics().items() if not metric.is_of_parts}
 
 
-@many
 @given(jobs, windows)
 def test_rings_of_a_window_are_those_of_its_time(
     rows: list[tuple[int, int, int]], window: tuple[int, int | None]
@@ -199,7 +196,6 @@ def test_rings_of_a_window_are_those_of_its_time(
         )
 
 
-@many
 @given(jobs, policies, st.integers(1, 19))
 def test_what_jobs_held_before_and_after_the_end_of_a_warm_up_is_all(
     rows: list[tuple[int, int, int]], policy: str, warm_up: int

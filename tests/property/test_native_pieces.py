@@ -9,17 +9,18 @@ import math
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from gpusched._core import _testing
 from gpusched.reference import rng
 from tests.each import each
+from tests.examples import examples
 
 pytestmark = pytest.mark.long
 
-machine_settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+machine_settings = examples(60, stateful_step_count=40)
 words = st.integers(0, 2**64 - 1)
 # Few distinct keys: ties are the interesting case. Infinities are keys like any other.
 keys = st.sampled_from([-math.inf, -1.5, 0.0, 1.0, 2.0, 2.0**53, math.inf]) | st.floats(

@@ -6,12 +6,13 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base.labels import Labels
 from gpusched.prediction import Predictor, predictor, predictors
+from tests.examples import examples
 from tests.learners import learner
 from tests.unit.prediction.predicting import predicted, recurring
 
@@ -74,7 +75,7 @@ def assert_future_is_unknown(make, policy, seed, cut_share, num_jobs):
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("text", [text for text in EVERY if not text.startswith("forest")])
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(seed=st.integers(0, 10**6), cut_share=st.floats(0, 1))
 def test_another_future_leaves_the_predictions_before_it(text, policy, seed, cut_share):
     assert_future_is_unknown(lambda: predictor(text), policy, seed, cut_share, num_jobs=60)
@@ -83,7 +84,7 @@ def test_another_future_leaves_the_predictions_before_it(text, policy, seed, cut
 @pytest.mark.parametrize(
     ("text", "policy"), list(zip(TEXTS["forest"] * 2, POLICIES * 2, strict=False))
 )
-@settings(max_examples=2, deadline=None)
+@examples(2)
 @given(seed=st.integers(0, 10**6), cut_share=st.floats(0.6, 1))
 def test_neither_does_it_move_a_forest(text, policy, seed, cut_share):
     assert_future_is_unknown(lambda: predictor(text), policy, seed, cut_share, num_jobs=160)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.campaigns.open_run_machine import Machine
 from tests.campaigns.open_runs import course_of, play
+from tests.examples import examples
 from tests.reference.open_run_cases import Start, moves, starts
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -36,7 +36,7 @@ class OpenRuns(RuleBasedStateMachine):
 
 
 TestOpenRuns = OpenRuns.TestCase
-TestOpenRuns.settings = settings(max_examples=20, stateful_step_count=8, deadline=None)
+TestOpenRuns.settings = examples(20, stateful_step_count=8)
 
 
 def test_sequences_of_the_campaign_equal_runs_told_the_same_from_the_start() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.reference.packing import NAMES
+from tests.examples import examples
 from tests.parity.core import make_cluster, make_trace
 from tests.reference.packing_cases import PackingCase, packing_cases
 
@@ -67,7 +68,7 @@ def usages(case: PackingCase, schedule: Any) -> list[tuple[int, Usage]]:
 
 @pytest.mark.parametrize("placement", NAMES)
 def test_nothing_is_oversubscribed_or_refused_without_need(placement: str) -> None:
-    @settings(max_examples=12, deadline=None)
+    @examples(12)
     @given(case=packing_cases())
     def check(case: PackingCase) -> None:
         in_order = sorted(case.jobs, key=lambda job: job.submit_us)
@@ -91,7 +92,7 @@ def test_nothing_is_oversubscribed_or_refused_without_need(placement: str) -> No
     check()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data(), servers=st.integers(1, 4), size=st.sampled_from([1, 2, 4, 8]))
 def test_buddy_finds_a_place_for_powers_of_two_while_enough_gpus_are_free(
     data: st.DataObject, servers: int, size: int

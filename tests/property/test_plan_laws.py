@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from tests.examples import examples
 from tests.property.gang_reference import NO_CAP, Job, Options, Run, bind_all
 
 pytestmark = pytest.mark.long
@@ -34,7 +35,6 @@ policies = st.builds(
     tie=st.sampled_from(["servers-first", "least-u"]),
     seed=st.integers(0, 3),
 )
-few = settings(max_examples=80, deadline=None)
 
 
 def cluster_of(server_gpus: list[int], *, has_types: bool = False, **bandwidth: Any) -> gs.Cluster:
@@ -99,7 +99,7 @@ def bound_in(plan: gs.online.Plan) -> dict[int, list[tuple[int, int]]]:
     st.sampled_from(["idle", "ready", "in-order"]),
     st.sampled_from([0, 0, 3, 7, 20]),
 )
-@settings(max_examples=250, deadline=None)
+@examples(250)
 def test_a_run_equals_the_readable_twin(rows, server_gpus, options, has_types, mode, cap_s):
     trace, jobs = jobs_of(rows, server_gpus, has_types=has_types)
     chosen = policy_of(
@@ -117,7 +117,6 @@ def test_a_run_equals_the_readable_twin(rows, server_gpus, options, has_types, m
 
 
 @given(gangs, sizes, policies, st.sampled_from([None, 2, 6, 15]))
-@few
 def test_a_plan_is_bound_as_the_readable_twin_binds_it(rows, server_gpus, options, theta_s):
     batch = [(0, service, width) for _, service, width in rows]
     trace, jobs = jobs_of(batch, server_gpus, has_types=False)
@@ -136,7 +135,6 @@ def test_a_plan_is_bound_as_the_readable_twin_binds_it(rows, server_gpus, option
 
 
 @given(gangs, sizes, policies, st.sampled_from(["ready", "in-order"]))
-@few
 def test_the_laws_of_plans_hold(rows, server_gpus, options, start):
     # Two speeds of links, much to send: rings are slowed down by their spread and by each other.
     batch = [(0, service, width) for _, service, width in rows]
@@ -200,7 +198,6 @@ def iteration_s(gpus: np.ndarray, span: np.ndarray, bytes_per_s: Any) -> np.ndar
 
 
 @given(st.integers(1, 9), st.integers(1, 500), sizes, policies)
-@few
 def test_the_plan_of_one_job_is_the_job(width, service_us, server_gpus, options):
     gpus = min(width, sum(server_gpus))
     trace = gs.Trace.from_columns(submit_s=[3], service_s=[service_us / SECOND], gpus=[gpus])
@@ -213,7 +210,6 @@ def test_the_plan_of_one_job_is_the_job(width, service_us, server_gpus, options)
 
 
 @given(gangs, sizes, policies)
-@few
 def test_the_cap_is_tight_to_within_the_tolerance(rows, server_gpus, options):
     batch = [(0, service, width) for _, service, width in rows]
     trace, jobs = jobs_of(batch, server_gpus, has_types=False)

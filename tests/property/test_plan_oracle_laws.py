@@ -10,12 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from gpusched._core import _testing
 from gpusched.online.deadline_plan import DeadlineJob, plan_deadlines
 from tests.each import each
+from tests.examples import examples
 
 pytestmark = pytest.mark.long
 
@@ -77,7 +78,7 @@ CHANGE_OF_A_SEGMENT = (
 
 @given(programs())
 @example(CHANGE_OF_A_SEGMENT)
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_the_dynamic_program_equals_exhaustive_search(program):
     options, gpus, quanta, current, is_fresh = program
     num_segments = len(options) // len(gpus)
@@ -139,7 +140,7 @@ def least_cost(options, gpus, quanta, current, is_fresh):
 
 
 @given(long_programs())
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_rows_of_many_quanta_have_the_bits_of_single_numbers(program):
     cost, choices = _testing.solve_plan(*program)
     assert cost == (least_cost(*program) if cost >= 0 else -1.0)
@@ -150,7 +151,7 @@ def test_rows_of_many_quanta_have_the_bits_of_single_numbers(program):
 
 @given(st.one_of(programs(), long_programs()))
 @example(CHANGE_OF_A_SEGMENT)
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 def test_the_search_near_a_bound_finds_what_the_whole_program_finds(program):
     assert _testing.search_plan(*program) == _testing.solve_plan(*program)
 
@@ -235,7 +236,7 @@ def schedules(job: DeadlineJob, *, whole_slots: bool) -> list[tuple]:
 
 
 @given(jobs)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_cost_of_a_job_alone_is_that_of_the_best_schedule(found):
     # All prices of an empty cluster are those of no promise: cost counts GPU slots by type.
     job = found[0]
@@ -268,7 +269,6 @@ def usage(plan, num_jobs: int) -> dict[tuple[str, int], int]:
 
 
 @given(jobs, st.sampled_from(["market", "density", "theory", "constant"]))
-@settings(max_examples=80, deadline=None)
 def test_nothing_is_promised_twice_and_every_plan_does_its_work(found, prices):
     plan = plan_deadlines(found, {"A": 2, "B": 3}, slot_s=SLOT_S, prices=prices)
     for (gpu_type, _), gpus in usage(plan, len(found)).items():
@@ -290,7 +290,7 @@ def test_nothing_is_promised_twice_and_every_plan_does_its_work(found, prices):
 
 
 @given(jobs)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_certificate_holds_at_theory_prices(found):
     plan = plan_deadlines(found, {"A": 16, "B": 8}, slot_s=SLOT_S, prices="theory")
     values = np.array([job.value for job in found])
@@ -301,7 +301,7 @@ def test_the_certificate_holds_at_theory_prices(found):
 
 
 @given(jobs)
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_no_schedule_of_whole_slots_beats_the_upper_bound(found):
     found = found[:3]
     gpus = {"A": 2, "B": 2}
@@ -329,7 +329,6 @@ def test_no_schedule_of_whole_slots_beats_the_upper_bound(found):
     st.sampled_from([1, 2, 65_535, 65_536, 10**6, 10**10]),
     st.booleans(),
 )
-@settings(max_examples=100, deadline=None)
 def test_a_shift_of_time_by_whole_slots_changes_nothing(found, prices, slots, knows):
     gpus, shift_s = {"A": 2, "B": 3}, slots * SLOT_S
     later = [
@@ -370,7 +369,6 @@ def fits(works: list[float], slots: int, ends: tuple[float, float]) -> bool:
 )
 @example([(4, 1)], 1.0, "theory", 30, None)
 @example([(4, 1)], 1.0, "theory", 30, False)
-@settings(max_examples=120, deadline=None)
 def test_the_bound_is_one_however_long_the_windows_are(rows, arrival_s, prices, slots, whole_slots):
     # All at once on one GPU, which is for some of them: the best packs the slots of the window,
     # of which the first and the last are cut, or not for use, where it begins within a slot.
@@ -418,7 +416,7 @@ def halved(value, degree):
 @given(st.floats(1.0, 1e6), st.integers(1, 4096))
 @example(1.0, 1)
 @example(1.0 + 2**-52, 1)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_the_portable_root_is_the_root(value, degree):
     root = _testing.portable_root(value, degree)
     assert root == pytest.approx(value ** (1 / degree), rel=1e-12)
@@ -441,7 +439,7 @@ def test_prices_rise_from_their_lower_to_their_upper_bound(rule):
     st.integers(1, 30 * 24),
 )
 @example([(0, 60, 1)], 512, 30 * 24)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_jobs_that_are_over_keep_no_job_out(prices, before, gpus, hours):
     """Whatever prices learned of others, an idle cluster has room for whom it would serve first."""
     # A market refuses who pays least where more was asked for in a slot than half of all GPUs.
@@ -515,7 +513,7 @@ def plan_with_bound(jobs, type_gpus, slot_us):
 
 @pytest.mark.long
 @given(offers)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_what_is_too_dear_by_the_bound_has_no_plan_below_its_value(drawn):
     for cost, is_too_dear in plan_with_bound(offers_of(drawn), [4, 2], 100):
         assert not (is_too_dear and cost is not None)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from gpusched import _core
 from gpusched._core import _testing
+from tests.examples import examples
 
 SLOT_US = 100
 TYPE_GPUS = (4, 2)
@@ -196,7 +196,7 @@ class PlannerMachine(RuleBasedStateMachine):
 
 
 TestPlanner = PlannerMachine.TestCase
-TestPlanner.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+TestPlanner.settings = examples(25, stateful_step_count=20)
 
 
 def test_more_than_there_is_cannot_be_promised() -> None:

@@ -10,20 +10,20 @@ import struct
 from collections import defaultdict
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
 from gpusched.reference.model import Active
 from gpusched.reference.placements import consolidated
 from gpusched.reference.rng import GOLDEN, below, mix, uniform
+from tests.examples import examples
 from tests.reference.cases import SECOND, cases
 from tests.reference.scales import NARROW
 
 pytestmark = pytest.mark.long
 
-few = settings(max_examples=60, deadline=None)
-many = settings(max_examples=100, deadline=None)
+few = examples(60)
 
 every_policy = pytest.mark.parametrize("policy", POLICIES)
 LCM = math.lcm(*range(1, 17))  # makes every limit a whole number of ticks at every width
@@ -202,19 +202,17 @@ def srtf_total_flow(jobs, placement):
     return sum(outcome.finish_us) - sum(submit for submit, _ in jobs)
 
 
-@many
 @given(st.lists(st.tuples(times, services), min_size=1, max_size=12), st.sampled_from(PLACEMENTS))
 def test_srtf_on_one_gpu_is_textbook_srpt(jobs, placement):
     assert srtf_total_flow(jobs, placement) == srpt_total_flow(jobs)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(1, 5)), min_size=1, max_size=4))
 def test_srtf_on_one_gpu_is_optimal(jobs):
     assert srtf_total_flow(jobs, "count") == least_total_flow(jobs)
 
 
-@many
 @given(case=cases("conservative", "count", estimates="none"))
 def test_conservative_with_true_estimates_starts_no_job_later_than_fifo(case):
     case = case.at(1)
@@ -222,7 +220,6 @@ def test_conservative_with_true_estimates_starts_no_job_later_than_fifo(case):
     assert all(own <= start for own, start in zip(case.replay().start_us, fifo, strict=True))
 
 
-@many
 @given(st.lists(st.tuples(times, services, st.sampled_from([1, 2, 4, 8])), min_size=1, max_size=12))
 def test_serverfilling_fills_the_cluster_when_widths_are_powers_of_two(columns):
     jobs = by_submit(Job(*column) for column in columns)
@@ -238,7 +235,6 @@ def test_serverfilling_fills_the_cluster_when_widths_are_powers_of_two(columns):
         assert held == min(8, demand)
 
 
-@many
 @given(
     st.dictionaries(st.integers(0, 5), st.integers(0, 4), min_size=1, max_size=6),
     st.integers(1, 20),

@@ -6,11 +6,12 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched import _core
 from gpusched.reference import Job, Network
+from tests.examples import examples
 from tests.parity.core import assert_equal
 from tests.property.graph_cuts import own_kinds
 from tests.reference.cases import SECOND, TYPES, Case
@@ -53,7 +54,7 @@ def test_exchanges_between_servers_alike_are_left_out_only_if_gone_through(num_s
         assert _testing.swap_down(replicas, quotas, [0] * len(quotas), cost, ranks) == each
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     graph=graphs(6),
     uplinks=st.lists(st.sampled_from([1.0, 10.0, 100.0]), min_size=4, max_size=4),

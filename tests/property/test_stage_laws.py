@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -13,6 +13,7 @@ from gpusched.reference.cluster import Cluster
 from gpusched.reference.model import Active
 from gpusched.reference.placements import ranks_of
 from gpusched.reference.speeds import Stages, reserved
+from tests.examples import examples
 from tests.parity.core import make_cluster, make_trace
 from tests.reference.cuts import every_cut
 from tests.reference.stage_cases import graphs
@@ -54,7 +55,7 @@ def whole_clusters(draw: st.DrawFn) -> tuple[Graph, list[int], Network]:
     return draw(graphs(sum(sizes))), sizes, Network(nics, [intra] * len(sizes))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     whole_clusters(), st.sampled_from(["heavy-edge", "heavy-edge:swaps=false", "random", "spread"])
 )

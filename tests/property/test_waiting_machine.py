@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from gpusched import _core
 from gpusched._core import _testing
+from tests.examples import examples
 
 NONE = 2**32 - 1
 ANY = 2**63 - 1
@@ -200,5 +200,5 @@ class ManyClassesMachine(WaitingMachine):
 
 TestFewClasses = FewClassesMachine.TestCase
 TestManyClasses = ManyClassesMachine.TestCase
-TestFewClasses.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
-TestManyClasses.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+TestFewClasses.settings = examples(25, stateful_step_count=30)
+TestManyClasses.settings = examples(25, stateful_step_count=30)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -17,6 +17,7 @@ from gpusched.audit.readable_run import Links
 from gpusched.model.cluster import Cluster, Domain, ServerGroup
 from gpusched.reference import Network, Profile
 from gpusched.results.audited_names import declared
+from tests.examples import examples
 from tests.golden.workload import networked, networked_cluster
 from tests.reference.cases import ALL_TYPES, cases
 from tests.unit.audit.test_audit import changed, named, problems, rows_of, with_value
@@ -86,7 +87,6 @@ def shared_runs(draw):
 
 
 @given(shared_runs())
-@settings(max_examples=120, deadline=None)
 def test_a_correct_schedule_has_no_problems(result):
     report = result.audit()
     assert report.ok, str(report)
@@ -94,7 +94,7 @@ def test_a_correct_schedule_has_no_problems(result):
 
 
 @given(shared_runs(), st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_job_that_ends_a_tick_later_or_much_earlier_is_noticed(result, data):
     finished = np.flatnonzero(result.schedule.status == 0)
     if len(finished) == 0:

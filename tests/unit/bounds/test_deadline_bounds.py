@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -29,6 +29,7 @@ from gpusched.bounds.deadline_bounds import (
 )
 from gpusched.bounds.known import _pooled
 from gpusched.plugins.policy import SpeedChoice
+from tests.examples import examples
 from tests.golden import workload as golden
 
 POLICIES = ("dancer", "edf", "edf-fastest", "elasticflow", "llf", "fifo-skip", "themis-greedy")
@@ -96,7 +97,7 @@ def brute_force(windows: Windows) -> float:
     return float(-found.fun)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(workloads, st.integers(1, 4))
 def test_the_greedy_solves_the_pooled_program(jobs: list[tuple[int, ...]], gpus: int) -> None:
     windows = fixed_windows(jobs, gpus)
@@ -105,7 +106,7 @@ def test_the_greedy_solves_the_pooled_program(jobs: list[tuple[int, ...]], gpus:
     assert pooled_bound(windows, 3) >= exact - 1e-9  # rounded outwards
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(workloads, st.integers(1, 4), st.integers(0, 5))
 def test_any_prices_give_a_bound(jobs: list[tuple[int, ...]], gpus: int, seed: int) -> None:
     pytest.importorskip("scipy")
@@ -119,7 +120,7 @@ def test_any_prices_give_a_bound(jobs: list[tuple[int, ...]], gpus: int, seed: i
     assert value_at(noisy, windows, tree) >= best - 1e-6
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(workloads, st.sampled_from(["table", "fixed"]))
 def test_no_policy_passes_the_bound(jobs: list[tuple[int, ...]], speed: str) -> None:
     jobs_ = trace(jobs)

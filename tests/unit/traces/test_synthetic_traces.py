@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.base.labels import Labels
@@ -22,6 +22,7 @@ from gpusched.traces.generating.synthetic_traces import (
 from gpusched.traces.reading import read_trace
 from gpusched.traces.trace_facts import nearest_rank
 from gpusched.traces.workload import Trace
+from tests.examples import examples
 from tests.unit.real_data import DATA, needs_real_data
 
 # mean run, median run (seconds), mean GPUs, most GPUs: of GPU jobs, as published.
@@ -78,7 +79,7 @@ def test_the_widest_job_is_the_published_one_where_the_cluster_has_room(name: st
     assert trace.gpus.max() == PUBLISHED[name][3]
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(names, st.integers(2, 400), st.floats(0.05, 3), st.integers(0, 2**64))
 def test_one_seed_gives_one_workload_with_the_load_asked_for(
     name: str, jobs: int, load: float, seed: int
