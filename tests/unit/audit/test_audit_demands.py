@@ -14,7 +14,7 @@ from tests.golden.workload import cluster, demanding, roomy_cluster, urgent
 from tests.unit.audit.test_audit import changed, named, problems, rows_of, with_value
 
 
-def test_what_is_audited_is_correct_and_rich() -> None:
+def test_what_is_audited_is_correct_and_rich():
     assert problems(shared()) == []
     assert problems(packed()) == []
     assert problems(elastic()) == []
@@ -63,14 +63,14 @@ def proportional() -> gs.Result:
     )  # fmt: skip
 
 
-def test_shares_that_are_more_than_a_gpu_are_named() -> None:
+def test_shares_that_are_more_than_a_gpu_are_named():
     result = shared()
     (row,) = rows_of(result, 3)
     found = problems(result, changed(result, row, mask=1))
     named(found, "GPU used twice", "1500 thousandths of GPU 0 of server 0 are held at 0 us")
 
 
-def test_a_share_passed_on_within_an_instant_is_not_held_twice() -> None:
+def test_a_share_passed_on_within_an_instant_is_not_held_twice():
     jobs = gs.Trace.from_columns([0] * 4, [5] * 4, [1] * 4, gpu_share=[0.6] * 4)
     result = simulate(jobs, gs.Cluster.uniform(1, 1), policy="fifo", placement="best-fit")
     assert problems(result) == []
@@ -78,17 +78,16 @@ def test_a_share_passed_on_within_an_instant_is_not_held_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "what"),
-    [("cpu_milli", "thousandths of CPU cores"), ("memory_mib", "MiB of memory")],
+    ("column", "what"), [("cpu_milli", "thousandths of CPU cores"), ("memory_mib", "MiB of memory")]
 )
-def test_more_than_a_server_has_is_named(column: str, what: str) -> None:
+def test_more_than_a_server_has_is_named(column, what):
     result = packed()
     asked = getattr(result.trace, column)
     result.trace = replace(result.trace, **{column: asked * 3})
     named(problems(result), "server overcommitted", what)
 
 
-def test_a_job_that_no_server_could_hold_must_be_rejected() -> None:
+def test_a_job_that_no_server_could_hold_must_be_rejected():
     result = packed()
     rejected = np.flatnonzero(result.schedule.reason == 3)
     assert len(rejected)
@@ -108,7 +107,7 @@ def wide(result: gs.Result) -> int:
     return int(np.flatnonzero((held == most[job]) & (held < 4))[0])
 
 
-def test_a_width_outside_its_limits_is_named() -> None:
+def test_a_width_outside_its_limits_is_named():
     result = elastic()
     row = wide(result)
     job = result.intervals["job"][row]
@@ -116,7 +115,7 @@ def test_a_width_outside_its_limits_is_named() -> None:
     named(found, "width outside its limits", f"job {job} holds 4 GPUs")
 
 
-def test_a_resize_that_is_not_counted_is_named() -> None:
+def test_a_resize_that_is_not_counted_is_named():
     result = elastic()
     job = int(np.argmax(result.schedule.resizes))
     count = result.schedule.resizes[job]
@@ -126,7 +125,7 @@ def test_a_resize_that_is_not_counted_is_named() -> None:
 
 
 @pytest.mark.parametrize("make", [elastic, proportional])
-def test_work_that_was_not_done_is_named(make) -> None:
+def test_work_that_was_not_done_is_named(make):
     result = make()
     job = int(np.argmax(result.schedule.resizes))
     service = result.trace.service_us
@@ -138,7 +137,7 @@ def test_work_that_was_not_done_is_named(make) -> None:
         named(problems(other), rule, f"job {job} ")
 
 
-def test_figures_other_than_those_of_the_run_are_noticed() -> None:
+def test_figures_other_than_those_of_the_run_are_noticed():
     result = elastic()
     first = result.trace.profiles[0]
     faster = {
@@ -154,17 +153,17 @@ def test_figures_other_than_those_of_the_run_are_noticed() -> None:
 
 
 @pytest.mark.parametrize("name", ["dsr", "deadlines_met", "tardiness_s", "resizes", "value_met"])
-def test_a_wrong_metric_of_deadlines_is_named(name: str) -> None:
+def test_a_wrong_metric_of_deadlines_is_named(name):
     result = elastic()
     value = result.summary()[name]
     named(problems(result, summary={name: value + 1}), "wrong metric", f"{name} is {value + 1}")
 
 
-def test_more_deadlines_than_any_schedule_can_meet_are_named() -> None:
+def test_more_deadlines_than_any_schedule_can_meet_are_named():
     named(problems(elastic(), summary={"dsr_gap": -1e-6}), "wrong metric", "dsr_gap is -1e-06")
 
 
-def test_a_job_without_a_figure_for_its_width_must_be_rejected() -> None:
+def test_a_job_without_a_figure_for_its_width_must_be_rejected():
     result = elastic()
     lacking = np.flatnonzero(result.schedule.reason == 4)
     assert len(lacking)

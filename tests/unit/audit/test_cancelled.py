@@ -32,7 +32,7 @@ def said(result: gs.Result, *warnings: str) -> gs.Result:
 
 @pytest.mark.parametrize("placement", ["count", "consolidated", "spread"])
 @pytest.mark.parametrize("policy", ["fifo", "sjf", "easy", "conservative", "srtf", "las", "wspt"])
-def test_an_audit_takes_cancelled_jobs_for_what_they_are(policy: str, placement: str) -> None:
+def test_an_audit_takes_cancelled_jobs_for_what_they_are(policy, placement):
     result = cancelled(policy, placement=placement)
     assert (result.schedule.status == 2).sum() == 2
     assert result.audit().problems == []
@@ -40,7 +40,7 @@ def test_an_audit_takes_cancelled_jobs_for_what_they_are(policy: str, placement:
     assert str(report) == "no problems"
 
 
-def test_the_record_tells_the_very_microsecond() -> None:
+def test_the_record_tells_the_very_microsecond():
     run = gs.Simulation(trace(80), CLUSTER, policy="fifo")
     while run.now < 50 or not len(run.state.running):
         run.step()
@@ -52,7 +52,7 @@ def test_the_record_tells_the_very_microsecond() -> None:
     assert result.audit().ok
 
 
-def test_a_job_without_a_record_is_lost() -> None:
+def test_a_job_without_a_record_is_lost():
     result = cancelled()
     first, second = result.schedule.warnings
     found = said(result, second).audit().problems
@@ -62,7 +62,7 @@ def test_a_job_without_a_record_is_lost() -> None:
     ]
 
 
-def test_a_record_of_another_instant_is_named() -> None:
+def test_a_record_of_another_instant_is_named():
     result = cancelled()
     waiting, running = result.schedule.warnings
     moved = running.replace("80 s", "79.999999 s")
@@ -76,7 +76,7 @@ def test_a_record_of_another_instant_is_named() -> None:
 
 
 @pytest.mark.parametrize("job", [0, 79, 10**9])
-def test_a_record_of_a_job_that_finished_or_does_not_exist_is_named(job: int) -> None:
+def test_a_record_of_a_job_that_finished_or_does_not_exist_is_named(job):
     result = cancelled()
     if job < len(result.trace):
         assert result.schedule.status[job] == 0
@@ -85,7 +85,7 @@ def test_a_record_of_a_job_that_finished_or_does_not_exist_is_named(job: int) ->
 
 
 @pytest.mark.parametrize("policy", ["sjf", "fifo"])
-def test_a_lost_job_that_is_said_to_be_cancelled_waited_though_gpus_were_free(policy: str) -> None:
+def test_a_lost_job_that_is_said_to_be_cancelled_waited_though_gpus_were_free(policy):
     jobs = gs.Trace.from_columns([0, 1, 30], [10, 5, 4], [2, 1, 2])
     result = stored(gs.simulate(jobs, TWO, policy=policy))
     rows = {name: values[:-1] for name, values in result.intervals.items()}  # the last is gone
@@ -102,7 +102,7 @@ def test_a_lost_job_that_is_said_to_be_cancelled_waited_though_gpus_were_free(po
     assert problem.startswith("left waiting: from 30000000 us on job 2 of 2 GPUs waits")
 
 
-def test_who_stood_behind_a_cancelled_head_was_not_left_waiting() -> None:
+def test_who_stood_behind_a_cancelled_head_was_not_left_waiting():
     # The second holds up the third until it is taken back, though a GPU is free.
     jobs = gs.Trace.from_columns([0, 1, 2], [100, 50, 10], [1, 2, 1])
     run = gs.Simulation(jobs, TWO, policy="fifo")
@@ -114,7 +114,7 @@ def test_who_stood_behind_a_cancelled_head_was_not_left_waiting() -> None:
     assert result.audit().problems == []
 
 
-def test_who_finishes_at_that_instant_has_finished() -> None:
+def test_who_finishes_at_that_instant_has_finished():
     jobs = gs.Trace.from_columns([0, 0], [10, 30], [1, 1])
     run = gs.Simulation(jobs, TWO, policy="fifo")
     run.run_until(10)
@@ -126,7 +126,7 @@ def test_who_finishes_at_that_instant_has_finished() -> None:
     assert result.audit(level="decisions").problems == []
 
 
-def test_who_was_preempted_before_may_have_ended_at_any_earlier_instant() -> None:
+def test_who_was_preempted_before_may_have_ended_at_any_earlier_instant():
     jobs = gs.Trace.from_columns([0, 5], [100, 10], [2, 2])
     run = gs.Simulation(jobs, TWO, policy="srtf")
     run.run_until(8)
@@ -140,7 +140,7 @@ def test_who_was_preempted_before_may_have_ended_at_any_earlier_instant() -> Non
     assert said(with_schedule(result, preemptions=late), *result.schedule.warnings).audit().problems
 
 
-def test_a_decision_that_was_forged_in_a_run_with_cancelled_jobs_is_found() -> None:
+def test_a_decision_that_was_forged_in_a_run_with_cancelled_jobs_is_found():
     result = cancelled("srtf", placement="spread")
     rows = {name: values.copy() for name, values in result.schedule.intervals().items()}
     free_since = int(np.argmax(rows["end_us"]))

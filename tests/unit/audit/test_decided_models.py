@@ -22,7 +22,7 @@ def is_shown(result: gs.Result) -> bool:
 
 @pytest.mark.parametrize("policy", ["fifo"])
 @pytest.mark.parametrize("speed", ["fixed", "ring", "stages"])
-def test_what_a_speed_does_not_ask_for_decides_nothing(speed: str, policy: str) -> None:
+def test_what_a_speed_does_not_ask_for_decides_nothing(speed, policy):
     jobs = networked()
     assert jobs.profile is not None
     assert jobs.graph is not None
@@ -33,7 +33,7 @@ def test_what_a_speed_does_not_ask_for_decides_nothing(speed: str, policy: str) 
 
 
 @pytest.mark.parametrize("figure", [0.1, {"gpu": 0.1}])
-def test_a_figure_of_all_types_is_that_of_each(figure: float | dict[str, float]) -> None:
+def test_a_figure_of_all_types_is_that_of_each(figure):
     profile = gs.model.JobProfile(
         "p", gradient_bytes=1e9, batch=1, forward_s=figure, backward_s=figure
     )
@@ -48,9 +48,7 @@ def test_a_figure_of_all_types_is_that_of_each(figure: float | dict[str, float])
 
 
 @pytest.mark.parametrize(("most_looks", "num_jobs"), [(1, 1), (5, 1), (6, 2), (7, 2)])
-def test_a_look_at_each_job_that_is_there_and_one_at_the_instant_are_afforded(
-    most_looks: int, num_jobs: int
-) -> None:
+def test_a_look_at_each_job_that_is_there_and_one_at_the_instant_are_afforded(most_looks, num_jobs):
     # One job alone from 0 to 5 s, another one from 10 s on: 2 + 1 + 2 looks before the last end.
     trace = gs.Trace.from_columns([0, 10], [5, 5], [2, 2])
     result = gs.simulate(trace, CLUSTER, policy="fifo")

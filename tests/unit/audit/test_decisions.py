@@ -33,7 +33,7 @@ def case_of(result: gs.Result) -> Case:
 
 @pytest.mark.parametrize("policy", TWINS)
 @pytest.mark.parametrize("which", ["last", "middle"])
-def test_a_run_is_decided_again_and_a_consistent_delay_is_named(policy: str, which: str) -> None:
+def test_a_run_is_decided_again_and_a_consistent_delay_is_named(policy, which):
     result = run_of(policy)
     assert str(result.audit(level="decisions")) == "no problems"
     late = delayed(result, which)
@@ -49,13 +49,13 @@ def test_a_run_is_decided_again_and_a_consistent_delay_is_named(policy: str, whi
         ({"policy": "sjf", "predictor": "group-mean"}, "the trace does not hold what group-mean"),
     ],
 )
-def test_what_is_not_shown_is_said(how: dict[str, str], why: str) -> None:
+def test_what_is_not_shown_is_said(how, why):
     report = run_of(**how).audit(level="decisions")
     assert report.ok
     assert report.notes[-1].startswith(f"decisions not shown: {why}")
 
 
-def test_of_a_long_run_the_first_jobs_are_decided_again() -> None:
+def test_of_a_long_run_the_first_jobs_are_decided_again():
     result = run_of("srtf")
     decisions.check(case := case_of(result), Course.of(case), most_looks=500)
     assert case.problems == []
@@ -69,12 +69,12 @@ def test_of_a_long_run_the_first_jobs_are_decided_again() -> None:
     assert case.problems[0].startswith("decided otherwise: the log has job ")
 
 
-def test_a_level_that_does_not_exist_is_an_error() -> None:
+def test_a_level_that_does_not_exist_is_an_error():
     with pytest.raises(ValueError, match="level: 'all' is not one of log, decisions"):
-        run_of("fifo").audit(level="all")  # type: ignore[arg-type]
+        run_of("fifo").audit(level="all")
 
 
-def test_what_the_log_allows_and_the_policy_does_not_is_named() -> None:
+def test_what_the_log_allows_and_the_policy_does_not_is_named():
     names = {what.partition(":")[0] for what in SHOWN_BY_DECISIONS}
     runs = {name: result for name, result in honest().items() if name in names}
     _, passed = campaign(2, lambda result: result.audit(level="decisions"), runs)
@@ -97,16 +97,14 @@ def long_run(policy: str, placement: str) -> gs.Result:
 
 @pytest.mark.parametrize("placement", ["consolidated", "count", "random"])
 @pytest.mark.parametrize("policy", LONG)
-def test_of_a_long_run_windows_are_decided_again_from_what_the_log_has(
-    policy: str, placement: str
-) -> None:
+def test_of_a_long_run_windows_are_decided_again_from_what_the_log_has(policy, placement):
     result = long_run(policy, placement)
     decisions.check(case := case_of(result), Course.of(case), most_looks=4_000)
     assert case.problems == []
     assert case.notes[-2].endswith("begun from the log")
 
 
-def test_a_late_decision_that_is_not_the_policys_is_named_by_a_window() -> None:
+def test_a_late_decision_that_is_not_the_policys_is_named_by_a_window():
     result = long_run("sgf", "best-fit")
     decisions.check(case := case_of(result), Course.of(case), most_looks=4_000)
     begin_s = float(case.notes[-2].split("from ")[1].split()[0])
@@ -120,7 +118,7 @@ def test_a_late_decision_that_is_not_the_policys_is_named_by_a_window() -> None:
     assert case.problems[0].startswith("decided otherwise: the log has job ")
 
 
-def test_a_placement_that_goes_by_all_jobs_is_not_shown_by_the_first() -> None:
+def test_a_placement_that_goes_by_all_jobs_is_not_shown_by_the_first():
     shares = np.random.default_rng(1).choice([0.25, 0.5, 1.0], 60)
     jobs = gs.Trace.from_columns(range(60), [50] * 60, [1] * 60, gpu_share=shares)
     result = stored(gs.simulate(jobs, gs.Cluster.uniform(2, 4), policy="sjf", placement="fgd"))

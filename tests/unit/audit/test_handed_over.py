@@ -20,7 +20,7 @@ def handed_over() -> gs.Result:
     return run.result()
 
 
-def test_jobs_that_lose_their_gpus_to_a_policy_that_takes_over_are_no_fault() -> None:
+def test_jobs_that_lose_their_gpus_to_a_policy_that_takes_over_are_no_fault():
     result = handed_over()
     assert result.schedule.preemptions.tolist() == [1, 0, 0, 0]
     report = result.audit()
@@ -30,7 +30,7 @@ def test_jobs_that_lose_their_gpus_to_a_policy_that_takes_over_are_no_fault() ->
     )
 
 
-def test_without_a_word_of_another_policy_they_are_one() -> None:
+def test_without_a_word_of_another_policy_they_are_one():
     result = handed_over()
     schedule = dataclasses.replace(StoredSchedule.of(result.schedule), warnings=())
     silent = gs.Result(result.trace, result.cluster, result.spec, schedule, 0.0)
@@ -39,7 +39,7 @@ def test_without_a_word_of_another_policy_they_are_one() -> None:
     )
 
 
-def test_elastic_jobs_that_start_anew_under_a_policy_that_takes_over_were_preempted() -> None:
+def test_elastic_jobs_that_start_anew_under_a_policy_that_takes_over_were_preempted():
     jobs = gs.Trace.from_columns(
         [0, 0, 5],
         [40, 20, 30],

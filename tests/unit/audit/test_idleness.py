@@ -10,7 +10,7 @@ from tests.golden.workload import cluster, trace
 
 @each("placement", ["best-fit", "consolidated", "count"])
 @each("policy", ["fifo", "sjf", "sjf:scan=skip", "srtf", "easy"])
-def test_the_last_job_is_not_left_waiting(policy: str, placement: str) -> None:
+def test_the_last_job_is_not_left_waiting(policy, placement):
     result = stored(
         gs.simulate(trace(is_typed=False), cluster(), policy=policy, placement=placement)
     )

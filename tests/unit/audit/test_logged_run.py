@@ -36,7 +36,7 @@ JOBS = st.lists(
 
 
 @given(JOBS)
-def test_one_row_for_each_job_is_read_as_any_other_log(drawn) -> None:
+def test_one_row_for_each_job_is_read_as_any_other_log(drawn):
     jobs = np.flatnonzero([runs for runs, _, _ in drawn])
     assume(len(jobs))
     _, wait_us, run_us = np.array(drawn, dtype=np.int64).T
@@ -58,7 +58,7 @@ def test_one_row_for_each_job_is_read_as_any_other_log(drawn) -> None:
         assert np.asarray(one).dtype == np.asarray(other).dtype, name
 
 
-def test_a_second_row_of_a_job_is_seen_wherever_it_stands() -> None:
+def test_a_second_row_of_a_job_is_seen_wherever_it_stands():
     trace = gs.Trace.from_columns([0, 0, 0], [1, 1, 1], [1, 1, 1])
     for jobs in ([0, 1, 1], [0, 0, 1], [1, 0, 2]):
         log = dict.fromkeys(("start_us", "end_us", "server", "mask"), np.zeros(3, np.int64))
@@ -75,7 +75,7 @@ places = st.lists(
 
 
 @given(places)
-def test_masks_are_held_against_the_servers_that_there_are(drawn) -> None:
+def test_masks_are_held_against_the_servers_that_there_are(drawn):
     groups = [gs.ServerGroup(1, gpus) for gpus in (3, 1, 64)]
     servers = Servers.of(gs.Cluster(tuple(groups)))
     sizes = dict(enumerate((3, 1, 64)))

@@ -32,7 +32,7 @@ def went_on() -> gs.Result:
     return changed(ALONE, TWO, "fifo", "sjf", 5)
 
 
-def test_a_job_that_keeps_its_gpus_through_a_change_of_policy_was_preempted_once() -> None:
+def test_a_job_that_keeps_its_gpus_through_a_change_of_policy_was_preempted_once():
     result = went_on()
     assert len(result.intervals["job"]) == 2
     assert result.schedule.preemptions.tolist() == [1, 0]
@@ -40,13 +40,13 @@ def test_a_job_that_keeps_its_gpus_through_a_change_of_policy_was_preempted_once
 
 
 @pytest.mark.parametrize("claimed", [0, 2])
-def test_it_was_not_preempted_any_other_number_of_times(claimed: int) -> None:
+def test_it_was_not_preempted_any_other_number_of_times(claimed):
     preemptions = np.array([claimed, 0], np.int32)
     problems = with_schedule(went_on(), preemptions=preemptions).audit().problems
     assert f"wrong preemptions: job 0: {claimed}, the log says 1" in problems
 
 
-def test_who_goes_on_beside_a_change_of_policy_was_not_preempted() -> None:
+def test_who_goes_on_beside_a_change_of_policy_was_not_preempted():
     result = went_on()
     (warning,) = result.schedule.warnings
     moved = with_schedule(result, warnings=(warning.replace("at 5 s", "at 12 s"),))
@@ -62,7 +62,7 @@ LOST = "overrun_s=3,restart=work,cost_s=2"
      (f"las:{LOST}", "srtf:cost_s=4")],
 )  # fmt: skip
 @each("at_s", [0.5, 5.0, 14.0])
-def test_each_policy_has_its_own_rule_of_restarts(first: str, second: str, at_s: float) -> None:
+def test_each_policy_has_its_own_rule_of_restarts(first, second, at_s):
     jobs = gs.Trace.from_columns([0, 4, 6, 30], [20, 3, 9, 5], [2, 1, 2, 2])
     result = changed(jobs, TWO, first, second, at_s)
     assert result.audit().problems == []
@@ -79,13 +79,13 @@ def rejected() -> gs.Result:
     return changed(jobs, UNEVEN, "ff", "fifo", 5)
 
 
-def test_a_job_that_ran_may_be_rejected_by_a_policy_that_takes_over() -> None:
+def test_a_job_that_ran_may_be_rejected_by_a_policy_that_takes_over():
     result = rejected()
     assert result.schedule.status.tolist() == [1, 0]
     assert result.audit().problems == []
 
 
-def test_it_is_rejected_nowhere_else() -> None:
+def test_it_is_rejected_nowhere_else():
     result = rejected()
     (warning,) = result.schedule.warnings
     for text, problem in (
@@ -111,13 +111,13 @@ class Backwards(gs.Order):
 
 
 @pytest.mark.parametrize(("first", "second"), [("fifo", Backwards()), (Backwards(), "fifo")])
-def test_a_policy_written_in_python_may_take_over_and_give_way(first: Any, second: Any) -> None:
+def test_a_policy_written_in_python_may_take_over_and_give_way(first, second):
     result = changed(ALONE, TWO, first, second, 5)
     assert [thing.role for thing in result.spec.python] == ["policy"] * (second != "fifo")
     assert result.audit().problems == []
 
 
-def test_what_the_policy_that_took_over_warns_of_is_its_own() -> None:
+def test_what_the_policy_that_took_over_warns_of_is_its_own():
     jobs = gs.Trace.from_columns([0, 1], [10, 10], [3, 1])
     result = changed(jobs, UNEVEN, "fifo", "serverfilling-srpt", 5)
     assert len(result.schedule.warnings) == 2

@@ -65,9 +65,7 @@ def drawn(seed: int, *, asks_more: bool) -> tuple[gs.Cluster, list[int], dict[st
 
 @pytest.mark.parametrize("asks_more", [False, True])
 @pytest.mark.parametrize("placement", OWN_RULES)
-def test_the_audit_agrees_with_every_refusal_and_with_none_that_is_changed(
-    placement: str, *, asks_more: bool
-) -> None:
+def test_the_audit_agrees_with_every_refusal_and_with_none_that_is_changed(placement, *, asks_more):
     reasons = set()
     for seed in range(40):
         cluster, gpus, more = drawn(seed, asks_more=asks_more)
@@ -80,7 +78,7 @@ def test_the_audit_agrees_with_every_refusal_and_with_none_that_is_changed(
     assert (REFUSED in reasons) == (asks_more or placement == "consolidated")
 
 
-def test_buddy_fills_idle_servers_of_all_sizes_and_the_others_do_not() -> None:
+def test_buddy_fills_idle_servers_of_all_sizes_and_the_others_do_not():
     groups = [gs.ServerGroup(1, 8, "A", cpu=64), gs.ServerGroup(2, 4, "A", cpu=32)]
     for placement, reason in (("buddy", 0), ("topology", REFUSED), ("consolidated", REFUSED)):
         result = simulate(gs.Cluster(tuple(groups)), placement, [16], cpu=[1.0])
@@ -89,7 +87,7 @@ def test_buddy_fills_idle_servers_of_all_sizes_and_the_others_do_not() -> None:
         named(told_otherwise(result, 0), "false reject", "job 0 of 16 GPUs")
 
 
-def test_buddy_leaves_out_servers_that_lack_cpu_for_all_their_gpus() -> None:
+def test_buddy_leaves_out_servers_that_lack_cpu_for_all_their_gpus():
     groups = [gs.ServerGroup(1, 8, "A", cpu=4), gs.ServerGroup(2, 4, "A", cpu=32)]
     result = simulate(gs.Cluster(tuple(groups)), "buddy", [12, 16], cpu=[1.0, 1.0])
     assert result.schedule.reason.tolist() == [0, REFUSED]
@@ -98,7 +96,7 @@ def test_buddy_leaves_out_servers_that_lack_cpu_for_all_their_gpus() -> None:
         named(told_otherwise(result, job), "false reject", f"job {job} of")
 
 
-def test_refusals_of_one_trace_are_judged_by_the_placement_and_the_cluster_of_each_run() -> None:
+def test_refusals_of_one_trace_are_judged_by_the_placement_and_the_cluster_of_each_run():
     trace = gs.Trace.from_columns([0], [10], [16])
     small = gs.Cluster((gs.ServerGroup(1, 8, "A"), gs.ServerGroup(2, 4, "A")))
     for cluster in (small, gs.Cluster.uniform(2, 8), small):

@@ -35,7 +35,7 @@ def tables() -> dict[str, object]:
         ("ADMISSIONS", gs.policies()),
     ],
 )
-def test_a_rule_is_about_a_name_that_is_registered(table, known) -> None:
+def test_a_rule_is_about_a_name_that_is_registered(table, known):
     found = tables()[table]
     assert found
     assert set(found) <= set(known)
@@ -55,14 +55,14 @@ def presets() -> list[str]:
 
 
 @pytest.mark.parametrize("preset", presets())
-def test_restarts_are_paid_as_a_preset_says(preset: str) -> None:
+def test_restarts_are_paid_as_a_preset_says(preset):
     policy = f"2d-las:preset={preset}"
     result = gs.simulate(gangs(), gs.Cluster.uniform(1, 16), policy=policy)
     assert result.schedule.preemptions.sum() > 0
     result.audit(level="decisions").raise_if_bad()
 
 
-def test_restarts_follow_from_the_policy_that_an_alias_stands_for() -> None:
+def test_restarts_follow_from_the_policy_that_an_alias_stands_for():
     def problems(name: str, target: str, own: str) -> list[str]:
         run = gs.simulate(gangs(), gs.Cluster.uniform(1, 16), policy=own)
         spec = msgspec.structs.replace(run.spec, policy=name)
@@ -79,7 +79,7 @@ def test_restarts_follow_from_the_policy_that_an_alias_stands_for() -> None:
 
 
 @each("placement", gs.placements())
-def test_a_false_refusal_of_a_gang_that_fits_is_named(placement: str) -> None:
+def test_a_false_refusal_of_a_gang_that_fits_is_named(placement):
     jobs = gs.Trace.from_columns([0, 0], [10, 10], [3, 9])
     cluster = gs.Cluster.uniform(2, 4)
     result = gs.simulate(jobs, cluster, placement=placement)

@@ -9,7 +9,7 @@ from tests.campaigns.tamperings import SHOWN_BY_DECISIONS, SHOWN_BY_NOTHING, cam
 pytestmark = pytest.mark.long
 
 
-def test_every_repaired_forgery_is_named_but_those_that_the_log_cannot_show() -> None:
+def test_every_repaired_forgery_is_named_but_those_that_the_log_cannot_show():
     num_forged, passed = campaign(2, lambda result: result.audit())
     assert num_forged >= 600
     # Where a policy would have put a job is a matter of its placement, and so of decisions.

@@ -44,23 +44,19 @@ def advisory(*events: dict[str, str], **fields: Any) -> dict[str, Any]:
         ([("introduced", "0"), ("fixed", "commit abc")], ["0", "9"], []),
     ],
 )
-def test_a_version_lies_between_what_introduces_and_what_mends(
-    advisories: ModuleType, events: list[tuple[str, str]], affected: list[str], free: list[str]
-) -> None:
+def test_a_version_lies_between_what_introduces_and_what_mends(advisories, events, affected, free):
     made = advisory(*({kind: version} for kind, version in events))
     found = [one for one in affected + free if advisories.is_affected(made, "some-package", one)]
     assert found == affected
 
 
-def test_a_version_may_be_named_and_another_package_is_not_meant(advisories: ModuleType) -> None:
+def test_a_version_may_be_named_and_another_package_is_not_meant(advisories):
     named = advisory({"introduced": "5"}, versions=["1.0"])
     assert advisories.is_affected(named, "some-package", "1.0")
     assert not advisories.is_affected(named, "some-package", "1.1")
     assert not advisories.is_affected(named, "other", "1.0")
 
 
-def test_a_folder_without_advisories_is_refused_by_name(
-    advisories: ModuleType, tmp_path: Path
-) -> None:
+def test_a_folder_without_advisories_is_refused_by_name(advisories, tmp_path):
     with pytest.raises(SystemExit, match=f"{tmp_path}: no vulns/PACKAGE"):
         advisories.read_advisories(tmp_path)

@@ -21,9 +21,7 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
-def test_the_script_writes_the_same_bytes_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_script_writes_the_same_bytes_again(tmp_path, monkeypatch):
     spec = importlib.util.spec_from_file_location("excerpts_make", EXCERPTS / "make.py")
     assert spec is not None
     assert spec.loader is not None
@@ -34,13 +32,11 @@ def test_the_script_writes_the_same_bytes_again(
     assert digests(tmp_path) == digests(EXCERPTS)
 
 
-def test_there_is_an_excerpt_of_every_published_folder() -> None:
+def test_there_is_an_excerpt_of_every_published_folder():
     assert {path.name for path in EXCERPTS.iterdir() if path.is_dir()} >= set(PUBLISHED)
 
 
-def test_the_folder_is_that_of_the_option_before_that_of_the_variable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_folder_is_that_of_the_option_before_that_of_the_variable(tmp_path, monkeypatch):
     monkeypatch.delenv("GPUSCHED_DATA", raising=False)
     assert data_folder() is None
     assert find_data("itp/cluster01.csv") is None
@@ -57,9 +53,7 @@ def test_the_folder_is_that_of_the_option_before_that_of_the_variable(
 
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED))
-def test_what_is_missing_is_said_with_where_it_can_be_had(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_missing_is_said_with_where_it_can_be_had(name, tmp_path, monkeypatch):
     about = PUBLISHED[name]
     monkeypatch.delenv("GPUSCHED_DATA", raising=False)
     with pytest.raises(

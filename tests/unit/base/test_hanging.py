@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.hanging import Watch
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -27,7 +25,7 @@ waits_for_ever()
 """
 
 
-def test_a_process_that_hangs_ends_and_says_where() -> None:
+def test_a_process_that_hangs_ends_and_says_where():
     done = subprocess.run(
         [sys.executable, "-c", HANGING], cwd=ROOT, capture_output=True, text=True, timeout=120
     )
@@ -35,7 +33,7 @@ def test_a_process_that_hangs_ends_and_says_where() -> None:
     assert "waits_for_ever" in done.stderr
 
 
-def test_the_timer_is_set_anew_once_its_spare_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_timer_is_set_anew_once_its_spare_time_is_over(monkeypatch):
     set_to, now = [], [100.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     monkeypatch.setattr(

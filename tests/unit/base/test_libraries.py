@@ -37,16 +37,14 @@ CALLS: dict[str, tuple[str, Callable[[Path], Any], str]] = {
 
 
 @pytest.mark.parametrize("call", sorted(CALLS))
-def test_a_missing_library_is_named(
-    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_library_is_named(call, tmp_path, monkeypatch):
     module, work, message = CALLS[call]
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=message):
         work(tmp_path)
 
 
-def test_what_is_there_is_not_loaded_by_the_check() -> None:
+def test_what_is_there_is_not_loaded_by_the_check():
     code = "import sys; from gpusched.base.libraries import need; need('plotly', 'x', 'plotly')"
     code += "; assert 'plotly' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -73,7 +71,7 @@ main()
 """
 
 
-def test_runs_and_tables_need_neither_plotly_nor_scikit_learn(tmp_path: Path) -> None:
+def test_runs_and_tables_need_neither_plotly_nor_scikit_learn(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED],
         cwd=tmp_path, capture_output=True, text=True, timeout=120,

@@ -17,7 +17,7 @@ def _same(held: Owner) -> Owner:
     return held
 
 
-def test_a_value_is_computed_once_for_an_owner_and_a_key() -> None:
+def test_a_value_is_computed_once_for_an_owner_and_a_key():
     memo: Memo[Owner, int] = Memo(2)
     asked: list[str] = []
 
@@ -33,7 +33,7 @@ def test_a_value_is_computed_once_for_an_owner_and_a_key() -> None:
     assert asked == ["a", "a", "b"]
 
 
-def test_of_more_values_than_it_keeps_the_oldest_is_forgotten() -> None:
+def test_of_more_values_than_it_keeps_the_oldest_is_forgotten():
     memo: Memo[Owner, str] = Memo(2)
     owner, made = Owner(), []
 
@@ -49,7 +49,7 @@ def test_of_more_values_than_it_keeps_the_oldest_is_forgotten() -> None:
     assert made == ["a", "b", "c", "a"]
 
 
-def test_nothing_is_kept_of_an_owner_that_is_gone() -> None:
+def test_nothing_is_kept_of_an_owner_that_is_gone():
     memo: Memo[Owner, Owner] = Memo(2)
     owner, held = Owner(), Owner()
     seen = weakref.ref(held)
@@ -61,7 +61,7 @@ def test_nothing_is_kept_of_an_owner_that_is_gone() -> None:
     assert seen() is None
 
 
-def test_an_error_is_not_remembered() -> None:
+def test_an_error_is_not_remembered():
     memo: Memo[Owner, int] = Memo(2)
     owner = Owner()
     for _ in range(2):
@@ -84,11 +84,11 @@ class Column:
         return 7
 
 
-def test_a_kept_property_is_computed_once_for_each_object() -> None:
+def test_a_kept_property_is_computed_once_for_each_object():
     one, other = Column(), Column()
     assert (one.total, one.total, other.total) == (7, 7, 7)
     assert (one.asked, other.asked) == (1, 1)
 
 
-def test_a_class_tells_what_it_keeps() -> None:
+def test_a_class_tells_what_it_keeps():
     assert Column.total.__doc__ == "The sum."

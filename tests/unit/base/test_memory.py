@@ -28,17 +28,17 @@ def write(path: Path, text: object) -> None:
     path.write_text(f"{text}\n")
 
 
-def test_where_nothing_tells_nothing_is_known_and_nothing_refused(system: Path) -> None:
+def test_where_nothing_tells_nothing_is_known_and_nothing_refused(system):
     assert memory.available() is None
     assert memory.check_fits(1 << 50, "it needs", "wait") == []
 
 
-def test_free_memory_and_swap_count_together(system: Path) -> None:
+def test_free_memory_and_swap_count_together(system):
     write(system / "proc/meminfo", "MemTotal: 9000 kB\nMemAvailable: 3000 kB\nSwapFree: 1000 kB")
     assert memory.available() == (4000 * 1024, "free memory and swap of the system")
 
 
-def test_a_control_group_and_those_above_it_limit_what_is_left(system: Path) -> None:
+def test_a_control_group_and_those_above_it_limit_what_is_left(system):
     write(system / "proc/meminfo", "MemAvailable: 90000000 kB")
     write(system / "proc/self/cgroup", "0::/outer/inner")
     for group, limit, used in (("outer", 400 * MIB, 100 * MIB), ("outer/inner", "max", 90 * MIB)):
@@ -51,7 +51,7 @@ def test_a_control_group_and_those_above_it_limit_what_is_left(system: Path) -> 
     assert found.source.endswith("cgroup/outer")
 
 
-def test_so_do_control_groups_of_the_first_version(system: Path) -> None:
+def test_so_do_control_groups_of_the_first_version(system):
     write(system / "proc/self/cgroup", "5:cpu,memory:/box\n1:name=systemd:/")
     write(system / "cgroup/memory/memory.limit_in_bytes", 2**63 - 4096)
     write(system / "cgroup/memory/memory.usage_in_bytes", 900 * MIB)
@@ -64,9 +64,7 @@ def test_so_do_control_groups_of_the_first_version(system: Path) -> None:
     assert found.num_bytes == 60 * MIB
 
 
-def test_the_address_space_is_limited_by_what_is_used_of_it(
-    system: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_address_space_is_limited_by_what_is_used_of_it(system, monkeypatch):
     import resource
 
     monkeypatch.setattr(resource, "getrlimit", lambda which: (500 * MIB, 500 * MIB))
@@ -75,9 +73,7 @@ def test_the_address_space_is_limited_by_what_is_used_of_it(
     assert memory.available() == (300 * MIB, "limit of the address space, ulimit -v")
 
 
-def test_half_is_enough_more_is_told_and_more_than_all_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_half_is_enough_more_is_told_and_more_than_all_refused(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: memory.Available(100 * MIB, "a test"))
     assert memory.check_fits(50 * MIB, "it needs", "wait") == []
     assert memory.check_fits(60 * MIB, "it needs", "wait") == [
@@ -90,7 +86,7 @@ def test_half_is_enough_more_is_told_and_more_than_all_refused(
         memory.check_fits(101 * MIB, "it needs", "wait")
 
 
-def test_what_needs_little_is_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_needs_little_is_not_looked_up(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: memory.Available(0, "a test"))
     assert memory.check_fits(memory.LEAST_LOOKED_UP - 1, "it needs", "wait") == []
 
@@ -114,14 +110,14 @@ print(faults() - before)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other libraries have their own ways")
-def test_what_is_freed_is_used_again() -> None:
+def test_what_is_freed_is_used_again():
     told = subprocess.run(
         [sys.executable, "-c", REUSED], capture_output=True, text=True, check=True
     )
     assert int(told.stdout) < 50  # a page of any size for each column, at least
 
 
-def test_an_older_library_keeps_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_library_keeps_what_it_can(monkeypatch):
     taken = []
 
     class Library:
@@ -137,8 +133,6 @@ def test_an_older_library_keeps_what_it_can(monkeypatch: pytest.MonkeyPatch) -> 
     assert taken == [(memory._MMAP_THRESHOLD, 32 << 20), (memory._TRIM_THRESHOLD, 1 << 30)]
 
 
-def test_a_library_without_such_an_option_is_left_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_library_without_such_an_option_is_left_alone(monkeypatch):
     monkeypatch.setattr("ctypes.CDLL", lambda name: object())
     memory.keep_freed_memory()

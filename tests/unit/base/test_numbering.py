@@ -13,7 +13,7 @@ many = st.integers(-(2**62), 2**62)
 
 
 @given(st.one_of(st.lists(few), st.lists(many)))
-def test_values_are_numbered_as_numpy_does(drawn: list[int]) -> None:
+def test_values_are_numbered_as_numpy_does(drawn):
     values = np.array(drawn, dtype=np.int64)
     known, number = numbered(values)
     truth, inverse = np.unique(values, return_inverse=True)

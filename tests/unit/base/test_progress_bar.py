@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_function_is_given_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_function_is_given_as_it_is(monkeypatch):
     for given in (print, None):
         with watched(given, "loads", "runs") as tell:
             assert tell is given
@@ -27,14 +27,14 @@ def test_a_function_is_given_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
         assert tell is None
 
 
-def test_nothing_is_shown_where_nobody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_shown_where_nobody_looks(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with watched(True, "loads", "runs") as tell:
         assert tell is None
     assert sys.stderr.getvalue() == ""
 
 
-def test_a_terminal_has_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_has_a_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setenv("TERM", "xterm")
     with watched(True, "loads [x]", "runs") as tell:
@@ -74,7 +74,7 @@ def notebook(monkeypatch: pytest.MonkeyPatch) -> Notebook:
     return made
 
 
-def test_a_notebook_has_a_line_with_the_time_left(notebook: Notebook) -> None:
+def test_a_notebook_has_a_line_with_the_time_left(notebook):
     with watched(True, "<loads>", "runs") as tell:
         assert tell is not None
         for done in (1_000, 1_010, 1_030):  # a thousand were kept
@@ -102,14 +102,14 @@ def stop_midway(label: str) -> None:
         raise KeyboardInterrupt
 
 
-def test_the_line_of_what_was_stopped_tells_no_time_left(notebook: Notebook) -> None:
+def test_the_line_of_what_was_stopped_tells_no_time_left(notebook):
     with pytest.raises(KeyboardInterrupt):
         stop_midway("loads")
     assert "left" in notebook.shown[-2]["text/plain"]
     assert notebook.shown[-1]["text/plain"] == "loads: 3 of 8 runs in 30.0 s"
 
 
-def test_a_shell_without_a_kernel_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shell_without_a_kernel_is_no_notebook(monkeypatch):
     shell = Notebook()
     shell.kernel = None
     monkeypatch.setitem(sys.modules, "IPython", shell)

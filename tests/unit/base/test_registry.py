@@ -54,9 +54,7 @@ FRUITS: Registry[Fruit] = Registry("fruit")
 
 
 @pytest.mark.usefixtures("no_packages", "fresh")
-def test_a_home_is_loaded_at_the_first_look_and_not_before(
-    home: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_is_loaded_at_the_first_look_and_not_before(home, monkeypatch):
     registry: Registry[Fruit] = Registry("fruit", home)
     monkeypatch.setitem(globals(), "FRUITS", registry)
     assert home not in sys.modules
@@ -66,7 +64,7 @@ def test_a_home_is_loaded_at_the_first_look_and_not_before(
 
 
 @pytest.mark.usefixtures("no_packages")
-def test_a_home_may_be_one_module(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_may_be_one_module(home, monkeypatch):
     registry: Registry[Fruit] = Registry("fruit", f"{home}.pear")
     monkeypatch.setitem(globals(), "FRUITS", registry)
     with pytest.raises(ValueError, match="fruit: the name 'pear' is taken"):
@@ -76,9 +74,7 @@ def test_a_home_may_be_one_module(home: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("no_packages")
-def test_a_name_of_the_home_is_refused_though_the_home_was_not_loaded(
-    home: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_of_the_home_is_refused_though_the_home_was_not_loaded(home, monkeypatch):
     registry: Registry[Fruit] = Registry("fruit", home)
     monkeypatch.setitem(globals(), "FRUITS", registry)
     with pytest.raises(ValueError, match="fruit: the name 'pear' is taken"):
@@ -88,9 +84,7 @@ def test_a_name_of_the_home_is_refused_though_the_home_was_not_loaded(
 
 
 @pytest.mark.usefixtures("no_packages")
-def test_a_module_of_the_home_that_is_imported_by_itself_loads_no_other(
-    home: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_module_of_the_home_that_is_imported_by_itself_loads_no_other(home, monkeypatch):
     registry: Registry[Fruit] = Registry("fruit", home)
     monkeypatch.setitem(globals(), "FRUITS", registry)
     importlib.import_module("orchard.pear")
@@ -99,7 +93,7 @@ def test_a_module_of_the_home_that_is_imported_by_itself_loads_no_other(
 
 
 @pytest.mark.usefixtures("no_packages")
-def test_entries_are_listed_in_order() -> None:
+def test_entries_are_listed_in_order():
     registry: Registry[Fruit] = Registry("fruit", order=lambda fruit: fruit.rank)
     for fruit in (Fruit("fig", 2), Fruit("plum", 1), Fruit("date", 1)):
         registry.add(fruit.name, fruit)
@@ -107,7 +101,7 @@ def test_entries_are_listed_in_order() -> None:
 
 
 @pytest.mark.usefixtures("no_packages")
-def test_names_are_checked() -> None:
+def test_names_are_checked():
     registry: Registry[Fruit] = Registry("fruit")
     registry.add("fig", Fruit("fig"))
     with pytest.raises(ValueError, match="fruit: the name 'fig' is taken"):
@@ -118,7 +112,7 @@ def test_names_are_checked() -> None:
         with pytest.raises(ValueError, match="must not be empty or hold"):
             registry.add(name, Fruit(name))
     with pytest.raises(TypeError, match="a name must be a text, not 7"):
-        registry.add(7, Fruit("seven"))  # type: ignore[arg-type]
+        registry.add(7, Fruit("seven"))
     with pytest.raises(ValueError, match="unknown fruit 'fog'; did you mean 'fig'"):
         registry.find("fog")
     registry.remove("fig")
@@ -126,12 +120,12 @@ def test_names_are_checked() -> None:
     assert registry.all() == {}
 
 
-def test_fields_are_checked() -> None:
+def test_fields_are_checked():
     told("fruit", "fig", summary="Sweet.")
     with pytest.raises(ValueError, match="fruit fig: summary must not be empty"):
         told("fruit", "fig", summary=" ")
     with pytest.raises(TypeError, match="fruit fig: summary must be a text, not 3"):
-        told("fruit", "fig", summary=3)  # type: ignore[arg-type]
+        told("fruit", "fig", summary=3)
     with pytest.raises(ValueError, match="fruit fig: unknown colour 'gren'; did you mean 'green'"):
         among("fruit", "fig", "colour", "gren", ["green", "blue"])
 
@@ -152,9 +146,7 @@ class Point:
 
 
 @pytest.mark.usefixtures("fresh")
-def test_packages_are_loaded_once_and_a_broken_one_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_packages_are_loaded_once_and_a_broken_one_is_named(monkeypatch):
     good, bad = Point("good"), Point("bad", ZeroDivisionError("by zero"))
     monkeypatch.setattr(registering, "found", lambda: [bad, good])
     registry: Registry[Fruit] = Registry("fruit")
@@ -165,9 +157,7 @@ def test_packages_are_loaded_once_and_a_broken_one_is_named(
 
 
 @pytest.mark.usefixtures("fresh")
-def test_a_known_name_is_found_without_a_look_at_other_packages(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_known_name_is_found_without_a_look_at_other_packages(monkeypatch):
     other = Point("other")
     monkeypatch.setattr(registering, "found", lambda: [other])
     registry: Registry[Fruit] = Registry("fruit")
@@ -180,9 +170,7 @@ def test_a_known_name_is_found_without_a_look_at_other_packages(
 
 
 @pytest.mark.usefixtures("fresh")
-def test_a_module_that_ends_the_process_and_damaged_packages_are_warned_about(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_module_that_ends_the_process_and_damaged_packages_are_warned_about(monkeypatch):
     monkeypatch.setattr(registering, "found", lambda: [Point("leaving", SystemExit(3))])
     with pytest.warns(PluginWarning, match="'leaving' .* is left out: SystemExit: 3"):
         load_entry_points()
@@ -194,7 +182,7 @@ def test_a_module_that_ends_the_process_and_damaged_packages_are_warned_about(
 
 
 @pytest.mark.usefixtures("fresh")
-def test_threads_wait_until_packages_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_wait_until_packages_are_loaded(monkeypatch):
     registry: Registry[Fruit] = Registry("fruit")
     began, go_on = threading.Event(), threading.Event()
 

@@ -78,9 +78,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("writer", sorted(WRITERS))
-def test_a_full_disk_is_named_by_the_target_and_leaves_the_old_file(
-    writer: str, tmp_path: Path
-) -> None:
+def test_a_full_disk_is_named_by_the_target_and_leaves_the_old_file(writer, tmp_path):
     target = tmp_path / "old_file"
     target.write_text("old")
     with at_most(16_384), pytest.raises(OSError, match="old_file") as caught:
@@ -92,7 +90,7 @@ def test_a_full_disk_is_named_by_the_target_and_leaves_the_old_file(
 
 
 @pytest.mark.parametrize("writer", sorted(WRITERS))
-def test_every_writer_makes_a_new_file_and_replaces_an_old_one(writer: str, tmp_path: Path) -> None:
+def test_every_writer_makes_a_new_file_and_replaces_an_old_one(writer, tmp_path):
     target = tmp_path / "new_file"
     WRITERS[writer](target)
     made = target.read_bytes()
@@ -102,7 +100,7 @@ def test_every_writer_makes_a_new_file_and_replaces_an_old_one(writer: str, tmp_
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_throughputs_and_comparisons_are_replaced_as_well(tmp_path: Path) -> None:
+def test_throughputs_and_comparisons_are_replaced_as_well(tmp_path):
     trace = trace_of(2_000)
     comparison = gs.compare(trace, gs.Cluster.uniform(1, 1), ["fifo", "sjf"])
     measured = Throughputs(
@@ -118,9 +116,7 @@ def test_throughputs_and_comparisons_are_replaced_as_well(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt, ValueError])
-def test_whatever_ends_the_writing_leaves_the_old_file(
-    error: type[BaseException], tmp_path: Path
-) -> None:
+def test_whatever_ends_the_writing_leaves_the_old_file(error, tmp_path):
     target = tmp_path / "a.txt"
     target.write_text("old")
     names: list[str] = []
@@ -139,7 +135,7 @@ def test_whatever_ends_the_writing_leaves_the_old_file(
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_a_link_is_kept_and_what_it_points_to_replaced(tmp_path: Path) -> None:
+def test_a_link_is_kept_and_what_it_points_to_replaced(tmp_path):
     (tmp_path / "there").mkdir()
     target = tmp_path / "there" / "a.txt"
     target.write_text("old")
@@ -150,7 +146,7 @@ def test_a_link_is_kept_and_what_it_points_to_replaced(tmp_path: Path) -> None:
     assert target.read_text() == "new"
 
 
-def test_a_new_file_has_the_rights_of_any_and_a_replaced_one_its_own(tmp_path: Path) -> None:
+def test_a_new_file_has_the_rights_of_any_and_a_replaced_one_its_own(tmp_path):
     usual = tmp_path / "usual"
     usual.write_text("")
     new, old = tmp_path / "new", tmp_path / "old"
@@ -162,7 +158,7 @@ def test_a_new_file_has_the_rights_of_any_and_a_replaced_one_its_own(tmp_path: P
     assert stat.S_IMODE(old.stat().st_mode) == 0o640
 
 
-def test_what_is_no_plain_file_is_written_to(tmp_path: Path) -> None:
+def test_what_is_no_plain_file_is_written_to(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[str] = []
@@ -177,7 +173,7 @@ def test_what_is_no_plain_file_is_written_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("into", ["pipe", "file"])
-def test_the_standard_output_is_written_to_whatever_it_is(into: str, tmp_path: Path) -> None:
+def test_the_standard_output_is_written_to_whatever_it_is(into, tmp_path):
     code = "from gpusched.base.replacing import write_text; write_text('/dev/stdout', 'new')"
     with open(tmp_path / "out", "wb") as file:
         made = subprocess.run(
@@ -187,7 +183,7 @@ def test_the_standard_output_is_written_to_whatever_it_is(into: str, tmp_path: P
     assert (made.stdout or (tmp_path / "out").read_bytes()) == b"new"
 
 
-def test_the_device_that_is_always_full_is_named() -> None:
+def test_the_device_that_is_always_full_is_named():
     with pytest.raises(OSError, match="/dev/full") as caught:
         write_text("/dev/full", "new")
     assert caught.value.errno == errno.ENOSPC
@@ -197,7 +193,7 @@ def test_the_device_that_is_always_full_is_named() -> None:
     ("name", "number"),
     [("nowhere/a.txt", errno.ENOENT), ("file/a.txt", errno.ENOTDIR), ("folder", errno.EISDIR)],
 )
-def test_what_cannot_be_written_is_named(name: str, number: int, tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_named(name, number, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match=name) as caught:
@@ -208,14 +204,14 @@ def test_what_cannot_be_written_is_named(name: str, number: int, tmp_path: Path)
         check_target(tmp_path / name)
 
 
-def test_the_longest_names_can_be_written(tmp_path: Path) -> None:
+def test_the_longest_names_can_be_written(tmp_path):
     for name in ("n" * 255, "é" * 127):
         write_text(tmp_path / name, "new")
         assert (tmp_path / name).read_text() == "new"
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_two_writers_do_not_meet(tmp_path: Path) -> None:
+def test_two_writers_do_not_meet(tmp_path):
     target = tmp_path / "a.txt"
     with replacing(target) as one, replacing(target) as other:
         one.write_text("one")
@@ -224,7 +220,7 @@ def test_two_writers_do_not_meet(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_inputs_are_known_by_every_name(tmp_path: Path) -> None:
+def test_inputs_are_known_by_every_name(tmp_path):
     trace = tmp_path / "jobs.csv"
     trace.write_text("old")
     link, hard = tmp_path / "link.csv", tmp_path / "hard.csv"
@@ -237,7 +233,7 @@ def test_inputs_are_known_by_every_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
-def test_a_folder_without_rights_is_named(tmp_path: Path) -> None:
+def test_a_folder_without_rights_is_named(tmp_path):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
     for check in (
@@ -249,9 +245,7 @@ def test_a_folder_without_rights_is_named(tmp_path: Path) -> None:
             check(closed)
 
 
-def test_a_file_that_must_not_be_written_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_must_not_be_written_is_kept(tmp_path, monkeypatch):
     target = tmp_path / "a.txt"
     target.write_text("old")
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != target)
@@ -264,7 +258,7 @@ def test_a_file_that_must_not_be_written_is_kept(
     assert target.read_text() == "old"
 
 
-def test_a_write_that_polars_only_says_has_failed_is_an_error_of_the_file(tmp_path: Path) -> None:
+def test_a_write_that_polars_only_says_has_failed_is_an_error_of_the_file(tmp_path):
     # As on a full disk: there is no number of the system in what it says.
     path = tmp_path / "jobs.parquet"
     path.write_text("old")

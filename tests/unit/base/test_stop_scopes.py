@@ -36,7 +36,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_calls_inside_end_with_the_scope(name: str) -> None:
+def test_calls_inside_end_with_the_scope(name):
     scope = StopScope()
 
     def run() -> None:
@@ -50,7 +50,7 @@ def test_calls_inside_end_with_the_scope(name: str) -> None:
             future.result()
 
 
-def test_what_begins_in_a_scope_that_has_ended_does_not_run() -> None:
+def test_what_begins_in_a_scope_that_has_ended_does_not_run():
     scope = StopScope()
     scope.set()
     trace = gs.generate("philly", jobs=10, seed=1)
@@ -60,7 +60,7 @@ def test_what_begins_in_a_scope_that_has_ended_does_not_run() -> None:
     gs.simulate(trace, CLUSTER)
 
 
-def test_scopes_stand_in_each_other() -> None:
+def test_scopes_stand_in_each_other():
     outer, inner = StopScope(), StopScope()
     with outer.entered():
         with inner.entered():

@@ -30,7 +30,7 @@ def no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_threads")
-def test_a_native_run_starts_no_thread() -> None:
+def test_a_native_run_starts_no_thread():
     told: list[Any] = []
     alone = gs.simulate(*SMALL, policy="srtf")
     heard = gs.simulate(*SMALL, policy="srtf", stop=threading.Event(), progress=told.append)
@@ -38,7 +38,7 @@ def test_a_native_run_starts_no_thread() -> None:
     assert (told[-1].done, told[-1].total) == (2, 2)
 
 
-def test_a_progress_that_cannot_be_called_is_refused_by_name() -> None:
+def test_a_progress_that_cannot_be_called_is_refused_by_name():
     refused: Any = True
     with pytest.raises(TypeError, match=r"progress: expected a function .* not True"):
         gs.simulate(*SMALL, policy="srtf", progress=refused)
@@ -46,7 +46,7 @@ def test_a_progress_that_cannot_be_called_is_refused_by_name() -> None:
         gs.compare(*SMALL, ["fifo"], progress=refused)
 
 
-def test_a_policy_of_python_has_a_thread_of_its_own() -> None:
+def test_a_policy_of_python_has_a_thread_of_its_own():
     seen: list[threading.Thread] = []
 
     class Fifo(gs.Order):
@@ -63,7 +63,7 @@ def test_a_policy_of_python_has_a_thread_of_its_own() -> None:
 
 @pytest.mark.timeout(60)
 @pytest.mark.usefixtures("no_threads")
-def test_progress_of_a_native_run_is_told_in_its_thread_and_can_end_it() -> None:
+def test_progress_of_a_native_run_is_told_in_its_thread_and_can_end_it():
     stop = threading.Event()
     told: list[threading.Thread] = []
 
@@ -82,7 +82,7 @@ def test_progress_of_a_native_run_is_told_in_its_thread_and_can_end_it() -> None
 
 
 @pytest.mark.timeout(60)
-def test_an_error_of_progress_ends_a_native_run() -> None:
+def test_an_error_of_progress_ends_a_native_run():
     def progress(now: gs.Progress) -> None:
         raise RuntimeError("enough")
 
@@ -91,7 +91,7 @@ def test_an_error_of_progress_ends_a_native_run() -> None:
 
 
 @pytest.mark.timeout(60)
-def test_a_stop_from_another_thread_ends_a_native_run() -> None:
+def test_a_stop_from_another_thread_ends_a_native_run():
     stop, ended = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -107,7 +107,7 @@ def test_a_stop_from_another_thread_ends_a_native_run() -> None:
     thread.join()
 
 
-def test_nothing_of_a_watched_run_outlives_it() -> None:
+def test_nothing_of_a_watched_run_outlives_it():
     class Told:
         def __call__(self, now: gs.Progress) -> None: ...
 
@@ -123,9 +123,7 @@ def test_nothing_of_a_watched_run_outlives_it() -> None:
 
 
 @pytest.mark.parametrize("is_attended", [True, False])
-def test_a_call_that_succeeds_as_its_wait_runs_out_returns_what_it_found(
-    monkeypatch: pytest.MonkeyPatch, is_attended: bool
-) -> None:
+def test_a_call_that_succeeds_as_its_wait_runs_out_returns_what_it_found(monkeypatch, is_attended):
     class Late(Future[int]):
         """Done just as ``result`` gives up."""
 
@@ -157,7 +155,7 @@ def test_a_call_that_succeeds_as_its_wait_runs_out_returns_what_it_found(
         assert supervision.supervised(lambda: 7, _core.RunControl(), stop=threading.Event()) == 7
 
 
-def test_a_timeout_of_the_call_itself_is_told_as_one() -> None:
+def test_a_timeout_of_the_call_itself_is_told_as_one():
     def late() -> int:
         raise TimeoutError("no plan")
 

@@ -9,8 +9,6 @@ import lzma
 import tarfile
 import zipfile
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -46,7 +44,7 @@ every_packer = pytest.mark.parametrize("ending", PACKERS)
 
 
 @every_packer
-def test_a_packed_trace_is_read_as_the_plain_one(tmp_path: Path, ending: str) -> None:
+def test_a_packed_trace_is_read_as_the_plain_one(tmp_path, ending):
     path = tmp_path / f"jobs.csv.{ending}"
     path.write_bytes(PACKERS[ending](CSV))
     trace = gs.read_trace(path)
@@ -56,13 +54,13 @@ def test_a_packed_trace_is_read_as_the_plain_one(tmp_path: Path, ending: str) ->
 
 
 @every_packer
-def test_an_ending_is_not_what_decides(tmp_path: Path, ending: str) -> None:
+def test_an_ending_is_not_what_decides(tmp_path, ending):
     (tmp_path / "jobs.csv").write_bytes(PACKERS[ending](CSV))
     assert len(gs.read_trace(tmp_path / "jobs.csv")) == 2
 
 
 @every_packer
-def test_a_truncated_or_changed_file_is_whole_or_refused_by_name(ending: str) -> None:
+def test_a_truncated_or_changed_file_is_whole_or_refused_by_name(ending):
     text = CSV * 50
     packed = PACKERS[ending](text)
     for length in range(6, len(packed) - 1, 5):
@@ -78,14 +76,14 @@ def test_a_truncated_or_changed_file_is_whole_or_refused_by_name(ending: str) ->
 
 
 @pytest.mark.parametrize("ending", ["bz2", "xz", "zst"])
-def test_several_streams_and_padding_are_one_file(ending: str) -> None:
+def test_several_streams_and_padding_are_one_file(ending):
     packed = b"".join(map(PACKERS[ending], (CSV, b"more", CSV)))
     assert unpack("x", packed)[0] == CSV + b"more" + CSV
     assert unpack("x", packed + bytes(512))[0] == CSV + b"more" + CSV
 
 
 @every_packer
-def test_a_bomb_is_refused_and_a_limit_can_be_named(ending: str) -> None:
+def test_a_bomb_is_refused_and_a_limit_can_be_named(ending):
     with pytest.raises(ValueError, match="more than 67,108,864 bytes"):
         unpack("x", PACKERS[ending](bytes(FREE_BYTES + (1 << 20))))
     packed = PACKERS[ending](CSV * 50)
@@ -94,7 +92,7 @@ def test_a_bomb_is_refused_and_a_limit_can_be_named(ending: str) -> None:
     assert len(unpack("x", packed, max_bytes=10_000)[0]) == 50 * len(CSV)
 
 
-def test_a_zip_that_lies_about_its_size_is_refused() -> None:
+def test_a_zip_that_lies_about_its_size_is_refused():
     size = FREE_BYTES + (1 << 20)
     packed = zipped({"jobs.csv": bytes(size)})
     lie = packed.replace(size.to_bytes(4, "little"), (1000).to_bytes(4, "little"))
@@ -103,7 +101,7 @@ def test_a_zip_that_lies_about_its_size_is_refused() -> None:
         unpack("x", lie)
 
 
-def test_a_member_of_an_archive_is_named(tmp_path: Path) -> None:
+def test_a_member_of_an_archive_is_named(tmp_path):
     path = tmp_path / "all.zip"
     path.write_bytes(zipped({"a.csv": CSV, "b.csv": CSV + b"9,1,1\n"}))
     with pytest.raises(ValueError, match=r"holds 2 files \(a.csv, b.csv\); name one with member="):
@@ -131,7 +129,7 @@ def taped(members: dict[str, bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("ending", ["tar", "tar.gz", "tgz", "tar.bz2", "tar.xz", "tar.zst"])
-def test_a_tape_archive_of_one_file_is_that_file(tmp_path: Path, ending: str) -> None:
+def test_a_tape_archive_of_one_file_is_that_file(tmp_path, ending):
     path = tmp_path / f"logs.{ending}"
     packer = {"tar": bytes, "tgz": gzip.compress}.get(ending) or PACKERS[ending.split(".")[-1]]
     path.write_bytes(packer(taped({"logs/jobs.csv": CSV, "logs/._jobs.csv": b"aside"})))
@@ -141,7 +139,7 @@ def test_a_tape_archive_of_one_file_is_that_file(tmp_path: Path, ending: str) ->
     assert Source(path).suffix == ".csv"
 
 
-def test_a_member_of_a_tape_archive_is_named(tmp_path: Path) -> None:
+def test_a_member_of_a_tape_archive_is_named(tmp_path):
     path = tmp_path / "all.tar.gz"
     path.write_bytes(gzip.compress(taped({"a.csv": CSV, "b.csv": CSV + b"9,1,1\n"})))
     with pytest.raises(ValueError, match=r"holds 2 files \(a.csv, b.csv\); name one with member="):
@@ -154,7 +152,7 @@ def test_a_member_of_a_tape_archive_is_named(tmp_path: Path) -> None:
         gs.read_trace(path)
 
 
-def test_a_damaged_tape_archive_is_refused_and_so_is_a_long_one() -> None:
+def test_a_damaged_tape_archive_is_refused_and_so_is_a_long_one():
     packed = taped({"jobs.csv": CSV * 500})
     for length in range(512, 512 + len(CSV) * 500, 997):
         with pytest.raises(ValueError, match="x: damaged archive"):
@@ -165,21 +163,21 @@ def test_a_damaged_tape_archive_is_refused_and_so_is_a_long_one() -> None:
         unpack("x", packed[:148] + b"9" + packed[149:])
 
 
-def test_what_macos_adds_is_no_member() -> None:
+def test_what_macos_adds_is_no_member():
     packed = zipped({"__MACOSX/._jobs.csv": b"x", "folder/": b"", "folder/jobs.csv": CSV})
     assert unpack("x", packed) == (CSV, "folder/jobs.csv")
 
 
-def test_a_packed_file_in_an_archive_is_unpacked_too() -> None:
+def test_a_packed_file_in_an_archive_is_unpacked_too():
     assert unpack("x", zipped({"jobs.csv.gz": gzip.compress(CSV)}))[0] == CSV
 
 
-def test_an_archive_of_numpy_stays_one() -> None:
+def test_an_archive_of_numpy_stays_one():
     packed = zipped({"a.npy": b"\x93NUMPY"})
     assert unpack("x", packed) == (packed, None)
 
 
-def test_an_encrypted_member_is_refused() -> None:
+def test_an_encrypted_member_is_refused():
     packed = bytearray(zipped({"jobs.csv": CSV}))
     for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         packed[packed.find(magic) + offset] |= 1
@@ -187,7 +185,7 @@ def test_an_encrypted_member_is_refused() -> None:
         unpack("x", bytes(packed))
 
 
-def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_is_missing_is_named(monkeypatch):
     for module in ("source", "libraries"):
         monkeypatch.setattr(f"gpusched.base.{module}.is_installed", lambda wanted: False)
     with pytest.raises(ImportError, match=r"zstd needs backports.zstd: pip install gpusched\[zstd"):
@@ -195,7 +193,7 @@ def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("opened", [io.BytesIO, lambda data: io.StringIO(data.decode())])
-def test_an_open_file_is_read_to_its_end(opened: Callable[[bytes], Any]) -> None:
+def test_an_open_file_is_read_to_its_end(opened):
     file = opened(CSV)
     assert gs.read_trace(file).submit_us.tolist() == [0, 5_000_000]
     assert not file.read()
@@ -203,7 +201,7 @@ def test_an_open_file_is_read_to_its_end(opened: Callable[[bytes], Any]) -> None
         gs.read_trace(opened(CSV), max_bytes=9)
 
 
-def test_an_open_file_has_its_name_and_may_be_packed(tmp_path: Path) -> None:
+def test_an_open_file_has_its_name_and_may_be_packed(tmp_path):
     (tmp_path / "jobs.csv.gz").write_bytes(gzip.compress(CSV))
     with (tmp_path / "jobs.csv.gz").open("rb") as file:
         trace = gs.read_trace(file)

@@ -27,8 +27,7 @@ Job = tuple[int, int, int]  # submit, service, gpus
 small_job = st.tuples(st.integers(0, 20), st.integers(1, 10), st.integers(1, 9))
 long_job = st.tuples(st.integers(0, 90), st.integers(1, 40), st.sampled_from([1, 1, 2, 4, 8]))
 workloads = st.one_of(
-    st.lists(small_job, min_size=1, max_size=12),
-    st.lists(long_job, min_size=1, max_size=40),
+    st.lists(small_job, min_size=1, max_size=12), st.lists(long_job, min_size=1, max_size=40)
 )
 
 
@@ -88,7 +87,7 @@ def assert_equal(policy: str, jobs: list[Job], num_gpus: int) -> None:
     assert out.preemptions == preemptions
 
 
-def test_the_floor_writes_where_it_is_told() -> None:
+def test_the_floor_writes_where_it_is_told():
     columns = (np.array([0, 1], np.int64), np.array([5, 7], np.int64), np.array([1, 1], np.int32))
     finish_us = np.zeros(2, np.int64)
     out = bare.run("fifo", *columns, 2, finish_us=finish_us)
@@ -101,7 +100,7 @@ def test_the_floor_writes_where_it_is_told() -> None:
 @pytest.mark.parametrize("policy", bare.POLICIES)
 @settings(max_examples=600, deadline=None)
 @given(jobs=workloads, num_gpus=st.integers(1, 16))
-def test_floor_equals_a_walk_over_all_jobs(policy: str, jobs: list[Job], num_gpus: int) -> None:
+def test_floor_equals_a_walk_over_all_jobs(policy, jobs, num_gpus):
     assert_equal(policy, jobs, num_gpus)
 
 
@@ -120,14 +119,14 @@ def busy_pool(seed: int) -> tuple[list[Job], int]:
 
 
 @pytest.mark.parametrize("policy", bare.POLICIES)
-def test_floor_equals_the_walk_on_busy_pools(policy: str) -> None:
+def test_floor_equals_the_walk_on_busy_pools(policy):
     for seed in range(2000):
         assert_equal(policy, *busy_pool(seed))
 
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("policy", bare.POLICIES)
-def test_floor_equals_the_walk_with_hundreds_of_running_jobs(policy: str, seed: int) -> None:
+def test_floor_equals_the_walk_with_hundreds_of_running_jobs(policy, seed):
     # More than a few blocks of the sorted list, so that blocks split, empty and are reused.
     rng = np.random.default_rng(seed)
     size = 700
@@ -140,13 +139,13 @@ def test_floor_equals_the_walk_with_hundreds_of_running_jobs(policy: str, seed: 
     assert_equal(policy, list(jobs), 300)
 
 
-def test_an_unknown_policy_is_named() -> None:
+def test_an_unknown_policy_is_named():
     column = np.ones(1, np.int64)
     with pytest.raises(ValueError, match="not 'lifo'"):
         bare.run("lifo", column, column, np.ones(1, np.int32), 1)
 
 
-def test_a_column_of_another_dtype_is_refused() -> None:
+def test_a_column_of_another_dtype_is_refused():
     column = np.ones(1, np.int64)
     with pytest.raises(TypeError):
         bare.run("fifo", column.astype(float), column, np.ones(1, np.int32), 1)

@@ -35,7 +35,7 @@ def standings(tmp_path_factory: pytest.TempPathFactory) -> Standings:
     return Standings(small(study), result.finished)
 
 
-def test_every_registered_policy_is_ranked_or_asks_for_more() -> None:
+def test_every_registered_policy_is_ranked_or_asks_for_more():
     study = gs.Study.from_toml(field.STUDY.read_bytes())
     for name, info in policies().items():
         asks = any(map(info.has, ("deadlines", "elastic", "offline")))
@@ -45,18 +45,18 @@ def test_every_registered_policy_is_ranked_or_asks_for_more() -> None:
     assert by_predictions == [of_services, of_services]
 
 
-def test_a_policy_with_options_has_a_row_of_its_own_and_once() -> None:
+def test_a_policy_with_options_has_a_row_of_its_own_and_once():
     study, _ = field_study(more=["fifo", "las:period_s=60"], only=["fifo"])
     assert list(study.policies) == ["fifo", "las:period_s=60"]
 
 
 @pytest.mark.parametrize("name", ["dancer", "sjf-bco"])
-def test_policies_for_other_jobs_are_refused_by_name(name: str) -> None:
+def test_policies_for_other_jobs_are_refused_by_name(name):
     with pytest.raises(ValueError, match=rf"^policy {name}: is (deadlines|offline), "):
         field_study(more=[name])
 
 
-def test_who_asks_for_services_runs_by_predictions_and_by_the_truth(standings: Standings) -> None:
+def test_who_asks_for_services_runs_by_predictions_and_by_the_truth(standings):
     assert standings.rows == ["fifo", "sjf", "random", "sjf (clairvoyant)"]
     runs = standings.runs.group_by("policy", "predictor").len().rows()
     assert set(runs) == {
@@ -67,7 +67,7 @@ def test_who_asks_for_services_runs_by_predictions_and_by_the_truth(standings: S
     assert told.tolist() != fair.tolist()
 
 
-def test_what_is_read_runs_once_unless_something_is_drawn(tmp_path) -> None:
+def test_what_is_read_runs_once_unless_something_is_drawn(tmp_path):
     (tmp_path / "itp").mkdir()
     (tmp_path / "itp" / "cluster01.csv").write_text("")
     study, missing = field_study(tmp_path, only=["fifo", "sjf", "random"])
@@ -90,7 +90,7 @@ def test_what_is_read_runs_once_unless_something_is_drawn(tmp_path) -> None:
     }  # fmt: skip
 
 
-def test_ranks_are_those_of_the_means(standings: Standings) -> None:
+def test_ranks_are_those_of_the_means(standings):
     for metric in ("mean_wait_s", "tenant_fairness"):
         test = standings.ranking(metric, is_deployable=False)
         assert test is not None
@@ -109,7 +109,7 @@ def test_ranks_are_those_of_the_means(standings: Standings) -> None:
     assert not any("clairvoyant" in name for name in deployable.names)
 
 
-def test_the_page_has_every_figure_and_says_what_is_left_out(standings: Standings) -> None:
+def test_the_page_has_every_figure_and_says_what_is_left_out(standings):
     text = page(standings, "python -m bench.field --seeds 3", ["ITP 01"])
     assert "`python -m bench.field --seeds 3`" in text
     assert "Left out, as the data are not there: ITP 01." in text
@@ -121,7 +121,7 @@ def test_the_page_has_every_figure_and_says_what_is_left_out(standings: Standing
         assert all("±" in line for line in lines[2:])
 
 
-def test_a_policy_whose_runs_are_not_there_is_not_ranked(standings: Standings) -> None:
+def test_a_policy_whose_runs_are_not_there_is_not_ranked(standings):
     runs = standings.runs.filter(~((standings.runs["policy"] == "random")
                                    & (standings.runs["trace"] == "philly (drawn)")))  # fmt: skip
     cut = Standings(standings.study, runs)
@@ -133,7 +133,7 @@ def test_a_policy_whose_runs_are_not_there_is_not_ranked(standings: Standings) -
 
 @needs_real_data
 @pytest.mark.parametrize("place", range(8))
-def test_a_window_has_the_fewest_servers_at_which_jobs_wait_an_hour_at_most(place: int) -> None:
+def test_a_window_has_the_fewest_servers_at_which_jobs_wait_an_hour_at_most(place):
     study, _ = field_study()
     work = study.traces[place]
     trace = gs.read_trace(work.file)

@@ -8,7 +8,7 @@ from bench.grade_study import Answer, answers, main, table
 
 
 @pytest.mark.long
-def test_better_grades_have_better_answers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_better_grades_have_better_answers(capsys):
     found = list(answers(0))
     # 2 logs of 14 pairs and 2 unknown orders, 14 base cases and 2 sizes of the right one, twice.
     assert len(found) == 2 * (14 * 16 + 2 * 14) * 2
@@ -23,6 +23,6 @@ def test_better_grades_have_better_answers(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.splitlines()[1].split() == rows[0]
 
 
-def test_the_table_has_nearest_ranks() -> None:
+def test_the_table_has_nearest_ranks():
     found = [Answer("C", 1 + k / 10, 2.0) for k in range(10)]
     assert table(found)[1:] == [["C", "10", "1.40", "1.80", "2.00", "2.00"]]

@@ -26,11 +26,11 @@ def models_of_a_group(trace: gs.Trace) -> float:
     return float(np.mean([len(set(trace.graph[kind == one])) for one in kind]))
 
 
-def test_jobs_have_as_many_iterations_as_seconds_in_the_study() -> None:
+def test_jobs_have_as_many_iterations_as_seconds_in_the_study():
     ratio = iterations(iterations_recur(1)) / times_recur(1).service_s
     np.testing.assert_allclose(ratio, np.median(ratio), rtol=1e-3)
 
 
-def test_a_group_trains_one_model_in_the_study_and_many_here() -> None:
+def test_a_group_trains_one_model_in_the_study_and_many_here():
     assert models_of_a_group(times_recur(1)) == 1
     assert models_of_a_group(iterations_recur(1)) > 3

@@ -37,23 +37,23 @@ def described(value: object) -> object:
         (ValueError("no"), ValueError("yes")),
     ],
 )
-def test_what_differs_in_value_type_or_order_is_a_difference(old: object, new: object) -> None:
+def test_what_differs_in_value_type_or_order_is_a_difference(old, new):
     assert list(places(described(old), described(new)))
     assert not list(places(described(old), described(old)))
 
 
-def test_an_attribute_that_is_lost_is_a_difference_and_a_new_one_is_none() -> None:
+def test_an_attribute_that_is_lost_is_a_difference_and_a_new_one_is_none():
     old, new = {"()": "Result", "digest": "a"}, {"()": "Result", "digest": "a", "more": 1}
     assert not list(places(old, new))
     assert [place for place, *_ in places(new, old)] == ["more"]
 
 
-def test_equal_differences_of_several_questions_are_told_once() -> None:
+def test_equal_differences_of_several_questions_are_told_once():
     found = differences("calls", {"1": {"x": 1}, "2": {"x": 1}}, {"1": {"x": 2}, "2": {"x": 2}})
     assert found == [Difference("x", "1", "2", ["calls/1", "calls/2"])]
 
 
-def test_a_question_that_only_one_side_answers_is_a_difference() -> None:
+def test_a_question_that_only_one_side_answers_is_a_difference():
     assert len(differences("calls", {"1": {}}, {})) == 1
     assert len(differences("calls", {}, {"1": {}})) == 1
 
@@ -62,7 +62,7 @@ def known(**entry: object) -> Known:
     return Known.of({"reason": "Meant.", **entry})
 
 
-def test_a_difference_is_known_only_if_the_reasons_meet_all_of_its_questions() -> None:
+def test_a_difference_is_known_only_if_the_reasons_meet_all_of_its_questions():
     found = [Difference("x", "1", "2", ["calls/1", "calls/2"])]
     other = known(where="states/*")
     assert explain(found, [known(where="calls/1: *"), other]) == [other]
@@ -83,13 +83,13 @@ def test_a_difference_is_known_only_if_the_reasons_meet_all_of_its_questions() -
         ({"where": "*", "new": "a"}, False),
     ],
 )
-def test_an_entry_says_where_what_was_there_and_what_is(entry: dict, is_known: bool) -> None:
+def test_an_entry_says_where_what_was_there_and_what_is(entry, is_known):
     found = [Difference("x[0]", "a\nc", "b", ["calls/1"])]
     explain(found, [known(**entry)])
     assert bool(found[0].reason) is is_known
 
 
-def test_of_lists_of_unequal_lengths_the_rows_that_differ_are_told() -> None:
+def test_of_lists_of_unequal_lengths_the_rows_that_differ_are_told():
     assert list(places(list("abcd"), list("acd"), "x")) == [("x[]", "b", "(nothing)")]
     assert list(places(list("ab"), list("abc"), "x")) == [("x[]", "(nothing)", "c")]
     rows = [{"n": 1}, "a", "b"], [{"n": 2}, "a"]
@@ -106,14 +106,14 @@ def test_of_lists_of_unequal_lengths_the_rows_that_differ_are_told() -> None:
 
 
 @each("entry", ['reason = " "', "", 'reason = "x"\nwhy = "x"'])
-def test_a_known_difference_needs_a_reason(tmp_path, entry: str) -> None:
+def test_a_known_difference_needs_a_reason(tmp_path, entry):
     path = tmp_path / "known.toml"
     path.write_text(f'[[known]]\nwhere = "calls/*"\n{entry}\n')
     with pytest.raises(SystemExit, match="a where and a reason"):
         same_as.read_known(path)
 
 
-def test_errors_and_warnings_belong_to_the_answer() -> None:
+def test_errors_and_warnings_belong_to_the_answer():
     def ask() -> None:
         gs.Cluster.uniform(0, 8)
 

@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.bounds.certificates import certificate, lower_bounds, makespan_bound
-from gpusched.bounds.known import (
-    busy_times,
-    mean_busy_time,
-    priced_time,
-    shared_cost,
-)
+from gpusched.bounds.known import busy_times, mean_busy_time, priced_time, shared_cost
 from gpusched.bounds.registry import BoundedJobs, JobColumns, known_bounds
 from gpusched.model.cluster import Cluster
 from gpusched.reference import replay
@@ -432,11 +427,7 @@ def elastic(*tables, services_us, gpus, num_gpus, policy="optimus:period_s=0", *
 
 @pytest.mark.parametrize(
     ("narrow", "wide", "service_us"),
-    [
-        (2.96, 3.2, 6257353235965359),
-        (2.01, 4.0, 6613902390729619),
-        (0.91, 1.7, 3993362859657972),
-    ],
+    [(2.96, 3.2, 6257353235965359), (2.01, 4.0, 6613902390729619), (0.91, 1.7, 3993362859657972)],
 )
 def test_no_rounding_raises_an_elastic_bound_above_a_schedule(narrow, wide, service_us):
     # Both jobs on one GPU each, all the time: the bound is tight but for its margin.
@@ -487,7 +478,7 @@ def test_widths_beyond_the_cluster_save_nothing():
     assert float(lower.makespan_us) / SECOND == pytest.approx(1 / 2.75, rel=1e-5)
 
 
-def test_a_width_that_cannot_run_costs_what_it_is() -> None:
+def test_a_width_that_cannot_run_costs_what_it_is():
     profile = gs.model.JobProfile("p", throughput={"A": {1: 1.0, 2: 0.0, 4: 2.0}})
     trace = gs.Trace.from_columns(
         [0], [50], [2], min_gpus=[1], max_gpus=[4], profiles=[profile], profile=[0]
@@ -499,7 +490,7 @@ def test_a_width_that_cannot_run_costs_what_it_is() -> None:
     }  # fmt: skip
 
 
-def test_what_can_never_run_costs_what_it_asks_for() -> None:
+def test_what_can_never_run_costs_what_it_asks_for():
     curve = {1: 1.0, 2: 2.0, 4: 8.0}
     profile = gs.model.JobProfile("p", throughput={"A": curve, "B": curve})
     trace = gs.Trace.from_columns(

@@ -99,7 +99,7 @@ def brute_force(windows: Windows) -> float:
 
 @examples(50)
 @given(workloads, st.integers(1, 4))
-def test_the_greedy_solves_the_pooled_program(jobs: list[tuple[int, ...]], gpus: int) -> None:
+def test_the_greedy_solves_the_pooled_program(jobs, gpus):
     windows = fixed_windows(jobs, gpus)
     exact = brute_force(windows)
     assert pooled_bound(windows, 1_000) == pytest.approx(exact)
@@ -108,7 +108,7 @@ def test_the_greedy_solves_the_pooled_program(jobs: list[tuple[int, ...]], gpus:
 
 @examples(25)
 @given(workloads, st.integers(1, 4), st.integers(0, 5))
-def test_any_prices_give_a_bound(jobs: list[tuple[int, ...]], gpus: int, seed: int) -> None:
+def test_any_prices_give_a_bound(jobs, gpus, seed):
     pytest.importorskip("scipy")
     windows = fixed_windows(jobs, gpus)
     tree = TimeTree.over(windows, 16)
@@ -122,7 +122,7 @@ def test_any_prices_give_a_bound(jobs: list[tuple[int, ...]], gpus: int, seed: i
 
 @examples(25)
 @given(workloads, st.sampled_from(["table", "fixed"]))
-def test_no_policy_passes_the_bound(jobs: list[tuple[int, ...]], speed: str) -> None:
+def test_no_policy_passes_the_bound(jobs, speed):
     jobs_ = trace(jobs)
     count, worth = (deadline_bound(jobs_, cluster(), speed=speed, values=v) for v in (False, True))
     assert worth.total == jobs_.value.sum()
@@ -140,7 +140,7 @@ def test_no_policy_passes_the_bound(jobs: list[tuple[int, ...]], speed: str) -> 
 
 @pytest.mark.parametrize("speed", ["fixed", "table", "proportional"])
 @pytest.mark.parametrize("policy", ["edf", "elasticflow", "edf-fastest", "matching"])
-def test_it_holds_with_limits_values_spread_tables_and_types(speed: str, policy: str) -> None:
+def test_it_holds_with_limits_values_spread_tables_and_types(speed, policy):
     jobs, servers = golden.urgent(is_typed=True), golden.networked_cluster()
     bound = deadline_bound(jobs, servers, speed=speed, values=True)
     result = gs.simulate(jobs, servers, policy=policy, placement="best-fit", speed=speed)
@@ -160,7 +160,7 @@ def crowded() -> tuple[gs.Trace, gs.Cluster]:
     return trace([(0, 4, 4, 4, 1, 1)] * 3), cluster()
 
 
-def test_a_summary_has_the_bounds_that_its_size_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_summary_has_the_bounds_that_its_size_allows(monkeypatch):
     pytest.importorskip("scipy")
     found = {}
     for most in ((3, 3), (2, 3), (2, 2)):
@@ -171,16 +171,12 @@ def test_a_summary_has_the_bounds_that_its_size_allows(monkeypatch: pytest.Monke
     assert found == {"typed": 1, "pooled": 2, "alone": 3}
 
 
-def test_without_scipy_a_summary_has_the_bounds_that_need_none(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_scipy_a_summary_has_the_bounds_that_need_none(monkeypatch):
     monkeypatch.setattr(known, "find_spec", lambda name: None)
     assert dsr_bound(*crowded(), speed="table") == (2 / 3, "pooled")
 
 
-def test_a_bound_is_computed_once_and_only_where_it_may_be_lower(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_bound_is_computed_once_and_only_where_it_may_be_lower(monkeypatch):
     pytest.importorskip("scipy")
     calls = []
     for module, name in ((known, "pooled_bound"), (known, "upper_bound")):
@@ -204,7 +200,7 @@ def test_a_bound_is_computed_once_and_only_where_it_may_be_lower(
     assert dsr_bound(jobs, cluster(), speed="fixed") == (1.0, "alone")
 
 
-def test_one_gpu_does_one_job_at_a_time() -> None:
+def test_one_gpu_does_one_job_at_a_time():
     jobs = gs.Trace.from_columns(
         submit_s=[0, 0, 0], service_s=[4, 4, 4], gpus=[1, 1, 1], deadline_s=[4, 8, 8]
     )
@@ -214,7 +210,7 @@ def test_one_gpu_does_one_job_at_a_time() -> None:
     assert deadline_bound(jobs, one, speed="fixed").dsr == pytest.approx(2 / 3)
 
 
-def test_types_are_told_apart() -> None:
+def test_types_are_told_apart():
     # K80s are idle all the time, and no use: 4 V100s do one such job at a time.
     jobs = trace([(0, 4, 4, 4, 1, 1)] * 3)
     bound = deadline_bound(jobs, cluster())
@@ -222,14 +218,14 @@ def test_types_are_told_apart() -> None:
     assert (bound.name, bound.met) == ("typed", 1)
 
 
-def test_what_no_width_makes_in_time_is_impossible() -> None:
+def test_what_no_width_makes_in_time_is_impossible():
     # 4 V100s are 10/4 as fast as one.
     jobs = trace([(0, 5, 1, 2, 1, 0), (0, 5, 1, 1, 1, 0)])
     assert deadline_bound(jobs, cluster()).is_possible.tolist() == [False, True]
     assert deadline_bound(jobs, cluster(), speed="fixed").met == 0
 
 
-def test_a_tight_window_needs_wide_and_costly_gangs() -> None:
+def test_a_tight_window_needs_wide_and_costly_gangs():
     jobs = trace([(0, 5, 1, 2, 1, 0), (0, 5, 1, 9, 1, 0)])
     rates = rates_of(jobs, cluster(), SpeedChoice.parse("table"))
     ends = np.array([2.0, 10.0])
@@ -237,7 +233,7 @@ def test_a_tight_window_needs_wide_and_costly_gangs() -> None:
     assert least_gpu_time(windows).tolist() == [8.0, 5.0]
 
 
-def test_without_deadlines_there_is_nothing_to_meet() -> None:
+def test_without_deadlines_there_is_nothing_to_meet():
     jobs = gs.Trace.from_columns(submit_s=[0], service_s=[4], gpus=[1])
     bound = deadline_bound(jobs, cluster(), speed="fixed")
     assert bound.met == 0
@@ -246,7 +242,7 @@ def test_without_deadlines_there_is_nothing_to_meet() -> None:
     assert dsr_bound(jobs, cluster(), speed="fixed")[1] == ""
 
 
-def test_ten_thousand_jobs_are_no_trouble() -> None:
+def test_ten_thousand_jobs_are_no_trouble():
     pytest.importorskip("scipy")
     rng = np.random.default_rng(1)
     rows = zip(
@@ -257,7 +253,7 @@ def test_ten_thousand_jobs_are_no_trouble() -> None:
     assert bound.bounds["typed"] < bound.bounds["pooled"] < bound.bounds["alone"]
 
 
-def test_widths_beside_the_own_one_count_where_that_one_is_capped() -> None:
+def test_widths_beside_the_own_one_count_where_that_one_is_capped():
     table = {"A": {2: 4.0, 6: 12.0}, "B": {2: 1.0, 6: 3.0}}
     jobs = gs.Trace.from_columns(
         [0],
@@ -273,7 +269,7 @@ def test_widths_beside_the_own_one_count_where_that_one_is_capped() -> None:
     assert np.interp(3, gpus, rate) >= 6 / 2
 
 
-def test_a_hull_is_concave_and_rises() -> None:
+def test_a_hull_is_concave_and_rises():
     assert concave_hull([(1, 1), (2, 1.5), (3, 2.4), (4, 2.4)]) == [(1, 1), (3, 2.4)]
     assert concave_hull([(2, 1.0), (2, 3.0), (1, 1.0)]) == [(2, 3.0)]
 
@@ -282,15 +278,13 @@ def test_a_hull_is_concave_and_rises() -> None:
     ("speed", "message"),
     [("quantum", "unknown speed 'quantum'"), ("table", "the jobs have no profiles")],
 )
-def test_what_is_missing_is_named(speed: str, message: str) -> None:
+def test_what_is_missing_is_named(speed, message):
     jobs = gs.Trace.from_columns(submit_s=[0], service_s=[4], gpus=[1], deadline_s=[9])
     with pytest.raises(ValueError, match=message):
         deadline_bound(jobs, cluster(), speed=speed)
 
 
-def test_a_brief_bound_is_coarse_for_more_jobs_than_many_and_no_fewer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_brief_bound_is_coarse_for_more_jobs_than_many_and_no_fewer(monkeypatch):
     jobs = [(i, 8, 2, 9 + 2 * (i % 7), 1 + i % 3, i % len(CURVES)) for i in range(60)]
     monkeypatch.setattr(known, "_CELLS_OF_MANY", 1)
 
@@ -312,7 +306,7 @@ def contended() -> tuple[gs.Trace, gs.Cluster]:
     return trace([(*row, 0) for row in rows]), cluster(2)
 
 
-def test_a_bound_is_the_same_whenever_it_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bound_is_the_same_whenever_it_is_computed(monkeypatch):
     optimize = pytest.importorskip("scipy.optimize")
     options = []
 
@@ -328,7 +322,7 @@ def test_a_bound_is_the_same_whenever_it_is_computed(monkeypatch: pytest.MonkeyP
     assert options == [{"maxiter": 10_000}] * 2  # steps, and no time
 
 
-def test_a_program_that_is_cut_off_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_cut_off_is_left_out_and_named(monkeypatch):
     pytest.importorskip("scipy")
     monkeypatch.setattr(deadline_bounds, "_MOST_ITERATIONS", 3)
     jobs, servers = contended()

@@ -23,18 +23,18 @@ def show(_: Tally) -> None:
 
 
 @pytest.mark.parametrize("seam", SEAMS)
-def test_a_case_is_the_same_whenever_it_is_drawn(seam: str) -> None:
+def test_a_case_is_the_same_whenever_it_is_drawn(seam):
     assert [trial_of(seam, 5, i) for i in range(40)] == [trial_of(seam, 5, i) for i in range(40)]
     assert trial_of(seam, 5, 0) != trial_of(seam, 6, 0)
 
 
 @pytest.mark.parametrize("seam", ["order", "placement", "elastic"])
-def test_a_short_campaign_finds_nothing(seam: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_short_campaign_finds_nothing(seam, capsys):
     assert main([seam, "--cases", "60", "--seed", "11", "--jobs", "2"]) == 0
     assert f"{seam}: 60 cases" in capsys.readouterr().out
 
 
-def test_a_case_that_hangs_or_ends_its_process_is_a_failure_and_the_others_are_run() -> None:
+def test_a_case_that_hangs_or_ends_its_process_is_a_failure_and_the_others_are_run():
     def work(index: int) -> tuple[tuple[str, ...], str]:
         if index == 3:
             time.sleep(600)
@@ -49,7 +49,7 @@ def test_a_case_that_hangs_or_ends_its_process_is_a_failure_and_the_others_are_r
     assert tally.verdicts["same"] == 7
 
 
-def test_a_case_that_raises_is_counted_as_a_failure_and_the_others_go_on() -> None:
+def test_a_case_that_raises_is_counted_as_a_failure_and_the_others_go_on():
     def work(index: int) -> tuple[tuple[str, ...], str]:
         return (), f"same{1 // (index - 3)}"[:4]
 
@@ -59,7 +59,7 @@ def test_a_case_that_raises_is_counted_as_a_failure_and_the_others_go_on() -> No
     assert "ZeroDivisionError" in tally.failures[0][1]
 
 
-def test_a_failing_case_is_made_smaller_as_long_as_it_fails() -> None:
+def test_a_failing_case_is_made_smaller_as_long_as_it_fails():
     class Picky(Twin):
         def check(self) -> str:
             assert all(job.gpus != 3 for job in self.case.jobs)
@@ -77,7 +77,7 @@ def test_a_failing_case_is_made_smaller_as_long_as_it_fails() -> None:
     assert "weight" not in brief(smallest)
 
 
-def test_both_engines_must_refuse_or_neither() -> None:
+def test_both_engines_must_refuse_or_neither():
     trial = trial_of("order", 0, 0)
     assert isinstance(trial, Twin)
     outcome = trial.case.replay()
@@ -90,5 +90,5 @@ def test_both_engines_must_refuse_or_neither() -> None:
 
 
 @pytest.mark.parametrize(("seed", "index"), [(3002, 7377), (4001, 51960)])
-def test_cases_of_long_campaigns_that_were_not_right_are(seed: int, index: int) -> None:
+def test_cases_of_long_campaigns_that_were_not_right_are(seed, index):
     assert trial_of("scheduler", seed, index).check() == "same"

@@ -43,9 +43,7 @@ def least(a, b):
 @pytest.mark.parametrize(
     ("name", "text", "lines"), [("a.cpp", CPP, {4, 6}), ("a.py", PYTHON, {9, 10})]
 )
-def test_only_code_is_changed_and_one_line_of_it(
-    tmp_path: Path, name: str, text: str, lines: set[int]
-) -> None:
+def test_only_code_is_changed_and_one_line_of_it(tmp_path, name, text, lines):
     path = tmp_path / name
     path.write_text(text)
     found = list(mutants_of(tmp_path, name))
@@ -59,7 +57,7 @@ def test_only_code_is_changed_and_one_line_of_it(
         assert '"x < y"' in one.after or '"x < y"' not in one.before
 
 
-def test_a_fault_of_another_text_is_refused(tmp_path: Path) -> None:
+def test_a_fault_of_another_text_is_refused(tmp_path):
     path = tmp_path / "a.cpp"
     path.write_text(CPP)
     one = next(iter(mutants_of(tmp_path, "a.cpp")))
@@ -68,7 +66,7 @@ def test_a_fault_of_another_text_is_refused(tmp_path: Path) -> None:
         one.apply(tmp_path)
 
 
-def test_faults_are_drawn_evenly_over_the_files_and_again_alike(tmp_path: Path) -> None:
+def test_faults_are_drawn_evenly_over_the_files_and_again_alike(tmp_path):
     files = ["cpp/bindings/a.cpp", "cpp/engine/b.hpp", "python/gpusched/audit/a.py"]
     for name in [*files, "cpp/tools/a.cpp", "python/gpusched/cli/a.py"]:
         path = tmp_path / name
@@ -81,7 +79,7 @@ def test_faults_are_drawn_evenly_over_the_files_and_again_alike(tmp_path: Path) 
     assert len({one.name for one in some}) == 5
 
 
-def test_what_does_not_build_is_no_fault_and_what_changes_nothing_is_counted_apart() -> None:
+def test_what_does_not_build_is_no_fault_and_what_changes_nothing_is_counted_apart():
     (file, after), reason = next(iter(reasons().items()))
     row = {"file": file, "line": 3, "operator": "less", "after": after}
     same = [row | {"kind": kind} for kind in ("killed", "survived", "unbuilt")]
@@ -95,7 +93,7 @@ def test_what_does_not_build_is_no_fault_and_what_changes_nothing_is_counted_apa
 
 
 @pytest.mark.skipif(not (ROOT / "python").is_dir(), reason="needs the sources of the package")
-def test_a_known_reason_is_of_a_line_that_some_fault_leaves() -> None:
+def test_a_known_reason_is_of_a_line_that_some_fault_leaves():
     lines = {
         (file, one.after.strip())
         for file in {file for file, _ in reasons()}
@@ -104,7 +102,7 @@ def test_a_known_reason_is_of_a_line_that_some_fault_leaves() -> None:
     assert reasons().keys() <= lines
 
 
-def test_every_test_that_is_asked_is_there_and_of_every_room_some_are() -> None:
+def test_every_test_that_is_asked_is_there_and_of_every_room_some_are():
     assert missing(ROOT) == []
     for room in [*(ROOT / "cpp").iterdir(), *(ROOT / "cpp/plugins").iterdir()]:
         if room.is_dir() and room.name not in ("plugins", "tools"):
@@ -113,7 +111,7 @@ def test_every_test_that_is_asked_is_there_and_of_every_room_some_are() -> None:
         assert stages_of(f"python/gpusched/{judge}/a.py")
 
 
-def test_a_header_is_part_of_all_that_includes_it() -> None:
+def test_a_header_is_part_of_all_that_includes_it():
     deps = """\
 CMakeFiles/core.dir/cpp/a.cpp.o: #deps 3, deps mtime 1 (VALID)
     ../../cpp/a.cpp
@@ -142,7 +140,7 @@ def test_ends(): os._exit(0)
 
 
 @pytest.mark.long
-def test_what_fails_hangs_or_ends_its_process_is_told(tmp_path: Path) -> None:
+def test_what_fails_hangs_or_ends_its_process_is_told(tmp_path):
     file = tmp_path / "test_some.py"
     file.write_text(TESTS)
     expected = {

@@ -17,12 +17,12 @@ pytest.importorskip("scipy")
 
 
 @pytest.mark.parametrize("name", THEOREMS)
-def test_a_theorem_holds_on_a_few_instances(name: str) -> None:
+def test_a_theorem_holds_on_a_few_instances(name):
     used = [THEOREMS[name].check(seed) for seed in range(4)]
     assert all(0 <= part <= 1 + 1e-9 for part in used)
 
 
-def test_a_promise_that_is_broken_is_counted_and_told() -> None:
+def test_a_promise_that_is_broken_is_counted_and_told():
     def check(seed: int) -> float:
         return kept(3.0 if seed % 2 else 1.0, 2.0, seed)
 
@@ -31,7 +31,7 @@ def test_a_promise_that_is_broken_is_counted_and_told() -> None:
     assert "seed 1: 3.0 is above 2.0" in told
 
 
-def test_pieces_of_a_run_are_the_instances_of_the_whole_run() -> None:
+def test_pieces_of_a_run_are_the_instances_of_the_whole_run():
     seen: list[int] = []
 
     def check(seed: int) -> float:
@@ -47,18 +47,14 @@ def test_pieces_of_a_run_are_the_instances_of_the_whole_run() -> None:
     assert seen == whole
 
 
-def test_the_command_prints_a_table_and_refuses_unknown_names(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_prints_a_table_and_refuses_unknown_names(capsys):
     main(["srpt", "--instances", "2"])
     assert "| `srpt` |" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["fermat"])
 
 
-def test_a_head_that_starts_after_its_reservation_is_noticed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_head_that_starts_after_its_reservation_is_noticed(monkeypatch):
     # One GPU, busy until 5; the head is promised 5.
     jobs = [backfilling.Job(0, 5, 1, estimate_us=5), backfilling.Job(0, 2, 1, estimate_us=2)]
     monkeypatch.setattr(backfilling, "drawn", lambda _: (jobs, [1], "count"))
@@ -68,18 +64,14 @@ def test_a_head_that_starts_after_its_reservation_is_noticed(
         backfilling.share(0)
 
 
-def test_estimates_that_are_too_short_break_the_promise_of_a_head(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_estimates_that_are_too_short_break_the_promise_of_a_head(monkeypatch):
     jobs = [backfilling.Job(0, 9, 1, estimate_us=5), backfilling.Job(0, 2, 1, estimate_us=2)]
     monkeypatch.setattr(backfilling, "drawn", lambda _: (jobs, [1], "count"))
     with pytest.raises(AssertionError, match="was promised 5"):
         backfilling.share(0)
 
 
-def test_a_policy_that_leaves_gpus_idle_does_not_fill_the_servers(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_policy_that_leaves_gpus_idle_does_not_fill_the_servers(monkeypatch):
     trace = gs.Trace.from_columns([0, 0], [5, 5], [2, 4])
     drawn = (trace, gs.Cluster.uniform(servers=1, gpus=4))
     monkeypatch.setattr(server_filling, "drawn", lambda _: drawn)
@@ -92,18 +84,18 @@ def test_a_policy_that_leaves_gpus_idle_does_not_fill_the_servers(
         server_filling.share(0)
 
 
-def test_the_least_flow_is_the_one_worked_by_hand() -> None:
+def test_the_least_flow_is_the_one_worked_by_hand():
     # 0-1 the long one, 1-2 and 2-4 the others, then the rest of the long one.
     assert srpt.least_flow([0, 1, 1], [4, 1, 2]) == 7 + 1 + 3
 
 
-def test_a_bound_above_the_optimum_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bound_above_the_optimum_is_noticed(monkeypatch):
     monkeypatch.setattr(lower_bounds, "least_makespan", lambda *_: 0)
     with pytest.raises(AssertionError, match=r"seed 1: [a-z-]+ is \d+ us, best 0 s"):
         lower_bounds.share("makespan", 1)
 
 
-def test_a_plan_beyond_its_cap_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_beyond_its_cap_is_noticed(monkeypatch):
     found = gang_plans.planned(1, 4)
     assert found.phi > 1
     late = found._replace(phi=found.phi / 100)

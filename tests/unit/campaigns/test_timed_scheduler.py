@@ -17,7 +17,7 @@ class Timed(_core._testing.TimedScheduler):
         super().__init__("dancer", {"slot_s": 600.0})
 
 
-def test_timing_changes_nothing_and_sees_every_decision() -> None:
+def test_timing_changes_nothing_and_sees_every_decision():
     jobs, servers, policy = golden.urgent(is_typed=True), golden.networked_cluster(), Timed()
     more = {"placement": "best-fit", "speed": "table"}
     plain = gs.simulate(jobs, servers, policy="dancer:slot_s=600", **more)
@@ -35,6 +35,6 @@ def test_timing_changes_nothing_and_sees_every_decision() -> None:
         assert times["decision_ns"].sum() <= time.process_time_ns() - begin_ns
 
 
-def test_only_registered_schedulers_are_timed() -> None:
+def test_only_registered_schedulers_are_timed():
     with pytest.raises(ValueError, match="'fifo' is no registered scheduler"):
         _core._testing.TimedScheduler("fifo")

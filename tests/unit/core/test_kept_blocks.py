@@ -32,14 +32,14 @@ def given_back(size: int) -> int:
     return address
 
 
-def test_a_block_that_was_given_back_is_the_next_of_its_size() -> None:
+def test_a_block_that_was_given_back_is_the_next_of_its_size():
     address = given_back(SIZE)
     assert given_back(ROUNDED) == address
     assert given_back(ROUNDED + 1) != address
     assert given_back(SIZE) == address
 
 
-def test_a_block_is_handed_out_once() -> None:
+def test_a_block_is_handed_out_once():
     given_back(SIZE)
     blocks = [_testing.allocate_kept_bytes(SIZE) for _ in range(3)]
     assert len({_testing.address(block) for block in blocks}) == 3
@@ -48,7 +48,7 @@ def test_a_block_is_handed_out_once() -> None:
     assert given_back(SIZE) == _testing.address(blocks[-1])
 
 
-def test_the_oldest_blocks_go_when_more_than_a_gibibyte_is_kept() -> None:
+def test_the_oldest_blocks_go_when_more_than_a_gibibyte_is_kept():
     blocks = [_testing.allocate_kept_bytes(HALF_OF_ALL) for _ in range(3)]
     addresses = [_testing.address(block) for block in blocks]
     for block in blocks:
@@ -59,12 +59,12 @@ def test_the_oldest_blocks_go_when_more_than_a_gibibyte_is_kept() -> None:
         _testing.keep_bytes(block, HALF_OF_ALL)
 
 
-def test_a_block_that_is_larger_than_all_that_may_be_kept_is_not_kept() -> None:
+def test_a_block_that_is_larger_than_all_that_may_be_kept_is_not_kept():
     address = given_back(SIZE)
     given_back(2 * HALF_OF_ALL + 1)
     assert given_back(SIZE) == address
 
 
-def test_nothing_is_kept_under_a_limit_of_the_address_space() -> None:
+def test_nothing_is_kept_under_a_limit_of_the_address_space():
     # There is room for either of the two sizes, and not for one beside the other.
     subprocess.run([sys.executable, "-c", UNDER_A_LIMIT], check=True)

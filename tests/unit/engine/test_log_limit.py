@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ def limited(most: int | None, **options: Any) -> gs.Result:
 
 
 @pytest.mark.parametrize("placement", ["spread", "count"])
-def test_a_run_may_have_as_many_intervals_as_its_limit_and_no_more(placement: str) -> None:
+def test_a_run_may_have_as_many_intervals_as_its_limit_and_no_more(placement):
     free = limited(None, placement=placement)
     rows = num_intervals(free)
     assert limited(rows, placement=placement).digest == free.digest
@@ -35,7 +34,7 @@ def test_a_run_may_have_as_many_intervals_as_its_limit_and_no_more(placement: st
         limited(rows - 1, placement=placement)
 
 
-def test_the_error_names_the_time_the_job_and_both_numbers_and_has_what_was_done() -> None:
+def test_the_error_names_the_time_the_job_and_both_numbers_and_has_what_was_done():
     with pytest.raises(gs.LogLimitError) as caught:
         limited(100)
     result = caught.value.result  # type: ignore[attr-defined]
@@ -54,7 +53,7 @@ def test_the_error_names_the_time_the_job_and_both_numbers_and_has_what_was_done
     assert np.array_equal(result.schedule.finish_us[done], free.finish_us[done])
 
 
-def test_a_run_in_steps_ends_at_the_same_instant_and_tells_what_was_done() -> None:
+def test_a_run_in_steps_ends_at_the_same_instant_and_tells_what_was_done():
     with pytest.raises(gs.LogLimitError) as whole:
         limited(100)
     run = gs.Simulation(TRACE, CLUSTER, policy="srtf", max_intervals=100)
@@ -65,7 +64,7 @@ def test_a_run_in_steps_ends_at_the_same_instant_and_tells_what_was_done() -> No
     assert run.result().digest == result.digest
 
 
-def test_forks_saved_runs_and_other_policies_keep_the_limit(tmp_path: Path) -> None:
+def test_forks_saved_runs_and_other_policies_keep_the_limit(tmp_path):
     run = gs.Simulation(TRACE, CLUSTER, policy="srtf", max_intervals=100)
     run.run_until(3600)
     run.save(tmp_path / "run.npz")
@@ -76,7 +75,7 @@ def test_forks_saved_runs_and_other_policies_keep_the_limit(tmp_path: Path) -> N
             again.run()
 
 
-def test_a_policy_of_python_and_a_predictor_that_learns_are_limited_too() -> None:
+def test_a_policy_of_python_and_a_predictor_that_learns_are_limited_too():
     class First(gs.Order):
         preemptive = True
 
@@ -90,15 +89,13 @@ def test_a_policy_of_python_and_a_predictor_that_learns_are_limited_too() -> Non
     assert caught.value.result.is_partial  # type: ignore[attr-defined]
 
 
-def test_a_comparison_keeps_the_runs_that_stay_below() -> None:
+def test_a_comparison_keeps_the_runs_that_stay_below():
     with pytest.raises(gs.LogLimitError) as caught:
         gs.compare(TRACE, CLUSTER, ["fifo", "las"], placement="count", max_intervals=310)
     assert list(caught.value.comparison.results) == ["fifo"]  # type: ignore[attr-defined]
 
 
-def test_a_study_tells_of_runs_beyond_its_limit_and_does_them_when_it_is_raised(
-    tmp_path: Path,
-) -> None:
+def test_a_study_tells_of_runs_beyond_its_limit_and_does_them_when_it_is_raised(tmp_path):
     study = {
         "name": "limited", "policies": ["fifo", "las"], "placements": ["count"],
         "traces": [{"generate": "philly", "jobs": 300, "loads": [0.9]}],
@@ -115,18 +112,18 @@ def test_a_study_tells_of_runs_beyond_its_limit_and_does_them_when_it_is_raised(
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2**62 + 1])
-def test_a_limit_is_at_least_one_interval(wrong: int) -> None:
+def test_a_limit_is_at_least_one_interval(wrong):
     with pytest.raises(ValueError, match="max_intervals: "):
         limited(wrong)
 
 
 @pytest.mark.parametrize("wrong", [True, 1.5, "9"])
-def test_a_limit_is_an_integer(wrong: Any) -> None:
+def test_a_limit_is_an_integer(wrong):
     with pytest.raises(TypeError, match=r"max_intervals: .* must be an integer"):
         limited(wrong)
 
 
-def test_the_error_can_travel_to_another_process() -> None:
+def test_the_error_can_travel_to_another_process():
     with pytest.raises(gs.LogLimitError) as caught:
         limited(100)
     again = pickle.loads(pickle.dumps(caught.value))

@@ -28,7 +28,7 @@ def opened(**options: Any) -> gs.Simulation:
     return gs.Simulation(JOBS, CLUSTER, **options)
 
 
-def test_a_run_halts_before_what_happens_at_the_time() -> None:
+def test_a_run_halts_before_what_happens_at_the_time():
     two = gs.Trace.from_columns([0, 5], [10, 10], [1, 1])
     run = gs.Simulation(two, CLUSTER)
     assert (run.now, run.next_time, run.done) == (0.0, 0.0, False)
@@ -47,7 +47,7 @@ def test_a_run_halts_before_what_happens_at_the_time() -> None:
     assert run.now == 100.0
 
 
-def test_the_state_is_what_the_jobs_hold() -> None:
+def test_the_state_is_what_the_jobs_hold():
     run = opened(policy="fifo", placement="first-fit")
     while run.step():
         state = run.state
@@ -68,7 +68,7 @@ def test_the_state_is_what_the_jobs_hold() -> None:
     assert run.state.num_finished == int((schedule.status == 0).sum())
 
 
-def test_the_columns_of_a_state_are_read_only_and_stay() -> None:
+def test_the_columns_of_a_state_are_read_only_and_stay():
     run = opened()
     run.run_until(60)
     state = run.state
@@ -79,7 +79,7 @@ def test_the_columns_of_a_state_are_read_only_and_stay() -> None:
         state.running[0] = 1
 
 
-def test_expected_finishes_come_true_under_a_policy_that_does_not_preempt() -> None:
+def test_expected_finishes_come_true_under_a_policy_that_does_not_preempt():
     run = opened(policy="fifo")
     run.run_until(50)
     state = run.state
@@ -88,7 +88,7 @@ def test_expected_finishes_come_true_under_a_policy_that_does_not_preempt() -> N
 
 
 @pytest.mark.parametrize("kind", PYTHON)
-def test_python_objects_step_and_fork_as_they_run(kind: str) -> None:
+def test_python_objects_step_and_fork_as_they_run(kind):
     digest = gs.simulate(JOBS, CLUSTER, **PYTHON[kind]).digest
     run = opened(**PYTHON[kind])
     run.run_until(70)
@@ -101,7 +101,7 @@ def test_python_objects_step_and_fork_as_they_run(kind: str) -> None:
     assert {each.result().digest for each in (run, fork, late)} == {digest}
 
 
-def test_a_python_scheduler_with_a_memory_forks_with_it() -> None:
+def test_a_python_scheduler_with_a_memory_forks_with_it():
     class Alternating(gs.Scheduler):
         def __init__(self) -> None:
             super().__init__()
@@ -128,7 +128,7 @@ def test_a_python_scheduler_with_a_memory_forks_with_it() -> None:
     assert run.result().digest == digest
 
 
-def test_forks_go_their_own_ways() -> None:
+def test_forks_go_their_own_ways():
     run = opened(policy="fifo")
     run.run_until(100)
     digest = gs.simulate(JOBS, CLUSTER, policy="fifo").digest
@@ -143,7 +143,7 @@ def test_forks_go_their_own_ways() -> None:
     assert len({digest, other.result().digest, again.result().digest}) == 3
 
 
-def test_a_chain_of_forks_frees_its_ancestors() -> None:
+def test_a_chain_of_forks_frees_its_ancestors():
     run = opened(policy=Strict())
     run.run_until(40)
     first = weakref.ref(run)
@@ -155,7 +155,7 @@ def test_a_chain_of_forks_frees_its_ancestors() -> None:
     assert run.done
 
 
-def test_callbacks_hear_what_the_events_of_the_result_say() -> None:
+def test_callbacks_hear_what_the_events_of_the_result_say():
     run = opened(policy="srtf")
     heard: list[tuple[str, float, int | None]] = []
     for what in ("start", "preempt", "finish", "reject"):
@@ -175,7 +175,7 @@ def test_callbacks_hear_what_the_events_of_the_result_say() -> None:
     }
 
 
-def test_a_callback_may_look_and_fork_but_not_bring_the_run_further() -> None:
+def test_a_callback_may_look_and_fork_but_not_bring_the_run_further():
     run = opened()
     ends: list[bool] = []
 
@@ -195,7 +195,7 @@ def test_a_callback_may_look_and_fork_but_not_bring_the_run_further() -> None:
         run.step()
 
 
-def test_a_callback_that_fails_leaves_the_run_after_the_instant() -> None:
+def test_a_callback_that_fails_leaves_the_run_after_the_instant():
     run = opened()
     count = itertools.count()
 
@@ -211,7 +211,7 @@ def test_a_callback_that_fails_leaves_the_run_after_the_instant() -> None:
     assert run.result().digest == gs.simulate(JOBS, CLUSTER).digest
 
 
-def test_the_result_before_the_end_is_of_what_was_done() -> None:
+def test_the_result_before_the_end_is_of_what_was_done():
     run = opened()
     run.run_until(100)
     result = run.result()
@@ -226,7 +226,7 @@ def test_the_result_before_the_end_is_of_what_was_done() -> None:
     run.result().audit().raise_if_bad()
 
 
-def test_learning_predictors_step_as_they_run_and_do_not_fork() -> None:
+def test_learning_predictors_step_as_they_run_and_do_not_fork():
     jobs = gs.generate("philly", 300, load=1.0, cluster=CLUSTER, seed=1)
     whole = gs.simulate(jobs, CLUSTER, policy="sjf", predictor="group-mean")
     run = gs.Simulation(jobs, CLUSTER, policy="sjf", predictor="group-mean")
@@ -243,12 +243,12 @@ def test_learning_predictors_step_as_they_run_and_do_not_fork() -> None:
 
 
 @each("time_s", [float("nan"), -1, "5", 1e300, [1.0, 2.0]])
-def test_a_time_must_be_one(time_s: Any) -> None:
+def test_a_time_must_be_one(time_s):
     with pytest.raises(ValueError, match="time_s"):
         opened().run_until(time_s)
 
 
-def test_a_time_in_the_past_is_refused() -> None:
+def test_a_time_in_the_past_is_refused():
     run = opened()
     run.run_until(50)
     run.run_until(50)
@@ -256,12 +256,12 @@ def test_a_time_in_the_past_is_refused() -> None:
         run.run_until(49)
 
 
-def test_unknown_events_are_refused() -> None:
+def test_unknown_events_are_refused():
     with pytest.raises(ValueError, match="unknown 'starts'"):
         opened().on("starts", print)
 
 
-def test_cancelled_jobs_are_unfinished_and_told_of() -> None:
+def test_cancelled_jobs_are_unfinished_and_told_of():
     run = opened(policy="fifo")
     told: list[int | None] = []
     run.on("cancel", lambda event: told.append(event.job))
@@ -279,7 +279,7 @@ def test_cancelled_jobs_are_unfinished_and_told_of() -> None:
     assert sum("was cancelled at 80 s" in text for text in result.schedule.warnings) == 2
 
 
-def test_an_audit_takes_a_cancelled_job_for_what_it_is() -> None:
+def test_an_audit_takes_a_cancelled_job_for_what_it_is():
     run = opened(policy="fifo", placement="count")
     while 0 not in run.state.running:
         run.step()
@@ -291,7 +291,7 @@ def test_an_audit_takes_a_cancelled_job_for_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("job", [-1, 10**6])
-def test_only_jobs_that_wait_or_run_are_cancelled(job: int) -> None:
+def test_only_jobs_that_wait_or_run_are_cancelled(job):
     run = opened()
     run.run_until(80)
     with pytest.raises((ValueError, TypeError)):
@@ -302,7 +302,7 @@ def test_only_jobs_that_wait_or_run_are_cancelled(job: int) -> None:
         run.cancel(finished)
 
 
-def test_a_policy_that_cannot_do_without_a_waiting_job_says_so() -> None:
+def test_a_policy_that_cannot_do_without_a_waiting_job_says_so():
     run = opened(policy=Strict())
     run.run_until(80)
     with pytest.raises(ValueError, match="cannot do without a job that waits"):
@@ -311,16 +311,16 @@ def test_a_policy_that_cannot_do_without_a_waiting_job_says_so() -> None:
     assert run.result().digest == gs.simulate(JOBS, CLUSTER, policy=Strict()).digest
 
 
-def test_jobs_are_not_submitted_into_the_past() -> None:
+def test_jobs_are_not_submitted_into_the_past():
     run = opened()
     run.run_until(80)
     with pytest.raises(ValueError, match="row 0 is submitted at 10 s"):
         run.submit(gs.Trace.from_columns([10], [5], [1], id=["late"]))
     with pytest.raises(TypeError, match="expected a Trace"):
-        run.submit([1, 2])  # type: ignore[arg-type]
+        run.submit([1, 2])
 
 
-def test_a_policy_that_looks_ahead_is_told_of_no_new_jobs() -> None:
+def test_a_policy_that_looks_ahead_is_told_of_no_new_jobs():
     class Prophet(gs.Scheduler):
         def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
             if len(state.submit_us) > len(JOBS):
@@ -339,7 +339,7 @@ def test_a_policy_that_looks_ahead_is_told_of_no_new_jobs() -> None:
 
 
 @pytest.mark.parametrize("policy", [ShortestFirst(), Strict()], ids=["order", "scheduler"])
-def test_a_policy_of_python_takes_over_from_a_native_one(policy: Any) -> None:
+def test_a_policy_of_python_takes_over_from_a_native_one(policy):
     run = opened(policy="fifo")
     run.run_until(60)
     run.set(policy=policy)
@@ -347,7 +347,7 @@ def test_a_policy_of_python_takes_over_from_a_native_one(policy: Any) -> None:
     assert (run.result().schedule.finish_us > 0).all()
 
 
-def test_submissions_after_other_changes_keep_these() -> None:
+def test_submissions_after_other_changes_keep_these():
     run = opened(policy="fifo")
     run.run_until(60)
     run.set(policy="sjf")
@@ -364,7 +364,7 @@ def test_submissions_after_other_changes_keep_these() -> None:
     assert run.result().schedule.start_us[gone] == -1
 
 
-def test_one_thread_at_a_time_uses_a_run() -> None:
+def test_one_thread_at_a_time_uses_a_run():
     refused: list[str] = []
     inside, outside = threading.Event(), threading.Event()
 
@@ -391,7 +391,7 @@ def test_one_thread_at_a_time_uses_a_run() -> None:
     assert run.done
 
 
-def test_an_error_of_a_policy_ends_the_run_and_leaves_what_was_done() -> None:
+def test_an_error_of_a_policy_ends_the_run_and_leaves_what_was_done():
     class Failing(Strict):
         def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
             if state.now_us > 60_000_000:
@@ -410,7 +410,7 @@ def test_an_error_of_a_policy_ends_the_run_and_leaves_what_was_done() -> None:
     assert int((result.schedule.status == 0).sum()) > 0
 
 
-def test_the_specification_is_that_of_the_policy_that_decides() -> None:
+def test_the_specification_is_that_of_the_policy_that_decides():
     run = opened()
     assert run.spec == gs.simulate(JOBS, CLUSTER).spec
     run.set(policy="srtf")
@@ -418,7 +418,7 @@ def test_the_specification_is_that_of_the_policy_that_decides() -> None:
     assert run.result().spec == run.spec
 
 
-def test_a_policy_that_chooses_gpus_takes_over_where_jobs_ask_for_gpus_alone() -> None:
+def test_a_policy_that_chooses_gpus_takes_over_where_jobs_ask_for_gpus_alone():
     def begun(**columns: Any) -> gs.Simulation:
         jobs = gs.Trace.from_columns([0, 0, 9], [50, 50, 50], [4, 4, 8], **columns)
         run = gs.Simulation(jobs, CLUSTER, policy="fifo", placement="best-fit")

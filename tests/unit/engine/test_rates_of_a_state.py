@@ -32,7 +32,7 @@ class Asks(gs.Scheduler):
                 actions.start(job, allocation)
 
 
-def test_a_job_has_a_rate_from_its_least_to_its_greatest_width_on_types_it_may_use() -> None:
+def test_a_job_has_a_rate_from_its_least_to_its_greatest_width_on_types_it_may_use():
     profile = gs.model.JobProfile(
         "p",
         throughput={
@@ -51,7 +51,7 @@ def test_a_job_has_a_rate_from_its_least_to_its_greatest_width_on_types_it_may_u
 
 
 @pytest.mark.parametrize("gpu_type", [-1, 1])
-def test_there_are_no_rates_on_types_that_the_cluster_has_not(gpu_type: int) -> None:
+def test_there_are_no_rates_on_types_that_the_cluster_has_not(gpu_type):
     class Wonders(gs.Scheduler):
         def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
             state.rates(np.array([0]), gpu_type, 1)

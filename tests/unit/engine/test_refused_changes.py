@@ -14,7 +14,7 @@ CLUSTER = gs.Cluster.uniform(1, 4)
 JOBS: dict[str, Any] = {"submit_s": [0, 0, 5], "service_s": [60, 9, 9], "gpus": [4, 1, 1]}
 
 
-def test_policies_change_between_those_that_read_estimates_or_those_that_do_not() -> None:
+def test_policies_change_between_those_that_read_estimates_or_those_that_do_not():
     run = gs.Simulation(
         gs.Trace.from_columns(**JOBS, estimate_s=[60, 9, 9]), CLUSTER, policy="easy"
     )
@@ -38,7 +38,7 @@ class Plain(gs.Order):
         return view.gpus[jobs]
 
 
-def test_what_cannot_be_pickled_cannot_be_saved(tmp_path: Any) -> None:
+def test_what_cannot_be_pickled_cannot_be_saved(tmp_path):
     class Local(Plain):
         """No other process finds it."""
 
@@ -52,7 +52,7 @@ def spec_of(policy: Any, **how: Any) -> Any:
     return gs.simulate(gs.Trace.from_columns(**JOBS), CLUSTER, policy=policy, **how).spec
 
 
-def test_another_run_is_told_from_one_by_what_differs() -> None:
+def test_another_run_is_told_from_one_by_what_differs():
     fifo, plain = spec_of("fifo"), spec_of(Plain())
     check_same(plain, plain)
     with pytest.raises(ValueError, match="policy: sjf is not that of the specification: fifo"):

@@ -30,13 +30,13 @@ TWO = gs.Trace.from_columns([0, 0], [CENTURIES_S, CENTURIES_S], [2, 2])
         ),
     ],
 )
-def test_a_run_of_centuries_in_milliseconds_says_what_goes_round(policy: str, message: str) -> None:
+def test_a_run_of_centuries_in_milliseconds_says_what_goes_round(policy, message):
     begin = "at 1048576000 us: the run goes round without getting on: "
     with pytest.raises(ValueError, match=re.escape(begin + message)):
         gs.simulate(TWO, CLUSTER, policy=policy)
 
 
-def test_turns_that_cost_far_more_than_they_gain_are_refused_before_the_run() -> None:
+def test_turns_that_cost_far_more_than_they_gain_are_refused_before_the_run():
     jobs = gs.Trace.from_columns([0, 0], [1e5, 1e5], [2, 2], restart_s=[1e6, 1e6])
     with pytest.raises(
         ValueError, match="period_s: job 0 would pay 1000000000000 us for each turn"

@@ -75,7 +75,7 @@ def same(run: gs.Simulation, other: gs.Simulation) -> None:
     assert list(first.schedule.warnings) == list(second.schedule.warnings)
 
 
-def test_a_run_that_is_resumed_is_the_run(path: Path) -> None:
+def test_a_run_that_is_resumed_is_the_run(path):
     run = opened(policy="srtf")
     run.save(path)
     same(run, gs.resume(path))
@@ -83,14 +83,14 @@ def test_a_run_that_is_resumed_is_the_run(path: Path) -> None:
 
 
 @pytest.mark.parametrize("until", [0.0, 1e7])
-def test_a_run_is_saved_at_its_beginning_and_at_its_end(path: Path, until: float) -> None:
+def test_a_run_is_saved_at_its_beginning_and_at_its_end(path, until):
     run = opened(until)
     run.save(path)
     assert gs.resume(path).done is (until > 0)
     same(run, gs.resume(path))
 
 
-def test_every_change_is_done_again(path: Path) -> None:
+def test_every_change_is_done_again(path):
     run = opened(60.0, policy="fifo")
     run.cancel(int(run.state.waiting[-1]))
     run.set(policy="srtf:cost_s=2")
@@ -106,7 +106,7 @@ def test_every_change_is_done_again(path: Path) -> None:
     same(run, other)
 
 
-def test_a_resumed_run_forks_changes_and_is_saved_again(path: Path) -> None:
+def test_a_resumed_run_forks_changes_and_is_saved_again(path):
     run = opened(policy="fifo")
     run.save(path)
     other = gs.resume(path)
@@ -118,7 +118,7 @@ def test_a_resumed_run_forks_changes_and_is_saved_again(path: Path) -> None:
     same(run, gs.resume(path))
 
 
-def test_callbacks_hear_what_is_new_alone(path: Path) -> None:
+def test_callbacks_hear_what_is_new_alone(path):
     run = opened()
     times: list[float] = []
     run.on("instant", lambda event: times.append(event.time_s))
@@ -131,7 +131,7 @@ def test_callbacks_hear_what_is_new_alone(path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", PYTHON)
-def test_objects_of_python_are_loaded_for_those_who_trust_them(kind: str, path: Path) -> None:
+def test_objects_of_python_are_loaded_for_those_who_trust_them(kind, path):
     run = opened(**PYTHON[kind])
     run.save(path)
     with pytest.raises(ValueError, match=r"monday\.run: holds objects of Python .*trust_python"):
@@ -139,7 +139,7 @@ def test_objects_of_python_are_loaded_for_those_who_trust_them(kind: str, path: 
     same(run, gs.resume(path, trust_python=True))
 
 
-def test_objects_of_python_begin_as_they_were(path: Path) -> None:
+def test_objects_of_python_begin_as_they_were(path):
     run = opened(policy=Alternating(1))
     run.set(policy=Alternating(4))
     run.run_until(90)
@@ -147,21 +147,21 @@ def test_objects_of_python_begin_as_they_were(path: Path) -> None:
     same(run, gs.resume(path, trust_python=True))
 
 
-def test_an_object_that_cannot_be_saved_is_named(path: Path) -> None:
+def test_an_object_that_cannot_be_saved_is_named(path):
     run = opened(policy=Locked())
     with pytest.raises(TypeError, match="Locked could not be copied"):
         run.save(path)
     assert not path.exists()
 
 
-def test_a_class_that_is_not_there_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_that_is_not_there_is_named(path, monkeypatch):
     opened(policy=Alternating(0)).save(path)
     monkeypatch.delattr(f"{__name__}.Alternating")
     with pytest.raises(ValueError, match=r"monday\.run: .*policy: .*cannot be loaded here"):
         gs.resume(path, trust_python=True)
 
 
-def test_other_code_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_code_is_named(path, monkeypatch):
     opened(policy=Alternating(0)).save(path)
 
     def decide(self: Any, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
@@ -177,7 +177,7 @@ def test_other_code_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("text", ["group-mean", "last-value", "forest:trees=5"])
 @pytest.mark.parametrize("is_trained", [False, True])
-def test_predictors_that_learn_and_those_that_have(text: str, is_trained: bool, path: Path) -> None:
+def test_predictors_that_learn_and_those_that_have(text, is_trained, path):
     jobs = gs.generate("philly", 250, load=1.0, cluster=CLUSTER, seed=1)
     before = gs.generate("philly", 150, load=1.0, cluster=CLUSTER, seed=2)
     predictor = learner(text).train(before) if is_trained else text
@@ -191,7 +191,7 @@ def test_predictors_that_learn_and_those_that_have(text: str, is_trained: bool, 
     assert other.result().digest == digest
 
 
-def test_a_predictor_of_ones_own_is_pickled(path: Path) -> None:
+def test_a_predictor_of_ones_own_is_pickled(path):
     run = opened(policy="sjf", predictor=Constant(7.0))
     run.save(path)
     with pytest.raises(ValueError, match=r"objects of Python \(predictor\)"):
@@ -214,7 +214,7 @@ class Constant(gs.Predictor):
         return np.full(len(jobs), self.seconds + 0.001 * (self.known % 7))
 
 
-def test_a_run_that_an_error_ended_is_not_saved(path: Path) -> None:
+def test_a_run_that_an_error_ended_is_not_saved(path):
     class Failing(Strict):
         def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
             raise KeyError("no more")
@@ -267,9 +267,7 @@ CANCEL = {"num_instants": 3, "at_us": 70_000_000, "job": 0}
         (lambda header: header["trace"].update(label_names={"user": []}), "trace.user"),
     ],
 )  # fmt: skip
-def test_a_header_that_lies_is_refused_by_name(
-    path: Path, change: Callable[[dict[str, Any]], None], message: str
-) -> None:
+def test_a_header_that_lies_is_refused_by_name(path, change, message):
     opened(policy="random").save(path)
     forged(path, change)
     with pytest.raises((ValueError, TypeError), match=message) as caught:
@@ -277,7 +275,7 @@ def test_a_header_that_lies_is_refused_by_name(
     assert str(caught.value).startswith(str(path))
 
 
-def test_members_that_do_not_belong_there_are_refused(path: Path) -> None:
+def test_members_that_do_not_belong_there_are_refused(path):
     opened().save(path)
     encoded, arrays = container.read(path, saved_run.KIND)
     for name, array in (("other", np.arange(3)), ("python.policy", np.arange(3))):
@@ -287,7 +285,7 @@ def test_members_that_do_not_belong_there_are_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize("members", [{"python.policy": 1}, {"model.records.gpus": 1}])
-def test_what_nobody_asks_for_is_refused(path: Path, members: dict[str, int]) -> None:
+def test_what_nobody_asks_for_is_refused(path, members):
     opened().save(path)
     encoded, arrays = container.read(path, saved_run.KIND)
     more = {name: np.zeros(8, np.uint8) for name in members}
@@ -296,7 +294,7 @@ def test_what_nobody_asks_for_is_refused(path: Path, members: dict[str, int]) ->
         gs.resume(path, trust_python=True)
 
 
-def test_files_that_are_cut_short_other_and_too_long(path: Path, tmp_path: Path) -> None:
+def test_files_that_are_cut_short_other_and_too_long(path, tmp_path):
     run = opened()
     run.save(path)
     whole = path.read_bytes()
@@ -315,7 +313,7 @@ def test_files_that_are_cut_short_other_and_too_long(path: Path, tmp_path: Path)
         gs.resume(tmp_path / "gone.run")
 
 
-def test_a_layout_of_later_is_refused(path: Path) -> None:
+def test_a_layout_of_later_is_refused(path):
     opened().save(path)
     encoded, arrays = container.read(path, saved_run.KIND)
     container.write(path, container.Kind("gpusched-run", 2), encoded, arrays)
@@ -323,7 +321,7 @@ def test_a_layout_of_later_is_refused(path: Path) -> None:
         gs.resume(path)
 
 
-def test_what_was_there_stays_when_writing_fails(path: Path) -> None:
+def test_what_was_there_stays_when_writing_fails(path):
     opened(50.0).save(path)
     before = path.read_bytes()
     with pytest.raises(TypeError):

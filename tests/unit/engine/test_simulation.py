@@ -47,9 +47,7 @@ def starts(
         ("sgf:scan=strict", [10, 10, 9], [0, 11, 2]),
     ],
 )
-def test_backfilling_by_hand(
-    policy: str, service_s: list[int], expected: list[int], placement: str
-) -> None:
+def test_backfilling_by_hand(policy, service_s, expected, placement):
     columns = BACKFILL | {"service_s": service_s}
     assert starts(policy, FOUR_GPUS, placement, **columns) == expected
 
@@ -66,21 +64,21 @@ def test_backfilling_by_hand(
         ("las:period_s=1", [15, 9, 5]),  # from 5 s on the first two take turns
     ],
 )
-def test_preemption_by_hand(policy: str, expected: list[int]) -> None:
+def test_preemption_by_hand(policy, expected):
     jobs = gs.Trace.from_columns([0, 2, 4], [10, 4, 1], [1, 1, 1])
     result = gs.simulate(jobs, ONE_GPU, policy=policy)
     result.audit().raise_if_bad()
     assert result.jobs.finish_s.tolist() == expected
 
 
-def test_a_gang_waits_for_whole_servers_where_it_must_be_consolidated() -> None:
+def test_a_gang_waits_for_whole_servers_where_it_must_be_consolidated():
     columns = {"submit_s": [0, 0, 1], "service_s": [10, 4, 5], "gpus": [3, 3, 2]}
     assert starts("fifo", TWO_SERVERS, "consolidated", **columns) == [0, 0, 4]
     assert starts("fifo", TWO_SERVERS, "first-fit", **columns) == [0, 0, 1]
     assert starts("fifo", TWO_SERVERS, "count", **columns) == [0, 0, 1]
 
 
-def test_a_job_keeps_to_the_types_it_allows() -> None:
+def test_a_job_keeps_to_the_types_it_allows():
     cluster = gs.Cluster((gs.ServerGroup(1, 2, "K80"), gs.ServerGroup(1, 2, "V100")))
     columns = {"submit_s": [0, 1, 2], "service_s": [5, 5, 5], "gpus": [2, 2, 2]}
     types = ["V100", "V100", "K80|V100"]
@@ -88,7 +86,7 @@ def test_a_job_keeps_to_the_types_it_allows() -> None:
     assert starts("fifo-skip", cluster, **columns, gpu_types=["T4", "", "T4"]) == [-1, 1, -1]
 
 
-def test_estimates_decide_only_where_they_are_asked_for() -> None:
+def test_estimates_decide_only_where_they_are_asked_for():
     columns = {"submit_s": [0, 0, 0], "service_s": [3, 2, 1], "gpus": [1, 1, 1]}
     jobs = gs.Trace.from_columns(**columns, estimate_s=[1, 2, 3])
     truth = gs.simulate(jobs, ONE_GPU, policy="sjf")
@@ -100,7 +98,7 @@ def test_estimates_decide_only_where_they_are_asked_for() -> None:
 # What a run says of itself.
 
 
-def test_a_result_holds_what_led_to_it() -> None:
+def test_a_result_holds_what_led_to_it():
     jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 1], name="two jobs")
     result = gs.simulate(jobs, ONE_GPU, policy="2d-las:preset=lucid", placement="count", seed=9)
     assert result.trace is jobs
@@ -123,13 +121,13 @@ def test_a_result_holds_what_led_to_it() -> None:
         (gs.Policy("2d-las", limits=[5, 6]), "2d-las:limits=5/6"),
     ],
 )
-def test_a_policy_is_recorded_by_its_canonical_text(policy: Any, label: str) -> None:
+def test_a_policy_is_recorded_by_its_canonical_text(policy, label):
     result = gs.simulate(gs.Trace.from_columns([0], [5], [1]), ONE_GPU, policy=policy)
     assert result.spec.policy == label
     assert result.summary()["policy"] == label
 
 
-def test_an_instance_is_recorded_by_its_class() -> None:
+def test_an_instance_is_recorded_by_its_class():
     class Mine(gs.Order):
         """A comment."""
 
@@ -150,14 +148,14 @@ def test_an_instance_is_recorded_by_its_class() -> None:
 
 
 @each("seed", [0, 1, 2**63, 2**64 - 1, np.int64(7), np.uint64(2**64 - 1)])
-def test_a_seed_is_any_64_bits(seed: Any) -> None:
+def test_a_seed_is_any_64_bits(seed):
     jobs = gs.Trace.from_columns([0] * 9, [5] * 9, [1] * 9)
     result = gs.simulate(jobs, ONE_GPU, policy="random", seed=seed)
     assert result.spec.seed == int(seed)
     assert type(result.spec.seed) is int
 
 
-def test_the_seed_of_a_run_reaches_both_seams() -> None:
+def test_the_seed_of_a_run_reaches_both_seams():
     jobs = gs.Trace.from_columns([0] * 9, [5] * 9, [1] * 9)
     digests = {
         gs.simulate(jobs, TWO_SERVERS, policy=policy, placement=placement, seed=seed).digest
@@ -182,9 +180,7 @@ def test_the_seed_of_a_run_reaches_both_seams() -> None:
         ("serverfilling-srpt", "oracle", True, True),
     ],
 )
-def test_a_run_that_saw_the_truth_is_marked(
-    policy: str, predictor: str, has_estimates: bool, sees_truth: bool
-) -> None:
+def test_a_run_that_saw_the_truth_is_marked(policy, predictor, has_estimates, sees_truth):
     columns = {"estimate_s": [7, 7]} if has_estimates else {}
     jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 1], **columns)
     result = gs.simulate(jobs, ONE_GPU, policy=policy, predictor=predictor)
@@ -192,7 +188,7 @@ def test_a_run_that_saw_the_truth_is_marked(
     assert result.summary()["clairvoyant"] is sees_truth
 
 
-def test_a_warning_counts_the_widths_that_serverfilling_cannot_fill_exactly() -> None:
+def test_a_warning_counts_the_widths_that_serverfilling_cannot_fill_exactly():
     jobs = gs.Trace.from_columns([0] * 4, [5] * 4, [1, 2, 3, 4])
     (warning,) = gs.simulate(jobs, FOUR_GPUS, policy="serverfilling-srpt").warnings
     assert warning.startswith("1 job")
@@ -200,7 +196,7 @@ def test_a_warning_counts_the_widths_that_serverfilling_cannot_fill_exactly() ->
     assert not gs.simulate(exact, FOUR_GPUS, policy="serverfilling-srpt").warnings
 
 
-def test_a_trace_may_be_simulated_as_often_as_one_likes() -> None:
+def test_a_trace_may_be_simulated_as_often_as_one_likes():
     jobs = gs.Trace.from_columns([0, 1, 2], [5, 5, 5], [1, 1, 1])
     columns = (jobs.submit_us.tolist(), jobs.service_us.tolist(), jobs.gpus.tolist())
     digests = {gs.simulate(jobs, ONE_GPU, policy="srtf").digest for _ in range(5)}
@@ -219,7 +215,7 @@ def long_run() -> tuple[gs.Trace, gs.Cluster]:
     return gs.Trace.from_columns(submit, service, np.ones(num_short + 2)), ONE_GPU
 
 
-def test_progress_is_shown_while_a_run_goes_on() -> None:
+def test_progress_is_shown_while_a_run_goes_on():
     seen: list[tuple[int, int]] = []
     stop = threading.Event()
 
@@ -238,7 +234,7 @@ def test_progress_is_shown_while_a_run_goes_on() -> None:
     assert 0.3 < seconds < 6  # about ten times a second
 
 
-def test_progress_ends_with_all_jobs() -> None:
+def test_progress_ends_with_all_jobs():
     seen: list[tuple[int, int]] = []
     jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 1])
     gs.simulate(jobs, ONE_GPU, progress=lambda now: seen.append((now.done, now.total)))
@@ -246,7 +242,7 @@ def test_progress_ends_with_all_jobs() -> None:
 
 
 @pytest.mark.parametrize("in_main_thread", [True, False])
-def test_a_stop_ends_a_run_in_any_thread(in_main_thread: bool) -> None:
+def test_a_stop_ends_a_run_in_any_thread(in_main_thread):
     stop = threading.Event()
     ended: list[str] = []
 
@@ -268,7 +264,7 @@ def test_a_stop_ends_a_run_in_any_thread(in_main_thread: bool) -> None:
     assert time.monotonic() - started < 6
 
 
-def test_a_run_leaves_no_thread_behind() -> None:
+def test_a_run_leaves_no_thread_behind():
     jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 1])
     before = threading.active_count()
     for _ in range(5):

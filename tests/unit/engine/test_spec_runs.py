@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -36,14 +35,14 @@ class Weighed(ShortestFirst):
     ],
     ids=str,
 )
-def test_a_specification_runs_to_the_same_digest(options: dict[str, Any]) -> None:
+def test_a_specification_runs_to_the_same_digest(options):
     result = gs.simulate(JOBS, CLUSTER, **options)
     for spec in (result.spec, gs.RunSpec.from_toml(result.spec.to_toml())):
         again = gs.run(spec, JOBS)
         assert (again.digest, again.spec) == (result.digest, result.spec)
 
 
-def test_a_specification_runs_with_contention() -> None:
+def test_a_specification_runs_with_contention():
     zoo = tuple(gs.model.zoo().values())
     cluster = gs.Cluster.uniform(4, 2, nic_gbps=25, intra_gbps=200)
     jobs = JOBS.with_profiles(zoo, seed=1)
@@ -52,16 +51,16 @@ def test_a_specification_runs_with_contention() -> None:
     assert gs.run(result.spec, jobs).digest == result.digest
 
 
-def test_other_jobs_are_refused() -> None:
+def test_other_jobs_are_refused():
     spec = gs.simulate(JOBS, CLUSTER).spec
     with pytest.raises(ValueError, match=r"trace: .*\(59 jobs, SHA-256 .* is not what the"):
         gs.run(spec, JOBS.head(59))
     gs.run(spec, replace(JOBS, name="by another name"))
     with pytest.raises(TypeError, match="spec: expected a RunSpec"):
-        gs.run("fifo", JOBS)  # type: ignore[arg-type]
+        gs.run("fifo", JOBS)
 
 
-def test_a_python_policy_is_given_again_and_must_be_the_same() -> None:
+def test_a_python_policy_is_given_again_and_must_be_the_same():
     result = gs.simulate(JOBS, CLUSTER, policy=Weighed(2.0))
     spec = result.spec
     with pytest.raises(ValueError, match="policy: python:Weighed was an object written in Python"):
@@ -73,7 +72,7 @@ def test_a_python_policy_is_given_again_and_must_be_the_same() -> None:
         gs.run(spec, JOBS, policy=gs.Policy("sjf"))
 
 
-def test_a_trained_predictor_is_given_again(tmp_path: Path) -> None:
+def test_a_trained_predictor_is_given_again(tmp_path):
     trained = learner("group-mean").train(JOBS)
     result = gs.simulate(JOBS, CLUSTER, policy="sjf", predictor=trained)
     with pytest.raises(ValueError, match=r"predictor: group-mean@.* had been trained; give it"):
@@ -85,14 +84,14 @@ def test_a_trained_predictor_is_given_again(tmp_path: Path) -> None:
         gs.run(result.spec, JOBS, predictor=gs.prediction.predictor("group-mean"))
 
 
-def test_another_version_is_said() -> None:
+def test_another_version_is_said():
     result = gs.simulate(JOBS, CLUSTER)
     old = msgspec.structs.replace(result.spec, version="0.0.1")
     with pytest.warns(UserWarning, match="the specification is of gpusched 0.0.1"):
         assert gs.run(old, JOBS).digest == result.digest
 
 
-def test_results_and_comparisons_come_back_whole_from_a_pickle() -> None:
+def test_results_and_comparisons_come_back_whole_from_a_pickle():
     result = gs.simulate(JOBS, CLUSTER, policy=Weighed(2.0), placement="random", seed=5)
     result.summary()
     made = pickle.loads(pickle.dumps(result))
@@ -104,7 +103,7 @@ def test_results_and_comparisons_come_back_whole_from_a_pickle() -> None:
     assert copied.table().equals(both.table())
 
 
-def test_python_policies_pickle_where_their_class_can_be_imported() -> None:
+def test_python_policies_pickle_where_their_class_can_be_imported():
     made = pickle.loads(pickle.dumps(Weighed(2.0)))
     assert made.power == 2.0
     options = {"placement": "random", "seed": 5}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -64,9 +64,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("register", LISTS, ids=lambda register: register.__name__)
-def test_what_was_registered_can_be_taken_back_and_registered_again(
-    register: Callable[[], None],
-) -> None:
+def test_what_was_registered_can_be_taken_back_and_registered_again(register):
     for _ in range(2):
         register()
         assert NAME in LISTS[register]()
@@ -76,7 +74,7 @@ def test_what_was_registered_can_be_taken_back_and_registered_again(
         assert NAME not in LISTS[register]()
 
 
-def test_names_of_the_package_stay() -> None:
+def test_names_of_the_package_stay():
     kinds = (gs.policies, gs.placements, gs.predictors, gs.metrics)
     before = [list(kind()) for kind in kinds]
     for name in ("fifo", "gavel", "consolidated", "oracle", "forest", "mean_jct_s", "no such name"):
@@ -84,6 +82,6 @@ def test_names_of_the_package_stay() -> None:
     assert [list(kind()) for kind in kinds] == before
 
 
-def test_a_name_is_a_text() -> None:
+def test_a_name_is_a_text():
     with pytest.raises(TypeError, match="unregister: a name must be a text, not 3"):
-        gs.unregister(3)  # type: ignore[arg-type]
+        gs.unregister(3)

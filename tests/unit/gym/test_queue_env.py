@@ -58,7 +58,7 @@ def played(env: gs.gym.QueueEnv, rule: Any, seed: int = 1, **options: Any) -> fl
 
 @each("policy", RULES)
 @each("placement", gs.placements())
-def test_who_follows_a_rule_gets_the_schedule_of_its_policy(policy: str, placement: str) -> None:
+def test_who_follows_a_rule_gets_the_schedule_of_its_policy(policy, placement):
     env = queue(placement=placement, slots=len(TRACE))
     played(env, RULES[policy])
     result = env.result()
@@ -69,7 +69,7 @@ def test_who_follows_a_rule_gets_the_schedule_of_its_policy(policy: str, placeme
 
 
 @each("placement", gs.placements())
-def test_a_share_is_offered_wherever_a_partly_used_gpu_has_room(placement: str) -> None:
+def test_a_share_is_offered_wherever_a_partly_used_gpu_has_room(placement):
     random = np.random.default_rng(3)
     share = random.choice([0.25, 0.5, 0.75, 1.0], 60)
     gpus = np.where(share < 1, 1, random.integers(1, 3, 60))
@@ -99,7 +99,7 @@ def test_a_share_is_offered_wherever_a_partly_used_gpu_has_room(placement: str) 
     policy=st.sampled_from(sorted(RULES)),
     placement=st.sampled_from(["consolidated", "best-fit", "spread"]),
 )
-def test_so_it_is_on_any_workload(workload: Any, policy: str, placement: str) -> None:
+def test_so_it_is_on_any_workload(workload, policy, placement):
     trace, cluster = workload
     expected = gs.simulate(trace, cluster, policy=policy, placement=placement)
     if not expected.summary()["num_finished"]:
@@ -114,7 +114,7 @@ def test_so_it_is_on_any_workload(workload: Any, policy: str, placement: str) ->
 
 
 @pytest.mark.parametrize("reward", REWARDS)
-def test_rewards_add_up_to_the_metric_of_the_window(reward: str) -> None:
+def test_rewards_add_up_to_the_metric_of_the_window(reward):
     env = queue(reward=reward, jobs=100)
     for number in range(5):
         total = played(env, first, seed=number)
@@ -123,7 +123,7 @@ def test_rewards_add_up_to_the_metric_of_the_window(reward: str) -> None:
         assert -total == pytest.approx(result.summary()[reward], rel=1e-9)
 
 
-def test_a_window_is_a_part_of_the_trace() -> None:
+def test_a_window_is_a_part_of_the_trace():
     env = queue(jobs=50)
     played(env, first, options={"first": 120})
     window = env.result().trace
@@ -138,7 +138,7 @@ def test_a_window_is_a_part_of_the_trace() -> None:
         env.reset(options={"last": 3})
 
 
-def test_a_reset_that_is_refused_leaves_the_episode_and_all_that_is_drawn_later() -> None:
+def test_a_reset_that_is_refused_leaves_the_episode_and_all_that_is_drawn_later():
     def env_at_200() -> gs.gym.QueueEnv:
         made = queue(jobs=50)
         made.reset(seed=5, options={"first": 200})
@@ -152,7 +152,7 @@ def test_a_reset_that_is_refused_leaves_the_episode_and_all_that_is_drawn_later(
     assert np.array_equal(env.reset()[0], other.reset()[0])
 
 
-def test_features_are_what_they_say() -> None:
+def test_features_are_what_they_say():
     trace = gs.Trace.from_columns(
         [0, 1, 1, 2], [10, 4, 6, 2], [2, 2, 1, 1], estimate_s=[20, 8, 12, 4]
     )
@@ -176,7 +176,7 @@ def test_features_are_what_they_say() -> None:
     assert observation[-4:].tolist() == [1, 2, 1, 2]
 
 
-def test_flat_and_dict_show_the_same() -> None:
+def test_flat_and_dict_show_the_same():
     flat, apart = queue(slots=5), queue(slots=5, observation="dict")
     one, two = flat.reset(seed=3)[0], apart.reset(seed=3)[0]
     for _ in range(50):
@@ -187,7 +187,7 @@ def test_flat_and_dict_show_the_same() -> None:
         one, two = flat.step(action)[0], apart.step(action)[0]
 
 
-def test_what_is_not_allowed_waits_or_starts_the_first() -> None:
+def test_what_is_not_allowed_waits_or_starts_the_first():
     trace = gs.Trace.from_columns([0, 0, 5], [10, 10, 1], [1, 1, 2])
     env = queue(trace, gs.Cluster.uniform(1, 2), slots=4)
     env.reset(seed=0)
@@ -202,7 +202,7 @@ def test_what_is_not_allowed_waits_or_starts_the_first() -> None:
     assert env.result().schedule.start_us.tolist() == [5_000_000, -1, -1]
 
 
-def test_who_waits_lets_time_go_on() -> None:
+def test_who_waits_lets_time_go_on():
     env = queue()
     _, info = env.reset(seed=0)
     before = info["time_s"]
@@ -211,7 +211,7 @@ def test_who_waits_lets_time_go_on() -> None:
     assert info["was_allowed"]
 
 
-def test_an_open_episode_has_a_result_of_its_past() -> None:
+def test_an_open_episode_has_a_result_of_its_past():
     env = queue()
     with pytest.raises(ValueError, match="no episode has begun"):
         env.result()
@@ -224,7 +224,7 @@ def test_an_open_episode_has_a_result_of_its_past() -> None:
     assert "not at its end" in result.warnings[0]
 
 
-def test_the_same_seed_plays_the_same() -> None:
+def test_the_same_seed_plays_the_same():
     episodes = []
     for seed in (5, 5, 6):
         env = queue(jobs=40, placement="random")
@@ -235,7 +235,7 @@ def test_the_same_seed_plays_the_same() -> None:
 
 @pytest.mark.parametrize("observation", ["flat", "dict"])
 @pytest.mark.parametrize("jobs", [None, 30])
-def test_gymnasium_finds_nothing_to_complain_of(observation: str, jobs: int | None) -> None:
+def test_gymnasium_finds_nothing_to_complain_of(observation, jobs):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         env = gymnasium.make(
@@ -260,12 +260,12 @@ def test_gymnasium_finds_nothing_to_complain_of(observation: str, jobs: int | No
         ({"trace": None}, TypeError, "trace: expected a Trace, not None"),
     ],
 )
-def test_a_wrong_argument_is_refused_by_name(options: dict, error: type, message: str) -> None:
+def test_a_wrong_argument_is_refused_by_name(options, error, message):
     with pytest.raises(error, match=message):
         queue(**options)
 
 
-def test_an_action_that_is_none_is_refused() -> None:
+def test_an_action_that_is_none_is_refused():
     env = queue(slots=4)
     env.reset(seed=0)
     for action in (5, -1, 1.5):
@@ -287,7 +287,7 @@ except ImportError as error:
 """
 
 
-def test_without_gymnasium_the_extra_is_named() -> None:
+def test_without_gymnasium_the_extra_is_named():
     made = subprocess.run(
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, timeout=60, check=True
     )

@@ -22,7 +22,7 @@ def vector(num_envs: int, **options: object) -> gs.gym.QueueVectorEnv:
 
 @pytest.mark.parametrize("observation", ["flat", "dict"])
 @pytest.mark.parametrize("placement", ["consolidated", "random"])
-def test_each_is_as_if_it_were_alone(observation: str, placement: str) -> None:
+def test_each_is_as_if_it_were_alone(observation, placement):
     options = {"observation": observation, "placement": placement}
     envs = vector(3, **options)
     alone = [gs.gym.QueueEnv(**OPTIONS, **options) for _ in range(3)]
@@ -54,7 +54,7 @@ def test_each_is_as_if_it_were_alone(observation: str, placement: str) -> None:
     assert envs.action_masks().shape == (3, 17)
 
 
-def test_spaces_hold_what_is_shown() -> None:
+def test_spaces_hold_what_is_shown():
     envs = vector(5)
     observations, infos = envs.reset(seed=1)
     for _ in range(100):
@@ -65,7 +65,7 @@ def test_spaces_hold_what_is_shown() -> None:
     assert envs.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.NEXT_STEP
 
 
-def test_one_seed_is_enough_and_repeats() -> None:
+def test_one_seed_is_enough_and_repeats():
     seen = []
     for seed in (1, 1, 2):
         envs = vector(4)
@@ -75,7 +75,7 @@ def test_one_seed_is_enough_and_repeats() -> None:
     assert seen[0] == seen[1] != seen[2]
 
 
-def test_what_was_shown_does_not_change_later() -> None:
+def test_what_was_shown_does_not_change_later():
     envs = vector(2)
     observations, infos = envs.reset(seed=1)
     kept = observations.copy(), infos["action_mask"].copy()
@@ -88,7 +88,7 @@ def test_what_was_shown_does_not_change_later() -> None:
     assert np.array_equal(rewards, rewards_kept)
 
 
-def test_mistakes_are_refused_by_name() -> None:
+def test_mistakes_are_refused_by_name():
     envs = vector(2)
     with pytest.raises(ValueError, match="lane: 0 has no run"):
         envs.step(np.array([0, 0]))
@@ -111,7 +111,7 @@ def test_mistakes_are_refused_by_name() -> None:
         vector(1.5)
 
 
-def test_the_native_lanes_refuse_what_they_do_not_know() -> None:
+def test_the_native_lanes_refuse_what_they_do_not_know():
     servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type, **CLUSTER.core_columns())
     options = {"placement": "best-fit", "placement_values": {}, "num_slots": 4, "num_lanes": 1}
     with pytest.raises(ValueError, match="cost: 'none' is none of wait, jct, slowdown"):
@@ -128,7 +128,7 @@ def test_the_native_lanes_refuse_what_they_do_not_know() -> None:
     assert features.shape == (1, 24)  # the buffer lives as long as who looks at it
 
 
-def test_lanes_of_which_one_has_no_run_are_answered_all_or_none() -> None:
+def test_lanes_of_which_one_has_no_run_are_answered_all_or_none():
     servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type)
     lanes = _core.AskingLanes(
         servers, placement="best-fit", placement_values={}, num_slots=4, cost="wait", num_lanes=2

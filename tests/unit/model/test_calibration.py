@@ -40,7 +40,7 @@ TABLE = pl.concat([steps_of(fit) for fit in TRUTH.values()])
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_steps_of_the_model_give_back_its_parameters(shared: bool) -> None:
+def test_steps_of_the_model_give_back_its_parameters(shared):
     fits = calibrate_ring(TABLE, SIZES, shared=shared).fits
 
     for fit, truth in zip(fits, TRUTH.values(), strict=True):
@@ -48,7 +48,7 @@ def test_steps_of_the_model_give_back_its_parameters(shared: bool) -> None:
             assert getattr(fit, field) == pytest.approx(getattr(truth, field), rel=1e-6), field
 
 
-def test_the_model_is_the_iteration_time_of_the_ring() -> None:
+def test_the_model_is_the_iteration_time_of_the_ring():
     fit = TRUTH["a"]
     one, two = fit.step_s(np.array([1.0, 2.0]), np.array([4.0, 4.0]), np.array([8.0, 8.0]))
     compute, sums = 0.002 * 8 + 0.05, 1e8 * 3 / 4 / 3e11
@@ -57,7 +57,7 @@ def test_the_model_is_the_iteration_time_of_the_ring() -> None:
     assert two == pytest.approx(2 * 1e8 * 3 / (4 * 1e9) + sums + 0.006 + compute)
 
 
-def test_errors_are_none_for_the_model_itself_and_as_large_as_the_noise() -> None:
+def test_errors_are_none_for_the_model_itself_and_as_large_as_the_noise():
     calibration = calibrate_ring(TABLE, SIZES)
     exact = calibration.errors(TABLE)
     assert exact["application"].to_list() == ["a", "b"]
@@ -73,26 +73,26 @@ def test_errors_are_none_for_the_model_itself_and_as_large_as_the_noise() -> Non
     assert errors["rows"].to_list() == [27]
 
 
-def test_a_table_gets_a_row_per_application() -> None:
+def test_a_table_gets_a_row_per_application():
     table = calibrate_ring(TABLE, SIZES).table()
     assert table["application"].to_list() == ["a", "b"]
     assert table["gradient_bytes"].to_list() == [1e8, 4e8]
 
 
-def test_without_two_servers_there_is_no_network_to_find() -> None:
+def test_without_two_servers_there_is_no_network_to_find():
     (fit,) = calibrate_ring(steps_of(TRUTH["a"]).filter(pl.col("servers") == 1), SIZES).fits
     assert math.isinf(fit.nic_bytes_per_s)
     assert fit.intra_bytes_per_s == pytest.approx(6e9)
 
 
-def test_a_fit_needs_rows_and_sizes() -> None:
+def test_a_fit_needs_rows_and_sizes():
     with pytest.raises(ValueError, match="table: there are no rows to fit"):
         calibrate_ring(TABLE.clear(), SIZES)
     with pytest.raises(ValueError, match="has no size for application 'b'"):
         calibrate_ring(TABLE, {"a": 1e8})
 
 
-def test_a_line_has_no_negative_coefficient() -> None:
+def test_a_line_has_no_negative_coefficient():
     assert fit_line([1, 2, 4], [3, 5, 9]) == pytest.approx((2, 1))
     slope, offset = fit_line([1, 2, 4], [0.5, 2, 5])
     assert offset == 0
@@ -108,7 +108,7 @@ def written(folder: Path, placements: str = "", scalability: str = "") -> Path:
     return folder
 
 
-def test_placements_are_text_and_scaled_runs_are_spread_evenly(tmp_path: Path) -> None:
+def test_placements_are_text_and_scaled_runs_are_spread_evenly(tmp_path):
     table = read_pollux(written(tmp_path, "0144,4,0.5,0.1\n".replace("0", "2"), "6,8,4,0.7,0.2\n"))
 
     assert table["placement"].to_list() == ["1", "2144", "221111"]
@@ -134,16 +134,12 @@ def test_placements_are_text_and_scaled_runs_are_spread_evenly(tmp_path: Path) -
         ("", "1,10,4,1,0\n", "line 2, column 'num_replicas': '10' must be at most nine per serv"),
     ],
 )
-def test_a_wrong_row_is_an_error_that_names_its_line(
-    tmp_path: Path, placements: str, scalability: str, message: str
-) -> None:
+def test_a_wrong_row_is_an_error_that_names_its_line(tmp_path, placements, scalability, message):
     with pytest.raises(ValueError, match=message):
         read_pollux(written(tmp_path, placements, scalability))
 
 
-def test_a_wrong_header_or_folder_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_header_or_folder_is_an_error(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="has no folder of an application"):
         read_pollux(tmp_path)
     written(tmp_path)
@@ -161,7 +157,7 @@ def test_a_wrong_header_or_folder_is_an_error(
 
 
 @needs_real_data
-def test_the_ring_explains_the_measured_steps_to_about_a_tenth() -> None:
+def test_the_ring_explains_the_measured_steps_to_about_a_tenth():
     table = read_pollux(DATA / "pollux")
     assert table.group_by("table").len().sort("table").rows() == [
         ("placements", 5542), ("scalability", 1561),

@@ -37,7 +37,7 @@ def built(**changes: Any) -> Trace:
     return Trace.from_columns(**{**columns, **changes})
 
 
-def test_a_graph_is_as_wide_as_its_replicas_are_many() -> None:
+def test_a_graph_is_as_wide_as_its_replicas_are_many():
     assert [graph.gpus for graph in ALL] == [8, 2, 1]
     assert (PIPELINE.gpu_types, PLAIN.gpu_types) == (("V100", "T4"), ())
     first, second, _ = PIPELINE.stages
@@ -62,9 +62,7 @@ def test_a_graph_is_as_wide_as_its_replicas_are_many() -> None:
         ({"activation_bytes": math.inf}, ValueError, "activation_bytes: inf must lie in"),
     ],
 )
-def test_a_wrong_stage_is_an_error_that_names_the_field(
-    changes: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_stage_is_an_error_that_names_the_field(changes, error, message):
     right = {"replicas": 1, "compute_s": 1, "parameter_bytes": 1, "activation_bytes": 1}
     Stage(**right)
     with pytest.raises(error, match=f"^{message}"):
@@ -84,14 +82,12 @@ def test_a_wrong_stage_is_an_error_that_names_the_field(
          r"graph 'g': stages\[0\].compute_s: has no figure for GPU type 'K80'"),
     ],
 )  # fmt: skip
-def test_a_wrong_graph_is_an_error_that_names_stage_and_field(
-    name: str, stages: Any, error: type[Exception], message: str
-) -> None:
+def test_a_wrong_graph_is_an_error_that_names_stage_and_field(name, stages, error, message):
     with pytest.raises(error, match=f"^{message}"):
         JobGraph(name, stages)
 
 
-def test_a_graph_in_json_is_checked_with_its_path() -> None:
+def test_a_graph_in_json_is_checked_with_its_path():
     encoded = msgspec.json.encode(ALL)
     assert msgspec.json.decode(encoded, type=tuple[JobGraph, ...]) == ALL
     wrong = encoded.replace(b'"replicas":3', b'"replicas":0', 1)
@@ -99,28 +95,28 @@ def test_a_graph_in_json_is_checked_with_its_path() -> None:
         msgspec.json.decode(wrong, type=tuple[JobGraph, ...])
 
 
-def test_a_graph_of_each_job_follows_it_through_sorting_and_selection() -> None:
+def test_a_graph_of_each_job_follows_it_through_sorting_and_selection():
     trace = built(graph=["one", "pipeline", "plain"], graphs=ALL)
 
     assert trace.graph is not None
     assert trace.graph.dtype == np.int32
     assert trace.graph.tolist() == [0, 1, 2]  # in the order of submission
-    assert trace.filter(trace.gpus < 8).graph.tolist() == [1, 2]  # type: ignore[union-attr]
-    assert trace.head(1).graph.tolist() == [0]  # type: ignore[union-attr]
+    assert trace.filter(trace.gpus < 8).graph.tolist() == [1, 2]
+    assert trace.head(1).graph.tolist() == [0]
     assert trace.scale_load(2).graphs == ALL
-    assert built(graph=[2, 0, 1], graphs=ALL).graph.tolist() == [0, 1, 2]  # type: ignore[union-attr]
+    assert built(graph=[2, 0, 1], graphs=ALL).graph.tolist() == [0, 1, 2]
     assert built().graph is None
 
 
-def test_a_job_has_the_one_graph_of_its_width() -> None:
+def test_a_job_has_the_one_graph_of_its_width():
     for trace in (built(graphs=ALL), built().with_graphs({graph.name: graph for graph in ALL})):
-        assert trace.graph.tolist() == [0, 1, 2]  # type: ignore[union-attr]
-    assert built(gpus=[2, 2, 2], graphs=PLAIN).graph.tolist() == [0, 0, 0]  # type: ignore[union-attr]
+        assert trace.graph.tolist() == [0, 1, 2]
+    assert built(gpus=[2, 2, 2], graphs=PLAIN).graph.tolist() == [0, 0, 0]
 
 
-def test_rejected_rows_take_their_graphs_with_them() -> None:
+def test_rejected_rows_take_their_graphs_with_them():
     trace = built(gpus=[1, 0, 2], graph=["one", "pipeline", "plain"], graphs=ALL, on_bad="reject")
-    assert trace.graph.tolist() == [1, 2]  # type: ignore[union-attr]
+    assert trace.graph.tolist() == [1, 2]
 
 
 @each(
@@ -143,14 +139,12 @@ def test_rejected_rows_take_their_graphs_with_them() -> None:
          r"graph 'plain': has 2 replicas, job 0 .* has gpus 8, as have 1 other jobs; they must"),
     ],
 )  # fmt: skip
-def test_a_wrong_column_of_graphs_is_an_error_that_names_the_row(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_column_of_graphs_is_an_error_that_names_the_row(arguments, error, message):
     with pytest.raises(error, match=message):
         built(**arguments)
 
 
-def test_graphs_survive_copies_pickles_and_frames() -> None:
+def test_graphs_survive_copies_pickles_and_frames():
     trace = built(graphs=ALL)
 
     for other in (copy.deepcopy(trace), pickle.loads(pickle.dumps(trace))):
@@ -163,12 +157,12 @@ def test_graphs_survive_copies_pickles_and_frames() -> None:
         Trace.from_polars(frame, graphs=ALL),
         Trace.from_pandas(frame.to_pandas(), graphs=ALL),
     ):
-        assert back.graph.tolist() == [0, 1, 2]  # type: ignore[union-attr]
+        assert back.graph.tolist() == [0, 1, 2]
     assert Trace.from_polars(frame).graph is None
     assert "graph" not in built().to_polars().columns
 
 
-def test_the_fingerprint_tells_graphs_apart() -> None:
+def test_the_fingerprint_tells_graphs_apart():
     other = msgspec.structs.replace(PLAIN, stages=(Stage(2, 0.5, 2e9),))
     twin = msgspec.structs.replace(PLAIN, name="twin")
     traces = [
@@ -189,7 +183,7 @@ def graph_columns(trace: Any, cluster: Cluster) -> dict[str, Any]:
     return model_columns(trace, cluster, gs.speeds()["stages"].columns, speed="stages")
 
 
-def test_the_core_gets_the_stages_of_every_graph_in_order() -> None:
+def test_the_core_gets_the_stages_of_every_graph_in_order():
     columns = job_columns(built(graphs=ALL), CLUSTER, uses_estimates=False, speed="stages")
 
     assert columns["graph"].tolist() == [0, 1, 2]
@@ -208,7 +202,7 @@ def test_the_core_gets_the_stages_of_every_graph_in_order() -> None:
     assert "graph" not in unused
 
 
-def test_a_missing_figure_matters_only_where_a_job_may_run() -> None:
+def test_a_missing_figure_matters_only_where_a_job_may_run():
     cluster = Cluster((ServerGroup(1, 8, "V100"), ServerGroup(1, 8, "K80")))
 
     limited = built(gpu_types=[None, "V100|T4", None], graphs=ALL)
@@ -235,7 +229,7 @@ graphs = st.lists(stages, min_size=1, max_size=4).map(lambda s: JobGraph("drawn"
 
 
 @given(graphs)
-def test_any_graph_survives_json_and_reaches_the_core(graph: JobGraph) -> None:
+def test_any_graph_survives_json_and_reaches_the_core(graph):
     assert msgspec.json.decode(msgspec.json.encode(graph), type=JobGraph) == graph
     columns = graph_columns(built(gpus=[graph.gpus] * 3, graphs=graph), CLUSTER)
     assert sum(columns["replicas"]) == graph.gpus

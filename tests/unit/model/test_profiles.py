@@ -8,7 +8,6 @@ import json
 import math
 import pickle
 import re
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -38,7 +37,7 @@ def built(**changes: Any) -> Trace:
     return Trace.from_columns(**{**columns, **changes})
 
 
-def test_an_iteration_computes_per_sample_and_once() -> None:
+def test_an_iteration_computes_per_sample_and_once():
     assert SMALL.compute_s("any") == 0.001 * 32 + 0.01
     assert TYPED.compute_s("T4") == 0.03 * 8 + 0.2
     assert math.isnan(TYPED.compute_s("K80"))
@@ -67,38 +66,36 @@ def test_an_iteration_computes_per_sample_and_once() -> None:
         ),
     ],
 )
-def test_a_wrong_profile_is_an_error_that_names_the_field(
-    changes: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_profile_is_an_error_that_names_the_field(changes, error, message):
     right = {"name": "m", "gradient_bytes": 1, "batch": 1, "forward_s": 1, "backward_s": 1}
     JobProfile(**right)
     with pytest.raises(error, match=message):
         JobProfile(**{**right, **changes})
 
 
-def test_a_profile_of_each_job_follows_it_through_sorting_and_selection() -> None:
+def test_a_profile_of_each_job_follows_it_through_sorting_and_selection():
     trace = built(profile=["typed", "small", "typed"], profiles=[SMALL, TYPED], id=["x", "y", "z"])
 
     assert trace.profile is not None
     assert trace.profile.dtype == np.int32
     assert trace.profile.tolist() == [0, 1, 1]  # in the order of submission: y, z, x
-    assert trace.filter(trace.gpus < 8).profile.tolist() == [1, 1]  # type: ignore[union-attr]
-    assert trace.head(1).profile.tolist() == [0]  # type: ignore[union-attr]
+    assert trace.filter(trace.gpus < 8).profile.tolist() == [1, 1]
+    assert trace.head(1).profile.tolist() == [0]
     assert trace.scale_load(2).profiles == (SMALL, TYPED)
     assert built(profile=[1, 0, 1], profiles=[SMALL, TYPED]).profile.tolist() == [0, 1, 1]
 
 
-def test_rejected_rows_take_their_profiles_with_them() -> None:
+def test_rejected_rows_take_their_profiles_with_them():
     trace = built(
         gpus=[1, 0, 2], profile=["typed", "small", "small"], profiles=[SMALL, TYPED],
         on_bad="reject",
     )  # fmt: skip
-    assert trace.profile.tolist() == [0, 1]  # type: ignore[union-attr]
+    assert trace.profile.tolist() == [0, 1]
 
 
-def test_a_single_profile_is_that_of_every_job() -> None:
-    assert built(profiles=SMALL).profile.tolist() == [0, 0, 0]  # type: ignore[union-attr]
-    assert built().with_profiles(TYPED).profile.tolist() == [0, 0, 0]  # type: ignore[union-attr]
+def test_a_single_profile_is_that_of_every_job():
+    assert built(profiles=SMALL).profile.tolist() == [0, 0, 0]
+    assert built().with_profiles(TYPED).profile.tolist() == [0, 0, 0]
     assert built().profile is None
 
 
@@ -118,14 +115,12 @@ def test_a_single_profile_is_that_of_every_job() -> None:
         ({"profiles": ["small"]}, TypeError, "profiles: expected a JobProfile, not 'small'"),
     ],
 )  # fmt: skip
-def test_a_wrong_column_of_profiles_is_an_error_that_names_the_row(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_column_of_profiles_is_an_error_that_names_the_row(arguments, error, message):
     with pytest.raises(error, match=message):
         built(**arguments)
 
 
-def test_a_draw_depends_on_the_seed_alone_and_is_told() -> None:
+def test_a_draw_depends_on_the_seed_alone_and_is_told():
     trace = built(submit_s=range(400), service_s=[1] * 400, gpus=[1] * 400)
     drawn = trace.with_profiles({"a": SMALL, "b": TYPED}, seed=7, weights=[1, 3])
 
@@ -134,17 +129,17 @@ def test_a_draw_depends_on_the_seed_alone_and_is_told() -> None:
         "columns; profiles drawn from small, typed (PCG64, seed 7, weights 1/3)"
     )
     again = drawn.with_profiles([SMALL, TYPED], seed=7, weights=[1, 3])
-    assert again.profile.tolist() == drawn.profile.tolist()  # type: ignore[union-attr]
+    assert again.profile.tolist() == drawn.profile.tolist()
     assert again.source == drawn.source
     assert 240 < drawn.profile.sum() < 360  # 300 expected, of deviation 9
     other = trace.with_profiles([SMALL, TYPED], seed=8, weights=[1, 3])
-    assert other.profile.tolist() != drawn.profile.tolist()  # type: ignore[union-attr]
+    assert other.profile.tolist() != drawn.profile.tolist()
     told = drawn.with_profiles([SMALL, TYPED], ["typed"] * 400)
-    assert (told.source, set(told.profile.tolist())) == ("columns", {1})  # type: ignore[union-attr]
+    assert (told.source, set(told.profile.tolist())) == ("columns", {1})
 
 
 @given(st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=1, max_size=5), st.integers(0, 99))
-def test_a_profile_of_weight_zero_is_never_drawn(weights: list[float], seed: int) -> None:
+def test_a_profile_of_weight_zero_is_never_drawn(weights, seed):
     profiles = [JobProfile(str(number), 1, 1, 1, 1) for number in range(len(weights))]
     trace = built(submit_s=range(50), service_s=[1] * 50, gpus=[1] * 50)
     if not any(weights):
@@ -152,7 +147,7 @@ def test_a_profile_of_weight_zero_is_never_drawn(weights: list[float], seed: int
             trace.with_profiles(profiles, seed=seed, weights=weights)
         return
     drawn = trace.with_profiles(profiles, seed=seed, weights=weights)
-    assert all(weights[index] for index in drawn.profile.tolist())  # type: ignore[union-attr]
+    assert all(weights[index] for index in drawn.profile.tolist())
 
 
 @each(
@@ -165,14 +160,12 @@ def test_a_profile_of_weight_zero_is_never_drawn(weights: list[float], seed: int
         ({"seed": 1.5}, TypeError, "seed: expected an integer, not 1.5"),
     ],
 )
-def test_a_wrong_draw_is_an_error_that_names_the_argument(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_draw_is_an_error_that_names_the_argument(arguments, error, message):
     with pytest.raises(error, match=message):
         built().with_profiles([SMALL, TYPED], **arguments)
 
 
-def test_profiles_survive_copies_pickles_frames_and_json() -> None:
+def test_profiles_survive_copies_pickles_frames_and_json():
     trace = built(profile=["typed", "small", "typed"], profiles=[SMALL, TYPED])
 
     for other in (copy.deepcopy(trace), pickle.loads(pickle.dumps(trace))):
@@ -185,11 +178,11 @@ def test_profiles_survive_copies_pickles_frames_and_json() -> None:
         Trace.from_polars(frame, profiles=[SMALL, TYPED]),
         Trace.from_pandas(frame.to_pandas(), profiles=[SMALL, TYPED]),
     ):
-        assert back.profile.tolist() == [0, 1, 1]  # type: ignore[union-attr]
+        assert back.profile.tolist() == [0, 1, 1]
     assert Trace.from_polars(frame).profile is None
     named = frame.rename({"profile": "model"})
     mapped = Trace.from_polars(named, {"profile": "model"}, profiles=[SMALL, TYPED])
-    assert mapped.profile.tolist() == [0, 1, 1]  # type: ignore[union-attr]
+    assert mapped.profile.tolist() == [0, 1, 1]
     encoded = msgspec.json.encode(trace.profiles)
     assert msgspec.json.decode(encoded, type=tuple[JobProfile, ...]) == trace.profiles
 
@@ -198,7 +191,7 @@ def profile_columns(trace: Any, cluster: Cluster) -> dict[str, Any]:
     return model_columns(trace, cluster, gs.speeds()["ring"].columns, speed="ring")
 
 
-def test_the_core_gets_one_figure_per_profile_and_type_of_the_cluster() -> None:
+def test_the_core_gets_one_figure_per_profile_and_type_of_the_cluster():
     trace = built(profile=["small", "typed", "small"], profiles=[SMALL, TYPED])
     cluster = Cluster((ServerGroup(1, 8, "T4"), ServerGroup(1, 8, "V100")))
     columns = job_columns(trace, cluster, uses_estimates=False, speed="ring")
@@ -216,7 +209,7 @@ def test_the_core_gets_one_figure_per_profile_and_type_of_the_cluster() -> None:
     assert not {"profile", "gradient_bytes", "compute_s"} & unused.keys()
 
 
-def test_a_missing_figure_matters_only_where_a_job_may_run() -> None:
+def test_a_missing_figure_matters_only_where_a_job_may_run():
     cluster = Cluster((ServerGroup(1, 8, "V100"), ServerGroup(1, 8, "K80")))
     arguments = {"profile": ["typed"] * 3, "profiles": [SMALL, TYPED]}
 
@@ -236,7 +229,7 @@ def test_a_missing_figure_matters_only_where_a_job_may_run() -> None:
         profile_columns(built(), cluster)
 
 
-def test_a_file_of_profiles_is_toml_or_json(tmp_path: Path) -> None:
+def test_a_file_of_profiles_is_toml_or_json(tmp_path):
     toml, other = tmp_path / "models.toml", tmp_path / "models.json"
     toml.write_text(
         "[[profiles]]\nname = 'typed'\ngradient_bytes = 2e8\nbatch = 8\n"
@@ -256,7 +249,7 @@ def test_a_file_of_profiles_is_toml_or_json(tmp_path: Path) -> None:
         read_profiles(toml)
 
 
-def test_the_zoo_has_sizes_of_four_bytes_per_parameter_and_figures_for_each_type() -> None:
+def test_the_zoo_has_sizes_of_four_bytes_per_parameter_and_figures_for_each_type():
     profiles = zoo()
     assert len(profiles) == 14
     everywhere = ("V100", "P100", "K80", "T4", "gpu")
@@ -282,7 +275,7 @@ POLLUX = {
 
 @needs_real_data
 @pytest.mark.parametrize("name", sorted(POLLUX))
-def test_the_zoo_on_a_t4_is_the_line_through_the_measured_steps(name: str) -> None:
+def test_the_zoo_on_a_t4_is_the_line_through_the_measured_steps(name):
     with open(DATA / "pollux" / POLLUX[name] / "placements.csv") as file:
         rows = [row for row in csv.DictReader(file) if row["placement"] == "1"]
     seconds = [float(row["step_time"]) - float(row["sync_time"]) for row in rows]
@@ -293,9 +286,7 @@ def test_the_zoo_on_a_t4_is_the_line_through_the_measured_steps(name: str) -> No
 @needs_real_data
 @pytest.mark.parametrize("name", ["resnet50", "resnet18-cifar10"])
 @pytest.mark.parametrize("gpu_type", ["V100", "P100", "K80"])
-def test_the_zoo_on_other_types_is_the_line_through_the_measured_rates(
-    name: str, gpu_type: str
-) -> None:
+def test_the_zoo_on_other_types_is_the_line_through_the_measured_rates(name, gpu_type):
     table = json.loads((DATA / "gavel" / "oracle_throughputs.json").read_text())
     model = {"resnet50": "ResNet-50", "resnet18-cifar10": "ResNet-18"}[name]
     rates = {
@@ -308,6 +299,6 @@ def test_the_zoo_on_other_types_is_the_line_through_the_measured_rates(
     assert MEASURED[name][gpu_type] == pytest.approx(line, rel=1e-3)
 
 
-def test_frames_without_profiles_have_no_column_of_them() -> None:
+def test_frames_without_profiles_have_no_column_of_them():
     assert "profile" not in built().to_polars().columns
     assert isinstance(built(profiles=SMALL).to_polars()["profile"].dtype, pl.String)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import msgspec
 import polars
@@ -32,28 +30,26 @@ HEAD = "model,gpu_type,gpus,iterations_per_s\n"
         ),
     ],
 )
-def test_a_file_without_figures_is_refused(
-    name: str, text: str, message: str, tmp_path: Path
-) -> None:
+def test_a_file_without_figures_is_refused(name, text, message, tmp_path):
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
         gs.model.read_throughputs(path)
 
 
-def test_a_frame_without_rows_is_refused() -> None:
+def test_a_frame_without_rows_is_refused():
     with pytest.raises(ValueError, match="frame: has no rows"):
         gs.model.read_throughputs(polars.DataFrame({name: [] for name in HEAD.strip().split(",")}))
 
 
-def test_a_batch_is_for_the_tables_of_pollux(tmp_path: Path) -> None:
+def test_a_batch_is_for_the_tables_of_pollux(tmp_path):
     path = tmp_path / "speeds.csv"
     path.write_text(HEAD + "m,V100,1,2\n")
     with pytest.raises(ValueError, match=r"speeds.csv: global_batch is for the tables of Pollux"):
         gs.model.read_throughputs(path, global_batch=8)
 
 
-def test_a_file_of_profiles_is_one_of_throughputs(tmp_path: Path) -> None:
+def test_a_file_of_profiles_is_one_of_throughputs(tmp_path):
     measured = gs.model.JobProfile("m", throughput={"V100": {1: 10.0, 2: 18.0}})
     path = tmp_path / "profiles.json"
     path.write_bytes(msgspec.json.encode({"profiles": [measured]}))
@@ -67,13 +63,13 @@ def test_a_file_of_profiles_is_one_of_throughputs(tmp_path: Path) -> None:
         (lambda found: found.extended(True), TypeError, "max_gpus: True must be an integer"),
     ],
 )
-def test_a_table_is_extended_to_a_number_of_gpus(call: Any, error: type, message: str) -> None:
+def test_a_table_is_extended_to_a_number_of_gpus(call, error, message):
     measured = gs.model.JobProfile("m", throughput={"V100": {1: 10, 2: 18}})
     with pytest.raises(error, match=message):
         call(gs.model.Throughputs(measured))
 
 
-def test_what_to_do_with_a_rise_is_one_of_three(tmp_path: Path) -> None:
+def test_what_to_do_with_a_rise_is_one_of_three(tmp_path):
     path = tmp_path / "speeds.csv"
     path.write_text(HEAD + "m,V100,1,2\n")
     with pytest.raises(ValueError, match="on_rise: 'up' must be one of"):
@@ -91,11 +87,11 @@ STEPS = polars.DataFrame({"gpus": [2, 2], "servers": [1, 2], "batch": [8, 8], "s
         (0, ValueError, "profile 'm': global_batch: 0 must be at least 1"),
     ],
 )
-def test_a_batch_must_be_known(given: Any, error: type, message: str) -> None:
+def test_a_batch_must_be_known(given, error, message):
     with pytest.raises(error, match=message):
         _pollux_profile("m", STEPS, given)
 
 
-def test_nobody_changes_the_zoo_for_others() -> None:
+def test_nobody_changes_the_zoo_for_others():
     zoo().clear()
     assert zoo()

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -68,14 +67,12 @@ def jobs(**changes: Any) -> Trace:
         ),
     ],
 )
-def test_a_wrong_table_is_an_error_that_names_the_field(
-    changes: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_table_is_an_error_that_names_the_field(changes, error, message):
     with pytest.raises(error, match=message):
         JobProfile("m", **changes)
 
 
-def test_profiles_of_throughputs_survive_json_and_toml(tmp_path: Path) -> None:
+def test_profiles_of_throughputs_survive_json_and_toml(tmp_path):
     assert msgspec.json.decode(msgspec.json.encode(BIG), type=JobProfile) == BIG
     path = tmp_path / "models.toml"
     path.write_text("[[profiles]]\nname = 'm'\nthroughput.T4 = { 1 = 2.5, 4 = 8 }\n")
@@ -84,7 +81,7 @@ def test_profiles_of_throughputs_survive_json_and_toml(tmp_path: Path) -> None:
         job_columns(jobs().with_profiles(WIDE), CLUSTER, uses_estimates=False, speed="ring")
 
 
-def test_a_curve_is_straight_between_its_points_and_bends_down_beyond() -> None:
+def test_a_curve_is_straight_between_its_points_and_bends_down_beyond():
     table = {"a": {1: 10.0, 2: 18.0, 4: 30.0, 16: 50.0}, "b": {1: 4.0}, "c": {2: 6.0, 4: 9.0}}
     filled = filled_table(table, [1, 2, 3, 4, 8, 16, 32])
     assert filled["a"] == {1: 10, 2: 18, 3: 24, 4: 30, 8: 30 + 20 / 3, 16: 50, 32: 0}
@@ -101,9 +98,7 @@ points = st.dictionaries(st.sampled_from([1, 2, 3, 4, 6, 8]), st.integers(0, 30)
 
 
 @given(points, st.lists(points, max_size=2))
-def test_a_filled_curve_keeps_what_is_known_and_never_gains_faster(
-    known: dict[int, int], others: list[dict[int, int]]
-) -> None:
+def test_a_filled_curve_keeps_what_is_known_and_never_gains_faster(known, others):
     def curve(given: dict[int, int]) -> dict[int, float]:
         return {n: float(given[n]) for n in sorted(given)}
 
@@ -119,7 +114,7 @@ def test_a_filled_curve_keeps_what_is_known_and_never_gains_faster(
     assert all(low[n] <= known[n] + 1e-9 for n in known)
 
 
-def test_the_core_gets_a_figure_for_each_profile_type_and_number() -> None:
+def test_the_core_gets_a_figure_for_each_profile_type_and_number():
     trace = jobs().with_profiles([WIDE, BIG], ["wide", "big", "wide"])
     columns = job_columns(trace, CLUSTER, uses_estimates=False, speed="table")
     assert columns["table_counts"].tolist() == [1, 2, 4]
@@ -138,14 +133,14 @@ def test_the_core_gets_a_figure_for_each_profile_type_and_number() -> None:
     assert [mask & 0b11 for mask in masks] == [0b11, 0b10, 0b11]
 
 
-def test_a_job_that_no_type_runs_is_rejected_and_others_run() -> None:
+def test_a_job_that_no_type_runs_is_rejected_and_others_run():
     trace = jobs(gpus=[1, 2, 8]).with_profiles([WIDE, BIG], ["big", "big", "wide"])
     result = gs.simulate(trace, CLUSTER, speed="table")
     assert result.jobs.status.tolist() == ["rejected", "finished", "rejected"]
     assert "knows no configuration" in result.jobs.reason[0]
 
 
-def test_a_cluster_of_other_types_is_an_error_that_names_those_known() -> None:
+def test_a_cluster_of_other_types_is_an_error_that_names_those_known():
     trace = jobs().with_throughputs(BOTH)
     with pytest.raises(ValueError, match="no profile has a throughput for GPU type 'gpu'"):
         gs.simulate(trace, Cluster.uniform(2, 8), speed="table")
@@ -153,10 +148,10 @@ def test_a_cluster_of_other_types_is_an_error_that_names_those_known() -> None:
         gs.simulate(jobs(), CLUSTER, speed="table")
 
 
-def test_a_job_has_the_model_of_its_group_or_a_drawn_one_that_can_run() -> None:
+def test_a_job_has_the_model_of_its_group_or_a_drawn_one_that_can_run():
     trace = jobs(group=["big", "wide", "other"])
     named = trace.with_throughputs(BOTH, seed=1)
-    assert named.profile.tolist()[:2] == [1, 0]  # type: ignore[union-attr]
+    assert named.profile.tolist()[:2] == [1, 0]
     assert named.source.endswith("profiles drawn from 2 models for 1 jobs of other groups (seed 1)")
     assert trace.head(2).with_throughputs(BOTH).source == "columns"
     many = Trace.from_columns(np.arange(400), np.ones(400), [1, 4] * 200)
@@ -165,9 +160,9 @@ def test_a_job_has_the_model_of_its_group_or_a_drawn_one_that_can_run() -> None:
     assert (drawn[::2] == 0).all()  # only one model runs on one GPU
     assert 70 < drawn[1::2].sum() < 130
     late = many.filter(many.row >= 200).with_throughputs(BOTH, seed=2).profile
-    assert late.tolist() == drawn[200:].tolist()  # type: ignore[union-attr]
+    assert late.tolist() == drawn[200:].tolist()
     with pytest.raises(ValueError, match="choose: 'any' must be"):
-        many.with_throughputs(BOTH, choose="any")  # type: ignore[arg-type]
+        many.with_throughputs(BOTH, choose="any")
     with pytest.raises(ValueError, match="profile 'resnet50' has no throughput"):
         many.with_throughputs({"resnet50": gs.model.zoo()["resnet50"]})
 
@@ -175,7 +170,7 @@ def test_a_job_has_the_model_of_its_group_or_a_drawn_one_that_can_run() -> None:
 CSV = "model,gpu_type,gpus,iterations_per_s,spread\nm,V100,1,10,\nm,V100,2,18,15\nm,T4,1,0,\n"
 
 
-def test_csv_and_frames_are_read_alike(tmp_path: Path) -> None:
+def test_csv_and_frames_are_read_alike(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(CSV)
     read = read_throughputs(path)
@@ -201,15 +196,13 @@ def test_csv_and_frames_are_read_alike(tmp_path: Path) -> None:
         ("m,T4", "n,T4", "model 'n' has no throughput above 0 on any GPU type"),
     ],
 )
-def test_a_bad_row_is_an_error_that_names_it(
-    tmp_path: Path, old: str, new: str, message: str
-) -> None:
+def test_a_bad_row_is_an_error_that_names_it(tmp_path, old, new, message):
     (tmp_path / "a.csv").write_text(CSV.replace(old, new, 1))
     with pytest.raises(ValueError, match=message):
         read_throughputs(tmp_path / "a.csv")
 
 
-def test_a_table_that_is_not_concave_is_noted_refused_or_lowered() -> None:
+def test_a_table_that_is_not_concave_is_noted_refused_or_lowered():
     rows = {"model": ["m"] * 3, "gpu_type": ["T4"] * 3, "gpus": [1, 2, 4]}
     frame = pl.DataFrame({**rows, "iterations_per_s": [1.0, 1.5, 9.0]})
     (note,) = read_throughputs(frame).notes
@@ -221,7 +214,7 @@ def test_a_table_that_is_not_concave_is_noted_refused_or_lowered() -> None:
     }
 
 
-def test_tables_go_on_to_wider_gangs_on_request() -> None:
+def test_tables_go_on_to_wider_gangs_on_request():
     longer = BOTH.extended(16)
     assert longer["big"].throughput["V100"] == {2: 4, 4: 7, 8: 12.25, 16: pytest.approx(21.4375)}
     assert longer["big"].throughput["K80"][16] == 0
@@ -229,7 +222,7 @@ def test_tables_go_on_to_wider_gangs_on_request() -> None:
     assert alone.extended(8)["one"] == alone["one"]
 
 
-def test_gavel_keys_are_parsed_and_never_evaluated(tmp_path: Path) -> None:
+def test_gavel_keys_are_parsed_and_never_evaluated(tmp_path):
     path = tmp_path / "t.json"
     evil = "__import__('os').system('x')"
     table = {
@@ -254,7 +247,7 @@ def test_gavel_keys_are_parsed_and_never_evaluated(tmp_path: Path) -> None:
         read_throughputs(path)
 
 
-def test_the_published_tables_are_read() -> None:
+def test_the_published_tables_are_read():
     gavel = read_throughputs(DATA / "gavel" / "simulation_throughputs.json")
     assert (len(gavel), set(gavel.gpu_types)) == (
         counted(real=26, excerpt=3),
@@ -278,7 +271,7 @@ def test_the_published_tables_are_read() -> None:
     assert pollux["imagenet"].throughput["T4"][1] == 1 / float(alone["step_time"][0])
 
 
-def test_a_gavel_trace_finds_its_own_models() -> None:
+def test_a_gavel_trace_finds_its_own_models():
     trace = gs.read_trace(DATA / "gavel" / "traces" / "max_min_fairness.trace")
     gavel = read_throughputs(DATA / "gavel" / "simulation_throughputs.json")
     given = trace.with_throughputs(gavel)
@@ -302,9 +295,7 @@ TOOL = os.environ.get("GPUSCHED_REPLAY", "")
         ("proportional", {}),
     ],
 )
-def test_a_saved_case_replays_to_the_same_digest(
-    tmp_path: Path, speed: str, asks: dict[str, Any]
-) -> None:
+def test_a_saved_case_replays_to_the_same_digest(tmp_path, speed, asks):
     widths = {"gpus": [1, 2, 2], "min_gpus": [1, 1, 1], "max_gpus": [4, 4, 4]}
     trace = jobs(submit_s=[0, 0, 0], **widths, **asks).with_deadlines(value=2)
     samples = {"samples_per_s": {"V100": 9.0}, "global_batch": 64, "max_samples": {"V100": 64}}

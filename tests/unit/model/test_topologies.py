@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_servers_below_one_pair_of_switches_share_a_leaf(tmp_path: Path) -> None:
+def test_servers_below_one_pair_of_switches_share_a_leaf(tmp_path):
     cluster = read_topology(
         written(tmp_path, TABLE), gpus=4, gpu_type="H800", nic_gbps=100, intra_gbps=800,
         leaf_oversubscription=2, block_oversubscription=5,
@@ -33,8 +32,8 @@ def test_servers_below_one_pair_of_switches_share_a_leaf(tmp_path: Path) -> None
     assert [domain.name for domain in cluster.domains] == [
         "G1", "G1/P1", "G1/P2", "G1/P1/S2", "G1/P2/S2", "G1/P2/S10",
     ]  # fmt: skip
-    assert cluster.domain_parent.tolist() == [-1, 0, 0, 1, 2, 2]  # type: ignore[union-attr]
-    assert cluster.server_domain.tolist() == [3, 4, 5, 5]  # type: ignore[union-attr]
+    assert cluster.domain_parent.tolist() == [-1, 0, 0, 1, 2, 2]
+    assert cluster.server_domain.tolist() == [3, 4, 5, 5]
     uplinks = cluster.domain_uplink_bytes_per_s
     assert uplinks is not None
     assert (uplinks[1:] / GBPS).tolist() == [10, 30, 50, 50, 100]
@@ -42,7 +41,7 @@ def test_servers_below_one_pair_of_switches_share_a_leaf(tmp_path: Path) -> None
     assert Cluster.from_toml(cluster.to_toml()) == cluster
 
 
-def test_several_core_switches_are_joined_by_a_root(tmp_path: Path) -> None:
+def test_several_core_switches_are_joined_by_a_root(tmp_path):
     cluster = read_topology(
         written(tmp_path, TABLE + "e,G0,P1,S2\n"), nic_gbps=8, core_oversubscription=4
     )
@@ -64,9 +63,7 @@ def test_several_core_switches_are_joined_by_a_root(tmp_path: Path) -> None:
         (TABLE + "b,G1,P1,S1\n", r"line 6, column 'ip': 'b' is on line 3 too"),
     ],
 )
-def test_a_wrong_table_is_an_error_that_names_the_line(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_a_wrong_table_is_an_error_that_names_the_line(tmp_path, text, message):
     with pytest.raises(ValueError, match=message):
         read_topology(written(tmp_path, text))
 
@@ -79,14 +76,12 @@ def test_a_wrong_table_is_an_error_that_names_the_line(
         ({"leaf_oversubscription": -1}, "oversubscription: -1 must be finite and positive"),
     ],
 )
-def test_a_wrong_parameter_is_an_error(
-    tmp_path: Path, arguments: dict[str, Any], message: str
-) -> None:
+def test_a_wrong_parameter_is_an_error(tmp_path, arguments, message):
     with pytest.raises(ValueError, match=message):
         read_topology(written(tmp_path, TABLE), **arguments)
 
 
-def test_lingjun_has_its_published_groups() -> None:
+def test_lingjun_has_its_published_groups():
     cluster = read_topology(DATA / "lingjun" / "topo.csv")
 
     hosts, groups, switches = counted(real=(847, 119, 3), excerpt=(40, 9, 6))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -23,14 +21,14 @@ def pairs(found: Matching) -> list[tuple[int, int]]:
 
 
 @methods
-def test_the_cheapest_pairs_are_found(method: Any) -> None:
+def test_the_cheapest_pairs_are_found(method):
     found = assign([[4, 1, 3], [2, 0, 5], [3, 2, 2]], method=method)
     assert pairs(found) == [(0, 1), (1, 0), (2, 2)]
     assert found.cost == 5.0
 
 
 @methods
-def test_the_greatest_sum_is_found_and_its_duals_bound_it(method: Any) -> None:
+def test_the_greatest_sum_is_found_and_its_duals_bound_it(method):
     value = np.array([[4.0, 1, 3], [2, 0, 5], [3, 2, 2]])
     found = assign(value, maximise=True, method=method)
     assert pairs(found) == [(0, 0), (1, 2), (2, 1)]
@@ -40,7 +38,7 @@ def test_the_greatest_sum_is_found_and_its_duals_bound_it(method: Any) -> None:
 
 @methods
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1), (2, 4), (4, 2)])
-def test_the_shorter_side_is_assigned_in_full(method: Any, shape: tuple[int, int]) -> None:
+def test_the_shorter_side_is_assigned_in_full(method, shape):
     cost = np.arange(shape[0] * shape[1], dtype=float).reshape(shape)
     found = assign(cost, method=method)
     assert len(found.rows) == min(shape)
@@ -51,7 +49,7 @@ def test_the_shorter_side_is_assigned_in_full(method: Any, shape: tuple[int, int
     assert found.column_dual.shape == shape[1:]
 
 
-def test_any_layout_and_dtype_gives_the_same_answer() -> None:
+def test_any_layout_and_dtype_gives_the_same_answer():
     cost = np.random.Generator(np.random.PCG64(1)).integers(0, 50, (30, 40)).astype(np.float64)
     expected = assign(cost)
     for other in (np.asfortranarray(cost), cost.astype(np.int16), cost.tolist(), cost[::1]):
@@ -59,14 +57,14 @@ def test_any_layout_and_dtype_gives_the_same_answer() -> None:
     assert pairs(assign(cost[::-1, ::2])) == pairs(assign(cost[::-1, ::2].copy()))
 
 
-def test_what_is_returned_cannot_be_written_to() -> None:
+def test_what_is_returned_cannot_be_written_to():
     found = assign([[1.0, 2.0]])
     with pytest.raises(ValueError, match="read-only"):
         found.row_dual[0] = 1.0
 
 
 @methods
-def test_a_forbidden_pair_is_not_used(method: Any) -> None:
+def test_a_forbidden_pair_is_not_used(method):
     assert pairs(assign([[0, 9], [INF, 0]], method=method)) == [(0, 0), (1, 1)]
     assert pairs(assign([[0, 9], [0, INF]], method=method)) == [(0, 1), (1, 0)]
     assert assign([[-INF, 1], [2, -INF]], maximise=True, method=method).cost == 3.0
@@ -76,7 +74,7 @@ def test_a_forbidden_pair_is_not_used(method: Any) -> None:
 @pytest.mark.parametrize(
     "cost", [[[INF]], [[0, INF], [1, INF]], [[INF, INF], [0, 0]], [[0, INF], [1, INF], [2, INF]]]
 )
-def test_too_few_allowed_pairs_are_refused(method: Any, cost: list[list[float]]) -> None:
+def test_too_few_allowed_pairs_are_refused(method, cost):
     with pytest.raises(ValueError, match="allowed pairs do not suffice"):
         assign(cost, method=method)
 
@@ -85,9 +83,7 @@ def test_too_few_allowed_pairs_are_refused(method: Any, cost: list[list[float]])
 @pytest.mark.parametrize("maximise", [False, True])
 @pytest.mark.parametrize("shape", [(3, 4), (4, 3)])
 @pytest.mark.parametrize("bad", [NAN, -INF])
-def test_the_message_names_row_column_and_value(
-    method: Any, maximise: bool, shape: tuple[int, int], bad: float
-) -> None:
+def test_the_message_names_row_column_and_value(method, maximise, shape, bad):
     cost = np.ones(shape)
     cost[2, 1] = -bad if maximise else bad
     with pytest.raises(ValueError, match=f"row 2, column 1: {cost[2, 1]} is neither"):
@@ -95,14 +91,14 @@ def test_the_message_names_row_column_and_value(
 
 
 @each("cost", [[], [1.0, 2.0], [[]], 3.0, [[[1.0]]]])
-def test_what_is_no_matrix_is_refused(cost: Any) -> None:
+def test_what_is_no_matrix_is_refused(cost):
     with pytest.raises(ValueError, match="cost: must be a matrix with an entry, has shape"):
         assign(cost)
 
 
-def test_unknown_methods_and_options_are_refused() -> None:
+def test_unknown_methods_and_options_are_refused():
     with pytest.raises(ValueError, match="'jonker-volgenant' or 'auction', is 'hungarian'"):
-        assign([[1.0]], method="hungarian")  # type: ignore[arg-type]
+        assign([[1.0]], method="hungarian")
     with pytest.raises(ValueError, match="only an auction has one"):
         assign([[1.0]], epsilon=0.1)
     for epsilon in (0.0, -1.0, NAN, INF):
@@ -110,7 +106,7 @@ def test_unknown_methods_and_options_are_refused() -> None:
             assign([[1.0]], method="auction", epsilon=epsilon)
 
 
-def test_a_changed_row_is_all_that_changes() -> None:
+def test_a_changed_row_is_all_that_changes():
     cost = np.array([[4.0, 1], [2, 0]])
     solver = AssignmentSolver()
     assert solver.solve(cost).cost == 3.0
@@ -121,7 +117,7 @@ def test_a_changed_row_is_all_that_changes() -> None:
     assert solver.change_row(1, [6.0]).cost == 4.0
 
 
-def test_bad_changes_are_refused_and_leave_the_answer() -> None:
+def test_bad_changes_are_refused_and_leave_the_answer():
     solver = AssignmentSolver()
     with pytest.raises(ValueError, match="call solve first"):
         solver.change_row(0, [1.0])
@@ -136,7 +132,7 @@ def test_bad_changes_are_refused_and_leave_the_answer() -> None:
     assert solver.change_row(0, [4.0, 1.0]).cost == 3.0
 
 
-def test_after_an_impossible_change_all_is_as_it_was() -> None:
+def test_after_an_impossible_change_all_is_as_it_was():
     solver = AssignmentSolver()
     solver.solve([[4.0, 1.0], [2.0, INF]])
     with pytest.raises(ValueError, match="allowed pairs do not suffice"):
@@ -150,7 +146,7 @@ def test_after_an_impossible_change_all_is_as_it_was() -> None:
 
 
 @each("shape", [(5, 5), (3, 40), (40, 3), (60, 60), (300, 310), (310, 300)])
-def test_changes_after_impossible_ones_cost_what_solving_anew_does(shape: tuple[int, int]) -> None:
+def test_changes_after_impossible_ones_cost_what_solving_anew_does(shape):
     random = np.random.default_rng(7)
     cost = random.random(shape)
     short = shape[0] <= shape[1]
@@ -168,7 +164,7 @@ def test_changes_after_impossible_ones_cost_what_solving_anew_does(shape: tuple[
         assert solver.change_row(row, cost[row]).cost == pytest.approx(assign(cost).cost)
 
 
-def test_prices_of_a_transport_that_was_refused_are_not_those_of_the_next_warm_one() -> None:
+def test_prices_of_a_transport_that_was_refused_are_not_those_of_the_next_warm_one():
     value = np.array([3.0, 1.0, 2.0, 2.0])
     ones = np.ones(2, np.int32)
 
@@ -184,7 +180,7 @@ def test_prices_of_a_transport_that_was_refused_are_not_those_of_the_next_warm_o
     assert asked(refused=True) == asked(refused=False)
 
 
-def test_units_go_where_they_are_worth_most() -> None:
+def test_units_go_where_they_are_worth_most():
     found = transport([[5, 1], [4, 3]], supply=[2, 2], capacity=[3, 2])
     assert found.flow.tolist() == [[2, 0], [1, 1]]
     assert found.value == 17.0
@@ -192,7 +188,7 @@ def test_units_go_where_they_are_worth_most() -> None:
     assert found.row_dual.tolist() == [4.0, 3.0]
 
 
-def test_rows_keep_what_is_worth_nothing_only_where_they_may() -> None:
+def test_rows_keep_what_is_worth_nothing_only_where_they_may():
     assert transport([[2, -1]], [3], [1, 5]).value == 0.0
     found = transport([[2, -1]], [3], [1, 5], at_most=True)
     assert found.flow.tolist() == [[1, 0]]
@@ -200,7 +196,7 @@ def test_rows_keep_what_is_worth_nothing_only_where_they_may() -> None:
     assert transport([[2.0]], [3], [1], at_most=True).price.tolist() == [2.0]
 
 
-def test_rows_and_columns_of_nothing_are_fine() -> None:
+def test_rows_and_columns_of_nothing_are_fine():
     found = transport([[5.0, 1.0], [-INF, -INF]], [2, 0], [0, 2])
     assert found.flow.tolist() == [[0, 2], [0, 0]]
 
@@ -227,12 +223,12 @@ def test_rows_and_columns_of_nothing_are_fine() -> None:
         (([[1, -INF], [1, -INF]], [1, 1], [1, 1]), "the allowed pairs have too little capacity"),
     ],
 )
-def test_bad_transports_are_refused(arguments: Any, message: str) -> None:
+def test_bad_transports_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         transport(*arguments)
 
 
-def test_a_job_of_an_auction_gets_as_many_items_as_it_wants() -> None:
+def test_a_job_of_an_auction_gets_as_many_items_as_it_wants():
     value = np.array([[9.0, 8, 1], [5, 5, 0]])
     demand = np.array([2, 1], dtype=np.int32)
     owner, dual, price, total, _ = _core.auction(value.reshape(-1), demand, 3, 0.25)
@@ -252,6 +248,6 @@ def test_a_job_of_an_auction_gets_as_many_items_as_it_wants() -> None:
         ([1.0, -INF], [2], "allowed pairs do not suffice"),
     ],
 )
-def test_bad_auctions_are_refused(value: list[float], demand: list[int], message: str) -> None:
+def test_bad_auctions_are_refused(value, demand, message):
     with pytest.raises(ValueError, match=message):
         _core.auction(np.array(value), np.array(demand, dtype=np.int32), 2, 0.1)

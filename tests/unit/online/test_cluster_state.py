@@ -26,7 +26,7 @@ def state(**changed: Any) -> gs.online.ClusterState:
     return gs.online.ClusterState(CLUSTER, JOBS, **{"now_s": 40, **columns, **changed})
 
 
-def test_what_is_left_out_follows() -> None:
+def test_what_is_left_out_follows():
     found = state()
     assert found.attained_s.tolist() == [35, 0, 0, 0]
     assert found.is_running.tolist() == [True, False, False, False]
@@ -38,23 +38,23 @@ def test_what_is_left_out_follows() -> None:
         found.start_s[0] = 1
 
 
-def test_a_job_that_came_back_just_now_with_work_behind_it_may_start() -> None:
+def test_a_job_that_came_back_just_now_with_work_behind_it_may_start():
     jobs = gs.Trace.from_columns([0, 40], [100, 100], [16, 8])
     found = gs.online.ClusterState(CLUSTER, jobs, 40, attained_s=[0, 30])
     decision = gs.decide(found, policy="srtf")
     assert list(zip(decision.what, decision.job.tolist(), strict=True)) == [("start", 1)]
 
 
-def test_clusters_jobs_and_histories_of_other_types_are_refused_by_name() -> None:
+def test_clusters_jobs_and_histories_of_other_types_are_refused_by_name():
     with pytest.raises(TypeError, match="cluster: expected a Cluster, not 'two servers'"):
-        gs.online.ClusterState("two servers", JOBS, 40)  # type: ignore[arg-type]
+        gs.online.ClusterState("two servers", JOBS, 40)
     with pytest.raises(TypeError, match=r"jobs: expected a Trace, not \[1, 2\]"):
-        gs.online.ClusterState(CLUSTER, [1, 2], 40)  # type: ignore[arg-type]
+        gs.online.ClusterState(CLUSTER, [1, 2], 40)
     with pytest.raises(TypeError, match="history: expected a Trace, not 3"):
-        gs.when(0, gs.online.ClusterState(CLUSTER, JOBS, 40), history=3)  # type: ignore[arg-type]
+        gs.when(0, gs.online.ClusterState(CLUSTER, JOBS, 40), history=3)
 
 
-def test_nobody_need_run() -> None:
+def test_nobody_need_run():
     assert not gs.online.ClusterState(CLUSTER, JOBS, 40).is_running.any()
 
 
@@ -79,9 +79,7 @@ def test_nobody_need_run() -> None:
         ({"held_mask": [-1]}, ValueError, "held_mask: row 0 is negative"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_by_name(
-    changed: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_what_cannot_be_is_refused_by_name(changed, error, message):
     with pytest.raises(error, match=message):
         state(**changed)
 
@@ -93,17 +91,13 @@ def test_what_cannot_be_is_refused_by_name(
         ({"held_job": [0, 0], "held_server": [1, 1], "held_mask": [0xF, 0xF0]}, "job 0"),
     ],
 )
-def test_gpus_that_are_not_there_are_refused_by_the_core(
-    held: dict[str, Any], message: str
-) -> None:
+def test_gpus_that_are_not_there_are_refused_by_the_core(held, message):
     with pytest.raises(ValueError, match=message):
         gs.decide(state(**held))
 
 
 @each("policy", ["fifo", "sjf", "qssf", "wspt", "srtf", "easy"])
-def test_a_held_gpu_of_a_type_that_is_not_allowed_is_refused_under_every_policy(
-    policy: str,
-) -> None:
+def test_a_held_gpu_of_a_type_that_is_not_allowed_is_refused_under_every_policy(policy):
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"), gs.ServerGroup(1, 4, "B")))
     jobs = gs.Trace.from_columns([0, 5], [100, 10], [2, 2], gpu_types=["A", "B"])
 
@@ -121,7 +115,7 @@ def test_a_held_gpu_of_a_type_that_is_not_allowed_is_refused_under_every_policy(
         held_on(1)
 
 
-def test_two_jobs_do_not_hold_one_gpu() -> None:
+def test_two_jobs_do_not_hold_one_gpu():
     jobs = gs.Trace.from_columns([0, 0], [9, 9], [4, 4])
     both = gs.online.ClusterState(
         CLUSTER, jobs, 1, start_s=[0, 0], held_job=[0, 1], held_server=[0, 0], held_mask=[15, 30]
@@ -130,7 +124,7 @@ def test_two_jobs_do_not_hold_one_gpu() -> None:
         gs.decide(both)
 
 
-def test_a_decision_says_what_and_why() -> None:
+def test_a_decision_says_what_and_why():
     found = gs.decide(state(), policy="fifo-skip")
     assert found.what.tolist() == ["start"]
     assert found.job.tolist() == [2]
@@ -150,7 +144,7 @@ def test_a_decision_says_what_and_why() -> None:
         found.why(4)
 
 
-def test_a_strict_policy_keeps_a_job_behind_and_a_preemptive_one_makes_room() -> None:
+def test_a_strict_policy_keeps_a_job_behind_and_a_preemptive_one_makes_room():
     assert "keeps it behind others" in gs.decide(state(), policy="fifo").why(2)
     found = gs.decide(state(), policy="srtf")
     assert found.what.tolist()[0] == "preempt"
@@ -158,12 +152,12 @@ def test_a_strict_policy_keeps_a_job_behind_and_a_preemptive_one_makes_room() ->
     assert "starts on 2 servers" in found.why(1)
 
 
-def test_a_job_that_has_run_for_longer_than_was_known_is_about_to_end() -> None:
+def test_a_job_that_has_run_for_longer_than_was_known_is_about_to_end():
     late = state(attained_s=[5000, 0, 0, 0])
     assert gs.decide(late, policy="srtf").why(0) == "goes on"
 
 
-def test_a_scheduler_of_python_is_asked_as_it_is() -> None:
+def test_a_scheduler_of_python_is_asked_as_it_is():
     class Counting(Strict):
         calls = 0
 
@@ -179,7 +173,7 @@ def test_a_scheduler_of_python_is_asked_as_it_is() -> None:
     assert policy.calls == 3
 
 
-def test_the_state_of_a_run_is_where_it_stands() -> None:
+def test_the_state_of_a_run_is_where_it_stands():
     jobs = trace(80, restart_s=np.arange(80) % 3)
     run = gs.Simulation(jobs, gs.Cluster.uniform(3, 4), policy="srtf")
     assert not len(gs.online.ClusterState.of(run).jobs)
@@ -201,7 +195,7 @@ def test_the_state_of_a_run_is_where_it_stands() -> None:
 
 
 @pytest.mark.parametrize("policy", ["srtf", "las", "2d-las", "serverfilling-srpt"])
-def test_a_job_that_started_in_the_second_of_the_state_can_be_preempted(policy: str) -> None:
+def test_a_job_that_started_in_the_second_of_the_state_can_be_preempted(policy):
     jobs = gs.Trace.from_columns([0, 5], [100, 10], [8, 8], id=["long", "short"])
     found = gs.online.ClusterState(
         gs.Cluster.uniform(1, 8), jobs, 5, start_s=[5, NAN], attained_s=[50, 0],
@@ -212,7 +206,7 @@ def test_a_job_that_started_in_the_second_of_the_state_can_be_preempted(policy: 
     assert gs.decide(found, policy=policy).what.tolist() == ["preempt", "start"]
 
 
-def test_a_decision_does_not_end_what_it_has_begun() -> None:
+def test_a_decision_does_not_end_what_it_has_begun():
     class Hasty(gs.Scheduler):
         def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
             for job in state.waiting.tolist():
@@ -227,7 +221,7 @@ def test_a_decision_does_not_end_what_it_has_begun() -> None:
 WORK = "srtf:restart=work,cost_s=50"
 
 
-def test_preemptions_have_added_work_where_the_policy_adds_it() -> None:
+def test_preemptions_have_added_work_where_the_policy_adds_it():
     jobs = gs.Trace.from_columns([0, 10], [100, 120], [1, 1], id=["a", "b"])
     found = gs.online.ClusterState(
         gs.Cluster.uniform(1, 1), jobs, 20, attained_s=[10, 0], preemptions=[1, 0]
@@ -238,7 +232,7 @@ def test_preemptions_have_added_work_where_the_policy_adds_it() -> None:
     assert gs.decide(told, policy=WORK).job.tolist() == [0]
 
 
-def test_what_is_still_to_be_done_again_may_be_more_than_was_known_of_the_job() -> None:
+def test_what_is_still_to_be_done_again_may_be_more_than_was_known_of_the_job():
     jobs = gs.Trace.from_columns([0, 10], [100, 25], [1, 1])
     found = gs.online.ClusterState(
         gs.Cluster.uniform(1, 1), jobs, 500, attained_s=[120, 0], preemptions=[1, 0]
@@ -246,14 +240,14 @@ def test_what_is_still_to_be_done_again_may_be_more_than_was_known_of_the_job() 
     assert gs.decide(found, policy=WORK).job.tolist() == [1]  # 25 s are left, and 100 + 50 - 120
 
 
-def test_more_added_work_than_time_holds_is_refused() -> None:
+def test_more_added_work_than_time_holds_is_refused():
     jobs = gs.Trace.from_columns([0], [100], [1])
     found = gs.online.ClusterState(CLUSTER, jobs, 20, attained_s=[10], preemptions=[2**31 - 1])
     with pytest.raises(ValueError, match=r"restart=work: the work added to job 0 .*passes 2\^61"):
         gs.decide(found, policy="srtf:restart=work,cost_s=1e5")
 
 
-def test_the_state_of_a_run_has_the_work_that_was_added() -> None:
+def test_the_state_of_a_run_has_the_work_that_was_added():
     jobs = gs.Trace.from_columns([0, 10, 10], [100, 10, 120], [1, 1, 1])
     run = gs.Simulation(jobs, gs.Cluster.uniform(1, 1), policy=f"{WORK},overrun_s=3")
     run.run_until(15)
@@ -261,7 +255,7 @@ def test_the_state_of_a_run_has_the_work_that_was_added() -> None:
 
 
 @pytest.mark.parametrize("policy", ["fifo", "conservative", "srtf"])
-def test_a_cluster_without_jobs_has_a_state(policy: str) -> None:
+def test_a_cluster_without_jobs_has_a_state(policy):
     found = gs.online.ClusterState(CLUSTER, None, 40)
     decision = gs.decide(found, policy=policy, memory=b"")
     assert not decision.what.size
@@ -272,7 +266,7 @@ def test_a_cluster_without_jobs_has_a_state(policy: str) -> None:
         gs.decide(found, policy="fifi")
 
 
-def test_a_state_knows_what_the_policy_of_its_run_is_told() -> None:
+def test_a_state_knows_what_the_policy_of_its_run_is_told():
     jobs = trace(40, predicted_s=np.arange(1.0, 41.0))
     run = gs.Simulation(jobs, gs.Cluster.uniform(3, 4), policy="sjf", predictor="column")
     run.run_until(40)
@@ -281,9 +275,9 @@ def test_a_state_knows_what_the_policy_of_its_run_is_told() -> None:
     assert (gs.online.ClusterState.of(run).jobs.service_us == jobs.predicted_us[rows]).all()
 
 
-def test_bad_arguments() -> None:
+def test_bad_arguments():
     with pytest.raises(TypeError, match="state: expected a ClusterState"):
-        gs.decide(JOBS)  # type: ignore[arg-type]
+        gs.decide(JOBS)
     with pytest.raises(ValueError, match="did you mean"):
         gs.decide(state(), policy="fifi")
     with pytest.raises(ValueError, match=r"policy conservative, placement consolidated: .*keeps"):

@@ -115,7 +115,7 @@ def pieces_of(filled: FillResult) -> dict[int, list[tuple[int, list[int]]]]:
 
 @given(lists, st.integers(0, 3))
 @settings(max_examples=60, deadline=None)
-def test_first_fit_and_the_fragments_equal_the_readable_ones(rows: Any, seed: int) -> None:
+def test_first_fit_and_the_fragments_equal_the_readable_ones(rows, seed):
     requests = requests_of(rows)
     filled = fill(requests, CLUSTER, placement="first-fit", until=1.2, seed=seed)
     held, servers = pieces_of(filled), Servers()
@@ -130,7 +130,7 @@ def test_first_fit_and_the_fragments_equal_the_readable_ones(rows: Any, seed: in
 @pytest.mark.parametrize("placement", DEMANDING)
 @given(rows=lists, seed=st.integers(0, 3))
 @settings(max_examples=12, deadline=None)
-def test_nothing_is_given_twice(placement: str, rows: Any, seed: int) -> None:
+def test_nothing_is_given_twice(placement, rows, seed):
     requests = requests_of(rows)
     filled = fill(requests, CLUSTER, placement=placement, until=1.2, seed=seed)
     held, servers = pieces_of(filled), Servers()
@@ -150,7 +150,7 @@ def test_nothing_is_given_twice(placement: str, rows: Any, seed: int) -> None:
         assert filled.fragmented[arrival] <= free + 1e-9
 
 
-def test_the_arrivals_are_those_of_the_seed_whatever_the_placement() -> None:
+def test_the_arrivals_are_those_of_the_seed_whatever_the_placement():
     requests = Requests.from_columns([1, 2, 4], cpu=[1, 1, 1])
     one = fill(requests, CLUSTER, placement="first-fit", seed=5)
     other = fill(requests, CLUSTER, placement="random", seed=5)
@@ -161,14 +161,14 @@ def test_the_arrivals_are_those_of_the_seed_whatever_the_placement() -> None:
     assert other.arrivals.tolist() != fill(requests, CLUSTER, seed=6).arrivals.tolist()
 
 
-def test_requests_are_drawn_by_their_popularity() -> None:
+def test_requests_are_drawn_by_their_popularity():
     cluster = gs.Cluster.uniform(500, 8)
     filled = fill(Requests.from_columns([1, 1, 1, 4]), cluster, placement="first-fit", until=2)
     share = np.bincount(filled.arrivals, minlength=4) / len(filled)
     assert share == pytest.approx(0.25, abs=0.02)
 
 
-def test_a_list_is_begun_again_where_it_does_not_suffice() -> None:
+def test_a_list_is_begun_again_where_it_does_not_suffice():
     filled = fill(
         Requests.from_columns([3, 1]), gs.Cluster.uniform(2, 4), placement="first-fit", until=1.25,
         order="listed",
@@ -188,7 +188,7 @@ def test_a_list_is_begun_again_where_it_does_not_suffice() -> None:
 
 
 @each("seed", range(5))
-def test_a_shuffled_list_comes_once_in_another_order_and_then_is_drawn_from(seed: int) -> None:
+def test_a_shuffled_list_comes_once_in_another_order_and_then_is_drawn_from(seed):
     requests = Requests.from_columns([1] * 40)
     filled = fill(
         requests, gs.Cluster.uniform(40, 2), placement="first-fit", until=1, order="shuffled",
@@ -202,7 +202,7 @@ def test_a_shuffled_list_comes_once_in_another_order_and_then_is_drawn_from(seed
     assert drawn.arrivals[40:].tolist() == then.tolist()
 
 
-def test_fewer_arrivals_are_the_beginning_of_the_same_shuffled_list() -> None:
+def test_fewer_arrivals_are_the_beginning_of_the_same_shuffled_list():
     requests = Requests.from_columns([1, 2, 3, 4] * 20)
     long, short = (
         fill(
@@ -214,7 +214,7 @@ def test_fewer_arrivals_are_the_beginning_of_the_same_shuffled_list() -> None:
     assert long[: len(short)] == short
 
 
-def test_a_gang_finds_no_place_among_fragments() -> None:
+def test_a_gang_finds_no_place_among_fragments():
     cluster = gs.Cluster.uniform(2, 4)
     requests = Requests.from_columns([3, 2], cpu=[1, 1])
     filled = fill(requests, cluster, placement="first-fit", until=1.2, order="listed")
@@ -223,7 +223,7 @@ def test_a_gang_finds_no_place_among_fragments() -> None:
     assert (filled.fragmented * 8).tolist() == [1 + 0, 1 + 2 / 2, 1 + 2 / 2, 1]
 
 
-def test_a_placement_in_python_fills_as_well() -> None:
+def test_a_placement_in_python_fills_as_well():
     class Lowest(gs.Placement):
         """The lowest server that has room."""
 
@@ -251,7 +251,7 @@ def test_a_placement_in_python_fills_as_well() -> None:
         ([], "arrival 0: not all that was asked for"),
     ],
 )
-def test_a_wrong_placement_is_found_out(answer: Any, message: str) -> None:
+def test_a_wrong_placement_is_found_out(answer, message):
     class Wrong(gs.Placement):
         """Always the same."""
 
@@ -262,7 +262,7 @@ def test_a_wrong_placement_is_found_out(answer: Any, message: str) -> None:
         fill(Requests.from_columns([2]), gs.Cluster.uniform(2, 4), placement=Wrong())
 
 
-def test_what_was_given_is_not_given_again() -> None:
+def test_what_was_given_is_not_given_again():
     class Same(gs.Placement):
         """Always the same GPU."""
 
@@ -293,20 +293,18 @@ def test_what_was_given_is_not_given_again() -> None:
         ({"cluster": 3}, TypeError, r"cluster: expected a Cluster"),
     ],
 )
-def test_a_wrong_argument_is_an_error_that_names_it(
-    change: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_argument_is_an_error_that_names_it(change, error, message):
     given: dict[str, Any] = {"requests": Requests.from_columns([1], cpu=[1]), "cluster": CLUSTER}
     with pytest.raises(error, match=message):
         fill(**(given | change))
 
 
-def test_no_gpus_are_asked_for() -> None:
+def test_no_gpus_are_asked_for():
     with pytest.raises(ValueError, match=r"requests: no request asks for GPUs"):
         fill(Requests.from_columns([0, 0], cpu=[1, 2]), CLUSTER)
 
 
-def test_a_trace_is_filled_by_what_its_jobs_ask_for() -> None:
+def test_a_trace_is_filled_by_what_its_jobs_ask_for():
     trace = gs.Trace.from_columns(
         [3, 0], [1, 1], [1, 2], gpu_share=[0.5, 1], cpu=[2, 1], gpu_types=["a", ""]
     )
@@ -317,12 +315,12 @@ def test_a_trace_is_filled_by_what_its_jobs_ask_for() -> None:
     assert len(fill(trace, CLUSTER, placement="first-fit")) > 5
 
 
-def test_requests_are_made_of_a_trace_alone() -> None:
+def test_requests_are_made_of_a_trace_alone():
     with pytest.raises(TypeError, match=r"^trace: expected a Trace, not 'jobs.csv'$"):
-        Requests.from_trace("jobs.csv")  # type: ignore[arg-type]
+        Requests.from_trace("jobs.csv")
 
 
-def test_filling_can_be_watched_and_stopped() -> None:
+def test_filling_can_be_watched_and_stopped():
     requests, seen = Requests.from_columns([1]), []
     fill(requests, CLUSTER, placement="first-fit", progress=seen.append)
     assert seen[-1] == gs.Progress(26, 26)
@@ -333,7 +331,7 @@ def test_filling_can_be_watched_and_stopped() -> None:
         fill(Requests.from_columns([1]), cluster, placement="random", until=5, stop=stop)
 
 
-def test_a_row_per_arrival() -> None:
+def test_a_row_per_arrival():
     requests = Requests.from_columns([1, 0], gpu_share=[0.5, 1], cpu=[1, 2], id=["x", "y"])
     frame = fill(requests, CLUSTER, placement="first-fit", until=0.1, order="listed").to_polars()
     assert frame["id"].to_list() == ["x", "y"] * 3 + ["x"]
@@ -342,7 +340,7 @@ def test_a_row_per_arrival() -> None:
     assert frame["allocated"].to_list()[-1] == 0.1
 
 
-def test_requests_say_what_they_are() -> None:
+def test_requests_say_what_they_are():
     requests = Requests.from_columns([1, 0, 2], gpu_share=[0.25, 0.5, 1], cpu=[1, 2, 3])
     assert repr(requests) == (
         "Requests('requests': 3 for 2.2 GPUs, 1 of them for a share of one and 1 for none)"
@@ -367,12 +365,12 @@ def test_requests_say_what_they_are() -> None:
         ({"gpus": []}, r"columns: no jobs"),
     ],
 )
-def test_a_wrong_request_is_an_error_that_names_it(columns: dict[str, Any], message: str) -> None:
+def test_a_wrong_request_is_an_error_that_names_it(columns, message):
     with pytest.raises(ValueError, match=message):
         Requests.from_columns(**columns)
 
 
-def test_wrong_requests_can_be_counted_instead() -> None:
+def test_wrong_requests_can_be_counted_instead():
     requests = Requests.from_columns([1, -1, 2], on_bad="reject")
     assert requests.gpus.tolist() == [1, 2]
     assert requests.row.tolist() == [0, 2]

@@ -35,7 +35,7 @@ def brute_force(instance: Any) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_exact_optimum_equals_brute_force(seed: int) -> None:
+def test_the_exact_optimum_equals_brute_force(seed):
     instance = draw(3, 9, seed)
     found = place_jobs(**instance.arguments(), sampler="exact", guard=0.0)
     assert found.is_optimal
@@ -43,7 +43,7 @@ def test_the_exact_optimum_equals_brute_force(seed: int) -> None:
     assert found.gap < 1e-8
 
 
-def test_a_decision_is_close_to_the_proven_optimum_and_far_from_enumerating() -> None:
+def test_a_decision_is_close_to_the_proven_optimum_and_far_from_enumerating():
     gaps = []
     for seed in range(12):
         arguments = draw(4, 15, seed).arguments()
@@ -58,7 +58,7 @@ def test_a_decision_is_close_to_the_proven_optimum_and_far_from_enumerating() ->
     assert np.mean(gaps) <= 0.002
 
 
-def test_all_clearings_find_the_value_of_scipy() -> None:
+def test_all_clearings_find_the_value_of_scipy():
     random = np.random.default_rng(0)
     for _ in range(50):
         rates = random.uniform(1, 9, (3, 8))
@@ -78,7 +78,7 @@ def test_all_clearings_find_the_value_of_scipy() -> None:
             assert value == pytest.approx(best, rel=1e-6)
 
 
-def test_equal_workers_are_one_class_and_are_dealt_once() -> None:
+def test_equal_workers_are_one_class_and_are_dealt_once():
     classes = draw_classes(4, 6, 0)
     single = np.repeat(classes.rates, classes.capacity, axis=1)
     by_class = place_jobs(**classes.arguments(), **OFF)
@@ -91,7 +91,7 @@ def test_equal_workers_are_one_class_and_are_dealt_once() -> None:
     assert np.array_equal(np.sort(held), np.sort(np.concatenate(by_worker.workers)))
 
 
-def test_the_market_s_seconds_are_those_of_its_batches() -> None:
+def test_the_market_s_seconds_are_those_of_its_batches():
     instance = draw(3, 9, 5)
     found = place_jobs(**instance.arguments())
     for job, workers in enumerate(found.workers):
@@ -105,7 +105,7 @@ def test_the_market_s_seconds_are_those_of_its_batches() -> None:
     assert equal.mean_jct_s > found.mean_jct_s
 
 
-def test_uniform_draws_are_uniform_over_the_categories() -> None:
+def test_uniform_draws_are_uniform_over_the_categories():
     """Every category of 3 jobs on 6 workers comes equally often."""
     seen: dict[tuple[int, ...], int] = {}
     for seed in range(400):
@@ -119,7 +119,7 @@ def test_uniform_draws_are_uniform_over_the_categories() -> None:
     assert max(seen.values()) < 75
 
 
-def test_more_jobs_than_workers_the_shortest_go_first() -> None:
+def test_more_jobs_than_workers_the_shortest_go_first():
     rates = np.ones((5, 3))
     found = place_jobs(rates, rounds=[5, 1, 4, 2, 3], round_samples=1.0)
     assert found.waits.tolist() == [True, False, True, False, False]
@@ -128,7 +128,7 @@ def test_more_jobs_than_workers_the_shortest_go_first() -> None:
     assert "waits" in str(found)
 
 
-def test_a_job_waits_where_others_need_the_only_worker_it_can_use() -> None:
+def test_a_job_waits_where_others_need_the_only_worker_it_can_use():
     rates = [[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]
     found = place_jobs(rates, rounds=[2, 1, 9], round_samples=1.0)
     assert found.waits.tolist() == [True, False, False]
@@ -136,7 +136,7 @@ def test_a_job_waits_where_others_need_the_only_worker_it_can_use() -> None:
     assert moved.counts.tolist() == [[0, 1], [1, 0]]
 
 
-def test_a_small_gain_is_not_worth_a_restart() -> None:
+def test_a_small_gain_is_not_worth_a_restart():
     instance = draw(4, 15, 2)
     first = place_jobs(**instance.arguments())
     again = place_jobs(**instance.arguments(), previous=first.counts, restart_s=10.0)
@@ -152,7 +152,7 @@ def test_a_small_gain_is_not_worth_a_restart() -> None:
     assert np.array_equal(kept.counts, bad)
 
 
-def test_newcomers_get_idle_workers_and_nobody_moves() -> None:
+def test_newcomers_get_idle_workers_and_nobody_moves():
     previous = np.zeros((3, 6), dtype=int)
     previous[0, :2] = previous[1, 2:4] = 1
     rates = np.arange(1.0, 7.0) * np.ones((3, 1))
@@ -163,14 +163,14 @@ def test_newcomers_get_idle_workers_and_nobody_moves() -> None:
     assert found.counts[2].tolist() == [0, 0, 0, 0, 1, 1]
 
 
-def test_idle_workers_where_the_ring_costs_more_than_they_save() -> None:
+def test_idle_workers_where_the_ring_costs_more_than_they_save():
     found = place_jobs(
         np.ones((2, 6)), rounds=1.0, round_samples=1.0, gradient_bytes=1e10, bandwidth_gbps=1.0
     )
     assert found.num_workers.tolist() == [1, 1]
 
 
-def test_limits_of_workers_guard_and_memory_hold() -> None:
+def test_limits_of_workers_guard_and_memory_hold():
     rates = np.ones((3, 12))
     arguments: dict[str, Any] = {"rounds": [1.0, 1.0, 1000.0], "round_samples": 10.0}
     assert place_jobs(rates, **arguments, guard=0.0).num_workers.min() == 1
@@ -184,7 +184,7 @@ def test_limits_of_workers_guard_and_memory_hold() -> None:
     assert found.samples[0].max() <= 2.0
 
 
-def test_fairness_counts_as_much_as_it_is_asked_to() -> None:
+def test_fairness_counts_as_much_as_it_is_asked_to():
     arguments = draw(4, 15, 4).arguments() | OFF
     whole = [place_jobs(**arguments, beta=beta) for beta in (1.0, 0.5, 0.0)]
     assert whole[0].score == whole[0].mean_jct_s
@@ -194,7 +194,7 @@ def test_fairness_counts_as_much_as_it_is_asked_to() -> None:
     assert half.score == pytest.approx(half.mean_jct_s * (0.5 + 0.5 * (1 - half.fairness)))
 
 
-def test_the_same_arguments_give_the_same_decision() -> None:
+def test_the_same_arguments_give_the_same_decision():
     arguments = draw(6, 24, 0).arguments() | OFF
     first, second = (place_jobs(**arguments, seed=3) for _ in range(2))
     assert np.array_equal(first.counts, second.counts)
@@ -202,7 +202,7 @@ def test_the_same_arguments_give_the_same_decision() -> None:
     assert first.categories_tried == second.categories_tried
 
 
-def test_prices_are_what_a_worker_is_worth() -> None:
+def test_prices_are_what_a_worker_is_worth():
     instance = draw_classes(6, 10, 1)
     found = place_jobs(**instance.arguments())
     assert np.all(np.diff(found.price) > 0)  # faster types cost more
@@ -213,7 +213,7 @@ def test_prices_are_what_a_worker_is_worth() -> None:
         assert saved == pytest.approx(found.price[column], rel=0.5)
 
 
-def test_the_table_of_a_decision_reads_well() -> None:
+def test_the_table_of_a_decision_reads_well():
     found = place_jobs(
         [[1.0, 2.0], [2.0, 1.0]],
         rounds=3.0,
@@ -268,17 +268,17 @@ GOOD: dict[str, Any] = {"rates": np.ones((2, 3)), "rounds": 1.0, "round_samples"
         ({"sampler": "exact", "split": "equal"}, "the exact optimum knows no equal split"),
     ],
 )
-def test_a_mistake_is_named(change: dict[str, Any], message: str) -> None:
+def test_a_mistake_is_named(change, message):
     with pytest.raises(ValueError, match=message):
         place_jobs(**(GOOD | change))
 
 
-def test_too_many_categories_are_not_enumerated() -> None:
+def test_too_many_categories_are_not_enumerated():
     with pytest.raises(ValueError, match="sampler: there are too many categories"):
         place_jobs(np.ones((30, 100)), rounds=1.0, round_samples=1.0, sampler="enumerate")
 
 
-def test_sixty_four_jobs_on_five_hundred_workers_are_decided_well() -> None:
+def test_sixty_four_jobs_on_five_hundred_workers_are_decided_well():
     instance = draw_classes(64, 128, 0, (300.0, 700.0, 1500.0, 2200.0))
     found = place_jobs(**instance.arguments())
     assert found.gap < 0.02
@@ -286,7 +286,7 @@ def test_sixty_four_jobs_on_five_hundred_workers_are_decided_well() -> None:
     assert found.fairness > 0.9
 
 
-def test_a_place_for_which_only_workers_of_no_use_are_left_stays_empty() -> None:
+def test_a_place_for_which_only_workers_of_no_use_are_left_stays_empty():
     rates = np.array([[0.0, 1.0, 3.0], [2.0, 0.0, 3.0], [2.0, 2.0, 0.0]])
     problem = _core.MatchingProblem(
         rate=rates.ravel(), capacity=np.full(3, 3, np.int32), rounds=np.array([3.0, 6.0, 1.0]),

@@ -48,7 +48,7 @@ def first(policy: str = "conservative") -> gs.online.ClusterDecision:
 RUNNING = {0: 0, 1: 1}
 
 
-def test_a_policy_goes_on_where_it_was() -> None:
+def test_a_policy_goes_on_where_it_was():
     decision = first()
     decision = gs.decide(
         state(6, [0, 1, 2, 3], RUNNING), policy="conservative", memory=decision.memory
@@ -63,7 +63,7 @@ def test_a_policy_goes_on_where_it_was() -> None:
     assert decision.why(1) == "waits: it needs 8 GPUs, and 0 are free"
 
 
-def test_a_decision_without_a_memory_gives_none() -> None:
+def test_a_decision_without_a_memory_gives_none():
     assert gs.decide(state(0, [0, 1])).memory is None
     with pytest.raises(ValueError, match=r"conservative.*keeps more than the state"):
         gs.decide(state(0, [0, 1]), policy="conservative")
@@ -74,7 +74,7 @@ def _asked_us(memory: bytes) -> list[int]:
     return asked
 
 
-def test_nothing_happens_where_nothing_happened() -> None:
+def test_nothing_happens_where_nothing_happened():
     decision = first()
     for now_s in (1, 2.5, 7):
         decision = gs.decide(
@@ -84,7 +84,7 @@ def test_nothing_happens_where_nothing_happened() -> None:
     assert _asked_us(decision.memory) == [1_000_000, 2_500_000, 7_000_000]
 
 
-def test_a_job_that_waits_may_be_taken_back_where_the_policy_allows_it() -> None:
+def test_a_job_that_waits_may_be_taken_back_where_the_policy_allows_it():
     decision = gs.decide(state(6, [0, 1, 2, 3]), policy="fifo", memory=b"")
     assert decision.job.tolist() == [0, 1]
     held = {"start_s": [6, 6, np.nan]}
@@ -96,7 +96,7 @@ def test_a_job_that_waits_may_be_taken_back_where_the_policy_allows_it() -> None
     assert gs.decide(later, policy="fifo", memory=decision.memory).job.tolist() == [1]
 
 
-def test_a_job_that_can_never_run_may_stay_or_go() -> None:
+def test_a_job_that_can_never_run_may_stay_or_go():
     small = gs.Cluster.uniform(1, 4)
     decision = gs.decide(state(6, [0, 2], cluster=small), policy="conservative", memory=b"")
     assert (decision.job.tolist(), decision.rejected.tolist()) == ([0], [1])
@@ -122,20 +122,18 @@ def test_a_job_that_can_never_run_may_stay_or_go() -> None:
         (state(9, [3], {3: 0}), {}, "'job 3' runs, and no decision that the memory knows of"),
     ],
 )
-def test_a_state_that_is_elsewhere_is_refused(
-    given: gs.online.ClusterState, options: dict[str, Any], message: str
-) -> None:
+def test_a_state_that_is_elsewhere_is_refused(given, options, message):
     with pytest.raises(ValueError, match=message):
         gs.decide(given, memory=first().memory, **{"policy": "conservative", **options})
 
 
-def test_a_job_that_was_gone_does_not_come_back() -> None:
+def test_a_job_that_was_gone_does_not_come_back():
     decision = gs.decide(state(9, [0], {0: 0}), policy="conservative", memory=first().memory)
     with pytest.raises(ValueError, match="'job 1' was gone, and is there again"):
         gs.decide(state(10, [0, 1], {0: 0}), policy="conservative", memory=decision.memory)
 
 
-def test_what_is_no_memory_is_refused() -> None:
+def test_what_is_no_memory_is_refused():
     memory = first().memory
     for number in range(0, len(memory), max(1, len(memory) // 60)):
         damaged = bytearray(memory)
@@ -144,22 +142,22 @@ def test_what_is_no_memory_is_refused() -> None:
             with pytest.raises(ValueError, match="not what an earlier decision gave"):
                 gs.decide(state(9, [0, 1], RUNNING), policy="conservative", memory=wrong)
     with pytest.raises(TypeError, match="memory: expected bytes"):
-        gs.decide(state(0, [0]), memory="")  # type: ignore[arg-type]
+        gs.decide(state(0, [0]), memory="")
 
 
-def test_bytes_are_the_whole_of_it() -> None:
+def test_bytes_are_the_whole_of_it():
     memory = first().memory
     assert Memory.from_bytes(memory).to_bytes() == memory
 
 
-def test_a_memory_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_memory_of_another_version_is_refused(monkeypatch):
     memory = first().memory
     monkeypatch.setattr("gpusched._core.__version__", "99.0")
     with pytest.raises(ValueError, match=r"it is of gpusched .*, and this is 99\.0"):
         Memory.from_bytes(memory)
 
 
-def test_objects_of_python_remember_by_themselves() -> None:
+def test_objects_of_python_remember_by_themselves():
     class Own(gs.Order):
         def rank(self, view: Any, jobs: Any) -> Any:
             return -view.submit_us[jobs].astype(float)
@@ -172,7 +170,7 @@ OVERRUNS = ("srtf:overrun_s=5", "srtf:restart=work,cost_s=4", "2d-las:preset=luc
 
 
 @pytest.mark.parametrize("policy", OVERRUNS)
-def test_a_job_that_is_gone_is_gone_where_work_was_added(policy: str) -> None:
+def test_a_job_that_is_gone_is_gone_where_work_was_added(policy):
     jobs = gs.Trace.from_columns([0, 10], [100, 30], [4, 4], id=["a", "b"])
     cluster = gs.Cluster.uniform(1, 4)
 
@@ -196,7 +194,7 @@ def test_a_job_that_is_gone_is_gone_where_work_was_added(policy: str) -> None:
 
 
 @each("policy", ["edf", "llf", "dancer", "elasticflow", "chronus", "edf-greatest"])
-def test_a_job_may_be_told_of_after_its_deadline(policy: str) -> None:
+def test_a_job_may_be_told_of_after_its_deadline(policy):
     jobs = gs.Trace.from_columns([0, 5], [100, 10], [1, 1], id=["a", "late"], deadline_s=[900, 20])
     cluster = gs.Cluster.uniform(1, 4)
     decision = gs.decide(
@@ -215,14 +213,14 @@ def test_a_job_may_be_told_of_after_its_deadline(policy: str) -> None:
     )
 
 
-def test_the_first_decision_knows_for_how_long_jobs_have_waited() -> None:
+def test_the_first_decision_knows_for_how_long_jobs_have_waited():
     """Finish-time fairness: a short job that has waited is worse off than a long one."""
     jobs = gs.Trace.from_columns([0, 1], [1000, 10], [4, 4], id=["long", "short"])
     there = gs.online.ClusterState(gs.Cluster.uniform(1, 4), jobs, 100)
     assert gs.decide(there, policy="themis-greedy", memory=b"").job.tolist() == [1]
 
 
-def test_a_drained_cluster_is_told_of() -> None:
+def test_a_drained_cluster_is_told_of():
     """The next slot of edf-greatest begins when a job comes to an empty cluster."""
     jobs = gs.Trace.from_columns([0, 0, 92], [10, 28, 10], [1, 1, 1], id=["a", "b", "d"])
     cluster = gs.Cluster.uniform(1, 8)

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import gpusched as gs
 from bench.start_calibration import held_out, main
-from gpusched.online.starting import (
-    StartCalibration,
-    calibrate_starts,
-    stretch_factors,
-    stretched,
-)
+from gpusched.online.starting import StartCalibration, calibrate_starts, stretch_factors, stretched
 
 
-def test_shares_count_who_had_started_by_each_quantile() -> None:
+def test_shares_count_who_had_started_by_each_quantile():
     found = StartCalibration(
         (0.1, 0.5, 0.9),
         np.arange(4.0),
@@ -30,7 +23,7 @@ def test_shares_count_who_had_started_by_each_quantile() -> None:
     assert "started by the 50 % quantile: 50%" in str(found)
 
 
-def test_jobs_whose_run_times_are_drawn_alike_start_as_forecast() -> None:
+def test_jobs_whose_run_times_are_drawn_alike_start_as_forecast():
     rng = np.random.default_rng(3)
     count = 4000
     trace = gs.Trace.from_columns(
@@ -43,7 +36,7 @@ def test_jobs_whose_run_times_are_drawn_alike_start_as_forecast() -> None:
     assert (np.abs(found.share - found.quantiles) < 0.25).all()
 
 
-def test_it_is_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_a_command(tmp_path, capsys):
     jobs = gs.generate("philly", 600, load=1.3, cluster=gs.Cluster.uniform(2, 8), seed=1)
     path = tmp_path / "jobs.csv"
     jobs.to_polars()["submit_s", "service_s", "gpus"].write_csv(path)
@@ -57,7 +50,7 @@ def test_it_is_a_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     ]  # fmt: skip
 
 
-def test_where_nobody_waits_nothing_is_asked() -> None:
+def test_where_nobody_waits_nothing_is_asked():
     jobs = gs.Trace.from_columns([0, 10], [1, 1], [1, 1])
     with pytest.raises(ValueError, match="nobody waits"):
         calibrate_starts(jobs, gs.Cluster.uniform(2, 8), questions=3)
@@ -76,7 +69,7 @@ def late(count: int, seed: int) -> StartCalibration:
     return StartCalibration(QUANTILES, asked_s, wait_s, scale_s[:, None] * spread)
 
 
-def test_corrected_forecasts_hold_what_they_say_on_questions_they_have_not_seen() -> None:
+def test_corrected_forecasts_hold_what_they_say_on_questions_they_have_not_seen():
     earlier, later = late(400, 1), late(2000, 2)
     assert later.share_within < 0.8
     found = stretched(later.forecast_s, earlier.factors())
@@ -85,7 +78,7 @@ def test_corrected_forecasts_hold_what_they_say_on_questions_they_have_not_seen(
     assert abs((later.wait_s <= found[:, 1]).mean() - 0.5) < 0.06
 
 
-def test_held_out_weeks_are_corrected_by_the_weeks_before_each() -> None:
+def test_held_out_weeks_are_corrected_by_the_weeks_before_each():
     asked = late(600, 3)
     raw, made = held_out(asked, 2)
     assert (
@@ -107,19 +100,19 @@ def test_held_out_weeks_are_corrected_by_the_weeks_before_each() -> None:
     assert other.factors(begin_s).tolist() == asked.factors(begin_s).tolist()
 
 
-def test_who_still_waits_counts_for_as_long_as_was_known() -> None:
+def test_who_still_waits_counts_for_as_long_as_was_known():
     waits = np.array([1e4] * 6 + [1e5] * 6)
     asked = StartCalibration((0.5,), np.zeros(12), waits, np.full((12, 1), 1e4))
     assert asked.factors(2e4)[0] > 1  # at which half of them wait, and longer than they did so far
     assert asked.factors(5e5)[0] == pytest.approx((1e5 + 600) / (1e4 + 600))
 
 
-def test_a_few_questions_correct_nothing() -> None:
+def test_a_few_questions_correct_nothing():
     over = np.ones(3, np.bool_)
     assert stretch_factors((0.5,), np.ones(3), over, np.ones((3, 1))).tolist() == [1]
 
 
-def test_a_forecast_is_corrected_by_a_calibration_of_its_quantiles() -> None:
+def test_a_forecast_is_corrected_by_a_calibration_of_its_quantiles():
     cluster = gs.Cluster.uniform(2, 8)
     jobs = gs.generate("philly", 400, load=1.4, cluster=cluster, seed=2)
     run = gs.Simulation(jobs, cluster, policy="fifo")

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.online.starting import (
-    LEAST,
-    ArrivalDraws,
-    KnownPast,
-    ServiceDraws,
-    width_classes,
-)
+from gpusched.online.starting import LEAST, ArrivalDraws, KnownPast, ServiceDraws, width_classes
 from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(servers=2, gpus=8)
@@ -37,7 +31,7 @@ def state(**changed: Any) -> gs.online.ClusterState:
     return gs.online.ClusterState(CLUSTER, jobs, **{"now_s": 1800, **columns, **changed})
 
 
-def test_without_a_history_every_job_takes_as_long_as_the_state_says() -> None:
+def test_without_a_history_every_job_takes_as_long_as_the_state_says():
     found = gs.when(1, state())
     assert not found.is_sampled
     assert found.start_s.tolist() == [3600]
@@ -48,7 +42,7 @@ def test_without_a_history_every_job_takes_as_long_as_the_state_says() -> None:
     assert gs.when(2, state(), policy="fifo-skip").median_s == 1800
 
 
-def test_alternatives_are_run() -> None:
+def test_alternatives_are_run():
     found = {each.what: each for each in gs.when(1, state()).alternatives}
     assert list(found) == ["8 GPUs", "4 GPUs", "placement best-fit", "one more server"]
     for what in ("8 GPUs", "4 GPUs", "one more server"):
@@ -60,7 +54,7 @@ def test_alternatives_are_run() -> None:
 
 
 @pytest.mark.parametrize("placement", ["best-fit", "gpu-packing", "consolidated"])
-def test_jobs_that_ask_for_shares_and_cpu_have_alternatives_that_know_these(placement: str) -> None:
+def test_jobs_that_ask_for_shares_and_cpu_have_alternatives_that_know_these(placement):
     jobs = gs.Trace.from_columns(
         [0, 1, 2], [60, 60, 60], [1, 16, 1], gpu_share=[0.5, 1, 0.25], cpu=[1, 0, 2]
     )
@@ -69,7 +63,7 @@ def test_jobs_that_ask_for_shares_and_cpu_have_alternatives_that_know_these(plac
     assert found.alternatives
 
 
-def test_samples_draw_what_is_left_from_the_past() -> None:
+def test_samples_draw_what_is_left_from_the_past():
     found = gs.when(1, state(), history=PAST, samples=400, alternatives=False)
     assert found.is_sampled
     assert len(found.start_s) == 400
@@ -81,7 +75,7 @@ def test_samples_draw_what_is_left_from_the_past() -> None:
     assert abs(found.median_s - np.median(longer)) < np.ptp(longer) / 4
 
 
-def test_equal_arguments_give_equal_samples_whatever_the_threads() -> None:
+def test_equal_arguments_give_equal_samples_whatever_the_threads():
     several = [
         gs.when(2, state(), history=PAST, samples=60, seed=seed, threads=threads)
         for seed, threads in ((5, 1), (5, 3), (6, 3))
@@ -91,7 +85,7 @@ def test_equal_arguments_give_equal_samples_whatever_the_threads() -> None:
     assert several[0].start_s.tolist() != several[2].start_s.tolist()
 
 
-def test_a_job_that_never_starts_is_told_of() -> None:
+def test_a_job_that_never_starts_is_told_of():
     jobs = gs.Trace.from_columns([0, 1], [60, 60], [8, 17])
     found = gs.when(1, gs.online.ClusterState(CLUSTER, jobs, 5))
     assert found.share_never == 1
@@ -102,7 +96,7 @@ def test_a_job_that_never_starts_is_told_of() -> None:
     assert more["one more server"] == 65  # when the first has ended
 
 
-def test_an_open_run_is_asked_by_the_rows_of_its_trace() -> None:
+def test_an_open_run_is_asked_by_the_rows_of_its_trace():
     jobs = gs.generate("philly", 400, load=1.4, cluster=CLUSTER, seed=2)
     run = gs.Simulation(jobs, CLUSTER, policy="fifo-skip", placement="first-fit")
     while run.state.num_waiting < 10:
@@ -116,7 +110,7 @@ def test_an_open_run_is_asked_by_the_rows_of_its_trace() -> None:
         gs.when(int(run.state.running[0]), run)
 
 
-def test_the_true_run_is_what_a_sample_would_be() -> None:
+def test_the_true_run_is_what_a_sample_would_be():
     jobs = gs.generate("philly", 300, load=1.2, cluster=CLUSTER, seed=3)
     for policy in ("fifo", "easy", "fifo-skip"):
         run = gs.Simulation(jobs, CLUSTER, policy=policy)
@@ -133,7 +127,7 @@ def test_the_true_run_is_what_a_sample_would_be() -> None:
 
 @each("attained_s", [0, 10, 1000, 10**5, 10**7, 10**9])
 @each("gpus", [1, 3, 64])
-def test_draws_are_longer_than_what_a_job_has_had(attained_s: int, gpus: int) -> None:
+def test_draws_are_longer_than_what_a_job_has_had(attained_s, gpus):
     draws = ServiceDraws(past_of(PAST))
     numbers = np.linspace(0, 2**53 - 1, 500).astype(np.int64)
     drawn = draws.draw(gpus, attained_s * 10**6, numbers)
@@ -145,7 +139,7 @@ def test_draws_are_longer_than_what_a_job_has_had(attained_s: int, gpus: int) ->
         assert set(drawn.tolist()) <= set(longer.tolist())
 
 
-def test_one_finished_job_is_enough_to_draw_from() -> None:
+def test_one_finished_job_is_enough_to_draw_from():
     draws = ServiceDraws(past_of(PAST.head(1)))
     assert (draws.draw(1, 0, np.array([0, 2**52, 2**53 - 1])) > 0).all()
 
@@ -162,26 +156,26 @@ def test_one_finished_job_is_enough_to_draw_from() -> None:
         ({"seed": -1}, ValueError, "seed"),
     ],
 )
-def test_bad_arguments(options: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_bad_arguments(options, error, message):
     with pytest.raises(error, match=message):
         gs.when(1, state(), **options)
 
 
-def test_only_jobs_that_wait_start() -> None:
+def test_only_jobs_that_wait_start():
     with pytest.raises(ValueError, match="row 0 runs already"):
         gs.when(0, state())
     with pytest.raises(ValueError, match="job"):
         gs.when(3, state())
     with pytest.raises(TypeError, match="ClusterState or a Simulation"):
-        gs.when(0, PAST)  # type: ignore[arg-type]
+        gs.when(0, PAST)
 
 
-def test_nobody_to_ask_for_is_said_in_words() -> None:
+def test_nobody_to_ask_for_is_said_in_words():
     with pytest.raises(ValueError, match=r"^jobs: no job waits or runs$"):
         gs.when(0, gs.deciding.ClusterState(gs.Cluster.uniform(1), None, 0))
 
 
-def test_jobs_that_still_run_make_draws_longer_as_kaplan_and_meier_weigh_them() -> None:
+def test_jobs_that_still_run_make_draws_longer_as_kaplan_and_meier_weigh_them():
     # Deaths at 1, 2 and 4, and one who left alive at 3: 1/4, 1/4 and 1/2.
     seconds, ended = np.array([1, 2, 3, 4]), np.array([True, True, False, True])
     repeated = np.repeat(seconds, LEAST) * 10**6 + np.tile(np.arange(LEAST), 4)
@@ -194,7 +188,7 @@ def test_jobs_that_still_run_make_draws_longer_as_kaplan_and_meier_weigh_them() 
     assert shares == pytest.approx([0.25, 0.25, 0, 0.5], abs=0.01)
 
 
-def test_what_is_told_of_run_times_is_as_wrong_as_it_was_for_those_told_alike() -> None:
+def test_what_is_told_of_run_times_is_as_wrong_as_it_was_for_those_told_alike():
     told = np.exp(np.random.default_rng(1).normal(8, 1, 400))
     jobs = gs.Trace.from_columns(np.arange(400), 2 * told, np.ones(400, int), predicted_s=told)
     draws = ServiceDraws(past_of(jobs))
@@ -204,7 +198,7 @@ def test_what_is_told_of_run_times_is_as_wrong_as_it_was_for_those_told_alike() 
     assert (draws.draw(1, 2000 * 10**6, numbers, told_us=500 * 10**6) > 2000 * 10**6).all()
 
 
-def test_submissions_of_the_past_come_again_in_their_order_and_with_their_gaps() -> None:
+def test_submissions_of_the_past_come_again_in_their_order_and_with_their_gaps():
     past = past_of(PAST)
     arrivals = ArrivalDraws(past, ServiceDraws(past), np.random.default_rng(0))
     begin = int(arrivals.begins(np.array([2**52]))[0])
@@ -218,7 +212,7 @@ def test_submissions_of_the_past_come_again_in_their_order_and_with_their_gaps()
     assert few.tolist() == rows[: len(few)].tolist()
 
 
-def test_who_is_still_to_come_overtakes_under_policies_that_let_them() -> None:
+def test_who_is_still_to_come_overtakes_under_policies_that_let_them():
     # A job of 16 GPUs waits for all of them while small ones come without an end.
     submit_s = np.arange(2000) * 60.0
     small = gs.Trace.from_columns(submit_s, np.full(2000, 240.0), np.full(2000, 4))
@@ -235,7 +229,7 @@ def test_who_is_still_to_come_overtakes_under_policies_that_let_them() -> None:
 
 
 @pytest.mark.parametrize("policy", ["las", "llf", "2d-las:limits=20/50", "srtf"])
-def test_an_open_run_is_asked_about_the_decisions_that_it_will_take(policy: str) -> None:
+def test_an_open_run_is_asked_about_the_decisions_that_it_will_take(policy):
     jobs = gs.Trace.from_columns([0, 1, 3], [100, 100, 30], [1, 1, 1], deadline_s=[400, 300, 900])
     run = gs.Simulation(jobs, gs.Cluster.uniform(1, 1), policy=policy, placement="first-fit")
     run.run_until(16)

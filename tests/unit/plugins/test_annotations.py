@@ -45,7 +45,7 @@ class ByType(gs.Scheduler):
         actions.reallocate([(job, [gs.plugins.Part(0, int(state.gpus[job]))]) for job in wanted])
 
 
-def test_annotated_plug_ins_run() -> None:
+def test_annotated_plug_ins_run():
     policies: tuple[gs.Order | gs.Scheduler, ...] = (Widest(), Eager(), ByType())
     for policy in policies:
         result = gs.simulate(JOBS, CLUSTER, policy=policy, placement=OneServer())
@@ -53,7 +53,7 @@ def test_annotated_plug_ins_run() -> None:
         assert (result.schedule.status == 0).all()
 
 
-def test_the_annotations_are_the_types_of_what_the_core_hands_out() -> None:
+def test_the_annotations_are_the_types_of_what_the_core_hands_out():
     seen: dict[str, object] = {}
 
     class Curious(Eager):

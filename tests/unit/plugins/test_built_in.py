@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -42,7 +41,7 @@ print({"eager", "gavel"} <= {name for name, info in gs.policies().items() if not
 """
 
 
-def test_a_file_that_is_dropped_in_is_a_policy(tmp_path: Path) -> None:
+def test_a_file_that_is_dropped_in_is_a_policy(tmp_path):
     (tmp_path / "eager.py").write_text(FILE)
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, timeout=120
@@ -54,7 +53,7 @@ def test_a_file_that_is_dropped_in_is_a_policy(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_name_is_taken_once() -> None:
+def test_a_name_is_taken_once():
     assert "gavel" in gs.policies()
     with pytest.raises(ValueError, match="the name 'gavel' is taken"):
         built_in("gavel")(gs.Scheduler)
@@ -73,7 +72,7 @@ for ask in (lambda: gs.Policy("chronus-leases"), lambda: gs.online.exact):
 """
 
 
-def test_what_the_papers_have_now_is_said_to_be_there() -> None:
+def test_what_the_papers_have_now_is_said_to_be_there():
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", LEFT], capture_output=True, text=True, timeout=120
     )

@@ -45,7 +45,7 @@ REGISTER = {
         (placement, {"flags": ("random", "scatters")}, ("random", "scatters")),
     ],
 )
-def test_a_class_says_by_attributes_what_it_does(make, attributes, expected) -> None:
+def test_a_class_says_by_attributes_what_it_does(make, attributes, expected):
     try:
         REGISTER[make]("own")(make(**attributes))
         info = {**gs.policies(), **gs.placements()}["own"]
@@ -77,21 +77,19 @@ def test_a_class_says_by_attributes_what_it_does(make, attributes, expected) -> 
                      "__init__": lambda self, a=1: None}, ValueError, "unknown flag 'elastik'"),
     ],
 )  # fmt: skip
-def test_a_wrong_flag_is_refused_where_the_class_is_registered(
-    make, attributes, error, message
-) -> None:
+def test_a_wrong_flag_is_refused_where_the_class_is_registered(make, attributes, error, message):
     with pytest.raises(error, match=message):
         REGISTER[make]("own")(make(**attributes))
     assert "own" not in {**gs.policies(), **gs.placements()}
 
 
-def test_a_wrong_flag_of_an_object_is_refused_by_the_run() -> None:
+def test_a_wrong_flag_of_an_object_is_refused_by_the_run():
     jobs, cluster = gs.Trace.from_columns([0], [1], [1]), gs.Cluster.uniform(1, 1)
     with pytest.raises(ValueError, match="unknown flag 'elastik'"):
         gs.simulate(jobs, cluster, policy=scheduler(flags=("elastik",))())
 
 
-def test_a_clairvoyant_order_of_python_is_told_to_see_the_truth() -> None:
+def test_a_clairvoyant_order_of_python_is_told_to_see_the_truth():
     jobs, cluster = gs.Trace.from_columns([0], [1], [1]), gs.Cluster.uniform(1, 1)
     assert gs.simulate(jobs, cluster, policy=order(flags=("clairvoyant",))()).clairvoyant
     assert not gs.simulate(jobs, cluster, policy=order()()).clairvoyant

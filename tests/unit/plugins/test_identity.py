@@ -153,7 +153,7 @@ STATES: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 
 
 @each("kind", STATES)
-def test_objects_are_equal_only_if_their_states_are(kind: str) -> None:
+def test_objects_are_equal_only_if_their_states_are(kind):
     one, other = STATES[kind]
     known = identify("policy", Scaled(one()))
     assert known is not None
@@ -162,7 +162,7 @@ def test_objects_are_equal_only_if_their_states_are(kind: str) -> None:
     assert known != identify("policy", Scaled(other()))
 
 
-def test_a_state_in_a_circle_is_read() -> None:
+def test_a_state_in_a_circle_is_read():
     def circle(value: int) -> list[Any]:
         made: list[Any] = [value]
         made.append(made)
@@ -173,12 +173,12 @@ def test_a_state_in_a_circle_is_read() -> None:
 
 
 @pytest.mark.parametrize("made", [Slotted, Keyed, KeyedByAttribute, Data])
-def test_attributes_slots_and_keys_tell_objects_apart(made: Callable[[int], Any]) -> None:
+def test_attributes_slots_and_keys_tell_objects_apart(made):
     assert spec_of(made(1)) == spec_of(made(1))
     assert spec_of(made(1)) != spec_of(made(-1))
 
 
-def test_a_key_stands_for_the_whole_state() -> None:
+def test_a_key_stands_for_the_whole_state():
     assert spec_of(Keyed(1, other=2)) == spec_of(Keyed(1, other=3))
 
 
@@ -187,7 +187,7 @@ def test_a_key_stands_for_the_whole_state() -> None:
     [threading.Lock, lambda: (n for n in (1, 2)), lambda: [{"deep": threading.Event()}]],
     ids=["lock", "generator", "nested"],
 )
-def test_what_cannot_be_read_is_equal_to_nothing(state: Callable[[], Any]) -> None:
+def test_what_cannot_be_read_is_equal_to_nothing(state):
     policy = Scaled(state())
     specs = [spec_of(policy), spec_of(policy)]
     assert specs[0] != specs[1]
@@ -198,13 +198,13 @@ def test_what_cannot_be_read_is_equal_to_nothing(state: Callable[[], Any]) -> No
     assert gs.RunSpec.from_json(specs[0].to_json()) == specs[0]
 
 
-def test_what_a_method_closes_over_is_code() -> None:
+def test_what_a_method_closes_over_is_code():
     ahead, back = ordered_by(lambda gpus: gpus * 1.0), ordered_by(lambda gpus: gpus * -1.0)
     assert spec_of(ahead) != spec_of(back)
     assert spec_of(ahead) == spec_of(ordered_by(lambda gpus: gpus * 1.0))
 
 
-def test_what_a_method_looks_up_is_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_method_looks_up_is_code(monkeypatch):
     known = spec_of(ByGlobal())
     monkeypatch.setattr(sys.modules[__name__], "SIGN", -1)
     assert spec_of(ByGlobal()) != known
@@ -212,7 +212,7 @@ def test_what_a_method_looks_up_is_code(monkeypatch: pytest.MonkeyPatch) -> None
     assert spec_of(ByGlobal()) == known
 
 
-def test_a_base_class_and_a_class_attribute_are_code() -> None:
+def test_a_base_class_and_a_class_attribute_are_code():
     def made(sign: int, scan: str) -> gs.Order:
         base = type("Base", (Scaled,), {"sign": sign})
         return type("Child", (base,), {"scan": scan})()  # type: ignore[no-any-return]
@@ -223,7 +223,7 @@ def test_a_base_class_and_a_class_attribute_are_code() -> None:
     assert known != identify("policy", made(1, "strict"))
 
 
-def test_a_class_that_was_made_from_a_text_is_read() -> None:
+def test_a_class_that_was_made_from_a_text_is_read():
     def made(sign: str) -> Any:
         space: dict[str, Any] = {"Order": gs.Order}
         exec(
@@ -236,7 +236,7 @@ def test_a_class_that_was_made_from_a_text_is_read() -> None:
     assert spec_of(made("")) != spec_of(made("-"))
 
 
-def test_a_registered_class_is_known_by_its_code_not_only_by_its_name() -> None:
+def test_a_registered_class_is_known_by_its_code_not_only_by_its_name():
     def registered(sign: int) -> gs.RunSpec:
         @gs.register_order("signed")
         class Signed(gs.Order):
@@ -253,7 +253,7 @@ def test_a_registered_class_is_known_by_its_code_not_only_by_its_name() -> None:
     assert registered(1) != registered(-1)
 
 
-def test_the_state_is_that_before_the_run() -> None:
+def test_the_state_is_that_before_the_run():
     class Counts(Scaled):
         def rank(self, view: Any, jobs: Any) -> Any:
             self.factor += 1
@@ -262,7 +262,7 @@ def test_the_state_is_that_before_the_run() -> None:
     assert spec_of(Counts(1)) == spec_of(Counts(1))
 
 
-def test_a_placement_is_known_by_its_state() -> None:
+def test_a_placement_is_known_by_its_state():
     class First(gs.Placement):
         def __init__(self, seed: int) -> None:
             super().__init__()
@@ -294,13 +294,13 @@ class Constant(gs.Predictor):
         return np.full(len(jobs), self.seconds)
 
 
-def test_a_predictor_is_known_by_its_state() -> None:
+def test_a_predictor_is_known_by_its_state():
     specs = [spec_of("sjf", predictor=Constant(seconds)) for seconds in (1, 1, 2)]
     assert specs[0] == specs[1] != specs[2]
     assert specs[0].python[0].role == "predictor"
 
 
-def test_a_trained_predictor_is_known_by_what_it_learned_names_too() -> None:
+def test_a_trained_predictor_is_known_by_what_it_learned_names_too():
     made = []
     for changed in ({}, {}, {"user": ["a", "c", "a", "c"]}, {"user": ["a", "a", "b", "b"]}):
         made.append(str(spec_of("sjf", predictor=GroupMean().train(trace(**changed))).predictor))
@@ -308,7 +308,7 @@ def test_a_trained_predictor_is_known_by_what_it_learned_names_too() -> None:
     assert len(set(made)) == 3
 
 
-def test_a_subclass_of_a_registered_predictor_is_another_one() -> None:
+def test_a_subclass_of_a_registered_predictor_is_another_one():
     class Backwards(Oracle):
         def _all(self, trace: gs.Trace, seed: int) -> Any:
             return trace.service_us.max() + 1 - trace.service_us
@@ -323,12 +323,12 @@ def test_a_subclass_of_a_registered_predictor_is_another_one() -> None:
     assert digests[0] != digests[1]
 
 
-def test_what_is_of_gpusched_itself_is_known_by_the_version() -> None:
+def test_what_is_of_gpusched_itself_is_known_by_the_version():
     assert spec_of("fifo", predictor="group-mean").python == ()
     assert spec_of("fifo", predictor=GroupMean()).python == ()
 
 
-def test_an_object_survives_json_and_toml() -> None:
+def test_an_object_survives_json_and_toml():
     spec = spec_of(Scaled(1), predictor=Constant(3))
     assert [known.role for known in spec.python] == ["policy", "predictor"]
     assert gs.RunSpec.from_json(spec.to_json()) == spec
@@ -336,7 +336,7 @@ def test_an_object_survives_json_and_toml() -> None:
     assert hash(gs.RunSpec.from_toml(spec.to_toml())) == hash(spec)
 
 
-def test_a_role_that_is_filled_twice_is_refused() -> None:
+def test_a_role_that_is_filled_twice_is_refused():
     spec = spec_of(Scaled(1))
     with pytest.raises(ValueError, match="python: there are two entries of one role in policy, p"):
         msgspec.structs.replace(spec, python=spec.python * 2)
@@ -349,7 +349,7 @@ print(identify("policy", Scaled([{"a", "b", "c"}, trace(), helper])))
 """
 
 
-def test_an_object_is_known_by_the_same_in_every_process() -> None:
+def test_an_object_is_known_by_the_same_in_every_process():
     (said,) = printed_by_processes(PROGRAM)
     assert "PythonObject(role='policy'" in said
 
@@ -380,7 +380,7 @@ def changed_arguments() -> Iterator[tuple[str, Any]]:
 
 
 @each(("name", "value"), list(changed_arguments()))
-def test_each_argument_of_a_run_makes_another_specification(name: str, value: Any) -> None:
+def test_each_argument_of_a_run_makes_another_specification(name, value):
     jobs = trace().with_profiles(gs.model.zoo()["resnet50"])
     base: dict[str, Any] = {
         "trace": jobs,
@@ -406,7 +406,7 @@ def test_each_argument_of_a_run_makes_another_specification(name: str, value: An
     ],
     ids=lambda changed: next(iter(changed)),
 )
-def test_each_field_of_a_group_of_servers_is_in_the_specification(changed: dict[str, Any]) -> None:
+def test_each_field_of_a_group_of_servers_is_in_the_specification(changed):
     fields = {field.name for field in msgspec.structs.fields(gs.ServerGroup)}
     assert fields == {"count", "gpus", "gpu_type", "cpu", "memory_gib", "nic_gbps", "intra_gbps",
                       "domain"}  # fmt: skip
@@ -430,7 +430,7 @@ def test_each_field_of_a_group_of_servers_is_in_the_specification(changed: dict[
         (gs.Domain("root"), gs.Domain("here", "root", oversubscription=5.0)),
     ],
 )
-def test_the_network_is_in_the_specification(domains: tuple[gs.Domain, ...]) -> None:
+def test_the_network_is_in_the_specification(domains):
     servers = (gs.ServerGroup(2, 8, nic_gbps=3.0, domain="here"),)
     known = gs.Cluster(servers, "c", (gs.Domain("root"), gs.Domain("here", "root", 5.0)))
     specs = [
@@ -441,7 +441,7 @@ def test_the_network_is_in_the_specification(domains: tuple[gs.Domain, ...]) -> 
     assert specs[0].to_toml() != specs[1].to_toml()
 
 
-def test_the_short_form_is_of_everything() -> None:
+def test_the_short_form_is_of_everything():
     known = PythonObject("policy", "P", "m", "a", "b")
     changes: list[dict[str, Any]] = [
         {"role": "placement"}, {"name": "Q"}, {"module": "n"}, {"code_sha256": "c"},
@@ -451,7 +451,7 @@ def test_the_short_form_is_of_everything() -> None:
     assert len(made | {known.short}) == len(changes) + 1
 
 
-def test_a_copy_changes_nothing() -> None:
+def test_a_copy_changes_nothing():
     class Copied(gs.Order):
         def rank(self, view: Any, jobs: Any) -> Any:
             return jobs

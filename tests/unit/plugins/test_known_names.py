@@ -36,7 +36,7 @@ def starts(policy: str) -> list[float]:
     return gs.simulate(JOBS, ONE_GPU, policy=policy).jobs.start_s.tolist()
 
 
-def test_a_name_that_is_registered_anew_is_run_anew() -> None:
+def test_a_name_that_is_registered_anew_is_run_anew():
     with pytest.raises(ValueError, match="unknown policy"):
         starts(NAME)
     gs.register_order(NAME)(order(-1))
@@ -48,21 +48,21 @@ def test_a_name_that_is_registered_anew_is_run_anew() -> None:
     assert starts(NAME) == [0.0, 11.0, 9.0]
 
 
-def test_what_a_caller_does_with_names_changes_nothing_for_others() -> None:
+def test_what_a_caller_does_with_names_changes_nothing_for_others():
     gs.policies().clear()
     gs.speeds().clear()
     assert "fifo" in gs.policies()
     assert "fixed" in gs.speeds()
     with pytest.raises(TypeError):
-        registered("speed")["mine"] = gs.speeds()["fixed"]  # type: ignore[index]
+        registered("speed")["mine"] = gs.speeds()["fixed"]
     choice = gs.Policy.parse("easy")
     with pytest.raises(TypeError):
-        choice.parameters["nonsense"] = 1  # type: ignore[index]
+        choice.parameters["nonsense"] = 1
     assert gs.simulate(JOBS, ONE_GPU, policy="easy").spec.policy == "easy"
     assert gs.Policy.parse("easy").parameters == {}
 
 
-def test_the_version_of_a_registry_follows_its_entries() -> None:
+def test_the_version_of_a_registry_follows_its_entries():
     registry: Registry[int] = Registry("number")
     seen = [registry.version]
     registry.add("one", 1)

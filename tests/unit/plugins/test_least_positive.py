@@ -19,7 +19,7 @@ PERIODS = {
 SOLVING = ("afs", "allox", "matching", "optimus")
 
 
-def test_every_period_has_a_least_value() -> None:
+def test_every_period_has_a_least_value():
     assert {"las", "srtf", "themis-greedy", *SOLVING} <= PERIODS.keys()
     for name, period in PERIODS.items():
         assert period is not None
@@ -33,7 +33,7 @@ def test_every_period_has_a_least_value() -> None:
     ("matching", "1", 1e-6), ("allox", "1", 0.999), ("optimus", "1", 0.5),
     ("las", "0.001", 1e-6), ("srtf", "0.001", 9e-4),
 ])  # fmt: skip
-def test_a_smaller_one_is_refused_by_both_sides(name: str, least: str, wrong: float) -> None:
+def test_a_smaller_one_is_refused_by_both_sides(name, least, wrong):
     message = f"{name}: parameter period_s is .*; allowed: 0 and {least} to 1e\\+09"
     with pytest.raises(ValueError, match=message):
         gs.Policy(name, period_s=wrong)
@@ -49,10 +49,10 @@ def test_a_smaller_one_is_refused_by_both_sides(name: str, least: str, wrong: fl
 
 @each("period_s", [0.0, 1.0, 1e9])
 @each("name", SOLVING)
-def test_zero_and_the_bounds_are_allowed(name: str, period_s: float) -> None:
+def test_zero_and_the_bounds_are_allowed(name, period_s):
     assert gs.Policy(name, period_s=period_s).parameters["period_s"] == period_s
 
 
-def test_a_range_with_a_zero_of_its_own_is_shown_as_one() -> None:
+def test_a_range_with_a_zero_of_its_own_is_shown_as_one():
     shown = CliRunner().invoke(app, ["policies", "matching"])
     assert "float 0 | 1..1e+09" in shown.stdout

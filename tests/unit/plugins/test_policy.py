@@ -36,16 +36,10 @@ def registry() -> Iterator[None]:
         ("srtf:cost_s=1e-3", "srtf", {"cost_s": 0.001}),
         ("2d-las:limits=5", "2d-las", {"limits": (5.0,)}),
         ("2d-las:limits=1/2.5/3e3", "2d-las", {"limits": (1.0, 2.5, 3000.0)}),
-        (
-            "2d-las:preset=lucid,period_s=60",
-            "2d-las",
-            {"period_s": 60.0, "preset": "lucid"},
-        ),
+        ("2d-las:preset=lucid,period_s=60", "2d-las", {"period_s": 60.0, "preset": "lucid"}),
     ],
 )
-def test_a_text_is_read_by_the_types_of_the_parameters(
-    text: str, name: str, parameters: dict[str, Any]
-) -> None:
+def test_a_text_is_read_by_the_types_of_the_parameters(text, name, parameters):
     policy = gs.Policy.parse(text)
     assert (policy.name, policy.parameters) == (name, parameters)
     assert {key: type(value) for key, value in policy.parameters.items()} == {
@@ -72,7 +66,7 @@ def test_a_text_is_read_by_the_types_of_the_parameters(
         (gs.plugins.PlacementChoice("count"), "count"),
     ],
 )
-def test_the_canonical_text_is_sorted_and_short(policy: Any, text: str) -> None:
+def test_the_canonical_text_is_sorted_and_short(policy, text):
     assert str(policy) == text
     assert type(policy).parse(text) == policy
 
@@ -88,7 +82,7 @@ costs = st.floats(0, 1e5)
     displace=st.booleans(),
     scan=st.sampled_from(["strict", "skip"]),
 )
-def test_no_value_is_lost_in_the_text(**values: Any) -> None:
+def test_no_value_is_lost_in_the_text(**values: Any):
     policy = gs.Policy("2d-las", **values)
     again = gs.Policy.parse(str(policy))
     assert again == policy
@@ -97,7 +91,7 @@ def test_no_value_is_lost_in_the_text(**values: Any) -> None:
     assert hash(again) == hash(policy)
 
 
-def test_equal_settings_are_equal_and_others_are_not() -> None:
+def test_equal_settings_are_equal_and_others_are_not():
     lucid = gs.Policy("2d-las", preset="lucid")
     assert lucid == gs.Policy.parse("2d-las:preset=lucid")
     assert {lucid: 1}[gs.Policy("2d-las", preset="lucid")] == 1
@@ -109,7 +103,7 @@ def test_equal_settings_are_equal_and_others_are_not() -> None:
     assert hash(gs.Policy("random")) != hash(gs.plugins.PlacementChoice("random"))
 
 
-def test_the_representation_makes_the_object_again() -> None:
+def test_the_representation_makes_the_object_again():
     policy = gs.Policy("2d-las", preset="lucid", limits=[5, 6], displace=False)
     assert repr(policy) == "Policy('2d-las', displace=False, limits=(5.0, 6.0), preset='lucid')"
     assert eval(repr(policy), {"Policy": gs.Policy}) == policy
@@ -117,7 +111,7 @@ def test_the_representation_makes_the_object_again() -> None:
 
 
 @pytest.mark.parametrize("name", [None, 3, b"fifo", ["fifo"]])
-def test_a_name_is_a_text(name: Any) -> None:
+def test_a_name_is_a_text(name):
     for make in (
         gs.Policy,
         gs.Policy.parse,
@@ -128,14 +122,14 @@ def test_a_name_is_a_text(name: Any) -> None:
             make(name)
 
 
-def test_a_list_that_is_changed_later_changes_no_policy() -> None:
+def test_a_list_that_is_changed_later_changes_no_policy():
     limits = [5.0, 6.0]
     policy = gs.Policy("2d-las", limits=limits)
     limits.append(7.0)
     assert policy.parameters["limits"] == (5.0, 6.0)
 
 
-def test_what_is_known_of_a_name_can_be_read() -> None:
+def test_what_is_known_of_a_name_can_be_read():
     info = gs.policies()["2d-las"]
     assert (info.name, info.kind, info.is_native, info.is_policy) == ("2d-las", "order", True, True)
     assert info.parameter("limits")["default"] == [3250.0, 7200.0]
@@ -144,7 +138,7 @@ def test_what_is_known_of_a_name_can_be_read() -> None:
     assert gs.Policy("2d-las").info == info
 
 
-def test_the_lists_of_names_are_sorted_and_apart() -> None:
+def test_the_lists_of_names_are_sorted_and_apart():
     assert list(gs.policies()) == sorted(gs.policies())
     assert list(gs.placements()) == sorted(gs.placements())
     assert {"fifo", "srtf", "easy", "2d-las", "serverfilling-srpt"} <= set(gs.policies())
@@ -152,7 +146,7 @@ def test_the_lists_of_names_are_sorted_and_apart() -> None:
     assert all(info.is_policy for info in gs.policies().values())
 
 
-def test_a_change_of_the_lists_changes_no_registry() -> None:
+def test_a_change_of_the_lists_changes_no_registry():
     gs.policies().clear()
     gs.placements().clear()
     assert gs.policies()
@@ -163,7 +157,7 @@ def test_a_change_of_the_lists_changes_no_registry() -> None:
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_registered_order_is_a_policy_like_any_other() -> None:
+def test_a_registered_order_is_a_policy_like_any_other():
     @gs.register_order("widest-first")
     class WidestFirst(gs.Order):
         """The widest gang first.
@@ -204,7 +198,7 @@ def test_a_registered_order_is_a_policy_like_any_other() -> None:
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_registered_preemptive_order_takes_the_options_of_preemption() -> None:
+def test_a_registered_preemptive_order_takes_the_options_of_preemption():
     @gs.register_order("by-remaining")
     class ByRemaining(gs.Order):
         """Shortest remaining service first."""
@@ -225,7 +219,7 @@ def test_a_registered_preemptive_order_takes_the_options_of_preemption() -> None
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_registered_placement_and_scheduler_are_made_with_their_parameters() -> None:
+def test_a_registered_placement_and_scheduler_are_made_with_their_parameters():
     made: list[Any] = []
 
     @gs.register_placement("from-the-end")
@@ -272,7 +266,7 @@ def test_a_registered_placement_and_scheduler_are_made_with_their_parameters() -
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_name_is_registered_once() -> None:
+def test_a_name_is_registered_once():
     gs.register_order("mine")(type("Mine", (gs.Order,), {}))
     for name in ("mine", "fifo", "easy"):
         with pytest.raises(ValueError, match=f"the name '{name}' is taken"):
@@ -290,14 +284,14 @@ def test_a_name_is_registered_once() -> None:
 
 
 @each("name", ["", "a:b", "a,b", "a=b", "a b", "a\tb", "a\n"])
-def test_a_name_must_fit_into_a_text(name: str) -> None:
+def test_a_name_must_fit_into_a_text(name):
     for register in (gs.register_order, gs.register_scheduler, gs.register_placement):
         with pytest.raises(ValueError, match="must not be empty or hold"):
             register(name)
 
 
 @each("wrong", [int, gs.Order(), None, "Order", lambda: 1])
-def test_only_a_subclass_of_the_seam_can_be_registered(wrong: Any) -> None:
+def test_only_a_subclass_of_the_seam_can_be_registered(wrong):
     for register in (gs.register_scheduler, gs.register_placement, gs.register_order):
         with pytest.raises(TypeError, match="is not a subclass of"):
             register("wrong")(wrong)
@@ -307,6 +301,6 @@ def test_only_a_subclass_of_the_seam_can_be_registered(wrong: Any) -> None:
 
 
 @pytest.mark.usefixtures("registry")
-def test_a_class_is_what_the_decorator_returns() -> None:
+def test_a_class_is_what_the_decorator_returns():
     made = type("Made", (gs.Order,), {})
     assert gs.register_order("made")(made) is made

@@ -24,18 +24,18 @@ def timed(name: str, **preemption: Any) -> type:
     return type(name, (Silent,), {"__init__": init, "preemption": preemption})
 
 
-def test_a_scheduler_that_does_not_say_may_preempt_at_any_instant() -> None:
+def test_a_scheduler_that_does_not_say_may_preempt_at_any_instant():
     assert describe(Silent, "scheduler", "silent").preemption is None
 
 
-def test_one_that_promises_to_preempt_nobody_need_say_no_more() -> None:
+def test_one_that_promises_to_preempt_nobody_need_say_no_more():
     kind = type("Kind", (Silent,), {"flags": ("non-preemptive",)})
     found = describe(kind, "scheduler", "kind").preemption
     assert found == PreemptionBound()
     assert str(found) == "never"
 
 
-def test_what_it_says_is_read_and_what_is_no_field_refused() -> None:
+def test_what_it_says_is_read_and_what_is_no_field_refused():
     told = timed("Told", at_arrivals=True, period="period_s", reason="so it is")
     found = describe(told, "scheduler", "told").preemption
     assert str(found) == "arrivals, multiples of `period_s`"
@@ -53,7 +53,7 @@ def test_what_it_says_is_read_and_what_is_no_field_refused() -> None:
         describe(wrong, "scheduler", "wrong")
 
 
-def test_an_order_has_the_bound_of_its_list_scheduler() -> None:
+def test_an_order_has_the_bound_of_its_list_scheduler():
     order = type("First", (gs.Order,), {"preemptive": True})
     found = describe(order, "order", "first").preemption
     assert found == gs.policies()["las"].preemption

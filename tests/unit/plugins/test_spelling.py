@@ -57,7 +57,7 @@ def run(kind: str, plug_in: Any) -> gs.Result:
         ("placement", "flag", "flags"),
     ],
 )
-def test_a_misspelt_attribute_is_named_with_the_nearest(kind: str, wrong: str, right: str) -> None:
+def test_a_misspelt_attribute_is_named_with_the_nearest(kind, wrong, right):
     made = type("Mine", (BASES[kind],), {**METHODS[kind], wrong: "fixed"})
     told = f"Mine: nothing reads '{wrong}'; did you mean '{right}'"
     with pytest.raises(ValueError, match=told):
@@ -70,27 +70,27 @@ def test_a_misspelt_attribute_is_named_with_the_nearest(kind: str, wrong: str, r
 @pytest.mark.parametrize(
     ("kind", "wrong"), [("order", "ranks"), ("scheduler", "decid"), ("placement", "plase")]
 )
-def test_a_misspelt_method_is_named_with_the_nearest(kind: str, wrong: str) -> None:
+def test_a_misspelt_method_is_named_with_the_nearest(kind, wrong):
     made = type("Mine", (BASES[kind],), {wrong: next(iter(METHODS[kind].values()))})
     with pytest.raises(ValueError, match=f"nothing reads '{wrong}'; did you mean"):
         run(kind, made())
 
 
 @pytest.mark.parametrize("kind", sorted(BASES))
-def test_a_plug_in_without_its_method_is_refused_before_the_run(kind: str) -> None:
+def test_a_plug_in_without_its_method_is_refused_before_the_run(kind):
     made = type("Mine", (BASES[kind],), {"keyy": rank})
     with pytest.raises(TypeError, match=r"is missing in python:Mine; it has keyy"):
         run(kind, made())
 
 
-def test_an_attribute_of_the_object_is_read_as_one_of_the_class() -> None:
+def test_an_attribute_of_the_object_is_read_as_one_of_the_class():
     made = type("Mine", (gs.Order,), METHODS["order"])()
     made.lifetme = "clock"
     with pytest.raises(ValueError, match="did you mean 'lifetime'"):
         run("order", made)
 
 
-def test_names_of_ones_own_are_free() -> None:
+def test_names_of_ones_own_are_free():
     own = {"_lifetme": 1, "horizon_s": 2.0, "history": [], "ranks": {}, "lifetime": "fixed"}
     assert run("order", type("Mine", (gs.Order,), METHODS["order"] | own)()).digest
     base = type("Base", (gs.Order,), METHODS["order"])
@@ -104,7 +104,7 @@ def test_names_of_ones_own_are_free() -> None:
         ({"round_s": {"minimun": 1}}, "round_s: unknown 'minimun'; did you mean 'minimum'"),
     ],
 )
-def test_misspelt_parameters_of_a_scheduler_are_refused(told: Any, message: str) -> None:
+def test_misspelt_parameters_of_a_scheduler_are_refused(told, message):
     class Mine(gs.Scheduler):
         parameters = told
 
@@ -117,7 +117,7 @@ def test_misspelt_parameters_of_a_scheduler_are_refused(told: Any, message: str)
         gs.register_scheduler("mine")(Mine)
 
 
-def test_misspelt_names_of_a_predictor_are_refused_where_it_is_made() -> None:
+def test_misspelt_names_of_a_predictor_are_refused_where_it_is_made():
     with pytest.raises(ValueError, match="nothing reads 'predct'; did you mean 'predict'"):
         type("Mine", (gs.Predictor,), {"predct": None})
     with pytest.raises(ValueError, match="nothing reads 'need_truth'; did you mean 'needs_truth'"):

@@ -38,7 +38,7 @@ print(registry.find(name) is not mine)
 
 
 @pytest.mark.parametrize("module", ENTRIES)
-def test_a_plug_in_that_comes_first_is_refused_by_name_and_the_entry_stays(module: str) -> None:
+def test_a_plug_in_that_comes_first_is_refused_by_name_and_the_entry_stays(module):
     attribute, name = ENTRIES[module]
     found = subprocess.run(
         [sys.executable, "-c", PLUG_IN, module, attribute, name],
@@ -49,7 +49,7 @@ def test_a_plug_in_that_comes_first_is_refused_by_name_and_the_entry_stays(modul
     assert stays == "True"
 
 
-def test_every_registry_that_has_a_home_is_tried() -> None:
+def test_every_registry_that_has_a_home_is_tried():
     packages = [Path(str(package.__file__)).parent for package in (gs, gpusched_papers)]
     having = {
         ".".join((package.name, *path.relative_to(package).with_suffix("").parts))

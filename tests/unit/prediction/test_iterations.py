@@ -44,24 +44,24 @@ def errors(jobs: gs.Trace, text: str) -> float:
 
 
 @pytest.mark.parametrize("name", ["last-value", "group-mean", "quantile"])
-def test_iterations_that_recur_are_predicted_though_run_times_do_not(name: str) -> None:
+def test_iterations_that_recur_are_predicted_though_run_times_do_not(name):
     assert errors(trace(), f"{name}:counts=iterations,batch_jobs=1") < 1e-6
     assert errors(trace(), f"{name}:batch_jobs=1") > 0.5
 
 
-def test_a_forest_of_iterations_is_nearer_where_they_recur() -> None:
+def test_a_forest_of_iterations_is_nearer_where_they_recur():
     forest = "forest:trees=4,leaf=3,batch_jobs=1,target=log"
     assert errors(trace(), f"{forest},counts=iterations") < 1e-6
     assert errors(trace(), forest) > 0.1
 
 
-def test_where_all_iterations_take_as_long_the_unit_does_not_matter() -> None:
+def test_where_all_iterations_take_as_long_the_unit_does_not_matter():
     jobs = trace(models=1)
     for name in ("last-value", "group-mean"):
         assert errors(jobs, f"{name}:counts=iterations") == pytest.approx(errors(jobs, name))
 
 
-def test_while_nothing_has_finished_an_hour_of_iterations_of_a_second_is_predicted() -> None:
+def test_while_nothing_has_finished_an_hour_of_iterations_of_a_second_is_predicted():
     jobs = trace().head(1)
     report = run(jobs, "last-value:counts=iterations").prediction
     assert report is not None
@@ -70,19 +70,19 @@ def test_while_nothing_has_finished_an_hour_of_iterations_of_a_second_is_predict
     assert report.accuracy.bias == pytest.approx(predicted_s / jobs.service_s[0], rel=1e-5)
 
 
-def test_a_speed_without_iterations_is_refused() -> None:
+def test_a_speed_without_iterations_is_refused():
     with pytest.raises(ValueError, match=r"counts=iterations: under speed 'fixed' jobs have no it"):
         run(trace(), "forest:counts=iterations", speed="fixed")
 
 
-def test_what_knows_no_cluster_is_refused() -> None:
+def test_what_knows_no_cluster_is_refused():
     counting = predictor("last-value:counts=iterations")
     assert isinstance(counting, Learner)
     with pytest.raises(ValueError, match="known in a run alone"):
         counting.train(trace())
 
 
-def test_two_runs_of_one_predictor_do_not_share_what_they_know() -> None:
+def test_two_runs_of_one_predictor_do_not_share_what_they_know():
     chosen = predictor("last-value:counts=iterations,batch_jobs=1")
     first, second = (run(trace(n), chosen).digest for n in (100, 200))
     assert first == run(trace(), "last-value:counts=iterations,batch_jobs=1").digest

@@ -14,7 +14,7 @@ def trace(**columns: object) -> gs.Trace:
     return gs.Trace.from_columns([0, 0, 0], [5, 3, 1], [1, 1, 1], **columns)
 
 
-def test_a_policy_orders_by_the_predictions_of_the_trace() -> None:
+def test_a_policy_orders_by_the_predictions_of_the_trace():
     jobs = trace(predicted_s=[1, 2, 3])
     result = gs.simulate(jobs, CLUSTER, policy="sjf", predictor="column")
     assert result.jobs.start_s.tolist() == [0, 5, 8]
@@ -23,7 +23,7 @@ def test_a_policy_orders_by_the_predictions_of_the_trace() -> None:
     assert gs.simulate(jobs, CLUSTER, policy="sjf").jobs.start_s.tolist() == [4, 1, 0]
 
 
-def test_predictions_stand_in_where_a_job_has_no_estimate() -> None:
+def test_predictions_stand_in_where_a_job_has_no_estimate():
     # One job runs; the head of the queue waits for two GPUs, and backfilling asks for estimates.
     jobs = gs.Trace.from_columns(
         [0, 1, 2], [10, 5, 5], [1, 2, 1],
@@ -35,7 +35,7 @@ def test_predictions_stand_in_where_a_job_has_no_estimate() -> None:
     assert early.jobs.start_s.tolist() == [0, 10, 2]
 
 
-def test_predictions_are_kept_by_frames_and_files(tmp_path) -> None:
+def test_predictions_are_kept_by_frames_and_files(tmp_path):
     jobs = trace(predicted_s=[1, 2.5, 3])
     assert jobs.to_polars()["predicted_s"].to_list() == [1, 2.5, 3]
     again = gs.Trace.from_polars(jobs.to_polars())
@@ -55,11 +55,11 @@ def test_predictions_are_kept_by_frames_and_files(tmp_path) -> None:
         ({"predicted_s": [1, np.nan, np.nan]}, r"job 1 \(row 1\) has no predicted_s, nor have 1"),
     ],
 )
-def test_a_missing_prediction_is_named(columns: dict[str, object], message: str) -> None:
+def test_a_missing_prediction_is_named(columns, message):
     with pytest.raises(ValueError, match=message):
         gs.simulate(trace(**columns), CLUSTER, policy="sjf", predictor="column")
 
 
-def test_a_bad_prediction_is_named() -> None:
+def test_a_bad_prediction_is_named():
     with pytest.raises(ValueError, match=r"predicted_s.*must be positive"):
         trace(predicted_s=[1, 0, 3])

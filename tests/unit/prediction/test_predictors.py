@@ -411,12 +411,12 @@ def test_accuracy_of_nothing_is_undefined():
     assert one.mape == 0.5
 
 
-def test_as_many_predictions_as_services_are_compared() -> None:
+def test_as_many_predictions_as_services_are_compared():
     with pytest.raises(ValueError, match=r"^predicted_us: 1 values for 2 jobs$"):
         Accuracy.of(np.array([3]), np.array([2, 3]))
 
 
-def test_a_saved_result_keeps_how_good_its_predictions_were(tmp_path) -> None:
+def test_a_saved_result_keeps_how_good_its_predictions_were(tmp_path):
     jobs = recurring(30)
     result = gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="sjf", predictor="group-mean")
     assert result.prediction is not None
@@ -425,7 +425,7 @@ def test_a_saved_result_keeps_how_good_its_predictions_were(tmp_path) -> None:
     assert gs.load_result(tmp_path / "result.npz").prediction == result.prediction
 
 
-def test_a_trace_is_predicted_without_a_cluster() -> None:
+def test_a_trace_is_predicted_without_a_cluster():
     jobs = gs.Trace.from_columns([0, 10, 20, 30], [5, 7, 9, 4], [1] * 4, group=["a"] * 4)
     seen: list[gs.Progress] = []
     predicted_s, accuracy = gs.prediction.predict(

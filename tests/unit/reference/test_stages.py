@@ -150,7 +150,7 @@ def placed(draw: st.DrawFn, most: int = 6) -> tuple[Stages, Active, list[int]]:
 
 
 @given(placed())
-def test_any_placement_takes_at_least_the_bound_and_at_most_every_replica_alone(case) -> None:
+def test_any_placement_takes_at_least_the_bound_and_at_most_every_replica_alone(case):
     speed, job, quotas = case
     graph, allocation = job.job.graph, first_gpus(quotas)
     assert graph is not None
@@ -164,7 +164,7 @@ def test_any_placement_takes_at_least_the_bound_and_at_most_every_replica_alone(
 
 
 @given(placed())
-def test_heavy_edge_is_no_better_than_the_best_cut_and_swaps_never_worsen_it(case) -> None:
+def test_heavy_edge_is_no_better_than_the_best_cut_and_swaps_never_worsen_it(case):
     speed, job, quotas = case
     graph, allocation = job.job.graph, first_gpus(quotas)
     assert graph is not None

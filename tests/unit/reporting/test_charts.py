@@ -17,7 +17,7 @@ from gpusched.reporting.report import TICKS, BarRows, bar_rows
 from gpusched.studies.comparison import Comparison, compare
 
 
-def test_a_thinned_distribution_stays_on_the_distribution() -> None:
+def test_a_thinned_distribution_stays_on_the_distribution():
     values = np.random.default_rng(0).integers(0, 50, 1_000).astype(float)
     x, y = thin_distribution(values, 20)
     assert len(x) <= 20
@@ -26,7 +26,7 @@ def test_a_thinned_distribution_stays_on_the_distribution() -> None:
     assert y.tolist() == [float(np.mean(values <= at)) for at in x]
 
 
-def test_a_thinned_series_keeps_every_peak() -> None:
+def test_a_thinned_series_keeps_every_peak():
     time_s = np.arange(100_000.0)
     values = np.full(100_000, 5)
     values[[777, 60_001]] = 900, 0
@@ -36,7 +36,7 @@ def test_a_thinned_series_keeps_every_peak() -> None:
     assert (np.diff(kept) > 0).all()
 
 
-def test_a_thinned_series_has_the_extremes_of_each_slot() -> None:
+def test_a_thinned_series_has_the_extremes_of_each_slot():
     rng = np.random.default_rng(1)
     time_s, values = np.sort(rng.uniform(0, 1e6, 5_000)), rng.integers(0, 10_000, 5_000)
     kept = kept_steps(time_s, values, 1e6, 400)
@@ -51,7 +51,7 @@ def test_a_thinned_series_has_the_extremes_of_each_slot() -> None:
         assert values[[k for k in inside if k in near]].min() <= values[low] + 1_000
 
 
-def test_most_points_lie_where_most_jobs_are(comparison: Comparison) -> None:
+def test_most_points_lie_where_most_jobs_are(comparison):
     series = comparison.results["fifo"].series
     end_s = float(np.median(series.time_s))
     kept = kept_steps(series.time_s, series.queue_jobs, end_s, 100)
@@ -59,12 +59,12 @@ def test_most_points_lie_where_most_jobs_are(comparison: Comparison) -> None:
     assert np.count_nonzero(series.time_s[kept] <= end_s) >= 0.8 * len(kept)
 
 
-def test_short_series_are_whole() -> None:
+def test_short_series_are_whole():
     assert kept_steps(np.arange(9.0), np.arange(9), 9.0, 9).tolist() == list(range(9))
 
 
 @pytest.mark.parametrize("picture", [allocation_chart, queue_chart])
-def test_a_strip_per_policy_reaches_the_peak(picture, comparison: Comparison) -> None:
+def test_a_strip_per_policy_reaches_the_peak(picture, comparison):
     chart = picture(comparison, 100)
     assert [curve.label for curve in chart.curves] == ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
     column = "allocated_gpus" if picture is allocation_chart else "queue_jobs"
@@ -75,7 +75,7 @@ def test_a_strip_per_policy_reaches_the_peak(picture, comparison: Comparison) ->
     assert chart.in_strips
 
 
-def test_the_time_axis_ends_with_most_jobs_and_not_with_the_last() -> None:
+def test_the_time_axis_ends_with_most_jobs_and_not_with_the_last():
     service = np.full(200, 10.0)
     service[50] = 1e7
     trace = gs.Trace.from_columns(np.arange(200.0), service, np.ones(200, dtype=int))
@@ -87,21 +87,21 @@ def test_the_time_axis_ends_with_most_jobs_and_not_with_the_last() -> None:
 
 
 @pytest.mark.parametrize("picture", [jct_cdf_chart, wait_cdf_chart])
-def test_a_distribution_has_a_bounded_curve_per_policy(picture, comparison: Comparison) -> None:
+def test_a_distribution_has_a_bounded_curve_per_policy(picture, comparison):
     chart = picture(comparison, 100)
     assert [curve.label for curve in chart.curves] == ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
     assert all(1 < len(curve.x) == len(curve.y) <= 100 for curve in chart.curves)
     assert chart.highlighted == frozenset()
 
 
-def test_of_many_policies_the_best_that_could_be_deployed_stands_out(many: Comparison) -> None:
+def test_of_many_policies_the_best_that_could_be_deployed_stands_out(many):
     (place,) = wait_cdf_chart(many, 50).highlighted
     assert list(many.results)[place].startswith("2d-las")
     assert breakdowns.means(many, "width", "wait").highlighted == {place}
 
 
 @pytest.mark.parametrize("measure", ["wait", "jct"])
-def test_means_by_user_and_width_are_those_of_the_jobs(measure, comparison: Comparison) -> None:
+def test_means_by_user_and_width_are_those_of_the_jobs(measure, comparison):
     trace = comparison.trace
     assert trace.user is not None
     result = comparison.results["fifo"]
@@ -129,7 +129,7 @@ def test_means_by_user_and_width_are_those_of_the_jobs(measure, comparison: Comp
                 assert count.split()[0] == f"{len(expected[base]):,}"
 
 
-def test_users_beyond_the_first_share_a_line(comparison: Comparison) -> None:
+def test_users_beyond_the_first_share_a_line(comparison):
     chart = breakdowns.means(comparison, "user", "wait")
     assert comparison.trace.user is not None
     num_others = len(set(comparison.trace.user.codes.tolist())) - breakdowns.MOST_USERS
@@ -137,7 +137,7 @@ def test_users_beyond_the_first_share_a_line(comparison: Comparison) -> None:
     assert f"the other {num_others:,} share the last line" in chart.caption
 
 
-def test_a_trace_without_users_has_none_to_draw() -> None:
+def test_a_trace_without_users_has_none_to_draw():
     trace = gs.Trace.from_columns([0.0], [5.0], [1])
     found = compare(trace, gs.Cluster.uniform(1, 8), ["fifo"])
     with pytest.raises(ValueError, match="it has no users"):
@@ -157,7 +157,7 @@ def two_servers() -> Comparison:
     return compare(trace, gs.Cluster.uniform(2, 4), ["fifo"])
 
 
-def test_bars_cover_exactly_what_jobs_hold(two_servers: Comparison) -> None:
+def test_bars_cover_exactly_what_jobs_hold(two_servers):
     result = two_servers.results["fifo"]
     rows = result.intervals
     chart = bars.bars(two_servers, None, None, 100)
@@ -174,7 +174,7 @@ def test_bars_cover_exactly_what_jobs_hold(two_servers: Comparison) -> None:
     assert [name for _, name in chart.ticks] == ["server 0", "server 1"]
 
 
-def test_gpus_that_are_no_neighbours_are_bars_of_their_own() -> None:
+def test_gpus_that_are_no_neighbours_are_bars_of_their_own():
     row, first, length = bars.runs_of_bits(
         np.array([0b1011, 1 << 63, (1 << 64) - 1, 0b101], dtype=np.uint64)
     )
@@ -183,7 +183,7 @@ def test_gpus_that_are_no_neighbours_are_bars_of_their_own() -> None:
     assert length.tolist() == [2, 1, 1, 64, 1, 1]
 
 
-def test_a_window_cuts_bars_at_its_ends(two_servers: Comparison) -> None:
+def test_a_window_cuts_bars_at_its_ends(two_servers):
     chart = bars.bars(two_servers, (2.0, 6.0), None, 100)
     for _, begin, length, _, _ in bars_of(chart):
         assert 2.0 <= begin < begin + length <= 6.0
@@ -191,7 +191,7 @@ def test_a_window_cuts_bars_at_its_ends(two_servers: Comparison) -> None:
     assert "From 2.00 s to 6.00 s after the first submission; all 2 servers" in chart.caption
 
 
-def test_servers_may_be_chosen(two_servers: Comparison) -> None:
+def test_servers_may_be_chosen(two_servers):
     chart = bars.bars(two_servers, None, [1], 100)
     assert [name for _, name in chart.ticks] == ["server 1"]
     assert chart.top == 4
@@ -200,7 +200,7 @@ def test_servers_may_be_chosen(two_servers: Comparison) -> None:
     assert {job for job, *_ in bars_of(chart)} == set(rows["job"][rows["server"] == 1].tolist())
 
 
-def test_a_window_has_a_begin_an_end_or_both(two_servers: Comparison) -> None:
+def test_a_window_has_a_begin_an_end_or_both(two_servers):
     def ends(**window: float) -> tuple[float, float]:
         return gs.plot.gantt(two_servers, **window).layout.xaxis.range
 
@@ -224,7 +224,7 @@ def unpacked(rows: BarRows) -> dict[str, np.ndarray]:
     return dict(zip(names, columns, strict=True))
 
 
-def test_packed_bars_are_all_of_the_run(comparison: Comparison) -> None:
+def test_packed_bars_are_all_of_the_run(comparison):
     packed, span_s = bar_rows(comparison, (0.0, 1.0), 10**6)
     origin_us = int(comparison.trace.submit_us[0])
     for rows, result in zip(packed, comparison.results.values(), strict=True):
@@ -244,7 +244,7 @@ def test_packed_bars_are_all_of_the_run(comparison: Comparison) -> None:
         assert (bars_of_run["gpus"] == comparison.trace.gpus[bars_of_run["job"]]).all()
 
 
-def test_of_too_many_bars_the_window_and_the_largest_are_packed(comparison: Comparison) -> None:
+def test_of_too_many_bars_the_window_and_the_largest_are_packed(comparison):
     window_s = (3 * 86_400.0, 3.2 * 86_400.0)
     every, span_s = bar_rows(comparison, window_s, 10**6)
     some, _ = bar_rows(comparison, window_s, 500)
@@ -272,14 +272,12 @@ def test_of_too_many_bars_the_window_and_the_largest_are_packed(comparison: Comp
         (None, [], "servers: expected ids of servers"),
     ],
 )
-def test_a_window_that_is_none_is_refused(window_s, servers, message, two_servers) -> None:
+def test_a_window_that_is_none_is_refused(window_s, servers, message, two_servers):
     with pytest.raises(ValueError, match=message):
         gs.plot.gantt(two_servers, window_s=window_s, servers=servers)
 
 
-def test_the_window_that_is_chosen_has_the_longest_queue_and_few_enough_bars(
-    comparison: Comparison,
-) -> None:
+def test_the_window_that_is_chosen_has_the_longest_queue_and_few_enough_bars(comparison):
     chart = bars.bars(comparison, None, None, 300)
     assert max(map(len, chart.policies)) <= 300
     assert max(map(len, chart.policies)) > 150
@@ -292,9 +290,7 @@ def test_the_window_that_is_chosen_has_the_longest_queue_and_few_enough_bars(
     assert begin <= peak_s / 86_400 <= end
 
 
-def test_in_a_window_that_was_asked_for_the_least_bars_are_left_out(
-    comparison: Comparison,
-) -> None:
+def test_in_a_window_that_was_asked_for_the_least_bars_are_left_out(comparison):
     whole = bars.bars(comparison, (0.0, 1e9), None, 10**6)
     some = bars.bars(comparison, (0.0, 1e9), None, 100)
     assert all(len(shown) == 100 for shown in some.policies)
@@ -305,7 +301,7 @@ def test_in_a_window_that_was_asked_for_the_least_bars_are_left_out(
     assert f"{num_left_out:,} bars of the least area are left out" in some.caption
 
 
-def test_the_map_of_servers_adds_up_to_the_allocation(comparison: Comparison) -> None:
+def test_the_map_of_servers_adds_up_to_the_allocation(comparison):
     chart = occupancy.occupancy(comparison)
     assert chart.rows == tuple(f"server {index}" for index in range(4))
     end_s = (chart.edges[-1] - chart.edges[0]) * 86_400
@@ -318,7 +314,7 @@ def test_the_map_of_servers_adds_up_to_the_allocation(comparison: Comparison) ->
         assert grid.percent.mean() / 100 == pytest.approx(area / end_s / 32, abs=0.005)
 
 
-def test_one_job_fills_its_part_of_the_map() -> None:
+def test_one_job_fills_its_part_of_the_map():
     trace = gs.Trace.from_columns([0.0, 0.0], [80.0, 160.0], [4, 8])
     chart = occupancy.occupancy(compare(trace, gs.Cluster.uniform(2, 8), ["fifo"]))
     (grid,) = chart.policies
@@ -329,7 +325,7 @@ def test_one_job_fills_its_part_of_the_map() -> None:
     assert half.count(50) == pytest.approx(occupancy.NUM_COLUMNS / 2, abs=2)
 
 
-def test_many_servers_share_rows() -> None:
+def test_many_servers_share_rows():
     trace = gs.Trace.from_columns([0.0], [80.0], [1])
     chart = occupancy.occupancy(compare(trace, gs.Cluster.uniform(101, 8), ["fifo"]))
     assert len(chart.rows) <= occupancy.MOST_ROWS

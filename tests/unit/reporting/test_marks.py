@@ -13,7 +13,7 @@ TRACE = gs.Trace.from_columns([0.0, 1.0, 2.0], [5.0, 4.0, 3.0], [1, 2, 1])
 CLUSTER = gs.Cluster.uniform(1, 2)
 
 
-def test_policies_that_depart_from_what_was_published_are_marked() -> None:
+def test_policies_that_depart_from_what_was_published_are_marked():
     compared = gs.compare(TRACE, CLUSTER, ["fifo", "srtf", "themis-greedy"])
     names = [policy_name(label, result) for label, result in compared.results.items()]
     assert names == ["fifo", "srtf †", "themis-greedy †≈"]
@@ -23,7 +23,7 @@ def test_policies_that_depart_from_what_was_published_are_marked() -> None:
     assert not any("≈" in note for note in footnotes(compared.select(("fifo", "srtf"))))
 
 
-def test_tables_of_the_report_have_the_same_marks() -> None:
+def test_tables_of_the_report_have_the_same_marks():
     compared = gs.compare(TRACE, CLUSTER, ["fifo", "srtf", "themis-greedy", "gandiva"])
     shown = [policy_html(label, result) for label, result in compared.results.items()]
     plain = [re.sub("<[^>]*>", "", name).replace("&nbsp;", " ") for name in shown]
@@ -33,19 +33,19 @@ def test_tables_of_the_report_have_the_same_marks() -> None:
     ] * 2
 
 
-def test_what_differs_is_said_once_for_each_policy() -> None:
+def test_what_differs_is_said_once_for_each_policy():
     compared = gs.compare(TRACE, CLUSTER, ["optimus:period_s=0", "chronus", "optimus:period_s=60"])
     said = [note.partition(":")[0] for note in footnotes(compared) if note.startswith("≈ ")]
     assert said[1:] == ["≈ optimus", "≈ chronus"]
 
 
-def test_the_approximations_are_those_that_say_what_differs() -> None:
+def test_the_approximations_are_those_that_say_what_differs():
     approximate = {name for name, info in gs.policies().items() if info.has("approximate")}
     assert approximate == {name for name, info in gs.policies().items() if info.differs}
     assert {"allox", "chronus", "optimus", "themis-greedy"} <= approximate
 
 
-def test_a_policy_of_python_that_says_what_differs_is_an_approximation() -> None:
+def test_a_policy_of_python_that_says_what_differs_is_an_approximation():
     class Lazy(gs.Order):
         """First come, first served, more or less."""
 

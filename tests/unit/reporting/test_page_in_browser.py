@@ -53,7 +53,7 @@ def open_whole(tab: Browser, path: Path, width: int, *, dark: bool = False) -> N
 
 @every_width
 @by_day_and_by_night
-def test_nothing_is_hidden_at_any_width(tab: Browser, report: Path, width: int, dark: bool) -> None:
+def test_nothing_is_hidden_at_any_width(tab, report, width, dark):
     open_whole(tab, report, width, dark=dark)
     assert tab.evaluate("innerWidth") == width
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
@@ -64,9 +64,7 @@ def test_nothing_is_hidden_at_any_width(tab: Browser, report: Path, width: int, 
 
 
 @every_width
-def test_nothing_is_hidden_with_twelve_policies(
-    tab: Browser, report_of_many: Path, width: int
-) -> None:
+def test_nothing_is_hidden_with_twelve_policies(tab, report_of_many, width):
     open_whole(tab, report_of_many, width)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     assert tab.evaluate(OUTSIDE) == []
@@ -78,7 +76,7 @@ def test_nothing_is_hidden_with_twelve_policies(
     assert tab.evaluate(f"{faded}.filter(t => t.style.opacity === '1').length") == 1
 
 
-def test_long_names_do_not_leave_the_page(tab: Browser, tmp_path: Path) -> None:
+def test_long_names_do_not_leave_the_page(tab, tmp_path):
     users = [f"{'a-user-with-a-long-name-' * 5}{index}" for index in range(40)]
     trace = gs.Trace.from_columns(range(40), [50] * 40, [1, 2] * 20, user=users, name="n" * 300)
     result = gs.simulate(trace, gs.Cluster.uniform(2, 8))
@@ -91,7 +89,7 @@ def test_long_names_do_not_leave_the_page(tab: Browser, tmp_path: Path) -> None:
     assert tab.evaluate(CUT_OFF) == []
 
 
-def test_the_check_of_what_is_outside_can_fail(tab: Browser, report: Path) -> None:
+def test_the_check_of_what_is_outside_can_fail(tab, report):
     tab.open(report, 400, 900)
     tab.evaluate("document.querySelector('#headline').style.width = '2000px'")
     assert tab.evaluate("document.documentElement.scrollWidth") > 400
@@ -99,14 +97,14 @@ def test_the_check_of_what_is_outside_can_fail(tab: Browser, report: Path) -> No
 
 
 @every_width
-def test_the_headline_is_seen_without_scrolling(tab: Browser, report: Path, width: int) -> None:
+def test_the_headline_is_seen_without_scrolling(tab, report, width):
     tab.open(report, width, 800)
     text = tab.evaluate("document.getElementById('headline').innerText")
     assert text.startswith("Of the policies that could be deployed, 2d-las:preset=lucid has")
     assert tab.evaluate("document.getElementById('headline').getBoundingClientRect().bottom") < 800
 
 
-def test_the_first_column_stays_while_a_table_scrolls(tab: Browser, report: Path) -> None:
+def test_the_first_column_stays_while_a_table_scrolls(tab, report):
     tab.open(report, 400, 800)
     tab.evaluate("document.querySelector('.scroll').scrollLeft = 10000")
     left = "document.querySelector('#metrics tbody th').getBoundingClientRect().left"
@@ -123,7 +121,7 @@ def first_column(tab: Browser) -> list[str]:
     return [text.split()[0] for text in tab.evaluate(cells)]
 
 
-def test_a_table_is_sorted_by_keys(tab: Browser, report: Path, comparison: Comparison) -> None:
+def test_a_table_is_sorted_by_keys(tab, report, comparison):
     tab.open(report, 800, 900)
     mean = {label: row["mean_jct_s"] for label, row in comparison.summaries.items()}
     head = "document.querySelectorAll('#metrics thead th')"
@@ -140,7 +138,7 @@ def test_a_table_is_sorted_by_keys(tab: Browser, report: Path, comparison: Compa
     assert tab.evaluate(f"{head}[1].ariaSort") == "none"
 
 
-def test_what_is_undefined_is_sorted_to_the_end(tab: Browser, report: Path) -> None:
+def test_what_is_undefined_is_sorted_to_the_end(tab, report):
     tab.open(report, 800, 900)
     tab.evaluate("delete document.querySelector('#metrics tbody tr td').dataset.value")
     for _ in range(2):
@@ -153,7 +151,7 @@ AXIS = "getComputedStyle(document.querySelector('#jct_cdf .xtitle')).fill"
 CURVE = "document.querySelector('#jct_cdf .js-line').style.stroke"
 
 
-def test_the_button_turns_the_page_and_its_charts_dark(tab: Browser, report: Path) -> None:
+def test_the_button_turns_the_page_and_its_charts_dark(tab, report):
     tab.open(report, 800, 2_000)
     tab.wait_for("document.querySelector('#jct_cdf .xtitle')")
     light = [tab.evaluate(what) for what in (BACKGROUND, AXIS, CURVE)]
@@ -168,7 +166,7 @@ def test_the_button_turns_the_page_and_its_charts_dark(tab: Browser, report: Pat
     assert [tab.evaluate(what) for what in (BACKGROUND, AXIS, CURVE)] == dark
 
 
-def test_a_legend_highlights_a_policy_in_all_charts(tab: Browser, report: Path) -> None:
+def test_a_legend_highlights_a_policy_in_all_charts(tab, report):
     open_whole(tab, report, 800)
     tab.evaluate("document.querySelectorAll('.legend button')[1].click()")
     for chart in ("jct_cdf", "wait_cdf", "wait_by_width", "jct_by_user"):
@@ -183,7 +181,7 @@ def range_of(tab: Browser, chart: str) -> list[float]:
     return [float(end) for end in tab.evaluate(f"{chart}._fullLayout.xaxis.range")]
 
 
-def test_a_chart_is_zoomed_by_keys(tab: Browser, report: Path) -> None:
+def test_a_chart_is_zoomed_by_keys(tab, report):
     open_whole(tab, report, 800)
     chart = "document.getElementById('gantt')"
     begin, end = range_of(tab, chart)
@@ -199,7 +197,7 @@ def test_a_chart_is_zoomed_by_keys(tab: Browser, report: Path) -> None:
     assert range_of(tab, chart) == pytest.approx([begin, end])
 
 
-def test_the_policy_whose_servers_are_shown_can_be_chosen(tab: Browser, report: Path) -> None:
+def test_the_policy_whose_servers_are_shown_can_be_chosen(tab, report):
     open_whole(tab, report, 800)
     visible = "document.getElementById('gantt').data.map(t => t.visible)"
     options = tab.evaluate("[...document.getElementById('shown').options].map(o => o.text)")
@@ -227,9 +225,7 @@ def shown_bars(tab: Browser) -> list[list[float]]:
     return seen
 
 
-def test_any_window_and_servers_of_the_gantt_chart_can_be_seen(
-    tab: Browser, report: Path, comparison: Comparison
-) -> None:
+def test_any_window_and_servers_of_the_gantt_chart_can_be_seen(tab, report, comparison):
     open_whole(tab, report, 800)
     tab.wait_for(f"{SAID}.includes('jobs')")
     tab.evaluate("""(() => {
@@ -265,7 +261,7 @@ def test_any_window_and_servers_of_the_gantt_chart_can_be_seen(
 
 
 @pytest.mark.parametrize("servers", ["4", "3-1", "a", "0-99999999", ""])
-def test_servers_that_do_not_exist_are_refused(tab: Browser, report: Path, servers: str) -> None:
+def test_servers_that_do_not_exist_are_refused(tab, report, servers):
     open_whole(tab, report, 800)
     tab.wait_for(f"{SAID}.includes('jobs')")
     before = tab.evaluate(SAID)
@@ -278,9 +274,7 @@ def test_servers_that_do_not_exist_are_refused(tab: Browser, report: Path, serve
     assert tab.evaluate(SAID) == before
 
 
-def test_without_its_library_the_page_says_so(
-    tab: Browser, comparison: Comparison, tmp_path: Path
-) -> None:
+def test_without_its_library_the_page_says_so(tab, comparison, tmp_path):
     write_report(comparison, tmp_path / "report.html", plotly="nowhere.js")
     tab.open(tmp_path / "report.html", 400, 900)
     assert tab.evaluate("document.getElementById('missing').checkVisibility()")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,12 +19,12 @@ EVERYWHERE = sorted(set(gs.plot.__all__) - OF_STUDIES - {"contention", "slowdown
 every_picture = pytest.mark.parametrize("name", EVERYWHERE)
 
 
-def test_there_is_a_function_for_every_picture_of_the_report(page: str) -> None:
+def test_there_is_a_function_for_every_picture_of_the_report(page):
     assert set(re.findall(r'<div class="chart" id="(\w+)"', page)) == set(EVERYWHERE)
 
 
 @every_picture
-def test_a_picture_is_a_figure_of_plotly(name: str, comparison: Comparison) -> None:
+def test_a_picture_is_a_figure_of_plotly(name, comparison):
     figure = getattr(gs.plot, name)(comparison)
     assert type(figure).__module__.startswith("plotly.graph_objs")
     assert figure.layout.title.text
@@ -34,9 +33,7 @@ def test_a_picture_is_a_figure_of_plotly(name: str, comparison: Comparison) -> N
 
 
 @every_picture
-def test_a_picture_is_a_file_of_matplotlib(
-    name: str, comparison: Comparison, tmp_path: Path
-) -> None:
+def test_a_picture_is_a_file_of_matplotlib(name, comparison, tmp_path):
     pytest.importorskip("matplotlib")
     figure = getattr(gs.plot, name)(comparison, library="matplotlib")
     figure.savefig(tmp_path / "a.png")
@@ -47,12 +44,12 @@ def test_a_picture_is_a_file_of_matplotlib(
 
 
 @every_picture
-def test_a_single_result_has_every_picture(name: str, comparison: Comparison) -> None:
+def test_a_single_result_has_every_picture(name, comparison):
     figure = getattr(gs.plot, name)(comparison.results["srtf"])
     assert len(figure.data) == 1
 
 
-def test_both_libraries_draw_the_same_points(comparison: Comparison) -> None:
+def test_both_libraries_draw_the_same_points(comparison):
     pytest.importorskip("matplotlib")
     curves = gs.plot.wait_cdf(comparison, points=50).data
     lines = gs.plot.wait_cdf(comparison, points=50, library="matplotlib").axes[0].lines
@@ -64,7 +61,7 @@ def test_both_libraries_draw_the_same_points(comparison: Comparison) -> None:
         assert line.get_label() == curve.name
 
 
-def test_names_are_no_formulas_in_matplotlib(comparison: Comparison, tmp_path: Path) -> None:
+def test_names_are_no_formulas_in_matplotlib(comparison, tmp_path):
     pytest.importorskip("matplotlib")
     results = {r"$\frac$": comparison.results["fifo"], "$x$ <b>": comparison.results["srtf"]}
     odd = Comparison(comparison.trace, comparison.cluster, results)
@@ -72,7 +69,7 @@ def test_names_are_no_formulas_in_matplotlib(comparison: Comparison, tmp_path: P
         getattr(gs.plot, name)(odd, library="matplotlib").savefig(tmp_path / "a.png")
 
 
-def test_an_unknown_library_is_named(comparison: Comparison) -> None:
+def test_an_unknown_library_is_named(comparison):
     with pytest.raises(ValueError, match="library: must be 'plotly' or 'matplotlib', not 'x'"):
         gs.plot.queue(comparison, library="x")
     for draw in (gs.plot.queue, gs.plot.wait_cdf):
@@ -87,15 +84,13 @@ def test_an_unknown_library_is_named(comparison: Comparison) -> None:
 @pytest.mark.parametrize(
     ("library", "package"), [("plotly", "plotly"), ("matplotlib", r"gpusched\[plot\]")]
 )
-def test_a_missing_library_is_named(
-    library: str, package: str, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_library_is_named(library, package, comparison, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ImportError, match=f"this figure needs {library}: pip install {package}"):
         gs.plot.queue(comparison, library=library)
 
 
-def test_every_function_takes_the_same_first_arguments() -> None:
+def test_every_function_takes_the_same_first_arguments():
     for name in gs.plot.__all__:
         parameters = inspect.signature(getattr(gs.plot, name)).parameters
         assert next(iter(parameters)) == "source"

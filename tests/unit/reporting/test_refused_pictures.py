@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import polars as pl
@@ -63,12 +62,12 @@ ALIKE = runs().filter(policy="las", load=0.7)
         (lambda: gs.plot.cdf_over_seeds({"fifo": []}, "jct"), "quantity: must be 'jct_s'"),
     ],
 )
-def test_what_runs_do_not_have_is_not_drawn(draw: Callable[[], Any], message: str) -> None:
+def test_what_runs_do_not_have_is_not_drawn(draw, message):
     with pytest.raises(ValueError, match=message):
         draw()
 
 
-def test_a_picture_of_too_many_settings_is_refused() -> None:
+def test_a_picture_of_too_many_settings_is_refused():
     loads = [load / 1_000 for load in range(1, 400) for _ in range(4)]
     many = pl.DataFrame(
         {
@@ -83,7 +82,7 @@ def test_a_picture_of_too_many_settings_is_refused() -> None:
 
 
 @pytest.mark.parametrize("chart", [lambda pooled: bars(pooled, None, None, 9), occupancy])
-def test_a_pool_has_no_servers_to_draw(chart: Callable[[Any], Any]) -> None:
+def test_a_pool_has_no_servers_to_draw(chart):
     cluster = gs.Cluster.uniform(2, 2)
     trace = gs.Trace.from_columns(submit_s=[0, 1], service_s=[5, 5], gpus=[1, 1])
     pooled = gs.compare(trace, cluster, policies=["fifo"], placement="count")
@@ -92,6 +91,6 @@ def test_a_pool_has_no_servers_to_draw(chart: Callable[[Any], Any]) -> None:
 
 
 @pytest.mark.parametrize("draw", [matplotlib_figures.figure, plotly_figures.figure])
-def test_what_is_no_chart_is_not_drawn(draw: Callable[[Any], Any]) -> None:
+def test_what_is_no_chart_is_not_drawn(draw):
     with pytest.raises(TypeError, match="no drawing of a Chart"):
         draw(Chart(name="", title="", caption="", x=Axis("")))

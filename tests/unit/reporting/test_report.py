@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from html import unescape
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -36,9 +35,7 @@ def names_of_figures(page: str) -> list[str]:
     return re.findall(r'<div class="chart" id="(\w+)"', page)
 
 
-def test_the_file_is_one_page_with_one_copy_of_the_chart_library(
-    comparison: Comparison, tmp_path: Path
-) -> None:
+def test_the_file_is_one_page_with_one_copy_of_the_chart_library(comparison, tmp_path):
     from plotly.offline import get_plotlyjs
 
     write_report(comparison, tmp_path / "report.html")
@@ -49,7 +46,7 @@ def test_the_file_is_one_page_with_one_copy_of_the_chart_library(
     assert not re.search(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="', text)
 
 
-def test_plotly_takes_every_figure_of_the_page_as_it_is(page: str) -> None:
+def test_plotly_takes_every_figure_of_the_page_as_it_is(page):
     import plotly.graph_objects as go
 
     for name in names_of_figures(page):
@@ -61,7 +58,7 @@ def test_plotly_takes_every_figure_of_the_page_as_it_is(page: str) -> None:
         assert checked == drawn, name
 
 
-def test_a_page_leaves_nothing_with_the_results(tmp_path: Path) -> None:
+def test_a_page_leaves_nothing_with_the_results(tmp_path):
     cluster = gs.Cluster.uniform(2)
     fresh = gs.compare(gs.generate("philly", 50, cluster=cluster), cluster, ["fifo", "sjf"])
     known = [sorted(vars(result)) for result in fresh.results.values()]
@@ -69,14 +66,14 @@ def test_a_page_leaves_nothing_with_the_results(tmp_path: Path) -> None:
     assert [sorted(vars(result)) for result in fresh.results.values()] == known
 
 
-def test_beside_the_library_the_page_fetches_nothing(page: str) -> None:
+def test_beside_the_library_the_page_fetches_nothing(page):
     assert re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="([^"]*)"', page) == [
         "plotly.js"
     ]
     assert "http" not in page
 
 
-def test_the_library_may_be_linked(comparison: Comparison) -> None:
+def test_the_library_may_be_linked(comparison):
     tag = library_tag("cdn")
     version = re.search(r"https://cdn\.plot\.ly/plotly-(\d+\.\d+\.\d+)\.min\.js", tag)
     assert version is not None
@@ -88,12 +85,12 @@ def test_the_library_may_be_linked(comparison: Comparison) -> None:
 
 
 @pytest.mark.parametrize("plotly", ["../lib/plotly.min.js", "https://example.org/a.js"])
-def test_the_library_may_be_any_file(plotly: str) -> None:
+def test_the_library_may_be_any_file(plotly):
     assert library_tag(plotly) == f'<script src="{plotly}"></script>'
     assert library_tag('"><b>.js') == '<script src="&quot;&gt;&lt;b&gt;.js"></script>'
 
 
-def test_anything_else_is_no_library(comparison: Comparison, tmp_path: Path) -> None:
+def test_anything_else_is_no_library(comparison, tmp_path):
     with pytest.raises(ValueError, match=r"plotly: must be 'inline', 'cdn' or .* not 'offline'"):
         gs.write_report(comparison, tmp_path / "report.html", plotly="offline")
     with pytest.raises(TypeError, match="plotly: expected a text, not True"):
@@ -101,12 +98,12 @@ def test_anything_else_is_no_library(comparison: Comparison, tmp_path: Path) -> 
     assert not list(tmp_path.iterdir())
 
 
-def test_no_button_sends_the_data_away(page: str) -> None:
+def test_no_button_sends_the_data_away(page):
     assert 'modeBarButtons: [["zoomIn2d", "zoomOut2d", "resetScale2d"], ["zoom2d"' in page
     assert "cloud" not in page.lower()
 
 
-def test_the_page_names_what_was_run(page: str, comparison: Comparison) -> None:
+def test_the_page_names_what_was_run(page, comparison):
     for label, result in comparison.results.items():
         assert label in page
         assert result.digest in page
@@ -116,7 +113,7 @@ def test_the_page_names_what_was_run(page: str, comparison: Comparison) -> None:
     assert comparison.results["fifo"].spec.trace.sha256 in page
 
 
-def test_the_table_has_a_row_per_policy_and_marks(page: str) -> None:
+def test_the_table_has_a_row_per_policy_and_marks(page):
     body = re.search(r"<tbody>(.*?)</tbody>", page, flags=re.DOTALL)
     assert body is not None
     fifo, srtf, las = body[1].split("</tr>")[:-1]
@@ -133,16 +130,14 @@ def test_the_table_has_a_row_per_policy_and_marks(page: str) -> None:
     assert "small" not in fifo
 
 
-def test_the_table_tells_the_numbers_by_which_it_is_sorted(
-    page: str, comparison: Comparison
-) -> None:
+def test_the_table_tells_the_numbers_by_which_it_is_sorted(page, comparison):
     for row in comparison.summaries.values():
         assert f'data-value="{row["mean_jct_s"]!r}"' in page
     heads = re.findall(r'<th scope="col" aria-sort="none"[^>]*><button type="button"', page)
     assert len(heads) > 10
 
 
-def test_every_figure_is_told_in_words_and_reached_by_keys(page: str) -> None:
+def test_every_figure_is_told_in_words_and_reached_by_keys(page):
     names = names_of_figures(page)
     assert names == [
         "jct_cdf", "wait_cdf", "jct_by_width", "wait_by_width", "jct_by_user", "wait_by_user",
@@ -155,7 +150,7 @@ def test_every_figure_is_told_in_words_and_reached_by_keys(page: str) -> None:
             assert label in text, text
 
 
-def test_what_was_left_out_is_said() -> None:
+def test_what_was_left_out_is_said():
     cluster = gs.Cluster.uniform(1, 8)
     trace = gs.Trace.from_columns([0.0, 1.0, 2.0], [5.0, -1.0, 5.0], [1, 1, 9], on_bad="reject")
     page = render_report(compare(trace, cluster, ["fifo", "sjf"]))
@@ -170,7 +165,7 @@ HOSTILE = [
 
 
 @each("name", HOSTILE)
-def test_names_are_text_and_not_markup(name: str) -> None:
+def test_names_are_text_and_not_markup(name):
     trace = gs.Trace.from_columns([0.0, 1.0], [5.0, 6.0], [1, 1], name=name, user=[name, "other"])
     result = gs.simulate(trace, gs.Cluster.uniform(1, 8), policy="fifo")
     other = gs.simulate(trace, gs.Cluster.uniform(1, 8), policy="srtf")
@@ -192,18 +187,18 @@ def test_names_are_text_and_not_markup(name: str) -> None:
     assert not any("<" in text for text in notes + names)
 
 
-def test_every_job_may_be_rejected() -> None:
+def test_every_job_may_be_rejected():
     trace = gs.Trace.from_columns([0.0, 1.0], [5.0, 5.0], [64, 64])
     page = render_report(compare(trace, gs.Cluster.uniform(1, 8), ["fifo", "sjf"]))
     assert "2 jobs rejected" in page
 
 
-def test_there_may_be_no_policy_at_all(comparison: Comparison) -> None:
+def test_there_may_be_no_policy_at_all(comparison):
     page = render_report(comparison.select(()), plotly="plotly.js")
     assert names_of_figures(page) == []
 
 
-def test_a_single_result_has_a_report(comparison: Comparison, tmp_path: Path) -> None:
+def test_a_single_result_has_a_report(comparison, tmp_path):
     result = comparison.results["fifo"]
     gs.write_report(result, tmp_path / "report.html", plotly="cdn")
     text = (tmp_path / "report.html").read_text()
@@ -215,14 +210,14 @@ def test_a_single_result_has_a_report(comparison: Comparison, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("copies", [1, 12, 60])
-def test_many_policies_do_not_make_the_page_large(copies: int, comparison: Comparison) -> None:
+def test_many_policies_do_not_make_the_page_large(copies, comparison):
     results = {f"copy {i}": comparison.results["srtf"] for i in range(copies)}
     many = Comparison(comparison.trace, comparison.cluster, results)
     assert own_size(render_report(many, plotly="plotly.js")) < 2 * MEGABYTE
 
 
 @pytest.mark.long
-def test_many_jobs_do_not_make_the_page_large() -> None:
+def test_many_jobs_do_not_make_the_page_large():
     cluster = gs.Cluster.uniform(100, 8)
     trace = gs.generate("philly", 60_000, load=0.9, cluster=cluster, seed=2)
     result = gs.simulate(trace, cluster, policy="las")
@@ -232,7 +227,7 @@ def test_many_jobs_do_not_make_the_page_large() -> None:
     assert "32 of 100 servers" in page
 
 
-def test_a_pool_has_no_servers_to_show() -> None:
+def test_a_pool_has_no_servers_to_show():
     trace = gs.Trace.from_columns([0.0, 1.0], [5.0, 5.0], [1, 2])
     pooled = next(name for name, info in gs.placements().items() if info.has("pooled"))
     result = gs.simulate(trace, gs.Cluster.uniform(1, 8), placement=pooled)
@@ -241,7 +236,7 @@ def test_a_pool_has_no_servers_to_show() -> None:
     assert "Where jobs ran" not in page
 
 
-def test_the_window_of_the_gantt_chart_may_be_chosen(comparison: Comparison) -> None:
+def test_the_window_of_the_gantt_chart_may_be_chosen(comparison):
     page = render_report(comparison, plotly="plotly.js", window_s=(3_600, 7_200))
     assert "At first from 1.00 h to 2.00 h after the first submission; " in page
 
@@ -263,7 +258,7 @@ def crowded() -> Comparison:
     return Comparison(trace, cluster, results)
 
 
-def test_a_report_shows_contention_where_there_is_any(crowded: Comparison) -> None:
+def test_a_report_shows_contention_where_there_is_any(crowded):
     shown = render_report(crowded, plotly="plotly.js")
     for fact in ("speed ring, contention shared", ">contention</th>", "<td>shared</td>"):
         assert fact in shown
@@ -272,12 +267,12 @@ def test_a_report_shows_contention_where_there_is_any(crowded: Comparison) -> No
     assert "most rings on a link" in shown
 
 
-def test_a_report_of_fixed_run_times_says_nothing_of_contention(page: str) -> None:
+def test_a_report_of_fixed_run_times_says_nothing_of_contention(page):
     assert "contention" not in page
     assert "rings" not in page
 
 
-def test_the_figures_of_contention_show_its_figures(crowded: Comparison) -> None:
+def test_the_figures_of_contention_show_its_figures(crowded):
     slowdown, rings = gs.plot.slowdown_cdf(crowded), gs.plot.contention(crowded)
     for index, result in enumerate(crowded.results.values()):
         summary = result.summary()

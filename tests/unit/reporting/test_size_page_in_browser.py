@@ -35,7 +35,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("width", [400, 800, 1280])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_nothing_is_hidden_at_any_width(tab: Browser, page: Path, width: int, dark: bool) -> None:
+def test_nothing_is_hidden_at_any_width(tab, page, width, dark):
     tab.open(page, width, 9_000, dark=dark)
     tab.wait_for(DRAWN)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,9 +20,7 @@ def sizing() -> gs.studies.Sizing:
     return gs.size(jobs, "p95_wait_s < 20 min and utilisation > 1%", resamples=10)
 
 
-def test_the_page_says_what_was_found_and_fetches_nothing(
-    sizing: gs.studies.Sizing, tmp_path: Path
-) -> None:
+def test_the_page_says_what_was_found_and_fetches_nothing(sizing, tmp_path):
     gs.reporting.write_sizing(sizing, tmp_path / "size.html", ["the moon is assumed"])
     page = (tmp_path / "size.html").read_text()
     own = re.sub(r"<script>/\*\*.*?</script>", "", page, flags=re.DOTALL)
@@ -37,7 +34,7 @@ def test_the_page_says_what_was_found_and_fetches_nothing(
     assert own.count("class=answer") == 1
 
 
-def test_the_goal_stands_at_its_value_and_zero_at_the_floor(sizing: gs.studies.Sizing) -> None:
+def test_the_goal_stands_at_its_value_and_zero_at_the_floor(sizing):
     wait, used = sizing.goals.goals
     drawn = sizing_figures.metric_by_servers(sizing, wait)
     assert drawn.layout.yaxis.type == "log"
@@ -51,7 +48,7 @@ def test_the_goal_stands_at_its_value_and_zero_at_the_floor(sizing: gs.studies.S
     assert sizing_figures.metric_by_servers(sizing, used).layout.shapes[0].y0 == 0.01
 
 
-def test_the_share_of_the_resamples_rises_to_all(sizing: gs.studies.Sizing) -> None:
+def test_the_share_of_the_resamples_rises_to_all(sizing):
     sure = sizing.confidence
     assert sure is not None
     (curve,) = sizing_figures.enough_by_servers(sure, 5).data
@@ -59,7 +56,7 @@ def test_the_share_of_the_resamples_rises_to_all(sizing: gs.studies.Sizing) -> N
     assert curve.y[-1] == 1
 
 
-def test_a_mix_of_two_types_shows_which_counts_met_the_goal() -> None:
+def test_a_mix_of_two_types_shows_which_counts_met_the_goal():
     jobs = gs.Trace.from_columns([0, 0, 0, 9], [9, 9, 9, 9], [4, 4, 4, 4])
     found = gs.size(jobs, "p95_wait_s < 5", prices={"A100": 2, "V100": 1}, gpus_per_server=4)
     page = render_sizing(found)
@@ -69,6 +66,6 @@ def test_a_mix_of_two_types_shows_which_counts_met_the_goal() -> None:
     assert (star.x[0], star.y[0]) == found.counts
 
 
-def test_without_an_answer_the_page_says_so() -> None:
+def test_without_an_answer_the_page_says_so():
     jobs = gs.Trace.from_columns([0], [10], [1])
     assert "No number of servers was found" in render_sizing(gs.size(jobs, "mean_jct_s < 1"))

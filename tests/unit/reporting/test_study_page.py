@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -33,7 +32,7 @@ def data_of(page: str) -> dict[str, Any]:
     return decoded
 
 
-def test_the_file_is_one_page_with_one_copy_of_the_chart_library(tmp_path: Path) -> None:
+def test_the_file_is_one_page_with_one_copy_of_the_chart_library(tmp_path):
     from plotly.offline import get_plotlyjs
 
     gs.reporting.write_sweep(example_runs(), tmp_path / "study.html", metrics=METRICS, method="t")
@@ -45,7 +44,7 @@ def test_the_file_is_one_page_with_one_copy_of_the_chart_library(tmp_path: Path)
     assert not re.search(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="', own)
 
 
-def test_the_library_may_be_linked() -> None:
+def test_the_library_may_be_linked():
     page = render_sweep(example_runs(), metrics=METRICS[:1], plotly="cdn", method="t")
     assert len(page.encode()) < 100_000
     assert re.search(r'<script src="https://[^"]+" integrity="sha256-', page)
@@ -53,7 +52,7 @@ def test_the_library_may_be_linked() -> None:
         render_sweep(example_runs(), plotly="x")
 
 
-def test_the_page_says_what_was_run_and_what_came_of_it(page: str) -> None:
+def test_the_page_says_what_was_run_and_what_came_of_it(page):
     assert "108 runs, 3 policies, 2 values of cluster, 3 values of load." in page
     assert "over 6 seeds; 1 failed run left out. Baseline: fifo." in page
     assert "the sun is assumed" in page
@@ -63,7 +62,7 @@ def test_the_page_says_what_was_run_and_what_came_of_it(page: str) -> None:
     assert "leaves no doubt that it is better at 6 of 6 settings" in headline
 
 
-def test_without_a_script_the_table_has_every_setting(page: str) -> None:
+def test_without_a_script_the_table_has_every_setting(page):
     table = page[page.index('<table id="metrics">') :].partition("</table>")[0]
     assert table.count("<tr>") == 1 + len(POLICIES) * len(CLUSTERS) * len(LOADS)
     assert table.count("baseline") == len(CLUSTERS) * len(LOADS)
@@ -75,7 +74,7 @@ def test_without_a_script_the_table_has_every_setting(page: str) -> None:
     assert "srtf †" in table
 
 
-def test_failed_runs_have_their_errors_and_the_lines_that_repeat_them(page: str) -> None:
+def test_failed_runs_have_their_errors_and_the_lines_that_repeat_them(page):
     table = page[page.index('<table class="text" id="failed">') :].partition("</table>")[0]
     assert table.count("<tr>") == 2
     assert "ValueError: jobs.csv:7: &lt;b&gt;bad&lt;/b&gt;" in table
@@ -87,13 +86,13 @@ def test_failed_runs_have_their_errors_and_the_lines_that_repeat_them(page: str)
     assert "failed run" not in whole
 
 
-def test_warnings_of_runs_and_of_the_comparison_are_remarks(page: str) -> None:
+def test_warnings_of_runs_and_of_the_comparison_are_remarks(page):
     remarks = page[page.index("<h2>Remarks</h2>") :].partition("</ul>")[0]
     assert "the moon is assumed (36 runs)" in remarks
     assert "not stable at load 1.1" in remarks
 
 
-def test_every_figure_has_a_heading_and_is_reached_by_keys(page: str) -> None:
+def test_every_figure_has_a_heading_and_is_reached_by_keys(page):
     charts = re.findall(r'<div class="chart" id="(\w+)" role="img" tabindex="0"', page)
     assert charts == [
         "lines", "heat_map", "forest_plot", "pareto", "cdf_over_seeds", "sensitivity"
@@ -104,7 +103,7 @@ def test_every_figure_has_a_heading_and_is_reached_by_keys(page: str) -> None:
     assert len(labels) == len(re.findall(r"<select |<input ", page))
 
 
-def test_the_cells_are_those_of_the_statistics(page: str) -> None:
+def test_the_cells_are_those_of_the_statistics(page):
     data = data_of(page)
     frame = gs.studies.compare_runs(
         example_runs(), "p99_jct_s", by=("cluster", "load"), baseline="fifo", method="t"
@@ -128,7 +127,7 @@ def test_the_cells_are_those_of_the_statistics(page: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["</script><script>alert(1)</script>", "<b>&amp;", "a" * 300])
-def test_names_are_text_and_not_markup(name: str) -> None:
+def test_names_are_text_and_not_markup(name):
     odd = example_runs().with_columns(
         pl.col("policy").replace("sjf", name), pl.col("cluster").replace("large", name)
     )
@@ -138,7 +137,7 @@ def test_names_are_text_and_not_markup(name: str) -> None:
     assert name in [policy["name"] for policy in data_of(page)["policies"]]
 
 
-def test_many_settings_do_not_make_the_page_large() -> None:
+def test_many_settings_do_not_make_the_page_large():
     count = 1_500
     frame = pl.DataFrame({
         "policy": ["fifo", "sjf", "srtf", "las"] * count * 2,
@@ -155,7 +154,7 @@ def test_many_settings_do_not_make_the_page_large() -> None:
     assert f"For lack of room there are {shown} metrics; without: " in page
 
 
-def test_a_study_that_is_too_large_for_a_page_is_refused() -> None:
+def test_a_study_that_is_too_large_for_a_page_is_refused():
     frame = pl.DataFrame({
         "policy": ["fifo"] * 20_000, "load": range(20_000), "seed": [1] * 20_000,
         "mean_jct_s": [float(value) for value in range(20_000)],
@@ -164,7 +163,7 @@ def test_a_study_that_is_too_large_for_a_page_is_refused() -> None:
         render_sweep(frame, plotly="a.js", method="t")
 
 
-def test_a_study_of_one_policy_at_one_setting_has_a_page() -> None:
+def test_a_study_of_one_policy_at_one_setting_has_a_page():
     frame = example_runs(failed=False).filter(policy="fifo", load=0.7, cluster="large")
     page = render_sweep(frame, metrics=METRICS, plotly="a.js", method="t")
     charts = re.findall(r'<div class="chart" id="(\w+)"', page)
@@ -173,7 +172,7 @@ def test_a_study_of_one_policy_at_one_setting_has_a_page() -> None:
         render_sweep(frame.head(1), plotly="a.js")
 
 
-def test_the_result_of_a_sweep_has_its_name_and_its_metrics() -> None:
+def test_the_result_of_a_sweep_has_its_name_and_its_metrics():
     found = gs.sweep({
         "name": "my <study>", "seeds": [1, 2], "policies": ["fifo", "sjf"], "baseline": "sjf",
         "traces": [{"generate": "philly", "jobs": 300, "loads": [0.7, 1.3]}],

@@ -72,7 +72,7 @@ def traces(tab: Browser, chart: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("width", [400, 800, 1280])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_nothing_is_hidden_at_any_width(tab: Browser, page: Path, width: int, dark: bool) -> None:
+def test_nothing_is_hidden_at_any_width(tab, page, width, dark):
     open_whole(tab, page, width, dark=dark)
     assert tab.evaluate("innerWidth") == width
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
@@ -82,7 +82,7 @@ def test_nothing_is_hidden_at_any_width(tab: Browser, page: Path, width: int, da
     assert tab.complaints() == []
 
 
-def test_long_names_do_not_leave_the_page(tab: Browser, tmp_path: Path) -> None:
+def test_long_names_do_not_leave_the_page(tab, tmp_path):
     odd = example_runs().with_columns(
         pl.col("policy").replace("sjf", f"mine:{'parameter=1,' * 12}"),
         pl.col("cluster").replace("large", "a-cluster-with-a-long-name-" * 6),
@@ -96,7 +96,7 @@ def test_long_names_do_not_leave_the_page(tab: Browser, tmp_path: Path) -> None:
         assert tab.complaints() == []
 
 
-def test_the_table_has_the_chosen_setting_along_the_axis(tab: Browser, page: Path) -> None:
+def test_the_table_has_the_chosen_setting_along_the_axis(tab, page):
     tab.open(page, 1280, 900)
     assert len(cells(tab, 0)) == len(POLICIES) * len(LOADS)
     assert set(cells(tab, 1)) == {"small <8>"}
@@ -110,7 +110,7 @@ def test_the_table_has_the_chosen_setting_along_the_axis(tab: Browser, page: Pat
     assert len(cells(tab, 0)) == len(POLICIES) * len(LOADS) * len(CLUSTERS)
 
 
-def test_a_metric_fills_the_table_with_its_means_and_intervals(tab: Browser, page: Path) -> None:
+def test_a_metric_fills_the_table_with_its_means_and_intervals(tab, page):
     tab.open(page, 1280, 900)
     static = [cells(tab, column) for column in range(10)]
     for key in ("p99_jct_s", "utilisation", "mean_jct_s"):
@@ -127,9 +127,7 @@ def test_a_metric_fills_the_table_with_its_means_and_intervals(tab: Browser, pag
     assert [cells(tab, column) for column in range(10)] == static
 
 
-def test_policies_that_are_not_chosen_leave_the_table_and_the_charts(
-    tab: Browser, page: Path
-) -> None:
+def test_policies_that_are_not_chosen_leave_the_table_and_the_charts(tab, page):
     open_whole(tab, page, 1280)
     tab.evaluate("document.getElementById('policy-0').click()")
     assert set(cells(tab, 0)) == {"sjf", "srtf †"}
@@ -141,9 +139,7 @@ def test_policies_that_are_not_chosen_leave_the_table_and_the_charts(
 
 
 @pytest.mark.parametrize("show", ["mean", "ratio", "difference"])
-def test_the_charts_show_what_the_pictures_of_python_show(
-    tab: Browser, page: Path, show: Any
-) -> None:
+def test_the_charts_show_what_the_pictures_of_python_show(tab, page, show):
     open_whole(tab, page, 1280)
     choose(tab, "show", show)
     runs = example_runs()
@@ -167,7 +163,7 @@ def test_the_charts_show_what_the_pictures_of_python_show(
     )
 
 
-def test_the_other_charts_show_what_the_pictures_of_python_show(tab: Browser, page: Path) -> None:
+def test_the_other_charts_show_what_the_pictures_of_python_show(tab, page):
     open_whole(tab, page, 1280)
     runs, at = example_runs(), {**SMALL, "load": 0.9}
     choose(tab, "axis-1", "0.9")
@@ -191,7 +187,7 @@ def test_the_other_charts_show_what_the_pictures_of_python_show(tab: Browser, pa
     np.testing.assert_allclose(bars, [(t.base, t.x[0], t.y[0]) for t in drawn], rtol=1e-3)
 
 
-def test_every_chart_is_told_in_words_that_follow_the_filters(tab: Browser, page: Path) -> None:
+def test_every_chart_is_told_in_words_that_follow_the_filters(tab, page):
     open_whole(tab, page, 1280)
     words = "[...document.querySelectorAll('.chart')].map(c => c.getAttribute('aria-label'))"
     before = tab.evaluate(words)
@@ -205,7 +201,7 @@ def test_every_chart_is_told_in_words_that_follow_the_filters(tab: Browser, page
     assert settings == ["large", "large, load 0.7"]
 
 
-def test_filters_are_used_by_keys(tab: Browser, page: Path) -> None:
+def test_filters_are_used_by_keys(tab, page):
     tab.open(page, 1280, 900)
     tab.evaluate("document.getElementById('metric').focus()")
     tab.press("p")  # the first metric whose label begins so
@@ -215,7 +211,7 @@ def test_filters_are_used_by_keys(tab: Browser, page: Path) -> None:
     assert "sjf" not in cells(tab, 0)
 
 
-def test_the_table_is_sorted_after_a_filter_as_before(tab: Browser, page: Path) -> None:
+def test_the_table_is_sorted_after_a_filter_as_before(tab, page):
     tab.open(page, 1280, 900)
     head = "document.querySelectorAll('#metrics thead th')"
     for label in ("mean JCT", "p99 JCT"):
@@ -227,7 +223,7 @@ def test_the_table_is_sorted_after_a_filter_as_before(tab: Browser, page: Path) 
         assert tab.evaluate(f"{head}[4].ariaSort") == "ascending"
 
 
-def test_the_button_turns_the_page_and_its_charts_dark(tab: Browser, page: Path) -> None:
+def test_the_button_turns_the_page_and_its_charts_dark(tab, page):
     open_whole(tab, page, 800)
     looks = (
         "getComputedStyle(document.body).backgroundColor",
@@ -242,7 +238,7 @@ def test_the_button_turns_the_page_and_its_charts_dark(tab: Browser, page: Path)
     assert not set(light) & {tab.evaluate(what) for what in looks}
 
 
-def test_without_its_library_the_tables_work(tab: Browser, tmp_path: Path) -> None:
+def test_without_its_library_the_tables_work(tab, tmp_path):
     gs.reporting.write_sweep(
         example_runs(), tmp_path / "s.html", metrics=METRICS, method="t", plotly="nowhere.js"
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.base.run_warning import RunWarning
 from gpusched.reporting.drawing import palette
-from gpusched.reporting.sweeps.measures import Measure, measure
+from gpusched.reporting.sweeps.measures import measure
 from gpusched.reporting.sweeps.pareto import front_of
 from gpusched.reporting.sweeps.study_runs import varying
 from tests.unit.reporting.example_study import CLUSTERS, LOADS, POLICIES, SEEDS
@@ -45,14 +44,14 @@ def jct_h(runs: pl.DataFrame, **where: Any) -> list[float]:
     return [value / 3600 for value in chosen["mean_jct_s"]]
 
 
-def test_there_is_a_case_for_every_picture_of_a_study() -> None:
+def test_there_is_a_case_for_every_picture_of_a_study():
     from tests.unit.reporting.test_plot import OF_STUDIES
 
     assert set(PICTURES) == OF_STUDIES
 
 
 @every_picture
-def test_a_picture_is_a_figure_of_plotly(name: str, runs: pl.DataFrame) -> None:
+def test_a_picture_is_a_figure_of_plotly(name, runs):
     figure = getattr(gs.plot, name)(runs, **PICTURES[name])
     assert type(figure).__module__.startswith("plotly.graph_objs")
     assert figure.layout.title.text
@@ -61,7 +60,7 @@ def test_a_picture_is_a_figure_of_plotly(name: str, runs: pl.DataFrame) -> None:
 
 
 @every_picture
-def test_a_picture_is_a_file_of_matplotlib(name: str, runs: pl.DataFrame, tmp_path: Path) -> None:
+def test_a_picture_is_a_file_of_matplotlib(name, runs, tmp_path):
     pytest.importorskip("matplotlib")
     odd = runs.with_columns(pl.col("cluster").replace("large", r"$\frac$"))
     figure = getattr(gs.plot, name)(odd, library="matplotlib", **PICTURES[name])
@@ -72,7 +71,7 @@ def test_a_picture_is_a_file_of_matplotlib(name: str, runs: pl.DataFrame, tmp_pa
     assert figure.get_suptitle() == plotly.layout.title.text
 
 
-def test_lines_are_means_and_bands_are_intervals_over_the_seeds(runs: pl.DataFrame) -> None:
+def test_lines_are_means_and_bands_are_intervals_over_the_seeds(runs):
     figure = gs.plot.lines(runs, where=SMALL)
     lines = {trace.name: trace for trace in figure.data if trace.mode == "lines+markers"}
     bands = {trace.name: trace for trace in figure.data if trace.fill == "toself"}
@@ -90,7 +89,7 @@ def test_lines_are_means_and_bands_are_intervals_over_the_seeds(runs: pl.DataFra
     assert figure.layout.yaxis.title.text == "mean JCT (h)"
 
 
-def test_both_libraries_draw_the_same_estimates(runs: pl.DataFrame) -> None:
+def test_both_libraries_draw_the_same_estimates(runs):
     pytest.importorskip("matplotlib")
     plotly = [t for t in gs.plot.lines(runs, where=SMALL).data if t.mode == "lines+markers"]
     axes = gs.plot.lines(runs, where=SMALL, library="matplotlib").axes[0]
@@ -100,7 +99,7 @@ def test_both_libraries_draw_the_same_estimates(runs: pl.DataFrame) -> None:
         assert line.get_label() == trace.name
 
 
-def test_an_interval_that_reaches_zero_ends_on_a_logarithmic_axis(runs: pl.DataFrame) -> None:
+def test_an_interval_that_reaches_zero_ends_on_a_logarithmic_axis(runs):
     two = runs.filter(policy="fifo", **SMALL).filter(pl.col("seed") < 3)
     far = two.with_columns(pl.col("mean_jct_s") * pl.when(seed=1).then(1).otherwise(9))
     assert min(gs.plot.lines(far, method="t").data[0].y) < 0
@@ -111,7 +110,7 @@ def test_an_interval_that_reaches_zero_ends_on_a_logarithmic_axis(runs: pl.DataF
         gs.plot.lines(runs, where=SMALL, show="difference", log=True)
 
 
-def test_a_ratio_is_one_number_for_each_pair(runs: pl.DataFrame) -> None:
+def test_a_ratio_is_one_number_for_each_pair(runs):
     figure = gs.plot.lines(runs, where=SMALL, show="ratio", baseline="sjf")
     lines = {t.name: t.y for t in figure.data if t.mode == "lines+markers"}
     assert set(lines) == {"fifo", "srtf †"}
@@ -120,7 +119,7 @@ def test_a_ratio_is_one_number_for_each_pair(runs: pl.DataFrame) -> None:
     assert "ratio to sjf" in figure.layout.title.text
 
 
-def test_names_on_an_axis_have_points_with_bars_side_by_side(runs: pl.DataFrame) -> None:
+def test_names_on_an_axis_have_points_with_bars_side_by_side(runs):
     figure = gs.plot.lines(runs, x="cluster", where={"load": 0.7})
     assert [trace.mode for trace in figure.data] == ["markers"] * 3
     assert list(figure.layout.xaxis.ticktext) == ["small &lt;8&gt;", "large"]
@@ -131,7 +130,7 @@ def test_names_on_an_axis_have_points_with_bars_side_by_side(runs: pl.DataFrame)
     assert figure.data[0].error_y.array[0] == pytest.approx(span.high - span.value, rel=1e-4)
 
 
-def test_panels_show_one_value_each(runs: pl.DataFrame) -> None:
+def test_panels_show_one_value_each(runs):
     figure = gs.plot.lines(runs, panels="cluster")
     titles = [note.text for note in figure.layout.annotations]
     assert titles == ["cluster small &lt;8&gt;", "cluster large"]
@@ -140,7 +139,7 @@ def test_panels_show_one_value_each(runs: pl.DataFrame) -> None:
     np.testing.assert_allclose(np.array(lower), 0.8 * np.array(upper), rtol=1e-6)
 
 
-def test_a_field_of_a_heat_map_is_the_ratio_to_the_baseline(runs: pl.DataFrame) -> None:
+def test_a_field_of_a_heat_map_is_the_ratio_to_the_baseline(runs):
     figure = gs.plot.heat_map(runs, where=SMALL, show="ratio")
     (field,) = figure.data
     assert list(figure.layout.yaxis.ticktext) == ["sjf", "srtf †"]
@@ -152,7 +151,7 @@ def test_a_field_of_a_heat_map_is_the_ratio_to_the_baseline(runs: pl.DataFrame) 
     assert field.text[0][0] == measure("mean_jct_s").text(3_600 * field.z[0][0])
 
 
-def test_names_that_are_cut_to_the_same_keep_their_fields(runs: pl.DataFrame) -> None:
+def test_names_that_are_cut_to_the_same_keep_their_fields(runs):
     names = {"sjf": "x" * 40 + "1", "srtf": "x" * 40 + "2"}
     long = runs.with_columns(pl.col("policy").replace(names))
     (field,) = gs.plot.heat_map(long, where=SMALL).data
@@ -160,9 +159,7 @@ def test_names_that_are_cut_to_the_same_keep_their_fields(runs: pl.DataFrame) ->
     assert field.y is None
 
 
-def test_a_forest_plot_has_a_row_for_each_setting_and_policy_but_the_baseline(
-    runs: pl.DataFrame,
-) -> None:
+def test_a_forest_plot_has_a_row_for_each_setting_and_policy_but_the_baseline(runs):
     figure = gs.plot.forest_plot(runs, show="ratio")
     rows = [note.text for note in figure.layout.annotations]
     assert len(rows) == len(figure.data) == 2 * len(CLUSTERS) * len(LOADS)
@@ -179,7 +176,7 @@ def test_a_forest_plot_has_a_row_for_each_setting_and_policy_but_the_baseline(
     assert difference.data[0].x[0] == pytest.approx(np.mean(mine) - np.mean(base), rel=1e-6)
 
 
-def test_the_front_leaves_out_what_is_beaten_in_both(runs: pl.DataFrame) -> None:
+def test_the_front_leaves_out_what_is_beaten_in_both(runs):
     figure = gs.plot.pareto(runs, "mean_jct_s", "p99_jct_s", where=AT)
     front = figure.data[0]
     names = {trace.name: (trace.x[0], trace.y[0]) for trace in figure.data[1:]}
@@ -196,9 +193,7 @@ LOWER, HIGHER = measure("mean_jct_s"), measure("utilisation")
     st.sampled_from([LOWER, HIGHER]),
     st.sampled_from([LOWER, HIGHER]),
 )
-def test_nothing_beats_the_front_and_the_front_beats_the_rest(
-    means: list[tuple[int, int]], of_x: Measure, of_y: Measure
-) -> None:
+def test_nothing_beats_the_front_and_the_front_beats_the_rest(means, of_x, of_y):
     front = front_of(means, of_x, of_y)
 
     def beats(a: tuple[int, int], b: tuple[int, int]) -> bool:
@@ -212,9 +207,7 @@ def test_nothing_beats_the_front_and_the_front_beats_the_rest(
     assert all(means[a] <= means[b] for a, b in pairwise(front))
 
 
-def test_a_swing_is_from_the_least_to_the_largest_mean_and_the_widest_is_first(
-    runs: pl.DataFrame,
-) -> None:
+def test_a_swing_is_from_the_least_to_the_largest_mean_and_the_widest_is_first(runs):
     figure = gs.plot.sensitivity(runs, base={"load": 0.9, "policy": "sjf"}, where=SMALL)
     base = np.mean(jct_h(runs, policy="sjf", load=0.9, **SMALL))
     names = [note.text.partition(":")[0] for note in figure.layout.annotations]
@@ -236,9 +229,7 @@ def results() -> dict[str, list[gs.Result]]:
 
 
 @pytest.mark.parametrize("quantity", ["jct_s", "wait_s"])
-def test_a_distribution_over_seeds_is_the_mean_of_their_quantiles(
-    quantity: Any, results: dict[str, list[gs.Result]]
-) -> None:
+def test_a_distribution_over_seeds_is_the_mean_of_their_quantiles(quantity, results):
     figure = gs.plot.cdf_over_seeds(results, quantity)
     curve = next(t for t in figure.data if t.name == "fifo" and t.mode == "lines")
     band = next(t for t in figure.data if t.name == "fifo" and t.fill == "toself")
@@ -255,7 +246,7 @@ def test_a_distribution_over_seeds_is_the_mean_of_their_quantiles(
     assert band.x[place] == pytest.approx(max(span.low, least), rel=1e-6)
 
 
-def test_a_distribution_of_runs_stands_at_the_quantiles_they_have(runs: pl.DataFrame) -> None:
+def test_a_distribution_of_runs_stands_at_the_quantiles_they_have(runs):
     figure = gs.plot.cdf_over_seeds(runs, where=AT)
     curve = next(t for t in figure.data if t.name == "sjf" and t.mode == "lines+markers")
     assert list(curve.y) == [0.5, 0.95, 0.99]
@@ -267,14 +258,14 @@ def test_a_distribution_of_runs_stands_at_the_quantiles_they_have(runs: pl.DataF
         gs.plot.cdf_over_seeds(runs, "wait_s", where=AT)
 
 
-def test_a_policy_keeps_its_colour_when_others_are_left_out(runs: pl.DataFrame) -> None:
+def test_a_policy_keeps_its_colour_when_others_are_left_out(runs):
     some = gs.plot.lines(runs, where={**SMALL, "policy": ["srtf"]})
     assert {trace.marker.color for trace in some.data if trace.mode == "lines+markers"} == {
         palette.colour_of(2)
     }
 
 
-def test_what_a_picture_would_mix_is_refused(runs: pl.DataFrame) -> None:
+def test_what_a_picture_would_mix_is_refused(runs):
     with pytest.raises(ValueError, match=r"differ in what this picture does not show \(cluster"):
         gs.plot.lines(runs, x="load")
     with pytest.raises(ValueError, match="load: "):
@@ -299,14 +290,12 @@ def test_what_a_picture_would_mix_is_refused(runs: pl.DataFrame) -> None:
         ({"method": "x", "where": SMALL}, "method"),
     ],
 )
-def test_a_wrong_argument_is_named(
-    arguments: dict[str, Any], message: str, runs: pl.DataFrame
-) -> None:
+def test_a_wrong_argument_is_named(arguments, message, runs):
     with pytest.raises(ValueError, match=message):
         gs.plot.lines(runs, **arguments)
 
 
-def test_what_is_no_study_is_refused(runs: pl.DataFrame) -> None:
+def test_what_is_no_study_is_refused(runs):
     with pytest.raises(TypeError, match="expected a SweepResult or a Polars frame"):
         gs.plot.lines(3)
     with pytest.raises(ValueError, match="no column 'policy'"):
@@ -319,7 +308,7 @@ def test_what_is_no_study_is_refused(runs: pl.DataFrame) -> None:
         gs.plot.cdf_over_seeds(runs, "x")
 
 
-def test_failed_runs_are_warned_of_and_left_out() -> None:
+def test_failed_runs_are_warned_of_and_left_out():
     frame = example_runs(failed=True)
     with pytest.warns(RunWarning, match="1 failed run left out"):
         figure = gs.plot.lines(frame, where=SMALL)
@@ -329,12 +318,12 @@ def test_failed_runs_are_warned_of_and_left_out() -> None:
     assert line.y[1] == pytest.approx(left.mean() / 3600, rel=1e-6)
 
 
-def test_a_single_seed_has_no_band(runs: pl.DataFrame) -> None:
+def test_a_single_seed_has_no_band(runs):
     figure = gs.plot.lines(runs.filter(seed=1), where=SMALL)
     assert all(len(trace.x) == 0 for trace in figure.data if trace.fill == "toself")
 
 
-def test_the_result_of_a_sweep_has_every_picture() -> None:
+def test_the_result_of_a_sweep_has_every_picture():
     found = gs.sweep({
         "name": "loads", "seeds": [1, 2], "policies": ["fifo", "sjf"], "baseline": "sjf",
         "traces": [{"generate": "philly", "jobs": 300, "loads": [0.7, 1.3]}],
@@ -349,7 +338,7 @@ def test_the_result_of_a_sweep_has_every_picture() -> None:
         assert len(getattr(gs.plot, name)(found, **where).data)
 
 
-def test_axes_that_were_zipped_are_one(runs: pl.DataFrame) -> None:
+def test_axes_that_were_zipped_are_one(runs):
     servers = {"small <8>": 8, "large": 10}
     sized = runs.with_columns(pl.col("cluster").replace_strict(servers).alias("servers"))
     assert varying(runs) == ["cluster", "load"]
@@ -358,7 +347,7 @@ def test_axes_that_were_zipped_are_one(runs: pl.DataFrame) -> None:
     assert all(trace.x == (8, 10) for trace in figure.data if trace.mode == "lines+markers")
 
 
-def test_a_trace_that_each_seed_has_of_its_own_is_no_axis(runs: pl.DataFrame) -> None:
+def test_a_trace_that_each_seed_has_of_its_own_is_no_axis(runs):
     named = runs.with_columns(pl.format("draw {}", "seed").alias("trace"))
     assert "trace" not in varying(named)
     assert gs.plot.lines(named, where=SMALL) == gs.plot.lines(runs, where=SMALL)
@@ -371,7 +360,7 @@ def test_a_trace_that_each_seed_has_of_its_own_is_no_axis(runs: pl.DataFrame) ->
         gs.plot.lines(two, x="load", where=SMALL)
 
 
-def test_a_number_of_jobs_that_a_seed_draws_is_no_axis(runs: pl.DataFrame) -> None:
+def test_a_number_of_jobs_that_a_seed_draws_is_no_axis(runs):
     drawn = runs.with_columns(jobs=pl.col("seed") + 10 * (pl.col("load") * 10).cast(pl.Int64))
     assert varying(drawn) == ["cluster", "load"]
     assert gs.plot.lines(drawn, where=SMALL) == gs.plot.lines(runs, where=SMALL)
@@ -379,7 +368,7 @@ def test_a_number_of_jobs_that_a_seed_draws_is_no_axis(runs: pl.DataFrame) -> No
     assert varying(crossed) == ["cluster", "load", "jobs"]
 
 
-def test_the_window_that_is_measured_is_no_axis(runs: pl.DataFrame) -> None:
+def test_the_window_that_is_measured_is_no_axis(runs):
     found = gs.sweep({
         "name": "warm", "seeds": [1, 2], "policies": ["fifo", "sjf"], "warm_up_s": 3600,
         "traces": [{"generate": "philly", "jobs": 300, "loads": [0.7, 1.3]}],

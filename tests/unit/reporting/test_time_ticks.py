@@ -12,7 +12,7 @@ SCALES = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
 @given(st.floats(-3, 7.5), st.floats(0.005, 4))
-def test_three_ticks_are_there_and_say_where_they_stand(begin: float, length: float) -> None:
+def test_three_ticks_are_there_and_say_where_they_stand(begin, length):
     low, high = 10**begin, 10 ** (begin + length)
     ticks = time_ticks(low, high)
     assert 3 <= len(ticks) <= len(COARSE)
@@ -32,5 +32,5 @@ def test_three_ticks_are_there_and_say_where_they_stand(begin: float, length: fl
         ((25_200, 26_640), ["7 h", "7.1 h", "7.2 h", "7.3 h", "7.4 h"]),
     ],
 )
-def test_ticks_are_times_that_people_use(ends: tuple[float, float], names: list[str]) -> None:
+def test_ticks_are_times_that_people_use(ends, names):
     assert list(time_ticks(*ends).values()) == names

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -19,7 +17,7 @@ def found() -> gs.studies.Tuning:
     return tuned(trials=8, name="<b>tuned</b>")
 
 
-def test_the_page_has_search_and_held_out_jobs(found: gs.studies.Tuning, tmp_path: Path) -> None:
+def test_the_page_has_search_and_held_out_jobs(found, tmp_path):
     path = tmp_path / "tuning.html"
     gs.reporting.write_tuning(found, path, ["assumed & told"], plotly="cdn")
     text = path.read_text()
@@ -34,7 +32,7 @@ def test_the_page_has_search_and_held_out_jobs(found: gs.studies.Tuning, tmp_pat
     assert text.count("<tr>") + text.count("<tr class=answer>") == 2 + len(rows) + 8
 
 
-def test_the_picture_has_trials_the_best_so_far_and_the_baseline(found: gs.studies.Tuning) -> None:
+def test_the_picture_has_trials_the_best_so_far_and_the_baseline(found):
     drawn = chart(found)
     best, base, trials = drawn.panels[0].curves
     done = found.trials.drop_nulls("value")
@@ -49,8 +47,8 @@ def test_the_picture_has_trials_the_best_so_far_and_the_baseline(found: gs.studi
 
 
 @pytest.mark.parametrize("library", ["plotly", "matplotlib"])
-def test_both_libraries_draw_points_without_lines(found: gs.studies.Tuning, library: str) -> None:
-    figure = gs.plot.tuning(found, library=library)  # type: ignore[arg-type]
+def test_both_libraries_draw_points_without_lines(found, library):
+    figure = gs.plot.tuning(found, library=library)
     if library == "plotly":
         modes = {one.name: one.mode for one in figure.data if one.mode != "none"}
         assert modes["a trial"] == "markers"
@@ -62,6 +60,6 @@ def test_both_libraries_draw_points_without_lines(found: gs.studies.Tuning, libr
         assert lines["best so far"].get_linestyle() != "None"
 
 
-def test_another_source_is_refused() -> None:
+def test_another_source_is_refused():
     with pytest.raises(TypeError, match="expected a Tuning, not int"):
-        gs.plot.tuning(3)  # type: ignore[arg-type]
+        gs.plot.tuning(3)

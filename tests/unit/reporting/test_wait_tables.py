@@ -30,15 +30,9 @@ def compared() -> Comparison:
 
 @pytest.mark.parametrize(
     ("by", "title"),
-    [
-        ("gpus", "number of GPUs"),
-        ("queue", "queue"),
-        ("type", "GPU type that jobs held"),
-    ],
+    [("gpus", "number of GPUs"), ("queue", "queue"), ("type", "GPU type that jobs held")],
 )
-def test_a_table_has_the_percentiles_of_each_group_under_each_policy(
-    compared: Comparison, by: str, title: str
-) -> None:
+def test_a_table_has_the_percentiles_of_each_group_under_each_policy(compared, by, title):
     rows = rows_of(wait_tables(compared), title)
     for number, (label, result) in enumerate(compared.results.items()):
         frame = result.by(by)
@@ -52,7 +46,7 @@ def test_a_table_has_the_percentiles_of_each_group_under_each_policy(
         assert rows[name][0].replace(",", "") == (str(low) if low == high else f"{low}-{high}")
 
 
-def test_what_all_jobs_share_has_no_table_and_many_users_are_cut() -> None:
+def test_what_all_jobs_share_has_no_table_and_many_users_are_cut():
     users = [f"<u{index % 50}>" for index in range(100)]
     trace = gs.Trace.from_columns(range(100), [60] * 100, [8] * 100, user=users)
     page = wait_tables(gs.compare(trace, gs.Cluster.uniform(2, 8), ["fifo"]))
@@ -71,7 +65,7 @@ class Idle(gs.Scheduler):
 
 
 @pytest.mark.filterwarnings("ignore::gpusched.RunWarning")
-def test_a_group_of_which_no_job_finished_has_no_waits() -> None:
+def test_a_group_of_which_no_job_finished_has_no_waits():
     trace = gs.Trace.from_columns([0, 1], [60, 60], [8, 8], queue=["a", "b"])
     compared = gs.compare(trace, gs.Cluster.uniform(1, 8), ["fifo", Idle()])
     assert rows_of(wait_tables(compared), "queue")["b"] == ["1", "59.0 s / 59.0 s / 59.0 s", "-"]

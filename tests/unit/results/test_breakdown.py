@@ -39,13 +39,13 @@ def rows(frame: pl.DataFrame, *columns: str) -> list[tuple[object, ...]]:
     return frame.select(*columns).rows()
 
 
-def test_widths_stand_in_their_order(typed: gs.Result) -> None:
+def test_widths_stand_in_their_order(typed):
     assert rows(typed.by("gpus"), "gpus", "num_jobs", "num_finished", "gpu_hours") == [
         ("1", 2, 2, 3.0), ("2-8", 2, 2, 10.0), ("9+", 1, 0, 0.0),
     ]  # fmt: skip
 
 
-def test_waits_and_jcts_are_those_of_the_group(typed: gs.Result) -> None:
+def test_waits_and_jcts_are_those_of_the_group(typed):
     found = typed.by("gpus")
     assert rows(found, "mean_wait_s", "p50_wait_s", "p99_wait_s", "mean_jct_s", "p95_jct_s") == [
         (0.5 * H, 0.0, 1 * H, 2 * H, 2 * H),
@@ -54,24 +54,24 @@ def test_waits_and_jcts_are_those_of_the_group(typed: gs.Result) -> None:
     ]
 
 
-def test_users_stand_by_their_gpu_hours_and_the_unnamed_are_said(typed: gs.Result) -> None:
+def test_users_stand_by_their_gpu_hours_and_the_unnamed_are_said(typed):
     assert rows(typed.by("user"), "user", "num_jobs", "gpu_hours") == [
         ("bob", 2, 8.0), ("ann", 2, 3.0), ("(not given)", 1, 2.0),
     ]  # fmt: skip
 
 
-def test_types_are_those_that_a_job_held(typed: gs.Result) -> None:
+def test_types_are_those_that_a_job_held(typed):
     assert rows(typed.by("type"), "type", "num_jobs", "gpu_hours") == [
         ("V100", 2, 10.0), ("A100", 2, 3.0), ("(never ran)", 1, 0.0),
     ]  # fmt: skip
 
 
-def test_a_job_on_two_types_is_a_group_of_its_own() -> None:
+def test_a_job_on_two_types_is_a_group_of_its_own():
     found = simulated([job(0, H, 3)], [(1, "A100"), (2, "V100")]).by("type")
     assert rows(found, "type", "gpu_hours") == [("A100 + V100", 3.0)]
 
 
-def test_months_are_those_of_the_calendar_or_of_thirty_days(typed: gs.Result) -> None:
+def test_months_are_those_of_the_calendar_or_of_thirty_days(typed):
     assert rows(typed.by("month"), "month", "num_jobs") == [("2024-01", 2), ("2024-02", 3)]
     day = 86_400
     found = simulated([job(0, 1), job(29 * day, 1), job(30 * day, 1), job(100 * day, 1)])
@@ -80,7 +80,7 @@ def test_months_are_those_of_the_calendar_or_of_thirty_days(typed: gs.Result) ->
     ]  # fmt: skip
 
 
-def test_months_of_a_clock_with_an_offset_are_its_own_and_warn_of_nothing() -> None:
+def test_months_of_a_clock_with_an_offset_are_its_own_and_warn_of_nothing():
     epoch = datetime(2024, 1, 31, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
     found = simulated([job(0, 1), job(1799, 1), job(1800, 1)], epoch=epoch)
     with warnings.catch_warnings():
@@ -89,14 +89,14 @@ def test_months_of_a_clock_with_an_offset_are_its_own_and_warn_of_nothing() -> N
     assert rows(months, "month", "num_jobs") == [("2024-01", 2), ("2024-02", 1)]
 
 
-def test_jobs_that_share_a_gpu_are_counted_by_their_share() -> None:
+def test_jobs_that_share_a_gpu_are_counted_by_their_share():
     trace = gs.Trace.from_columns([0, 0], [H, H], [1, 1], gpu_share=[0.25, float("nan")])
     result = gs.simulate(trace, gs.Cluster.uniform(1, 2), policy="fifo")
     assert rows(result.by("gpus"), "gpus", "gpu_hours") == [("below 1", 0.25), ("1", 1.0)]
     assert result.metric("gpu_hours") == 1.25
 
 
-def test_percentiles_are_nearest_rank_as_in_the_summary() -> None:
+def test_percentiles_are_nearest_rank_as_in_the_summary():
     cluster = gs.Cluster.uniform(4, 4)
     jobs = gs.generate("philly", 500, load=1.1, cluster=cluster, seed=3)
     result = gs.simulate(jobs, cluster, policy="srtf")
@@ -117,7 +117,7 @@ def test_percentiles_are_nearest_rank_as_in_the_summary() -> None:
         assert found["gpu_hours"].sum() == pytest.approx(summary["gpu_hours"])
 
 
-def test_gpu_hours_follow_the_log_where_run_times_depend_on_it() -> None:
+def test_gpu_hours_follow_the_log_where_run_times_depend_on_it():
     jobs = gs.generate("philly", 60, load=1, cluster=gs.Cluster.uniform(2, 4), seed=2)
     jobs = jobs.with_elasticity(min_gpus=1, max_gpus=8).with_deadlines(seed=1)
     jobs = jobs.with_profiles(gs.model.zoo(), seed=1)
@@ -128,16 +128,16 @@ def test_gpu_hours_follow_the_log_where_run_times_depend_on_it() -> None:
     assert result.metric("gpu_hours") == pytest.approx(held.sum() / 3.6e9)
 
 
-def test_what_cannot_be_broken_down_is_named(typed: gs.Result) -> None:
+def test_what_cannot_be_broken_down_is_named(typed):
     with pytest.raises(ValueError, match="by: unknown 'users'; did you mean 'user'"):
         typed.by("users")
     with pytest.raises(ValueError, match="the trace trace has no column queue"):
         typed.by("queue")
     with pytest.raises(TypeError, match="by: expected text, not 3"):
-        typed.by(3)  # type: ignore[arg-type]
+        typed.by(3)
 
 
-def test_what_was_held_and_what_there_was_is_priced(typed: gs.Result) -> None:
+def test_what_was_held_and_what_there_was_is_priced(typed):
     # The last job ends at 5 h: 5 h of one A100 and of two V100.
     cost = typed.cost({"A100": 4, "V100": 2.5})
     assert (cost.held, cost.total) == (3 * 4 + 10 * 2.5, 5 * 4 + 10 * 2.5)
@@ -159,14 +159,12 @@ def test_what_was_held_and_what_there_was_is_priced(typed: gs.Result) -> None:
         ("2", TypeError, "A100: expected a number, not '2'"),
     ],
 )
-def test_wrong_prices_are_named(
-    typed: gs.Result, prices: object, error: type[Exception], message: str
-) -> None:
+def test_wrong_prices_are_named(typed, prices, error, message):
     with pytest.raises(error, match=message):
-        typed.cost(prices)  # type: ignore[arg-type]
+        typed.cost(prices)
 
 
-def test_a_pool_of_several_types_does_not_know_what_was_held() -> None:
+def test_a_pool_of_several_types_does_not_know_what_was_held():
     cluster = gs.Cluster((gs.ServerGroup(1, 2, "A100"), gs.ServerGroup(1, 2, "V100")))
     jobs = gs.Trace.from_columns([0, 0], [H, H], [1, 3])
     pool = gs.simulate(jobs, cluster, placement="count")

@@ -46,7 +46,7 @@ def widened() -> Result:
     return gs.simulate(trace, TYPES, policy=Widen(), placement="first-fit", speed="table")
 
 
-def test_a_resize_shows_in_every_table(widened: Result) -> None:
+def test_a_resize_shows_in_every_table(widened):
     # 300 s at rate 1, 300 s of service left at 8 / 6; then 600 s at 8 / 6.
     assert widened.jobs.finish_s.tolist() == [525.0, 975.0]
     assert widened.jobs.resizes.tolist() == [1, 0]
@@ -61,13 +61,13 @@ def test_a_resize_shows_in_every_table(widened: Result) -> None:
     assert widened.audit().ok
 
 
-def test_deadlines_met_are_counted_over_those_that_have_one(widened: Result) -> None:
+def test_deadlines_met_are_counted_over_those_that_have_one(widened):
     summary = widened.summary()
     assert (summary["num_deadlines"], summary["deadlines_met"], summary["dsr"]) == (1, 1, 1.0)
     assert summary["tardiness_s"] == 0.0
 
 
-def test_missed_and_rejected_deadlines_count_against_the_policy() -> None:
+def test_missed_and_rejected_deadlines_count_against_the_policy():
     trace = gs.Trace.from_columns(
         [0, 0, 0], [10, 10, 10], [1, 1, 9], deadline_s=[10, 15, 20], value=[1, 2, 5]
     )
@@ -78,7 +78,7 @@ def test_missed_and_rejected_deadlines_count_against_the_policy() -> None:
     assert "num_admitted" not in summary
 
 
-def test_the_summary_says_how_many_deadlines_could_be_met() -> None:
+def test_the_summary_says_how_many_deadlines_could_be_met():
     trace = gs.Trace.from_columns([0, 0, 0], [8, 1, 4], [1, 1, 1], deadline_s=[20, 3, 2])
     late, best = (
         gs.simulate(trace, gs.Cluster.uniform(1, 1), policy=policy).summary()
@@ -91,7 +91,7 @@ def test_the_summary_says_how_many_deadlines_could_be_met() -> None:
     assert (best["deadlines_met"], best["dsr_gap"]) == (2, 0.0)
 
 
-def test_a_gap_without_deadlines_or_without_one_met_is_undefined() -> None:
+def test_a_gap_without_deadlines_or_without_one_met_is_undefined():
     for deadline_s, bound in (([float("nan")], float("nan")), ([1.0], 0.0)):
         trace = gs.Trace.from_columns([0], [5], [1], deadline_s=deadline_s)
         summary = gs.simulate(trace, gs.Cluster.uniform(1, 1)).summary()
@@ -99,7 +99,7 @@ def test_a_gap_without_deadlines_or_without_one_met_is_undefined() -> None:
         assert np.isnan(summary["dsr_gap"])
 
 
-def test_a_policy_with_admission_tells_how_many_it_took_and_let_down() -> None:
+def test_a_policy_with_admission_tells_how_many_it_took_and_let_down():
     trace = jobs(6, deadline_s=[700] * 6, min_gpus=[2] * 6, max_gpus=[2] * 6)
     result = gs.simulate(trace, TYPES, policy="dancer", placement="buddy", speed="table")
     summary = result.summary()
@@ -108,7 +108,7 @@ def test_a_policy_with_admission_tells_how_many_it_took_and_let_down() -> None:
     assert summary["deadlines_met"] >= summary["num_admitted"]
 
 
-def test_bounds_hold_where_jobs_may_run_wider_than_they_ask(widened: Result) -> None:
+def test_bounds_hold_where_jobs_may_run_wider_than_they_ask(widened):
     lower = gs.bounds.lower_bounds(widened.trace, TYPES)
     assert float(lower.best[1]) / 1e6 == 1200.0  # at their own widths
     summary = widened.summary()
@@ -117,7 +117,7 @@ def test_bounds_hold_where_jobs_may_run_wider_than_they_ask(widened: Result) -> 
     assert summary["gap"] == pytest.approx(750 / 450 - 1, rel=1e-8)
 
 
-def test_shares_count_as_what_they_hold() -> None:
+def test_shares_count_as_what_they_hold():
     trace = gs.Trace.from_columns([0] * 4, [100] * 4, [1] * 4, gpu_share=[0.25] * 4)
     summary = gs.simulate(trace, gs.Cluster.uniform(1, 1), placement="best-fit").summary()
     assert summary["mean_jct_s"] == 100.0
@@ -125,7 +125,7 @@ def test_shares_count_as_what_they_hold() -> None:
     assert summary["gap"] == pytest.approx(0.0)
 
 
-def test_a_job_is_explained_in_sentences(widened: Result) -> None:
+def test_a_job_is_explained_in_sentences(widened):
     assert str(widened.explain(0)).splitlines() == [
         "Job 0 (id 0) came at 00:00:00: 2 GPUs, 10.0 min of service.",
         "Ran from 00:00:00 for 5.00 min on 2 V100 of server 0.",
@@ -137,10 +137,10 @@ def test_a_job_is_explained_in_sentences(widened: Result) -> None:
     with pytest.raises(IndexError, match="2 is not one of the 2 jobs"):
         widened.explain(2)
     with pytest.raises(TypeError, match="expected an integer, or the id as a text"):
-        widened.explain(0.0)  # type: ignore[arg-type]
+        widened.explain(0.0)
 
 
-def test_a_job_that_was_turned_down_is_told_the_price() -> None:
+def test_a_job_that_was_turned_down_is_told_the_price():
     trace = jobs(6, deadline_s=[700] * 6, min_gpus=[2] * 6, max_gpus=[2] * 6)
     result = gs.simulate(trace, TYPES, policy="dancer", placement="buddy", speed="table")
     decisions = result.schedule.decisions()
@@ -150,13 +150,13 @@ def test_a_job_that_was_turned_down_is_told_the_price() -> None:
     assert "V100s are" in story
 
 
-def test_a_rejected_job_says_why() -> None:
+def test_a_rejected_job_says_why():
     trace = gs.Trace.from_columns([0], [1], [9])
     result = gs.simulate(trace, gs.Cluster.uniform(1, 8))
     assert result.explain(0).lines[1] == "Rejected: needs more GPUs than the cluster has."
 
 
-def test_decisions_and_resizes_are_saved(tmp_path, widened: Result) -> None:
+def test_decisions_and_resizes_are_saved(tmp_path, widened):
     widened.save(tmp_path / "widened.npz")
     assert gs.load_result(tmp_path / "widened.npz").jobs.resizes.tolist() == [1, 0]
     trace = jobs(6, deadline_s=[700] * 6)

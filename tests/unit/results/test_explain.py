@@ -26,7 +26,7 @@ def story(policy: str, job: int, until_s: float | None = None) -> tuple[str, ...
     return run.result().explain(job).lines
 
 
-def test_a_job_that_still_runs_has_not_finished() -> None:
+def test_a_job_that_still_runs_has_not_finished():
     assert story("fifo", 0, 40) == (
         "Job 0 (id 0) came at 2020-01-01 00:00:00: 2 GPUs, 1.67 min of service.",
         "Ran from 2020-01-01 00:00:00 for 2.00 s on 2 gpu of server 0.",
@@ -35,7 +35,7 @@ def test_a_job_that_still_runs_has_not_finished() -> None:
     )
 
 
-def test_a_job_that_has_not_run_tells_who_held_its_gpus() -> None:
+def test_a_job_that_has_not_run_tells_who_held_its_gpus():
     told = story("fifo", 1, 40)
     assert told[1] == "It never ran."
     assert told[2] == ("  When it came, 0 of the 2 GPUs that it may use were free; 1 job held 2.")
@@ -45,14 +45,14 @@ def test_a_job_that_has_not_run_tells_who_held_its_gpus() -> None:
     )
 
 
-def test_a_job_that_lost_its_gpus_waits_since_then() -> None:
+def test_a_job_that_lost_its_gpus_waits_since_then():
     told = story("las", 1, 40)
     assert told[1] == "Ran from 2020-01-01 00:00:01 for 1.00 s on 2 gpu of server 0."
     assert told[2] == "Waits since 2020-01-01 00:00:02."
     assert told[3].startswith("  When it had lost its GPUs, 0 of the 2 GPUs")
 
 
-def test_of_many_runs_the_first_are_told_and_what_restarts_cost() -> None:
+def test_of_many_runs_the_first_are_told_and_what_restarts_cost():
     told = story("las:period_s=3", 0)
     ran = [line for line in told if line.startswith("Ran from ")]
     (more,) = (line for line in told if line.startswith("... "))

@@ -41,9 +41,7 @@ def slices_of(path: Path) -> list[dict]:
 
 
 @pytest.mark.parametrize("tracks", ["server", "gpu"])
-def test_a_timeline_has_every_gpu_second_and_nothing_overlaps(
-    result: gs.Result, tmp_path: Path, tracks: str
-) -> None:
+def test_a_timeline_has_every_gpu_second_and_nothing_overlaps(result, tmp_path, tracks):
     path = tmp_path / "a.json"
     result.to_perfetto(path, tracks=tracks)
     slices = slices_of(path)
@@ -64,9 +62,7 @@ def test_a_timeline_has_every_gpu_second_and_nothing_overlaps(
     assert min(tid for _, tid in by_track) >= 1
 
 
-def test_tracks_and_slices_have_names_and_colours_that_stay(
-    result: gs.Result, tmp_path: Path
-) -> None:
+def test_tracks_and_slices_have_names_and_colours_that_stay(result, tmp_path):
     other = gs.simulate(result.trace, CLUSTER, policy="fifo")
     colours = []
     for made in (result, other):
@@ -110,9 +106,7 @@ RESERVED = {
 
 
 @pytest.mark.parametrize("tracks", ["server", "gpu"])
-def test_a_timeline_is_what_the_trace_event_format_says(
-    result: gs.Result, tmp_path: Path, tracks: str
-) -> None:
+def test_a_timeline_is_what_the_trace_event_format_says(result, tmp_path, tracks):
     path = tmp_path / "a.json"
     result.to_perfetto(path, tracks=tracks)
     timeline = json.loads(path.read_bytes().decode("utf-8"))
@@ -142,7 +136,7 @@ def test_a_timeline_is_what_the_trace_event_format_says(
     assert told.keys() == METADATA.keys()
 
 
-def test_names_from_the_trace_are_escaped(tmp_path: Path) -> None:
+def test_names_from_the_trace_are_escaped(tmp_path):
     name = 'a"b\\c\n<é>'
     trace = gs.Trace.from_columns([0, 1], [5, 5], [1, 1], id=[name, "b"], user=[name, ""])
     run = gs.simulate(trace, gs.Cluster.uniform(1, 2))
@@ -156,7 +150,7 @@ def test_names_from_the_trace_are_escaped(tmp_path: Path) -> None:
     assert rows[0]["job_id"] == name
 
 
-def test_a_pool_has_rows_without_overlaps(tmp_path: Path) -> None:
+def test_a_pool_has_rows_without_overlaps(tmp_path):
     trace = gs.Trace.from_columns([0, 0, 1, 6], [5, 5, 9, 2], [1, 1, 2, 1])
     run = gs.simulate(trace, gs.Cluster.uniform(2, 4), placement="count")
     run.to_perfetto(tmp_path / "a.json")
@@ -165,7 +159,7 @@ def test_a_pool_has_rows_without_overlaps(tmp_path: Path) -> None:
     assert {row["allocated_resources"] for row in rows_of(tmp_path / "a.csv")} == {""}
 
 
-def test_jobs_that_share_a_gpu_get_lanes_of_their_own() -> None:
+def test_jobs_that_share_a_gpu_get_lanes_of_their_own():
     rows = {
         "server": np.zeros(4, dtype=np.int64),
         "mask": np.array([1, 1, 1, 1 << 63], dtype=np.uint64),
@@ -175,7 +169,7 @@ def test_jobs_that_share_a_gpu_get_lanes_of_their_own() -> None:
     assert lanes_of(rows).tolist() == [0, 1, 0, 63 * PER_GPU]
 
 
-def test_a_schedule_without_jobs_is_a_timeline(tmp_path: Path) -> None:
+def test_a_schedule_without_jobs_is_a_timeline(tmp_path):
     trace = gs.Trace.from_columns([0], [5], [64])
     run = gs.simulate(trace, gs.Cluster.uniform(1, 8))
     for tracks in ("server", "gpu"):
@@ -197,7 +191,7 @@ BATSIM = [
 ]  # fmt: skip
 
 
-def test_batsims_jobs_have_its_columns_and_intervals_of_resources(tmp_path: Path) -> None:
+def test_batsims_jobs_have_its_columns_and_intervals_of_resources(tmp_path):
     trace = gs.Trace.from_columns([0, 1, 2, 3], [10, 10, 10, 5], [3, 6, 99, 2], estimate_s=[20] * 4)
     run = gs.simulate(trace, gs.Cluster.uniform(2, 4), placement="first-fit")
     run.export(tmp_path / "a.csv")
@@ -226,7 +220,7 @@ def resources(text: str) -> set[int]:
     return found
 
 
-def test_allocations_of_all_jobs_are_those_of_the_log(result: gs.Result, tmp_path: Path) -> None:
+def test_allocations_of_all_jobs_are_those_of_the_log(result, tmp_path):
     with pytest.warns(gs.RunWarning, match="changed GPUs: a row has the last ones"):
         result.export(tmp_path / "a.csv")
     first = np.concatenate(([0], np.cumsum(CLUSTER.server_gpus)))[:-1]
@@ -242,7 +236,7 @@ def test_allocations_of_all_jobs_are_those_of_the_log(result: gs.Result, tmp_pat
         assert resources(row["allocated_resources"]) == last[int(row["job_id"])][1]
 
 
-def test_an_swf_schedule_reads_back_with_waits_and_says_what_it_rounds(tmp_path: Path) -> None:
+def test_an_swf_schedule_reads_back_with_waits_and_says_what_it_rounds(tmp_path):
     trace = gs.Trace.from_columns(
         [0, 1.5, 2], [10, 10.25, 10], [4, 4, 99], user=["ann", "bob", "ann"]
     )
@@ -271,9 +265,7 @@ def test_an_swf_schedule_reads_back_with_waits_and_says_what_it_rounds(tmp_path:
         (("a.json", "perfeto"), "did you mean 'perfetto'"),
     ],
 )
-def test_unknown_formats_are_refused(
-    result: gs.Result, tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
+def test_unknown_formats_are_refused(result, tmp_path, arguments, message):
     with pytest.raises(ValueError, match=message):
         result.export(tmp_path / arguments[0], *arguments[1:])
     with pytest.raises(ValueError, match="no option 'track'; did you mean 'tracks'"):
@@ -283,7 +275,7 @@ def test_unknown_formats_are_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_format_can_be_added(result: gs.Result, tmp_path: Path) -> None:
+def test_a_format_can_be_added(result, tmp_path):
     def write(exported, path: Path) -> list[str]:
         path.write_text(f"{len(exported.trace)} jobs")
         return []
@@ -296,7 +288,7 @@ def test_a_format_can_be_added(result: gs.Result, tmp_path: Path) -> None:
         SCHEDULE_FORMATS.remove("count")
 
 
-def test_results_comparisons_and_traces_are_arrow_streams(result: gs.Result) -> None:
+def test_results_comparisons_and_traces_are_arrow_streams(result):
     comparison = gs.compare(result.trace, CLUSTER, ["fifo", "srtf"])
     for thing, rows in ((result, 400), (comparison, 800), (result.trace, 400)):
         assert len(pl.DataFrame(thing)) == rows
@@ -310,7 +302,7 @@ def summary_of(thing: gs.Result | gs.Comparison) -> str:
     return " ".join(result.digest for result in thing.results.values())
 
 
-def test_results_and_comparisons_go_through_processes_and_copies(result: gs.Result) -> None:
+def test_results_and_comparisons_go_through_processes_and_copies(result):
     comparison = gs.compare(result.trace, CLUSTER, ["fifo", "srtf"])
     things = [result, comparison]
     wanted = [summary_of(thing) for thing in things]
@@ -321,7 +313,7 @@ def test_results_and_comparisons_go_through_processes_and_copies(result: gs.Resu
         assert list(pool.map(summary_of, things, timeout=120)) == wanted
 
 
-def test_notebooks_show_compact_escaped_tables(result: gs.Result) -> None:
+def test_notebooks_show_compact_escaped_tables(result):
     odd = gs.Trace.from_columns([0], [5], [1], id=["<b>"], name="<script>")
     comparison = gs.compare(result.trace, CLUSTER, ["fifo", "srtf"])
     for thing, text in (
@@ -338,7 +330,7 @@ def test_notebooks_show_compact_escaped_tables(result: gs.Result) -> None:
     assert "39 more kinds" in every._repr_html_()
 
 
-def test_a_slice_is_what_the_json_library_writes_of_it(tmp_path: Path) -> None:
+def test_a_slice_is_what_the_json_library_writes_of_it(tmp_path):
     """The writer joins columns of text; this is each event, written as one reads it."""
     ids = ["plain", 'a"b', "back\\slash", "tab\there", "\u00e9\u4e2d\U0001f600", "\x7f", "l\n"]
     users = ["ann", "", 'q"', "\u00fc", "ann", "\\", ""]

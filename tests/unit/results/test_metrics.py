@@ -232,7 +232,7 @@ def _queue(submit_s: list[float], service_s: list[float], **window: float) -> fl
     return float(result.metric("queue_growth", **window))
 
 
-def test_queue_growth_compares_the_last_third_with_the_one_before() -> None:
+def test_queue_growth_compares_the_last_third_with_the_one_before():
     # Every ten seconds a job of five: one is there half of the time.
     steady = [10.0 * at for at in range(31)]
     assert _queue(steady, [5.0] * 31) == pytest.approx(1.0)
@@ -246,7 +246,7 @@ def test_queue_growth_compares_the_last_third_with_the_one_before() -> None:
     assert math.isnan(_queue([0.0, 30.0], [1.0, 1.0]))
 
 
-def test_queue_growth_in_a_window_is_that_of_its_time() -> None:
+def test_queue_growth_in_a_window_is_that_of_its_time():
     submit = [0.0, *(10.0 * at for at in range(10, 41))]
     whole, service = _queue(submit, [5.0] * 32), [5.0] * 32
     assert _queue(submit, service, warm_up_s=100) == pytest.approx(1.0)
@@ -254,7 +254,7 @@ def test_queue_growth_in_a_window_is_that_of_its_time() -> None:
     assert _queue([0.0, 20.0, 20.0, 30.0], [100.0, 1, 1, 1], tail_s=15.0) == pytest.approx(1.0)
 
 
-def test_jobs_that_are_refused_are_in_no_queue() -> None:
+def test_jobs_that_are_refused_are_in_no_queue():
     trace = gs.Trace.from_columns(
         submit_s=[0.0, 20.0, 20.0, 30.0], service_s=[100.0, 1, 1, 1], gpus=[1, 1, 2, 1]
     )

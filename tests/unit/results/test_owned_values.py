@@ -14,7 +14,7 @@ JOBS = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
 CLUSTER = gs.Cluster.uniform(1, 4)
 
 
-def test_the_intervals_of_a_result_cannot_be_changed_under_it(tmp_path) -> None:
+def test_the_intervals_of_a_result_cannot_be_changed_under_it(tmp_path):
     result = gs.simulate(JOBS, CLUSTER, policy="fifo")
     result.save(tmp_path / "run.npz")
     for each in (result, gs.load_result(tmp_path / "run.npz")):
@@ -29,7 +29,7 @@ def test_the_intervals_of_a_result_cannot_be_changed_under_it(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("made", [gs.Policy("las", period_s=60), PlacementChoice("lwf", kappa=2)])
-def test_the_parameters_of_a_choice_cannot_be_changed_under_it(made: gs.Policy) -> None:
+def test_the_parameters_of_a_choice_cannot_be_changed_under_it(made):
     with pytest.raises(TypeError, match="item assignment"):
         made.parameters["period_s"] = 1
     for other in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
@@ -38,7 +38,7 @@ def test_the_parameters_of_a_choice_cannot_be_changed_under_it(made: gs.Policy) 
         assert other.parameters == made.parameters
 
 
-def test_a_comparison_has_a_hash_and_is_equal_to_itself_alone() -> None:
+def test_a_comparison_has_a_hash_and_is_equal_to_itself_alone():
     one, other = (gs.compare(JOBS, CLUSTER, ["fifo", "sjf"]) for _ in range(2))
     assert {one: 1}[one] == 1
     assert one != other

@@ -73,7 +73,7 @@ def near(found: float, exactly: Fraction) -> bool:
 
 
 @given(run_columns())
-def test_the_figures_are_those_of_the_formulas(columns: dict[str, Any]) -> None:
+def test_the_figures_are_those_of_the_formulas(columns):
     measures = _core.run_measures(**columns, short_service_us=SHORT_US)
     status = columns["status"]
     done = status == FINISHED
@@ -112,7 +112,7 @@ def test_the_figures_are_those_of_the_formulas(columns: dict[str, Any]) -> None:
 
 
 @given(run_columns())
-def test_sums_in_double_precision_lose_nothing_to_their_order(columns: dict[str, Any]) -> None:
+def test_sums_in_double_precision_lose_nothing_to_their_order(columns):
     measures = _core.run_measures(**columns, short_service_us=SHORT_US)
     done = columns["status"] == FINISHED
     jct_s = (columns["finish_us"] - columns["submit_us"])[done] / 1e6
@@ -162,9 +162,7 @@ small_jobs = st.lists(
 
 @settings(deadline=None)  # the first run of a process loads what it needs
 @given(small_jobs, st.sampled_from(["fifo", "srtf", "las"]), st.booleans())
-def test_the_measures_of_a_schedule_are_those_of_its_columns(
-    jobs: list[tuple[int, int, int]], policy: str, is_plain: bool
-) -> None:
+def test_the_measures_of_a_schedule_are_those_of_its_columns(jobs, policy, is_plain):
     submit_s, service_s, gpus = zip(*jobs, strict=True)
     extra: dict[str, Any] = {} if is_plain else {"weight": [2.0 + gpu for gpu in gpus]}
     trace = gs.Trace.from_columns(submit_s, service_s, gpus, **extra)
@@ -188,7 +186,7 @@ def test_the_measures_of_a_schedule_are_those_of_its_columns(
         assert found.wait_percentile_us(percent) == known.wait_percentile_us(percent)
 
 
-def test_the_measures_of_a_schedule_ask_for_all_of_its_jobs() -> None:
+def test_the_measures_of_a_schedule_ask_for_all_of_its_jobs():
     cluster = gs.Cluster.uniform(servers=1, gpus=1)
     trace = gs.Trace.from_columns([0, 1], [1, 1], [1, 1])
     schedule = gs.simulate(trace, cluster).schedule
@@ -200,9 +198,7 @@ def test_the_measures_of_a_schedule_ask_for_all_of_its_jobs() -> None:
 
 
 @given(run_columns(), st.lists(ticks, max_size=5).map(sorted))
-def test_the_time_that_jobs_are_there_is_counted_job_by_job(
-    columns: dict[str, Any], times_us: list[int]
-) -> None:
+def test_the_time_that_jobs_are_there_is_counted_job_by_job(columns, times_us):
     status, submit_us, finish_us = (columns[of] for of in ("status", "submit_us", "finish_us"))
     found = _core.time_there_us(
         submit_us=submit_us, finish_us=finish_us, status=status, times_us=times_us
@@ -220,31 +216,31 @@ def test_the_time_that_jobs_are_there_is_counted_job_by_job(
 
 
 @each("name", sorted({*_columns()} - {"num_tenants"}))
-def test_a_column_of_another_length_is_refused(name: str) -> None:
+def test_a_column_of_another_length_is_refused(name):
     short = _columns()[name][:1]
     with pytest.raises(ValueError, match="one length"):
         _core.run_measures(**_columns(**{name: short}), short_service_us=1)
 
 
 @each("name", sorted({*_columns()} - {"status", "num_tenants"}))
-def test_a_column_of_another_type_is_refused(name: str) -> None:
+def test_a_column_of_another_type_is_refused(name):
     other = _columns()[name].astype(np.float32)
     with pytest.raises(TypeError):
         _core.run_measures(**_columns(**{name: other}), short_service_us=1)
 
 
-def test_an_unknown_status_is_refused() -> None:
+def test_an_unknown_status_is_refused():
     with pytest.raises(ValueError, match="status"):
         _core.run_measures(**_columns(status=np.array([0, 3], np.uint8)), short_service_us=1)
 
 
 @pytest.mark.parametrize("tenant", [-1, 1, 2**31 - 1])
-def test_an_unknown_tenant_is_refused(tenant: int) -> None:
+def test_an_unknown_tenant_is_refused(tenant):
     with pytest.raises(ValueError, match="tenant"):
         _core.run_measures(**_columns(tenant=np.array([0, tenant], np.int32)), short_service_us=1)
 
 
-def test_percentiles_that_are_not_kept_are_refused() -> None:
+def test_percentiles_that_are_not_kept_are_refused():
     measures = _core.run_measures(**_columns(), short_service_us=1)
     with pytest.raises(ValueError, match="percent: 42"):
         measures.flow_percentile_us(42)

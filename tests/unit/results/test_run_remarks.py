@@ -57,7 +57,7 @@ SAID = {
 
 @each("case", sorted(SAID))
 @each("call", ["simulate", "compare", "run"])
-def test_what_a_run_lacks_is_a_warning(case: str, call: str) -> None:
+def test_what_a_run_lacks_is_a_warning(case, call):
     options, text = SAID[case]
     options = {"policy": "fifo", "trace": PLAIN, "cluster": CLUSTER} | options
     trace, cluster, policy = (options[name] for name in ("trace", "cluster", "policy"))
@@ -78,7 +78,7 @@ def test_what_a_run_lacks_is_a_warning(case: str, call: str) -> None:
     assert {warning.filename for warning in caught} == {__file__}
 
 
-def test_a_run_that_has_what_it_needs_says_nothing() -> None:
+def test_a_run_that_has_what_it_needs_says_nothing():
     trace = gs.Trace.from_columns([0, 1], [5, 5], [1, 1], estimate_s=[9, 9], deadline_s=[50, 60])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -86,7 +86,7 @@ def test_a_run_that_has_what_it_needs_says_nothing() -> None:
         gs.simulate(trace, CLUSTER, policy="easy", predictor="estimate")
 
 
-def test_a_comparison_says_what_holds_for_all_once_and_names_the_others() -> None:
+def test_a_comparison_says_what_holds_for_all_once_and_names_the_others():
     trace = gs.Trace.from_columns([0, 1], [5, 5], [1, 99])
     with pytest.warns(gs.RunWarning) as caught:
         gs.compare(trace, CLUSTER, ["fifo", "edf"])
@@ -96,14 +96,14 @@ def test_a_comparison_says_what_holds_for_all_once_and_names_the_others() -> Non
     ]
 
 
-def test_a_saved_result_says_it_again(tmp_path: Any) -> None:
+def test_a_saved_result_says_it_again(tmp_path):
     result = gs.simulate(PLAIN, CLUSTER, policy="edf")
     result.save(tmp_path / "a.npz")
     loaded = gs.load_result(tmp_path / "a.npz")
     assert loaded.warnings == result.warnings == ["edf decides by deadlines, and no job has one"]
 
 
-def test_the_command_says_it_once_as_a_remark() -> None:
+def test_the_command_says_it_once_as_a_remark():
     command = ["run", "-p", "edf", "--jobs", "50", "--servers", "4"]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -123,19 +123,19 @@ def test_the_command_says_it_once_as_a_remark() -> None:
         ({"placement": "random:x=1"}, "^placement random: unknown parameter 'x'"),
     ],
 )
-def test_no_policy_is_blamed_for_what_all_share(options: dict[str, str], message: str) -> None:
+def test_no_policy_is_blamed_for_what_all_share(options, message):
     with pytest.raises(ValueError, match=message):
         gs.compare(PLAIN, CLUSTER, ["fifo", "sjf"], **options)
 
 
-def test_the_load_counts_the_jobs_that_run() -> None:
+def test_the_load_counts_the_jobs_that_run():
     trace = gs.Trace.from_columns([0, 10], [5, 50], [4, 8])
     assert gs.simulate(trace, CLUSTER).metric("load") == pytest.approx(4 * 5 / (4 * 10))
     none = gs.Trace.from_columns([0, 10], [5, 50], [8, 8])
     assert gs.simulate(none, CLUSTER).metric("load") == 0
 
 
-def test_runs_inside_of_other_calls_say_nothing() -> None:
+def test_runs_inside_of_other_calls_say_nothing():
     batch = gs.Trace.from_columns([0, 0, 0], [60, 30, 30], [4, 2, 2])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -143,7 +143,7 @@ def test_runs_inside_of_other_calls_say_nothing() -> None:
 
 
 @pytest.mark.parametrize("kind", ["profile", "graph", "throughput"])
-def test_models_of_jobs_that_no_named_speed_reads_are_told_by_every_way_to_run(kind: str) -> None:
+def test_models_of_jobs_that_no_named_speed_reads_are_told_by_every_way_to_run(kind):
     cluster = gs.Cluster.uniform(2, 4)
     jobs = gs.generate("philly", 20, load=0.9, cluster=cluster, seed=1)
     if kind == "profile":

@@ -16,7 +16,7 @@ from tests.each import each
 from tests.unit.small_runs import SECOND, job, simulated
 
 
-def test_a_job_that_is_overtaken_says_by_whom() -> None:
+def test_a_job_that_is_overtaken_says_by_whom():
     """One server of 4. Job 0 holds 3 until 10. Job 1 wants 4; job 2 wants 1 and runs 2-6."""
     result = simulated(
         [job(0, 10, 3), job(1, 5, 4), job(2, 4, 1)], [(4, "V100")], "fifo-skip",
@@ -38,7 +38,7 @@ def test_a_job_that_is_overtaken_says_by_whom() -> None:
     assert [holder.job for holder in wait.holders] == [0, 2]
 
 
-def test_a_queue_that_is_strict_is_told_from_a_lack_of_gpus() -> None:
+def test_a_queue_that_is_strict_is_told_from_a_lack_of_gpus():
     """Job 2 wants 1, and 1 is free; but job 1 comes first, and does not fit before 10."""
     result = simulated([job(0, 10, 3), job(1, 5, 4), job(2, 4, 1)], [(4, "V100")], "fifo")
     (wait,) = result.explain(2).waits
@@ -50,7 +50,7 @@ def test_a_queue_that_is_strict_is_told_from_a_lack_of_gpus() -> None:
     ) in result.explain(2).lines
 
 
-def test_free_gpus_in_pieces_are_told_from_too_few() -> None:
+def test_free_gpus_in_pieces_are_told_from_too_few():
     """Two servers of 2, one GPU of each held until 10: no server has two free."""
     jobs = [job(0, 10, 1), job(0, 10, 1), job(1, 5, 2)]
     result = simulated(jobs, [(2, "V100"), (2, "V100")], "fifo", "spread")
@@ -71,7 +71,7 @@ def test_free_gpus_in_pieces_are_told_from_too_few() -> None:
     )
 
 
-def test_a_job_wider_than_a_server_needs_whole_ones() -> None:
+def test_a_job_wider_than_a_server_needs_whole_ones():
     jobs = gs.Trace.from_columns([0, 0, 1], [10, 4, 5], [1, 2, 4])
     result = gs.simulate(jobs, gs.Cluster.uniform(3, 2), policy="fifo")
     (wait,) = result.explain(2).waits
@@ -79,7 +79,7 @@ def test_a_job_wider_than_a_server_needs_whole_ones() -> None:
     assert (wait.short_us, wait.fits_us) == (3 * SECOND, 0)
 
 
-def test_types_that_it_may_not_use_are_counted_apart() -> None:
+def test_types_that_it_may_not_use_are_counted_apart():
     jobs = [
         job(0, 10, 2, allowed=("A100",)), job(1, 5, 1, allowed=("A100",)), job(2, 4, 1),
     ]  # fmt: skip
@@ -91,7 +91,7 @@ def test_types_that_it_may_not_use_are_counted_apart() -> None:
     assert "  Of the types that it may not use, 3.6 GPUs were free on average." in story.lines
 
 
-def test_a_preempted_job_tells_of_both_waits() -> None:
+def test_a_preempted_job_tells_of_both_waits():
     """One GPU: job 0 runs 0-2 and 5-13, job 1 runs 2-5."""
     result = simulated([job(0, 10, 1), job(2, 3, 1)], [(1, "V100")], "srtf")
     story = result.explain(0)
@@ -101,7 +101,7 @@ def test_a_preempted_job_tells_of_both_waits() -> None:
     assert any(line.startswith("  When it had lost its GPUs, 0 of the 1") for line in story.lines)
 
 
-def test_jobs_that_share_gpus_are_told_no_more_than_the_log_tells() -> None:
+def test_jobs_that_share_gpus_are_told_no_more_than_the_log_tells():
     trace = gs.Trace.from_columns([0, 0, 1], [10, 10, 5], [1, 1, 1], gpu_share=[0.5, 0.75, 0.5])
     result = gs.simulate(trace, gs.Cluster.uniform(1, 2), policy="fifo")
     assert result.explain(2).waits == ()  # the half that is left
@@ -121,18 +121,18 @@ def test_jobs_that_share_gpus_are_told_no_more_than_the_log_tells() -> None:
         (1, "100 %"),
     ],
 )
-def test_a_small_share_has_a_decimal(share: float, text: str) -> None:
+def test_a_small_share_has_a_decimal(share, text):
     assert _percent(share) == text
 
 
-def test_a_pool_is_one_server() -> None:
+def test_a_pool_is_one_server():
     jobs = gs.Trace.from_columns([0, 1], [10, 5], [3, 2])
     result = gs.simulate(jobs, gs.Cluster.uniform(2, 2), policy="fifo", placement="count")
     (wait,) = result.explain(1).waits
     assert (wait.usable, wait.free_at_begin, wait.short_us) == (4, 1, 9 * SECOND)
 
 
-def test_a_job_that_did_not_wait_or_could_not_run_has_no_waits() -> None:
+def test_a_job_that_did_not_wait_or_could_not_run_has_no_waits():
     result = simulated([job(0, 1, 1), job(0, 1, 99)], [(1, "V100")], "fifo")
     assert result.explain(0).waits == ()
     assert result.explain(1).waits == ()
@@ -194,9 +194,7 @@ def counted(result: gs.Result, waiting: int, wait: Wait) -> dict[str, Any]:
     placement=st.sampled_from(["consolidated", "first-fit", "spread", "best-fit"]),
     seed=st.integers(0, 10_000),
 )
-def test_waits_are_those_of_counting_every_second(
-    widths: list[int], policy: str, placement: str, seed: int
-) -> None:
+def test_waits_are_those_of_counting_every_second(widths, policy, placement, seed):
     rng = np.random.default_rng(seed)
     number = len(widths)
     submit = np.sort(rng.integers(0, 12, number)).astype(float)
@@ -218,7 +216,7 @@ def test_waits_are_those_of_counting_every_second(
             assert math.isclose(sum(h.share for h in wait.holders), sum(wait.shares.values()))
 
 
-def test_the_gpus_of_a_holder_are_the_most_at_a_time() -> None:
+def test_the_gpus_of_a_holder_are_the_most_at_a_time():
     jobs = gs.Trace.from_columns([0, 1], [10, 5], [4, 4])
     result = gs.simulate(jobs, gs.Cluster.uniform(2, 2), policy="fifo")
     looked = Waits(result.trace, result.cluster, result.intervals, 1)
@@ -227,7 +225,7 @@ def test_the_gpus_of_a_holder_are_the_most_at_a_time() -> None:
 
 
 @pytest.mark.parametrize("ids", [["a7", "b8", "b9"], [70, 8, 1]])
-def test_a_job_may_be_named_as_its_source_does(ids: list[Any]) -> None:
+def test_a_job_may_be_named_as_its_source_does(ids):
     trace = gs.Trace.from_columns([0, 1, 2], [5, 5, 5], [8, 8, 8], id=ids)
     result = gs.simulate(trace, gs.Cluster.uniform(1, 8))
     for place, name in enumerate(ids):

@@ -25,13 +25,13 @@ def random_times(span: int, size: int, seed: int) -> np.ndarray:
 # 2,000 and more are sorted by digits: of a part of 24 bits, of two and of three.
 @each("size", [0, 1, 1_999, 2_000, 5_000])
 @each("span", [1, 7, 2**12, 2**24, 2**25, 2**45, 2**63])
-def test_times_are_ordered_as_a_stable_sort_orders_them(size: int, span: int) -> None:
+def test_times_are_ordered_as_a_stable_sort_orders_them(size, span):
     time_us = random_times(span, size, seed=size)
     expected = np.argsort(time_us, kind="stable")
     assert np.array_equal(_core.time_order(time_us), expected)
 
 
-def test_the_longest_span_that_there_is_can_be_ordered() -> None:
+def test_the_longest_span_that_there_is_can_be_ordered():
     time_us = np.tile([MOST, -MOST - 1, 0, -1], 1_000)
     assert np.array_equal(_core.time_order(time_us), np.argsort(time_us, kind="stable"))
 
@@ -47,9 +47,7 @@ def of_groups(times: list[int], groups: list[int], num_groups: int) -> Any:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 2)), max_size=40))
 @settings(max_examples=200, deadline=None)
-def test_each_group_has_the_mean_and_the_nearest_ranks_of_its_times(
-    jobs: list[tuple[int, int]],
-) -> None:
+def test_each_group_has_the_mean_and_the_nearest_ranks_of_its_times(jobs):
     count, mean_us, percentiles_us = of_groups([t for t, _ in jobs], [g for _, g in jobs], 3)
     for group in range(3):
         times = sorted(time for time, of in jobs if of == group)
@@ -63,7 +61,7 @@ def test_each_group_has_the_mean_and_the_nearest_ranks_of_its_times(
             assert row[group] == times[math.ceil(percent * len(times) / 100) - 1]
 
 
-def test_a_mean_is_that_of_the_exact_sum() -> None:
+def test_a_mean_is_that_of_the_exact_sum():
     times = [2**62, 1, 2**62, 3]
     _, mean_us, _ = of_groups(times, [0, 0, 0, 0], 1)
     assert mean_us[0] == float(sum(times)) / 4
@@ -81,7 +79,7 @@ def test_a_mean_is_that_of_the_exact_sum() -> None:
         ({"percents": [101]}, r"percents: must ascend within 1..100, not 101 after 0"),
     ],
 )
-def test_columns_that_do_not_fit_are_named(changed: dict[str, object], message: str) -> None:
+def test_columns_that_do_not_fit_are_named(changed, message):
     given_columns: dict[str, object] = {
         "order": np.array([0, 1], np.uint32), "time_us": np.array([1, 2]),
         "group": np.zeros(2, np.int32), "num_groups": 1, "percents": [50],

@@ -35,7 +35,7 @@ def trace() -> gs.Trace:
     )
 
 
-def test_a_run_after_others_of_its_trace_is_that_of_a_fresh_trace(trace: gs.Trace) -> None:
+def test_a_run_after_others_of_its_trace_is_that_of_a_fresh_trace(trace):
     settings = list(product(CLUSTERS, ("sjf", "easy", "srtf"), ("oracle", "estimate")))
     for cluster, policy, predictor in settings + settings[::-1]:
         fresh = dataclasses.replace(trace)
@@ -52,7 +52,7 @@ class _nothing:
     def __exit__(self, *error: object) -> None: ...
 
 
-def test_tables_are_shared_by_runs_that_read_the_same(trace: gs.Trace) -> None:
+def test_tables_are_shared_by_runs_that_read_the_same(trace):
     one = job_table(trace, CLUSTERS[0], uses_estimates=False)
     assert job_table(trace, CLUSTERS[0], uses_estimates=False) is one
     assert job_table(trace, CLUSTERS[1], uses_estimates=False) is not one
@@ -61,20 +61,20 @@ def test_tables_are_shared_by_runs_that_read_the_same(trace: gs.Trace) -> None:
     assert job_table(trace, CLUSTERS[0], by_estimates, uses_estimates=False) is not one
 
 
-def test_jobs_that_run_anywhere_have_one_table_for_all_clusters() -> None:
+def test_jobs_that_run_anywhere_have_one_table_for_all_clusters():
     jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 2])
     tables = {id(job_table(jobs, cluster, uses_estimates=True)) for cluster in CLUSTERS}
     assert len(tables) == 1
 
 
-def test_equal_clusters_have_one_table_and_large_ones_none_that_is_kept() -> None:
+def test_equal_clusters_have_one_table_and_large_ones_none_that_is_kept():
     assert core_cluster(gs.Cluster.uniform(3, 4)) is core_cluster(gs.Cluster.uniform(3, 4))
     assert core_cluster(gs.Cluster.uniform(3, 4)) is not core_cluster(gs.Cluster.uniform(4, 3))
     large = gs.Cluster.uniform(20_000, 1)
     assert core_cluster(large) is not core_cluster(large)
 
 
-def test_a_trace_and_what_is_kept_of_it_go_with_its_last_run() -> None:
+def test_a_trace_and_what_is_kept_of_it_go_with_its_last_run():
     jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 2])
     result = gs.simulate(jobs, CLUSTERS[0], policy="easy", predictor="oracle")
     result.summary()

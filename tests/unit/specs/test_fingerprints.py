@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import pickle
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -100,9 +99,7 @@ TABLES = {"type_sets", "profiles", "graphs"}
 
 
 @each("name", NAMES)
-def test_each_field_alone_makes_another_fingerprint_or_is_known_to_decide_nothing(
-    name: str,
-) -> None:
+def test_each_field_alone_makes_another_fingerprint_or_is_known_to_decide_nothing(name):
     trace = full()
     value = getattr(trace, name)
     others = changes(value)
@@ -113,18 +110,18 @@ def test_each_field_alone_makes_another_fingerprint_or_is_known_to_decide_nothin
         assert same == (name in DECIDES_NOTHING), other
 
 
-def test_what_decides_nothing_is_there_and_has_a_reason() -> None:
+def test_what_decides_nothing_is_there_and_has_a_reason():
     assert set(DECIDES_NOTHING) <= set(NAMES)
     assert all(len(reason) > 10 for reason in DECIDES_NOTHING.values())
 
 
 @each("name", [field.name for field in dataclasses.fields(gs.Trace) if field.default is None])
-def test_what_is_absent_differs_from_what_is_given(name: str) -> None:
+def test_what_is_absent_differs_from_what_is_given(name):
     trace = full()
     assert fingerprint(dataclasses.replace(trace, **{name: None})) != fingerprint(trace)
 
 
-def test_a_column_that_is_added_later_is_covered() -> None:
+def test_a_column_that_is_added_later_is_covered():
     later = dataclasses.make_dataclass(
         "Later", [("power_w", Any, None)], bases=(gs.Trace,), frozen=True, eq=False, repr=False
     )
@@ -134,13 +131,13 @@ def test_a_column_that_is_added_later_is_covered() -> None:
     assert fingerprint(made[0]) == fingerprint(full())
 
 
-def test_a_column_that_cannot_be_read_is_an_error() -> None:
+def test_a_column_that_cannot_be_read_is_an_error():
     trace = dataclasses.replace(full(), weight=np.array([object()] * NUM_JOBS))
     with pytest.raises(TypeError, match=r"trace\.weight: has no fingerprint, it holds object"):
         fingerprint(trace)
 
 
-def test_neighbouring_columns_cannot_be_mistaken_for_each_other() -> None:
+def test_neighbouring_columns_cannot_be_mistaken_for_each_other():
     base = full()
     swapped = dataclasses.replace(
         base, estimate_us=base.predicted_us, predicted_us=base.estimate_us
@@ -150,7 +147,7 @@ def test_neighbouring_columns_cannot_be_mistaken_for_each_other() -> None:
     assert len({fingerprint(trace) for trace in (base, swapped, moved, other)}) == 4
 
 
-def test_texts_do_not_run_into_each_other() -> None:
+def test_texts_do_not_run_into_each_other():
     names = [["ab", "c", "d", "e"], ["a", "bc", "d", "e"], ["", "abc", "d", "e"]]
     for column in ("id", "user"):
         made = {
@@ -160,7 +157,7 @@ def test_texts_do_not_run_into_each_other() -> None:
         assert len(made) == 3
 
 
-def test_the_layout_of_the_arrays_makes_no_difference() -> None:
+def test_the_layout_of_the_arrays_makes_no_difference():
     trace = full()
     strange = {
         name: np.asfortranarray(np.repeat(value, 2)[::2].astype(value.dtype.newbyteorder(">")))
@@ -172,7 +169,7 @@ def test_the_layout_of_the_arrays_makes_no_difference() -> None:
     assert fingerprint(pickle.loads(pickle.dumps(trace))) == fingerprint(trace)
 
 
-def test_how_labels_and_types_are_numbered_makes_no_difference() -> None:
+def test_how_labels_and_types_are_numbered_makes_no_difference():
     trace = full()
     other = dataclasses.replace(
         trace,
@@ -184,9 +181,7 @@ def test_how_labels_and_types_are_numbered_makes_no_difference() -> None:
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=5), st.data())
-def test_columns_are_equal_only_if_their_numbers_are(
-    numbers: list[int], data: st.DataObject
-) -> None:
+def test_columns_are_equal_only_if_their_numbers_are(numbers, data):
     def of(values: list[int]) -> str:
         fields = {name: np.array(values) for name in ("submit_us", "service_us", "row", "id")}
         return fingerprint(gs.Trace(gpus=np.ones(len(values), np.int32), **fields))
@@ -197,7 +192,7 @@ def test_columns_are_equal_only_if_their_numbers_are(
     assert of(numbers) != of([*numbers, numbers[-1]])
 
 
-def test_times_of_other_zones_differ() -> None:
+def test_times_of_other_zones_differ():
     trace = full()
     zones = [None, UTC, timezone(timedelta(hours=2))]
     made = [dataclasses.replace(trace, epoch=datetime(2024, 5, 1, tzinfo=zone)) for zone in zones]
@@ -212,11 +207,11 @@ print(fingerprint(full()))
 """
 
 
-def test_the_fingerprint_is_the_same_in_every_process() -> None:
+def test_the_fingerprint_is_the_same_in_every_process():
     assert printed_by_processes(PROGRAM) == {fingerprint(full())}
 
 
-def test_the_fingerprint_is_what_its_documentation_says() -> None:
+def test_the_fingerprint_is_what_its_documentation_says():
     trace = gs.Trace.from_columns([0, 2], [300, 1], [1, 1], user=["b", "a"])
     pieces: list[tuple[str, str, int, bytes]] = [
         ("gpus", "int32 <u1", 2, b"\1\1"),
@@ -236,7 +231,7 @@ def test_the_fingerprint_is_what_its_documentation_says() -> None:
     assert fingerprint(trace) == sha.hexdigest()
 
 
-def test_measured_profiles_have_the_same_fingerprint_after_a_file(tmp_path: Path) -> None:
+def test_measured_profiles_have_the_same_fingerprint_after_a_file(tmp_path):
     profiles = [
         gs.model.JobProfile("a", throughput={"gpu": {1: 5, 2: 9}},
                              spread_throughput={"gpu": {2: 7}}),
@@ -250,7 +245,7 @@ def test_measured_profiles_have_the_same_fingerprint_after_a_file(tmp_path: Path
 
 
 @pytest.mark.parametrize("policy", ["fifo-skip", "srtf", "easy", "2d-las"])
-def test_how_types_are_numbered_decides_nothing(policy: str) -> None:
+def test_how_types_are_numbered_decides_nothing(policy):
     cluster = gs.Cluster((gs.ServerGroup(2, 4, "A"), gs.ServerGroup(2, 4, "B")))
     rng = np.random.default_rng(3)
     kinds = ["A", "B", "A|B", ""]

@@ -100,7 +100,7 @@ def test_a_missing_field_and_broken_text_are_named():
         RunSpec.from_toml(SPEC.to_toml().replace("seed", "# seed"), "run.toml")
 
 
-def test_what_was_specified_stays() -> None:
+def test_what_was_specified_stays():
     trace = gs.Trace.from_columns([0], [5], [1])
     spec = gs.simulate(trace, gs.Cluster.uniform(1, 4)).spec
     for frozen, field in ((spec, "policy"), (spec.trace, "name")):

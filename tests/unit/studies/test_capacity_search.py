@@ -26,26 +26,26 @@ class Site:
 
 
 @each("true", [10, 11, 12, 17, 25, 39, 40])
-def test_the_true_number_is_found(true: int) -> None:
+def test_the_true_number_is_found(true):
     site = Site()
     assert nearest_capacity(site, 10, 1e6 / true**2) == true
     assert len(set(site.asked)) == len(site.asked)
 
 
 @each("true", [1000, 1001, 1234, 2345, 3999])
-def test_few_runs_find_it_among_many(true: int) -> None:
+def test_few_runs_find_it_among_many(true):
     site = Site()
     assert nearest_capacity(site, 1000, 1e6 / true**2) == true
     assert len(site.asked) <= 20
 
 
-def test_the_nearer_of_two_numbers_is_taken() -> None:
+def test_the_nearer_of_two_numbers_is_taken():
     site = Site()
     assert nearest_capacity(site, 10, (site(20) * 0.9 + site(21) * 0.1)) == 20
     assert nearest_capacity(site, 10, (site(20) * 0.1 + site(21) * 0.9)) == 21
 
 
-def test_no_number_below_the_least_and_none_beyond_the_most_is_tried() -> None:
+def test_no_number_below_the_least_and_none_beyond_the_most_is_tried():
     low, high = Site(), Site()
     assert nearest_capacity(low, 10, 1e9) == 10
     assert low.asked == [10]
@@ -53,13 +53,13 @@ def test_no_number_below_the_least_and_none_beyond_the_most_is_tried() -> None:
     assert max(high.asked) == 10 * MOST_TIMES
 
 
-def test_waits_that_do_not_change_give_the_fewest_servers() -> None:
+def test_waits_that_do_not_change_give_the_fewest_servers():
     assert nearest_capacity(lambda servers: 5.0, 10, 4.0) == 10
     assert nearest_capacity(lambda servers: 5.0, 1, 4.0) == 1
 
 
 @pytest.mark.parametrize(("nearest", "found"), [(100, 100), (90, 90), (71, 70), (0, 50)])
-def test_fewer_servers_are_tried_while_that_comes_nearer(nearest: int, found: int) -> None:
+def test_fewer_servers_are_tried_while_that_comes_nearer(nearest, found):
     asked: list[int] = []
 
     def distance(servers: int) -> float:
@@ -71,11 +71,11 @@ def test_fewer_servers_are_tried_while_that_comes_nearer(nearest: int, found: in
     assert len(asked) <= 1 + PATIENCE + (100 - found) // 5
 
 
-def test_a_bump_on_the_way_down_is_passed_and_a_plain_is_not() -> None:
+def test_a_bump_on_the_way_down_is_passed_and_a_plain_is_not():
     bumpy = {100: 5.0, 95: 6.0, 90: 5.5, 85: 3.0, 80: 4.0, 75: 4.0, 70: 4.0, 65: 1.0}
     assert smaller_capacity(bumpy.__getitem__, 100, 65) == 85
 
 
-def test_one_server_is_the_least() -> None:
+def test_one_server_is_the_least():
     assert smaller_capacity(lambda servers: 1.0, 1, 1) == 1
     assert smaller_capacity(lambda servers: servers, 3, 2) == 2

@@ -42,7 +42,7 @@ def values(runs, policy, load=0.7, metric="mean_jct_s"):
     return runs.filter((pl.col("policy") == policy) & (pl.col("load") == load))[metric].to_numpy()
 
 
-def test_a_row_says_what_the_single_functions_say() -> None:
+def test_a_row_says_what_the_single_functions_say():
     runs = runs_of()
     frame = compare_runs(runs, "mean_jct_s", by=["load"], baseline="fifo").frame
     assert frame.select("load", "policy").rows() == [
@@ -64,7 +64,7 @@ def test_a_row_says_what_the_single_functions_say() -> None:
     assert row["warnings"] == []
 
 
-def test_the_adjustment_is_for_all_comparisons_of_the_frame() -> None:
+def test_the_adjustment_is_for_all_comparisons_of_the_frame():
     compared = compare_runs(runs_of(), "mean_jct_s", by=["load"], baseline="fifo", method="t")
     tested = compared.frame.filter(pl.col("p").is_not_null())
     assert compared.num_comparisons == len(tested) == 4
@@ -74,7 +74,7 @@ def test_the_adjustment_is_for_all_comparisons_of_the_frame() -> None:
     assert plain.frame["p_adjusted"].equals(plain.frame["p"], null_equal=True)
 
 
-def test_significance_and_the_intervals_agree() -> None:
+def test_significance_and_the_intervals_agree():
     rows = []
     for seed, shift in enumerate(np.linspace(-0.6, 0.6, 25)):
         random = np.random.default_rng(seed)
@@ -94,7 +94,7 @@ def test_significance_and_the_intervals_agree() -> None:
         assert 0 < differs.sum() < 25
 
 
-def test_the_baseline_differs_from_itself_by_nothing() -> None:
+def test_the_baseline_differs_from_itself_by_nothing():
     compared = compare_runs(runs_of(loads=(0.7,)), "mean_jct_s", baseline="fifo")
     row = compared.frame.row(0, named=True)
     assert [row[f"difference{end}"] for end in ("", "_low", "_high")] == [0.0] * 3
@@ -103,7 +103,7 @@ def test_the_baseline_differs_from_itself_by_nothing() -> None:
     assert row["effect_size"] is None
 
 
-def test_any_axis_can_be_compared() -> None:
+def test_any_axis_can_be_compared():
     runs = runs_of()
     compared = compare_runs(runs, "mean_jct_s", axis="load", by=["policy"], baseline=0.7)
     row = compared.frame.filter((pl.col("policy") == "sjf") & (pl.col("load") == 0.9)).row(
@@ -114,7 +114,7 @@ def test_any_axis_can_be_compared() -> None:
     assert "| change from 0.7 (%) |" in compared.table()
 
 
-def test_without_a_baseline_there_are_means_and_ranks_alone() -> None:
+def test_without_a_baseline_there_are_means_and_ranks_alone():
     compared = compare_runs(runs_of(loads=(0.7,)), "mean_jct_s")
     assert compared.frame["difference"].null_count() == 3
     assert compared.frame["rank"].to_list() == sorted(compared.frame["rank"], reverse=True)
@@ -122,7 +122,7 @@ def test_without_a_baseline_there_are_means_and_ranks_alone() -> None:
     assert "change from" not in compared.table()
 
 
-def test_the_best_follows_from_the_direction_of_the_metric() -> None:
+def test_the_best_follows_from_the_direction_of_the_metric():
     runs = runs_of(loads=(0.7,), novel=1.0)
     by_metric = {
         metric: compare_runs(runs, metric, baseline="fifo")
@@ -138,12 +138,12 @@ def test_the_best_follows_from_the_direction_of_the_metric() -> None:
     assert named.frame["rank"].to_list() == [2.0, 2.0, 2.0]
 
 
-def test_a_policy_alone_is_not_called_the_best() -> None:
+def test_a_policy_alone_is_not_called_the_best():
     alone = compare_runs(runs_of().filter(pl.col("policy") == "sjf"), "mean_jct_s", by=["load"])
     assert alone.frame["is_best"].to_list() == [False, False]
 
 
-def test_ranks_are_those_of_the_seeds_that_all_have() -> None:
+def test_ranks_are_those_of_the_seeds_that_all_have():
     runs = runs_of(loads=(0.7,)).filter((pl.col("policy") != "sjf") | (pl.col("seed") > 3))
     compared = compare_runs(runs, "mean_jct_s")
     table = np.stack([values(runs.filter(pl.col("seed") > 3), name) for name in FACTORS], axis=1)
@@ -155,7 +155,7 @@ def test_ranks_are_those_of_the_seeds_that_all_have() -> None:
     assert (test.num_blocks, test.p) == (7, pytest.approx(expected.p))
 
 
-def test_a_setting_with_one_policy_or_one_seed_has_no_ranks() -> None:
+def test_a_setting_with_one_policy_or_one_seed_has_no_ranks():
     runs = runs_of()
     lone = (pl.col("load") == 0.7) & (pl.col("policy") != "fifo")
     assert list(compare_runs(runs.filter(~lone), "mean_jct_s", by=["load"]).rank_tests) == [(0.9,)]
@@ -163,7 +163,7 @@ def test_a_setting_with_one_policy_or_one_seed_has_no_ranks() -> None:
     assert list(compare_runs(runs.filter(~brief), "mean_jct_s", by=["load"]).rank_tests) == [(0.9,)]
 
 
-def test_failed_and_unpaired_seeds_are_left_out_and_said() -> None:
+def test_failed_and_unpaired_seeds_are_left_out_and_said():
     runs = runs_of(loads=(0.7,)).with_columns(
         pl.when((pl.col("policy") == "srtf") & (pl.col("seed") == 4))
         .then(None)
@@ -188,7 +188,7 @@ def test_failed_and_unpaired_seeds_are_left_out_and_said() -> None:
     assert "no value of srtf, so not in the difference: seeds 4, 5" in back["warnings"]
 
 
-def test_a_policy_without_any_value_keeps_its_row() -> None:
+def test_a_policy_without_any_value_keeps_its_row():
     runs = runs_of(loads=(0.7,)).with_columns(
         pl.when(pl.col("policy") == "srtf").then(None).otherwise("mean_jct_s").alias("mean_jct_s")
     )
@@ -201,7 +201,7 @@ def test_a_policy_without_any_value_keeps_its_row() -> None:
     assert "| srtf | - | - | - |" in compared.table()
 
 
-def test_a_setting_without_the_baseline_is_said() -> None:
+def test_a_setting_without_the_baseline_is_said():
     runs = runs_of().filter((pl.col("policy") != "fifo") | (pl.col("load") < 0.8))
     compared = compare_runs(runs, "mean_jct_s", by=["load"], baseline="fifo")
     row = compared.frame.filter(pl.col("load") == 0.9).row(0, named=True)
@@ -209,7 +209,7 @@ def test_a_setting_without_the_baseline_is_said() -> None:
     assert "no run of fifo in this setting: no difference" in row["warnings"]
 
 
-def test_a_baseline_of_zero_has_no_ratio() -> None:
+def test_a_baseline_of_zero_has_no_ratio():
     runs = pl.DataFrame({
         "policy": ["fifo"] * 6 + ["srtf"] * 6, "seed": [*range(6)] * 2,
         "preemptions": [0] * 6 + [4, 6, 5, 8, 7, 9],
@@ -226,7 +226,7 @@ def said(runs, metric="mean_jct_s", **options):
     return " ".join(compare_runs(runs, metric, by=["load"], **options).warnings)
 
 
-def test_few_seeds_say_which_method_was_used() -> None:
+def test_few_seeds_say_which_method_was_used():
     assert "3 seeds are too few for bootstrap-t: t was used" in said(runs_of(range(3)))
     with pytest.raises(ValueError, match="bca needs 30 values, and there are 10"):
         said(runs_of(), method="bca")
@@ -234,7 +234,7 @@ def test_few_seeds_say_which_method_was_used() -> None:
     assert said(runs_of()) == ""
 
 
-def test_loads_that_are_not_stable_are_named() -> None:
+def test_loads_that_are_not_stable_are_named():
     assert "not stable at load 1.01 (30 runs)" in said(runs_of(loads=(0.7, 1.01)))
     text = said(runs_of(loads=(1.01, 1.04)))
     assert "not stable at load 1.01, 1.04 (60 runs)" in text
@@ -245,7 +245,7 @@ def test_loads_that_are_not_stable_are_named() -> None:
     assert "jobs did not finish in 60 runs (at most 3" in said(runs_of(num_unfinished=3))
 
 
-def test_a_missing_warm_up_is_said_where_a_load_was_asked_for() -> None:
+def test_a_missing_warm_up_is_said_where_a_load_was_asked_for():
     assert "no warm-up in 60 runs" in said(runs_of(), warm_up_s=0.0)
     assert "no warm-up in 60 runs" in said(runs_of(warm_up_s=0.0))
     assert said(runs_of(warm_up_s=3600.0)) == ""
@@ -255,7 +255,7 @@ def test_a_missing_warm_up_is_said_where_a_load_was_asked_for() -> None:
     assert compare_runs(without, "mean_jct_s", warm_up_s=0.0).warnings == ()
 
 
-def test_a_weak_quantile_is_said() -> None:
+def test_a_weak_quantile_is_said():
     runs = runs_of(p99_jct_s=9.0, p50_jct_s=3.0, max_jct_s=9.0)
     few = runs.with_columns(jobs=200)
     assert "of 200 jobs of a run about 2 lie beyond it" in said(few, "p99_jct_s")
@@ -263,7 +263,7 @@ def test_a_weak_quantile_is_said() -> None:
     assert "max_jct_s is a single job of each run" in said(runs, "max_jct_s")
 
 
-def test_means_of_different_jobs_are_said() -> None:
+def test_means_of_different_jobs_are_said():
     runs = runs_of(loads=(0.7,)).with_columns(
         num_finished=pl.when(pl.col("policy") == "sjf").then(990).otherwise(1_000)
     )
@@ -301,12 +301,12 @@ def test_means_of_different_jobs_are_said() -> None:
         ),
     ],
 )
-def test_mistakes_are_named(call, message: str) -> None:
+def test_mistakes_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call(runs_of())
 
 
-def test_the_order_of_the_rows_decides_no_figure() -> None:
+def test_the_order_of_the_rows_decides_no_figure():
     runs = runs_of()
     plain = compare_runs(runs, "mean_jct_s", by=["load"], baseline="fifo").frame
     other = compare_runs(

@@ -8,7 +8,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -36,17 +35,13 @@ def comparison(trace: gs.Trace, cluster: gs.Cluster) -> Comparison:
     return compare(trace, cluster, POLICIES)
 
 
-def test_a_run_in_a_comparison_equals_the_run_alone(
-    comparison: Comparison, trace: gs.Trace, cluster: gs.Cluster
-) -> None:
+def test_a_run_in_a_comparison_equals_the_run_alone(comparison, trace, cluster):
     for policy in POLICIES:
         alone = gs.simulate(trace, cluster, policy=policy)
         assert comparison.results[policy].digest == alone.digest
 
 
-def test_the_number_of_threads_changes_nothing(
-    comparison: Comparison, trace: gs.Trace, cluster: gs.Cluster
-) -> None:
+def test_the_number_of_threads_changes_nothing(comparison, trace, cluster):
     for threads in (1, 2, 7):
         again = compare(trace, cluster, POLICIES, threads=threads)
         assert digests(again) == digests(comparison)
@@ -56,20 +51,18 @@ def digests(comparison: Comparison) -> list[tuple[str, str]]:
     return [(label, result.digest) for label, result in comparison.results.items()]
 
 
-def test_results_stand_in_the_order_asked_under_canonical_labels(
-    trace: gs.Trace, cluster: gs.Cluster
-) -> None:
+def test_results_stand_in_the_order_asked_under_canonical_labels(trace, cluster):
     asked = ["srtf", gs.Policy("2d-las", preset="lucid"), "fifo"]
     assert list(compare(trace, cluster, asked).results) == ["srtf", "2d-las:preset=lucid", "fifo"]
 
 
-def test_the_options_reach_every_run(trace: gs.Trace, cluster: gs.Cluster) -> None:
+def test_the_options_reach_every_run(trace, cluster):
     made = compare(trace, cluster, ["fifo", "random"], placement="spread", seed=5)
     assert {r.spec.placement for r in made.results.values()} == {"spread"}
     assert {r.spec.seed for r in made.results.values()} == {5}
 
 
-def test_a_policy_may_be_an_object_of_a_python_class(trace: gs.Trace, cluster: gs.Cluster) -> None:
+def test_a_policy_may_be_an_object_of_a_python_class(trace, cluster):
     class FirstSubmitted(gs.Order):
         lifetime = "fixed"
 
@@ -83,7 +76,7 @@ def test_a_policy_may_be_an_object_of_a_python_class(trace: gs.Trace, cluster: g
     assert made.results[native].digest == made.results[python].digest
 
 
-def test_two_policies_that_mean_the_same_are_refused(trace: gs.Trace, cluster: gs.Cluster) -> None:
+def test_two_policies_that_mean_the_same_are_refused(trace, cluster):
     with pytest.raises(ValueError, match="'fifo' is listed twice"):
         compare(trace, cluster, ["fifo", "sjf", gs.Policy("fifo")])
 
@@ -97,32 +90,24 @@ def test_two_policies_that_mean_the_same_are_refused(trace: gs.Trace, cluster: g
         (["srft"], ValueError, "srtf"),
     ],
 )
-def test_a_malformed_list_of_policies_is_refused(
-    policies: Any, error: type[Exception], message: str, trace: gs.Trace, cluster: gs.Cluster
-) -> None:
+def test_a_malformed_list_of_policies_is_refused(policies, error, message, trace, cluster):
     with pytest.raises(error, match=message):
         compare(trace, cluster, policies)
 
 
 @pytest.mark.parametrize(("threads", "error"), [(0, ValueError), (1.5, TypeError)])
-def test_a_senseless_number_of_threads_is_refused(
-    threads: Any, error: type[Exception], trace: gs.Trace, cluster: gs.Cluster
-) -> None:
+def test_a_senseless_number_of_threads_is_refused(threads, error, trace, cluster):
     with pytest.raises(error, match="threads"):
         compare(trace, cluster, ["fifo"], threads=threads)
 
 
-def test_an_error_in_a_run_names_its_policy(
-    trace: gs.Trace, cluster: gs.Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_in_a_run_names_its_policy(trace, cluster, monkeypatch):
     monkeypatch.setattr(study, "simulate", failing("sjf", ValueError("row 7 is odd")))
     with pytest.raises(ValueError, match="policy sjf: row 7 is odd"):
         compare(trace, cluster, ["fifo", "sjf"])
 
 
-def test_an_error_of_another_type_keeps_it_and_gets_a_note(
-    trace: gs.Trace, cluster: gs.Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_of_another_type_keeps_it_and_gets_a_note(trace, cluster, monkeypatch):
     monkeypatch.setattr(study, "simulate", failing("sjf", ZeroDivisionError("oops")))
     with pytest.raises(ZeroDivisionError) as caught:
         compare(trace, cluster, ["fifo", "sjf"])
@@ -130,8 +115,8 @@ def test_an_error_of_another_type_keeps_it_and_gets_a_note(
 
 
 def test_an_error_of_one_policy_comes_when_the_others_are_done_and_holds_them(
-    trace: gs.Trace, cluster: gs.Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    trace, cluster, monkeypatch
+):
     monkeypatch.setattr(study, "simulate", failing("fifo", ValueError("row 7 is odd")))
     with pytest.raises(ValueError, match="policy fifo: row 7 is odd") as caught:
         compare(trace, cluster, ["fifo", "sjf", "srtf"], threads=1)
@@ -144,9 +129,7 @@ def test_an_error_of_one_policy_comes_when_the_others_are_done_and_holds_them(
     assert kept.table().height == 2
 
 
-def test_of_several_errors_the_first_asked_for_is_raised_and_the_others_are_told(
-    trace: gs.Trace, cluster: gs.Cluster
-) -> None:
+def test_of_several_errors_the_first_asked_for_is_raised_and_the_others_are_told(trace, cluster):
     class Bad(gs.Order):
         def __init__(self, error: Exception, delay_s: float = 0) -> None:
             super().__init__()
@@ -178,9 +161,7 @@ class Scaled(gs.Order):
         return self.sign * view.gpus[jobs]
 
 
-def test_objects_of_one_class_are_compared_if_they_differ(
-    trace: gs.Trace, cluster: gs.Cluster
-) -> None:
+def test_objects_of_one_class_are_compared_if_they_differ(trace, cluster):
     made = compare(trace, cluster, [Scaled(1), "fifo", Scaled(-1)])
     one, fifo, other = made.results
     assert fifo == "fifo"
@@ -191,7 +172,7 @@ def test_objects_of_one_class_are_compared_if_they_differ(
     assert list(compare(trace, cluster, [Scaled(1), "fifo", Scaled(-1)]).results) == [*made.results]
 
 
-def test_objects_that_are_alike_are_listed_twice(trace: gs.Trace, cluster: gs.Cluster) -> None:
+def test_objects_that_are_alike_are_listed_twice(trace, cluster):
     same = Scaled(1)
     for policies in ([same, "fifo", same], [Scaled(1), Scaled(1)]):
         with pytest.raises(ValueError, match=r"'python:Scaled.* is listed twice"):
@@ -209,9 +190,7 @@ def failing(name: str, error: Exception) -> Callable[..., gs.Result]:
     return run
 
 
-def test_progress_names_the_policy_and_ends_with_all_jobs(
-    trace: gs.Trace, cluster: gs.Cluster
-) -> None:
+def test_progress_names_the_policy_and_ends_with_all_jobs(trace, cluster):
     seen: list[gs.Progress] = []
     threads: set[threading.Thread] = set()
 
@@ -235,9 +214,7 @@ class Slow(gs.Order):
         return view.gpus[jobs]
 
 
-def test_an_interrupt_stops_the_others_and_keeps_what_had_finished(
-    trace: gs.Trace, cluster: gs.Cluster
-) -> None:
+def test_an_interrupt_stops_the_others_and_keeps_what_had_finished(trace, cluster):
     def interrupt(now: gs.Progress) -> None:
         if now.part == "fifo" and now.done == now.total:
             os.kill(os.getpid(), signal.SIGINT)
@@ -255,7 +232,7 @@ def test_an_interrupt_stops_the_others_and_keeps_what_had_finished(
     assert kept.table().height == 1
 
 
-def test_the_table_has_a_row_per_policy(comparison: Comparison) -> None:
+def test_the_table_has_a_row_per_policy(comparison):
     table = comparison.table()
     assert table["policy"].to_list() == POLICIES
     assert table["mean_jct_s"].to_list() == [
@@ -263,7 +240,7 @@ def test_the_table_has_a_row_per_policy(comparison: Comparison) -> None:
     ]
 
 
-def test_the_jobs_of_a_comparison_are_those_of_its_results(comparison: Comparison) -> None:
+def test_the_jobs_of_a_comparison_are_those_of_its_results(comparison):
     """Though what all share of the trace is made once."""
     jobs = comparison.jobs()
     for label, result in comparison.results.items():
@@ -271,9 +248,7 @@ def test_the_jobs_of_a_comparison_are_those_of_its_results(comparison: Compariso
         assert own.equals(result.to_polars())
 
 
-def test_the_jobs_of_all_policies_go_to_one_parquet_file(
-    comparison: Comparison, trace: gs.Trace, tmp_path: Path
-) -> None:
+def test_the_jobs_of_all_policies_go_to_one_parquet_file(comparison, trace, tmp_path):
     comparison.to_parquet(tmp_path / "jobs.parquet")
     jobs = pl.read_parquet(tmp_path / "jobs.parquet")
     assert jobs.columns[0] == "policy"
@@ -284,7 +259,7 @@ def test_the_jobs_of_all_policies_go_to_one_parquet_file(
     assert jobs.height == len(POLICIES) * len(trace)
 
 
-def test_the_dictionary_is_plain_json(comparison: Comparison) -> None:
+def test_the_dictionary_is_plain_json(comparison):
     made = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
     assert [row["policy"] for row in made["results"]] == POLICIES
     assert made["cluster"]["num_gpus"] == 32
@@ -292,7 +267,7 @@ def test_the_dictionary_is_plain_json(comparison: Comparison) -> None:
     assert made["unfinished"] == []
 
 
-def test_undefined_figures_become_null(cluster: gs.Cluster) -> None:
+def test_undefined_figures_become_null(cluster):
     too_wide = gs.Trace.from_columns([0.0, 1.0], [1.0, 1.0], [64, 64])
     (row,) = compare(too_wide, cluster, ["fifo"]).to_dict()["results"]
     assert row["num_rejected"] == 2

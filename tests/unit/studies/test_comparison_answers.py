@@ -24,7 +24,7 @@ def swapped() -> Comparison:
     return gs.compare(jobs, ONE, ["fifo", "sjf"])
 
 
-def test_losers_end_later_and_winners_earlier(swapped: Comparison) -> None:
+def test_losers_end_later_and_winners_earlier(swapped):
     lost, won = swapped.losers(), swapped.winners()
     assert lost.columns == [
         "job", "id", "user", "gpus", "submit_s", "service_s", "baseline_status", "baseline_wait_s",
@@ -35,12 +35,12 @@ def test_losers_end_later_and_winners_earlier(swapped: Comparison) -> None:
     assert won.select(*shown, "won_s").rows() == [(2, "c", 14, 8, 16, 10, 6)]
 
 
-def test_the_other_direction_swaps_them(swapped: Comparison) -> None:
+def test_the_other_direction_swaps_them(swapped):
     assert swapped.losers("fifo")["id"].to_list() == ["c"]
     assert swapped.winners("fifo", baseline="sjf")["id"].to_list() == ["b"]
 
 
-def test_groups_are_told_what_they_lost_in_all(swapped: Comparison) -> None:
+def test_groups_are_told_what_they_lost_in_all(swapped):
     lost = swapped.losers(by="user")
     assert lost.rows() == [("bob", 2, 1, 1, 2, -2, 11.5, 9.5), ("ann", 1, 0, 0, 0, 0, 0, 0)]
     assert lost.columns == [
@@ -51,7 +51,7 @@ def test_groups_are_told_what_they_lost_in_all(swapped: Comparison) -> None:
     assert won.rows() == [("bob", 2, 1, 1, 6, -2, 11.5, 9.5)]
 
 
-def test_a_job_that_no_longer_finishes_has_lost_the_most(swapped: Comparison) -> None:
+def test_a_job_that_no_longer_finishes_has_lost_the_most(swapped):
     fifo, sjf = swapped.results.values()
     of = StoredSchedule.of(sjf.schedule)
     status = of.status.copy()
@@ -67,7 +67,7 @@ def test_a_job_that_no_longer_finishes_has_lost_the_most(swapped: Comparison) ->
     ]  # fmt: skip
 
 
-def test_all_jobs_are_accounted_for() -> None:
+def test_all_jobs_are_accounted_for():
     cluster = gs.Cluster.uniform(4, 8)
     jobs = gs.generate("philly", 400, load=1.1, cluster=cluster, seed=3)
     made = gs.compare(jobs, cluster, ["fifo", "srtf"])
@@ -84,7 +84,7 @@ def test_all_jobs_are_accounted_for() -> None:
     assert made.winners("srtf", by="queue")["won_s"].sum() == pytest.approx(won["won_s"].sum())
 
 
-def test_every_policy_is_broken_down(swapped: Comparison) -> None:
+def test_every_policy_is_broken_down(swapped):
     found = swapped.by("user")
     assert found.columns[:3] == ["policy", "user", "num_jobs"]
     for label, result in swapped.results.items():
@@ -92,7 +92,7 @@ def test_every_policy_is_broken_down(swapped: Comparison) -> None:
         assert own.equals(result.by("user"))
 
 
-def test_what_is_wrong_is_named() -> None:
+def test_what_is_wrong_is_named():
     jobs = gs.Trace.from_columns([0], [1], [1])
     made = gs.compare(jobs, ONE, ["fifo", "srtf", "easy"])
     with pytest.raises(ValueError, match="policy: 'srft' is not compared; did you mean 'srtf'"):
@@ -106,6 +106,6 @@ def test_what_is_wrong_is_named() -> None:
     with pytest.raises(ValueError, match="by: unknown 'users'"):
         made.losers("srtf", by="users")
     with pytest.raises(TypeError, match="limit"):
-        made.losers("srtf", limit=2.5)  # type: ignore[arg-type]
+        made.losers("srtf", limit=2.5)
     with pytest.raises(ValueError, match="policy: name one of two or more"):
         made.select(["fifo"]).losers()

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,19 +56,19 @@ def drain(
         done.append(task)
 
 
-def test_tasks_come_back_with_what_they_made(backend: Backend) -> None:
+def test_tasks_come_back_with_what_they_made(backend):
     assert dict(run_tasks(tasks.doubled, range(100), backend=backend)) == {
         task: 2 * task for task in range(100)
     }
     assert list(run_tasks(tasks.doubled, [], backend=backend)) == []
 
 
-def test_what_a_task_made_may_be_large(backend: Backend) -> None:
+def test_what_a_task_made_may_be_large(backend):
     made = dict(run_tasks(tasks.large, range(3), backend=backend))
     assert made == {task: bytes([task]) * 1_000_000 for task in range(3)}
 
 
-def test_tasks_are_taken_as_there_is_room(backend: Backend) -> None:
+def test_tasks_are_taken_as_there_is_room(backend):
     taken: list[int] = []
 
     def endless() -> Iterator[int]:
@@ -84,7 +83,7 @@ def test_tasks_are_taken_as_there_is_room(backend: Backend) -> None:
     assert len(taken) <= 20 + 2 * backend.num_slots + 8
 
 
-def test_shared_values_arrive_in_the_place_of_their_handles(backend: Backend) -> None:
+def test_shared_values_arrive_in_the_place_of_their_handles(backend):
     handle = backend.share(np.arange(10))
     made = run_tasks(
         tasks.total_of, range(5), backend=backend, arguments=lambda task: (task, handle)
@@ -92,7 +91,7 @@ def test_shared_values_arrive_in_the_place_of_their_handles(backend: Backend) ->
     assert dict(made) == {task: task + 45 for task in range(5)}
 
 
-def test_a_shared_trace_gives_the_same_schedule_and_stays_read_only(backend: Backend) -> None:
+def test_a_shared_trace_gives_the_same_schedule_and_stays_read_only(backend):
     trace = gs.generate("philly", jobs=200, seed=3)
     handle = backend.share(trace)
     made = run_tasks(
@@ -103,7 +102,7 @@ def test_a_shared_trace_gives_the_same_schedule_and_stays_read_only(backend: Bac
     assert dict(asked) == {0: False}
 
 
-def test_an_error_of_a_task_is_raised_when_the_others_are_done(backend: Backend) -> None:
+def test_an_error_of_a_task_is_raised_when_the_others_are_done(backend):
     done: list[int] = []
     results = run_tasks(tasks.fails, range(5), backend=backend, name="task {}".format)
     with pytest.raises(ValueError, match=r"task \d: \d is bad") as caught:
@@ -112,43 +111,39 @@ def test_an_error_of_a_task_is_raised_when_the_others_are_done(backend: Backend)
     assert any("is bad" in note for note in caught.value.__notes__)
 
 
-def test_errors_go_to_who_asks_for_them(backend: Backend) -> None:
+def test_errors_go_to_who_asks_for_them(backend):
     failed: dict[int, Exception] = {}
     made = run_tasks(tasks.fails, range(5), backend=backend, on_failure=failed.__setitem__)
     assert dict(made) == {1: 1, 2: 2, 4: 4}
     assert {task: str(error) for task, error in failed.items()} == {0: "0 is bad", 3: "3 is bad"}
 
 
-def test_an_error_that_cannot_travel_is_told_all_the_same(backend: Backend) -> None:
+def test_an_error_that_cannot_travel_is_told_all_the_same(backend):
     failed: dict[int, Exception] = {}
     assert not list(run_tasks(tasks.two_parts, [1], backend=backend, on_failure=failed.__setitem__))
     assert "1 and 2" in str(failed[1])
 
 
-def test_a_task_that_leaves_python_fails_alone(backend: Backend) -> None:
+def test_a_task_that_leaves_python_fails_alone(backend):
     failed: dict[int, Exception] = {}
     made = run_tasks(tasks.leaves, range(4), backend=backend, on_failure=failed.__setitem__)
     assert dict(made) == {0: 0, 1: 1, 3: 3}
     assert "SystemExit: enough" in str(failed[2])
 
 
-def test_arguments_that_cannot_be_made_fail_alone(backend: Backend) -> None:
+def test_arguments_that_cannot_be_made_fail_alone(backend):
     def arguments(task: int) -> tuple[int]:
         return (10 // task,)
 
     failed: dict[int, Exception] = {}
     made = run_tasks(
-        tasks.doubled,
-        [0, 5],
-        backend=backend,
-        arguments=arguments,
-        on_failure=failed.__setitem__,
+        tasks.doubled, [0, 5], backend=backend, arguments=arguments, on_failure=failed.__setitem__
     )
     assert dict(made) == {5: 4}
     assert isinstance(failed[0], ZeroDivisionError)
 
 
-def test_progress_ends_with_all_and_never_falls(backend: Backend) -> None:
+def test_progress_ends_with_all_and_never_falls(backend):
     seen: list[Progress] = []
     list(run_tasks(tasks.doubled, range(50), backend=backend, progress=seen.append))
     assert seen[-1] == (50, 50, "")
@@ -156,7 +151,7 @@ def test_progress_ends_with_all_and_never_falls(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize("place", ["threads:2", "processes:2", "dask", "ray"])
-def test_a_stop_ends_long_runs_and_what_was_done_is_yielded(place: str) -> None:
+def test_a_stop_ends_long_runs_and_what_was_done_is_yielded(place):
     stop = threading.Event()
     done: list[int] = []
     with places.opened_at(place) as backend, pytest.raises(gs.Cancelled) as caught:
@@ -166,7 +161,7 @@ def test_a_stop_ends_long_runs_and_what_was_done_is_yielded(place: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["threads:2", "processes:2", "dask", "ray"])
-def test_a_backend_goes_on_after_a_stop(place: str) -> None:
+def test_a_backend_goes_on_after_a_stop(place):
     with places.opened_at(place) as backend:
         stop = threading.Event()
         with pytest.raises(gs.Cancelled):
@@ -175,7 +170,7 @@ def test_a_backend_goes_on_after_a_stop(place: str) -> None:
 
 
 @pytest.mark.parametrize("executor", ["threads:2", "processes:2"])
-def test_an_interrupt_is_raised_after_what_was_done(executor: str) -> None:
+def test_an_interrupt_is_raised_after_what_was_done(executor):
     done: list[int] = []
 
     def interrupt() -> None:  # not raised in here, so that nothing is lost
@@ -193,7 +188,7 @@ def test_an_interrupt_is_raised_after_what_was_done(executor: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["processes:2", "dask", "ray"])
-def test_only_the_task_that_ends_its_process_fails(place: str) -> None:
+def test_only_the_task_that_ends_its_process_fails(place):
     failed: dict[int, Exception] = {}
     with places.opened_at(place) as backend:
         made = dict(
@@ -205,9 +200,7 @@ def test_only_the_task_that_ends_its_process_fails(place: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["processes:2", "dask", "ray"])
-def test_a_task_whose_process_was_ended_by_something_else_is_run_again(
-    place: str, tmp_path: Path
-) -> None:
+def test_a_task_whose_process_was_ended_by_something_else_is_run_again(place, tmp_path):
     with places.opened_at(place) as backend:
         made = run_tasks(
             tasks.dies_once, range(10), backend=backend, arguments=lambda t: (t, str(tmp_path))
@@ -247,7 +240,7 @@ class OneAtATime(Backend):
         return True
 
 
-def test_nothing_is_begun_beside_a_task_that_runs_alone() -> None:
+def test_nothing_is_begun_beside_a_task_that_runs_alone():
     left = deque([0, 1])
 
     class Queue:
@@ -269,7 +262,7 @@ def test_nothing_is_begun_beside_a_task_that_runs_alone() -> None:
     assert backend.beside[0] == backend.beside[1] == set()
 
 
-def test_a_task_whose_worker_died_as_it_sent_what_was_made_is_run_again(tmp_path: Path) -> None:
+def test_a_task_whose_worker_died_as_it_sent_what_was_made_is_run_again(tmp_path):
     dask = pytest.importorskip("dask")
     soon = dask.config.set({"distributed.comm.timeouts.connect": "3s"})  # gives up who is gone
     with soon, places.opened_at("dask") as backend:
@@ -282,7 +275,7 @@ def test_a_task_whose_worker_died_as_it_sent_what_was_made_is_run_again(tmp_path
         assert dict(made) == {5: 5}
 
 
-def test_a_given_executor_that_broke_ends_the_study() -> None:
+def test_a_given_executor_that_broke_ends_the_study():
     executor = ProcessPoolExecutor(2, get_context("spawn"))
     lost = pytest.raises(BackendLost, match="ProcessPoolExecutor: a worker died")
     with lost, opened(executor) as backend:
@@ -290,7 +283,7 @@ def test_a_given_executor_that_broke_ends_the_study() -> None:
     executor.shutdown()
 
 
-def test_a_task_that_cannot_travel_fails_and_no_other() -> None:
+def test_a_task_that_cannot_travel_fails_and_no_other():
     failed: dict[int, Exception] = {}
 
     def arguments(task: int) -> tuple[Any]:
@@ -312,9 +305,7 @@ def test_a_task_that_cannot_travel_fails_and_no_other() -> None:
     assert "pickle" in str(failed[7])
 
 
-def test_the_file_of_a_shared_value_goes_with_its_handle(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_of_a_shared_value_goes_with_its_handle(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with opened("processes:1") as backend:
         values = np.arange(100)
@@ -335,14 +326,12 @@ def test_the_file_of_a_shared_value_goes_with_its_handle(
         (3, TypeError, "executor: expected None, a name such as 'processes:4'.* not int"),
     ],
 )
-def test_an_executor_that_is_none_is_refused(
-    executor: Any, error: type[Exception], message: str
-) -> None:
+def test_an_executor_that_is_none_is_refused(executor, error, message):
     with pytest.raises(error, match=message):
         backend_for(executor)
 
 
-def test_by_default_there_is_a_thread_for_each_cpu() -> None:
+def test_by_default_there_is_a_thread_for_each_cpu():
     with opened() as backend:
         assert backend.num_slots == len(os.sched_getaffinity(0))
         made = run_tasks(partial(pow, 2), range(4), backend=backend)

@@ -21,7 +21,7 @@ def rows(**changes: Any) -> list[dict[str, Any]]:
     return [plan.labels(run) for run in plan.runs]
 
 
-def test_axes_are_crossed() -> None:
+def test_axes_are_crossed():
     found = {(row["load"], row["policy"], row["seed"]) for row in rows()}
     assert found == {
         (load, policy, seed)
@@ -32,7 +32,7 @@ def test_axes_are_crossed() -> None:
     assert len(expanded().runs) == 8
 
 
-def test_runs_of_the_same_jobs_stand_together() -> None:
+def test_runs_of_the_same_jobs_stand_together():
     changes = {"clusters": [{"servers": 4, "gpus": 8}, {"servers": 8, "gpus": 8}]}
     for trace in ({"generate": "philly", "jobs": [50, 60], "loads": [0.7, 0.9]}, a_trace()):
         names = [run.recipe.name for run in expanded(traces=[trace], **changes).runs]
@@ -40,7 +40,7 @@ def test_runs_of_the_same_jobs_stand_together() -> None:
         assert len(blocks) == len(set(names))
 
 
-def test_all_policies_have_the_same_jobs_of_a_seed() -> None:
+def test_all_policies_have_the_same_jobs_of_a_seed():
     plan = expanded()
     by_seed: dict[Any, set[str]] = {}
     for run in plan.runs:
@@ -49,7 +49,7 @@ def test_all_policies_have_the_same_jobs_of_a_seed() -> None:
     assert len(set.union(*by_seed.values())) == len(by_seed)
 
 
-def test_given_jobs_are_the_same_for_all_seeds_and_clusters_unless_a_load_is_set() -> None:
+def test_given_jobs_are_the_same_for_all_seeds_and_clusters_unless_a_load_is_set():
     two = {"clusters": [{"servers": 4, "gpus": 8}, {"servers": 8, "gpus": 8}]}
     assert len({run.recipe.name for run in expanded(traces=[a_trace()], **two).runs}) == 1
     loaded = {"trace": a_trace(), "loads": [0.8]}
@@ -58,7 +58,7 @@ def test_given_jobs_are_the_same_for_all_seeds_and_clusters_unless_a_load_is_set
     assert len({run.recipe.name for run in expanded(traces=[sampled], **two).runs}) == 2
 
 
-def test_zipped_axes_are_walked_together() -> None:
+def test_zipped_axes_are_walked_together():
     found = rows(zip=[["seeds", "policies"]])
     assert {(row["seed"], row["policy"]) for row in found} == {(1, "fifo"), (2, "srtf")}
     assert len(found) == 4
@@ -74,12 +74,12 @@ def test_zipped_axes_are_walked_together() -> None:
         ([["seeds", "policies"], ["policies", "seeds"]], r"zipped twice - at `\$.zip\[1\]`"),
     ],
 )
-def test_a_wrong_group_is_named(zip: list[list[str]], message: str) -> None:
+def test_a_wrong_group_is_named(zip, message):
     with pytest.raises(ValueError, match=message):
         expanded(zip=zip)
 
 
-def test_listed_runs_are_those_alone() -> None:
+def test_listed_runs_are_those_alone():
     found = rows(runs=[{"policy": "fifo", "load": 0.7}, {"policy": "srtf", "seed": [2]}])
     assert {(row["policy"], row["load"], row["seed"]) for row in found} == {
         ("fifo", 0.7, 1), ("fifo", 0.7, 2), ("srtf", 0.7, 2), ("srtf", 0.9, 2),
@@ -95,12 +95,12 @@ def test_listed_runs_are_those_alone() -> None:
         ([{"load": 0.7}, {"load": 0.8}], r"load: 0.8 is not in the study.*\$.runs\[1\]"),
     ],
 )
-def test_a_wrong_list_is_named(runs: list[dict[str, Any]], message: str) -> None:
+def test_a_wrong_list_is_named(runs, message):
     with pytest.raises(ValueError, match=message):
         expanded(runs=runs)
 
 
-def test_a_parameter_is_an_axis_of_the_policies_that_have_it() -> None:
+def test_a_parameter_is_an_axis_of_the_policies_that_have_it():
     axis = {"option": "tau", "policy": "a-srpt", "values": [0.25, 0.5, 1.0]}
     plan = expanded(policies=["fifo", "a-srpt"], parameters=[axis], seeds=[1])
     found = [(row["policy"], row["tau"]) for row in map(plan.labels, plan.runs)]
@@ -132,17 +132,17 @@ def test_a_parameter_is_an_axis_of_the_policies_that_have_it() -> None:
         ),
     ],
 )
-def test_a_wrong_entry_is_named(changes: dict[str, Any], message: str) -> None:
+def test_a_wrong_entry_is_named(changes, message):
     with pytest.raises(ValueError, match=message):
         expanded(**changes)
 
 
-def test_a_class_in_place_of_an_object_is_named() -> None:
+def test_a_class_in_place_of_an_object_is_named():
     with pytest.raises(TypeError, match=r"give an instance of it: NarrowFirst\(\)"):
         expanded(policies=[NarrowFirst])
 
 
-def test_labels_stand_for_entries() -> None:
+def test_labels_stand_for_entries():
     found = rows(
         policies=[{"policy": "fifo", "label": "first"}, NarrowFirst(), NarrowFirst(-1.0)],
         clusters=[gs.Cluster.uniform(4, 8, name="own")],

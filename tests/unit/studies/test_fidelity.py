@@ -7,7 +7,6 @@ import json
 import pickle
 import threading
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,9 +34,7 @@ def found(site: gs.Trace) -> gs.studies.Fidelity:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("placement", PLACEMENTS)
 @pytest.mark.parametrize("policy", NAMES)
-def test_the_policy_the_placement_and_the_capacity_of_a_site_are_found(
-    policy: str, placement: str, seed: int
-) -> None:
+def test_the_policy_the_placement_and_the_capacity_of_a_site_are_found(policy, placement, seed):
     found = gs.fidelity(logged(jobs(seed), policy=policy, placement=placement))
     best, second = found.cases[:2]
     assert (best.policy, best.placement, best.cluster) == (policy, placement, SITE)
@@ -52,7 +49,7 @@ def test_the_policy_the_placement_and_the_capacity_of_a_site_are_found(
 
 
 @pytest.mark.parametrize("servers", [4, 5, 9])
-def test_sites_of_other_sizes_and_servers_are_found(servers: int) -> None:
+def test_sites_of_other_sizes_and_servers_are_found(servers):
     cluster = gs.Cluster.uniform(servers, 4)
     site = logged(jobs(1, load=1.0).with_load(1.0, 4 * servers), cluster, policy="fifo-skip")
     found = gs.fidelity(site, gpus_per_server=4)
@@ -62,7 +59,7 @@ def test_sites_of_other_sizes_and_servers_are_found(servers: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_part_of_a_log_is_explained_better_without_its_ends(seed: int) -> None:
+def test_a_part_of_a_log_is_explained_better_without_its_ends(seed):
     log = logged(jobs(seed, 3000, load=0.7), policy="fifo-skip")
     part = log.between(log.submit_s[1000], log.submit_s[2000])
     found = gs.fidelity(part)
@@ -77,7 +74,7 @@ def test_a_part_of_a_log_is_explained_better_without_its_ends(seed: int) -> None
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_shuffled_waits_are_not_explained(seed: int) -> None:
+def test_shuffled_waits_are_not_explained(seed):
     site = logged(jobs(seed), policy="easy")
     rng = np.random.default_rng(seed)
     found = gs.fidelity(with_waits(site, rng.permutation(site.source_wait_us)))
@@ -85,7 +82,7 @@ def test_shuffled_waits_are_not_explained(seed: int) -> None:
     assert "rank correlation" in found.grade.why
 
 
-def test_shuffled_waits_have_the_right_distribution_and_still_fail() -> None:
+def test_shuffled_waits_have_the_right_distribution_and_still_fail():
     site = logged(jobs(0), policy="easy")
     wait_us = np.random.default_rng(0).permutation(site.source_wait_us)
     found = gs.fidelity(with_waits(site, wait_us), SITE, ["easy"], ["consolidated"])
@@ -95,13 +92,13 @@ def test_shuffled_waits_have_the_right_distribution_and_still_fail() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_priorities_that_nobody_wrote_down_are_not_explained(seed: int) -> None:
+def test_priorities_that_nobody_wrote_down_are_not_explained(seed):
     found = gs.fidelity(logged(jobs(seed), policy="random", seed=3))
     assert found.grade.letter in "DE"
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_failures_that_nobody_wrote_down_are_not_explained(seed: int) -> None:
+def test_failures_that_nobody_wrote_down_are_not_explained(seed):
     """Three of six servers are down for a tenth of the time, four times."""
     trace = jobs(seed)
     span_s, count = float(trace.submit_s[-1]), len(trace)
@@ -119,7 +116,7 @@ def test_failures_that_nobody_wrote_down_are_not_explained(seed: int) -> None:
     assert found.grade.letter in "DE"
 
 
-def test_what_is_named_is_tried_and_nothing_else(site: gs.Trace) -> None:
+def test_what_is_named_is_tried_and_nothing_else(site):
     found = gs.fidelity(
         site, policies=["fifo", "srtf"], placements=["spread", "best-fit"], servers=[6, 8]
     )
@@ -134,14 +131,14 @@ def test_what_is_named_is_tried_and_nothing_else(site: gs.Trace) -> None:
     assert named.best.cluster == SITE
 
 
-def test_a_policy_that_looks_ahead_is_marked(site: gs.Trace) -> None:
+def test_a_policy_that_looks_ahead_is_marked(site):
     found = gs.fidelity(site, SITE, ["srtf"], ["consolidated"], predictor="oracle")
     assert found.best.clairvoyant
     assert "srtf †" in str(found)
     assert not gs.fidelity(site, SITE, ["srtf"], ["consolidated"]).best.clairvoyant
 
 
-def test_policies_that_rank_by_run_times_are_tried_only_where_they_can_know_them() -> None:
+def test_policies_that_rank_by_run_times_are_tried_only_where_they_can_know_them():
     bare = gs.Trace.from_columns(
         *(getattr(jobs(0), name) for name in ("submit_s", "service_s", "gpus"))
     )
@@ -154,7 +151,7 @@ def test_policies_that_rank_by_run_times_are_tried_only_where_they_can_know_them
 
 
 @pytest.mark.parametrize("policy", ["fifo-skip", "easy", "conservative"])
-def test_a_log_without_estimates_is_explained_best_by_what_made_it(policy: str) -> None:
+def test_a_log_without_estimates_is_explained_best_by_what_made_it(policy):
     bare = dataclasses.replace(jobs(0), estimate_us=None)
     found = gs.fidelity(logged(bare, policy=policy, predictor="oracle"))
     assert (found.best.policy, found.best.cluster) == (policy, SITE)
@@ -163,9 +160,7 @@ def test_a_log_without_estimates_is_explained_best_by_what_made_it(policy: str) 
 
 
 @pytest.mark.parametrize("policy", ["fifo-skip", "easy", "sjf"])
-def test_a_runs_own_table_and_swf_log_are_explained_best_by_that_run(
-    policy: str, tmp_path: Path
-) -> None:
+def test_a_runs_own_table_and_swf_log_are_explained_best_by_that_run(policy, tmp_path):
     run = gs.simulate(jobs(0), SITE, policy=policy, predictor="estimate")
     run.to_parquet(tmp_path / "run.parquet")
     with warnings.catch_warnings():
@@ -181,14 +176,14 @@ def test_a_runs_own_table_and_swf_log_are_explained_best_by_that_run(
         assert found.grade.letter == "A"
 
 
-def test_policies_that_are_slow_are_left_out_of_long_traces_and_that_is_said() -> None:
+def test_policies_that_are_slow_are_left_out_of_long_traces_and_that_is_said():
     long = logged(jobs(0, 20_001, load=0.3), policy="fifo")
     found = gs.fidelity(long, servers=[6])
     assert "conservative" not in {case.policy for case in found.cases}
     assert any("conservative was not tried" in remark for remark in found.remarks)
 
 
-def test_jobs_without_a_start_are_simulated_but_not_compared(site: gs.Trace) -> None:
+def test_jobs_without_a_start_are_simulated_but_not_compared(site):
     wait_us = np.array(site.source_wait_us)
     wait_us[100:150] = -1
     found = gs.fidelity(with_waits(site, wait_us))
@@ -199,7 +194,7 @@ def test_jobs_without_a_start_are_simulated_but_not_compared(site: gs.Trace) -> 
     assert not set(found.jobs()["row"]) & set(site.row[100:150].tolist())
 
 
-def test_jobs_that_a_cluster_cannot_run_wait_for_ever(site: gs.Trace) -> None:
+def test_jobs_that_a_cluster_cannot_run_wait_for_ever(site):
     small = gs.Cluster.uniform(1, 8)
     found = gs.fidelity(site, small, ["easy"], ["consolidated"])
     like = found.best.likeness
@@ -212,7 +207,7 @@ def test_jobs_that_a_cluster_cannot_run_wait_for_ever(site: gs.Trace) -> None:
     json.dumps(found.to_dict(), allow_nan=False)
 
 
-def test_waits_below_the_resolution_count_as_none() -> None:
+def test_waits_below_the_resolution_count_as_none():
     site = logged(jobs(0), policy="easy")
     wait_us = np.array(site.source_wait_us)
     wait_us[wait_us == 0] = 20_000_000  # the site looks at its queue twice a minute
@@ -222,12 +217,12 @@ def test_waits_below_the_resolution_count_as_none() -> None:
     assert exact.best.likeness.ks > 0.2
 
 
-def test_waits_that_capacity_does_not_explain_are_told(site: gs.Trace) -> None:
+def test_waits_that_capacity_does_not_explain_are_told(site):
     found = gs.fidelity(with_waits(site, np.asarray(site.source_wait_us) + 10**12))
     assert any("something else than capacity" in remark for remark in found.remarks)
 
 
-def test_a_cluster_that_was_larger_once_is_taken_for_the_usual_one() -> None:
+def test_a_cluster_that_was_larger_once_is_taken_for_the_usual_one():
     """For the last fifth of the time it had two more servers: what ran then is the peak."""
     trace = jobs(0, 800)
     late = trace.submit_s > 0.8 * float(trace.submit_s[-1])
@@ -241,7 +236,7 @@ def test_a_cluster_that_was_larger_once_is_taken_for_the_usual_one() -> None:
     assert any("the capacity was not always the same" in remark for remark in found.remarks)
 
 
-def test_the_tables_hold_what_was_compared(found: gs.studies.Fidelity, site: gs.Trace) -> None:
+def test_the_tables_hold_what_was_compared(found, site):
     table = found.table()
     assert table["distance"].is_sorted()
     assert table["grade"][0] == "A"
@@ -257,7 +252,7 @@ def test_the_tables_hold_what_was_compared(found: gs.studies.Fidelity, site: gs.
     assert json.loads(json.dumps(found.to_dict()))["trace"]["num_with_starts"] == len(site)
 
 
-def test_jobs_whose_waits_differ_most_stand_first(site: gs.Trace) -> None:
+def test_jobs_whose_waits_differ_most_stand_first(site):
     found = gs.fidelity(site, SITE, ["fifo"], ["consolidated"])
     table = found.jobs()
     differs = table["difference_s"].abs()
@@ -269,7 +264,7 @@ def test_jobs_whose_waits_differ_most_stand_first(site: gs.Trace) -> None:
     assert first["own_wait_s"] == site.source_wait_us[number] / 1e6
 
 
-def test_a_measured_allocation_is_the_mean_absolute_difference() -> None:
+def test_a_measured_allocation_is_the_mean_absolute_difference():
     """One job an hour late: one GPU too few for an hour, and one too many for another."""
     submit_s = np.arange(20) * 7200.0
     wait_s = np.zeros(20)
@@ -285,7 +280,7 @@ def test_a_measured_allocation_is_the_mean_absolute_difference() -> None:
     assert like.unexplained == 1
 
 
-def test_the_text_says_the_grade_and_fits_a_terminal(found: gs.studies.Fidelity) -> None:
+def test_the_text_says_the_grade_and_fits_a_terminal(found):
     text = str(found)
     assert "nearest: easy, consolidated, 6 servers (48 GPUs)" in text
     assert "grade A (all measures)" in text
@@ -293,7 +288,7 @@ def test_the_text_says_the_grade_and_fits_a_terminal(found: gs.studies.Fidelity)
     assert repr(found) == "Fidelity('site': easy, consolidated, 6 servers, grade A)"
 
 
-def test_base_cases_with_the_same_starts_say_so() -> None:
+def test_base_cases_with_the_same_starts_say_so():
     site = logged(jobs(0), policy="fifo", placement="spread")
     found = gs.fidelity(site, SITE, ["fifo"], ["spread", "first-fit", "consolidated"])
     first, second, other = found.cases
@@ -301,9 +296,7 @@ def test_base_cases_with_the_same_starts_say_so() -> None:
     assert f"just as near: {second.name}" in str(found)
 
 
-def test_threads_change_nothing_and_progress_is_told(
-    found: gs.studies.Fidelity, site: gs.Trace
-) -> None:
+def test_threads_change_nothing_and_progress_is_told(found, site):
     seen: list[gs.Progress] = []
     again = gs.fidelity(site, threads=1, progress=seen.append)
     assert again.to_dict() == found.to_dict()
@@ -311,7 +304,7 @@ def test_threads_change_nothing_and_progress_is_told(
     assert [now.done for now in seen] == sorted(now.done for now in seen)
 
 
-def test_a_stop_ends_it(site: gs.Trace) -> None:
+def test_a_stop_ends_it(site):
     stop = threading.Event()
     stop.set()
     with pytest.raises(gs.Cancelled, match="stopped after 0 of 14 base cases"):
@@ -321,13 +314,13 @@ def test_a_stop_ends_it(site: gs.Trace) -> None:
         gs.fidelity(site, threads=1, progress=lambda now: later.set(), stop=later)
 
 
-def test_it_pickles(found: gs.studies.Fidelity) -> None:
+def test_it_pickles(found):
     again = pickle.loads(pickle.dumps(found))
     assert again.to_dict() == found.to_dict()
     assert str(again) == str(found)
 
 
-def test_a_policy_of_python_can_be_tried(site: gs.Trace) -> None:
+def test_a_policy_of_python_can_be_tried(site):
     class FirstSubmitted(gs.Order):
         lifetime = "fixed"
 
@@ -359,14 +352,12 @@ def test_a_policy_of_python_can_be_tried(site: gs.Trace) -> None:
         ({"predictor": "oracel"}, ValueError, "policy fifo, placement consolidated: .*oracle"),
     ],
 )
-def test_wrong_arguments_are_refused(
-    site: gs.Trace, arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_wrong_arguments_are_refused(site, arguments, error, message):
     with pytest.raises(error, match=message):
         gs.fidelity(site, **arguments)
 
 
-def test_jobs_of_certain_gpu_types_need_a_cluster() -> None:
+def test_jobs_of_certain_gpu_types_need_a_cluster():
     trace = gs.Trace.from_columns(
         range(20), [5] * 20, [1] * 20, source_wait_s=[0] * 20, gpu_types=["V100"] * 20, name="typed"
     )

@@ -21,11 +21,11 @@ from tests.each import each
         ("p95_wait_s < 30 s", "<", 30),
     ],
 )
-def test_a_goal_is_a_metric_and_a_bound(text: str, operator: str, bound: float) -> None:
+def test_a_goal_is_a_metric_and_a_bound(text, operator, bound):
     assert Goals.parse(text).goals == (Goal("p95_wait_s", operator, bound),)
 
 
-def test_goals_are_joined_by_and() -> None:
+def test_goals_are_joined_by_and():
     goals = Goals.parse("mean_wait_s < 60 and utilisation > 40% AND mean_wait_s > 1")
     assert [goal.bound for goal in goals.goals] == [60, 0.4, 1]
     assert goals.metrics == ("mean_wait_s", "utilisation")
@@ -44,9 +44,7 @@ def test_goals_are_joined_by_and() -> None:
         ("p95_wait_s > 60", math.nan, False),
     ],
 )
-def test_bounds_are_strict_or_not_and_nothing_undefined_is_met(
-    text: str, value: float, is_met: bool
-) -> None:
+def test_bounds_are_strict_or_not_and_nothing_undefined_is_met(text, value, is_met):
     assert Goals.parse(text).are_met({"p95_wait_s": value}) == is_met
 
 
@@ -66,11 +64,11 @@ def test_bounds_are_strict_or_not_and_nothing_undefined_is_met(
         ("p95_wait_s < 600 and", "not of the form"),
     ],
 )
-def test_a_wrong_goal_is_named(text: str, message: str) -> None:
+def test_a_wrong_goal_is_named(text, message):
     with pytest.raises(ValueError, match=message):
         Goals.parse(text)
 
 
-def test_only_text_is_a_goal() -> None:
+def test_only_text_is_a_goal():
     with pytest.raises(TypeError, match="goal: expected text, not 600"):
-        Goals.parse(600)  # type: ignore[arg-type]
+        Goals.parse(600)

@@ -32,11 +32,11 @@ def judged(best: Any, base: Any, seen: float, better: str = "lower") -> list[str
 BASE = 100 + np.arange(10.0)
 
 
-def test_a_gain_that_holds_is_not_spoken_of() -> None:
+def test_a_gain_that_holds_is_not_spoken_of():
     assert judged(0.8 * BASE + np.resize([1, -1], 10), BASE, 0.78) == []
 
 
-def test_a_loss_is_said_to_be_chance() -> None:
+def test_a_loss_is_said_to_be_chance():
     (line,) = judged(1.1 * BASE, BASE, 0.8)
     assert line == (
         "best is not better than base on held-out jobs, it is 10.0% more: the gain in the search "
@@ -44,30 +44,30 @@ def test_a_loss_is_said_to_be_chance() -> None:
     )
 
 
-def test_a_gain_that_is_not_significant_is_said() -> None:
+def test_a_gain_that_is_not_significant_is_said():
     noise = np.resize([30.0, -32.0], 10)
     (line,) = judged(BASE + noise, BASE, 0.99)
     assert "is not significant" in line
 
 
-def test_a_gain_that_shrinks_is_said_to_be_fitted() -> None:
+def test_a_gain_that_shrinks_is_said_to_be_fitted():
     (line,) = judged(0.9 * BASE + np.resize([1, -1], 10), BASE, 0.5)
     assert line.startswith("best: the gain on held-out jobs, 10.0%, is much smaller than that in ")
     assert "50.0%" in line
 
 
-def test_higher_may_be_better() -> None:
+def test_higher_may_be_better():
     assert judged(1.2 * BASE + np.resize([1, -1], 10), BASE, 1.25, "higher") == []
     (line,) = judged(0.9 * BASE, BASE, 1.3, "higher")
     assert "it is 10.0% less" in line
 
 
-def test_the_baseline_may_be_the_best() -> None:
+def test_the_baseline_may_be_the_best():
     frame = pl.DataFrame({"policy": ["base"]})
     assert verdicts(frame, "base", "base", "lower") == ["the search found nothing better than base"]
 
 
-def test_a_seed_counts_where_all_its_runs_have_a_value() -> None:
+def test_a_seed_counts_where_all_its_runs_have_a_value():
     runs = pl.DataFrame(
         {
             "policy": ["a"] * 4,
@@ -81,7 +81,7 @@ def test_a_seed_counts_where_all_its_runs_have_a_value() -> None:
     assert replicates(runs, "p99_jct_s", {})["p99_jct_s"].to_list() == [None, None]
 
 
-def test_candidates_keep_their_order() -> None:
+def test_candidates_keep_their_order():
     candidates = [
         Candidate("b", None, 1, 2.0), Candidate("a", None, None, None),
         Candidate("c", None, None, 4.0),

@@ -18,7 +18,7 @@ MISSED = {HEAVY, "mean, Pareto 3", "mean, one in ten an outlier"}
 
 @pytest.mark.parametrize("num", [5, 10, 20])
 @pytest.mark.parametrize("name", sorted(BY_NAME.keys() - MISSED))
-def test_the_default_holds_the_truth_as_often_as_it_says(name: str, num: int) -> None:
+def test_the_default_holds_the_truth_as_often_as_it_says(name, num):
     found = coverage(
         BY_NAME[name], num, "bootstrap-t", experiments=1_000, num_resamples=499, seed=2
     )
@@ -26,7 +26,7 @@ def test_the_default_holds_the_truth_as_often_as_it_says(name: str, num: int) ->
     assert LOW - 0.02 <= found.held <= HIGH + 0.02
 
 
-def test_what_the_study_says_to_miss_does() -> None:
+def test_what_the_study_says_to_miss_does():
     few = coverage(BY_NAME["mean, lognormal 0.5"], 5, "bca", experiments=1_000, num_resamples=499)
     heavy = coverage(BY_NAME[HEAVY], 10, "t", experiments=1_000)
     default = coverage(BY_NAME[HEAVY], 10, "bootstrap-t", experiments=1_000, num_resamples=499)
@@ -39,7 +39,7 @@ def rows_of(random: np.random.Generator, sigma: float, num: int = 8) -> np.ndarr
     return random.lognormal(0.3, sigma, (200, num))
 
 
-def test_limits_by_logarithms_are_those_of_the_formula() -> None:
+def test_limits_by_logarithms_are_those_of_the_formula():
     rows = rows_of(np.random.default_rng(1), 1.0)
     found = log_limits(rows, 0.025, against=4.0)
     for row, limit in zip(rows, found.limit, strict=True):
@@ -50,7 +50,7 @@ def test_limits_by_logarithms_are_those_of_the_formula() -> None:
         assert limit == pytest.approx(expected)
 
 
-def test_a_heavy_tail_moves_the_limit_away_from_zero_and_no_other() -> None:
+def test_a_heavy_tail_moves_the_limit_away_from_zero_and_no_other():
     rows = rows_of(np.random.default_rng(2), 1.2)
     plain = ratio_limits(rows, np.ones_like(rows), "bootstrap-t", 0.95, 499, 1)
     wide = mean_limits(rows, "bootstrap-t", 0.95, 499, 1)
@@ -64,7 +64,7 @@ def test_a_heavy_tail_moves_the_limit_away_from_zero_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_p_and_the_limits_agree_on_what_is_left_out(level: float) -> None:
+def test_p_and_the_limits_agree_on_what_is_left_out(level):
     rows = rows_of(np.random.default_rng(3), 1.2)
     for against in (0.2, 2.0, 5.0, 9.0):
         found = mean_limits(rows, "bootstrap-t", level, 1_999, 1, against)
@@ -74,7 +74,7 @@ def test_p_and_the_limits_agree_on_what_is_left_out(level: float) -> None:
         assert ((found.p < 1 - level) == left_out)[clear].all()
 
 
-def test_narrow_values_those_of_both_signs_and_those_near_zero_keep_their_limits() -> None:
+def test_narrow_values_those_of_both_signs_and_those_near_zero_keep_their_limits():
     random = np.random.default_rng(4)
     near_zero = np.exp(-random.exponential(1.0, (200, 30)))  # as if logarithms had a long left tail
     for rows in (random.normal(1.0, 0.2, (200, 8)), random.normal(0.0, 1.0, (200, 8))):
@@ -83,13 +83,13 @@ def test_narrow_values_those_of_both_signs_and_those_near_zero_keep_their_limits
     assert not log_limits(np.ones((3, 8)), 0.025, 0.0).applies.any()
 
 
-def test_student_s_interval_of_normal_values_is_exact() -> None:
+def test_student_s_interval_of_normal_values_is_exact():
     found = coverage(BY_NAME["mean, normal"], 5, "t", experiments=10_000)
     assert found.held == pytest.approx(0.95, abs=0.007)
     assert found.held == pytest.approx(1.0 - found.too_low - found.too_high)
 
 
-def test_the_table_marks_what_is_outside_of_the_band() -> None:
+def test_the_table_marks_what_is_outside_of_the_band():
     made = table(500, kinds=(BY_NAME["mean, normal"],), nums=(5,))
     (row,) = made.rows
     columns = dict(zip(made.columns, row, strict=True))

@@ -49,11 +49,7 @@ def once(name: str, size: int, folder: Path) -> tuple[list[Made], Int64 | None]:
     """Run as a study would, one task alone."""
     with opened("threads:1") as backend:
         ((_, made),) = run_tasks(
-            run,
-            [(name, size)],
-            backend=backend,
-            arguments=lambda task: task,
-            kept=KeptRuns(folder),
+            run, [(name, size)], backend=backend, arguments=lambda task: task, kept=KeptRuns(folder)
         )
     return made
 
@@ -64,7 +60,7 @@ def _no_calls() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 1, 3])
-def test_what_a_run_made_comes_back_bit_by_bit(size: int, tmp_path: Path) -> None:
+def test_what_a_run_made_comes_back_bit_by_bit(size, tmp_path):
     first, again = (once("x", size, tmp_path) for _ in range(2))
     assert calls == [("x", size)]
     for one, other in zip(first[0], again[0], strict=True):
@@ -79,9 +75,7 @@ def test_what_a_run_made_comes_back_bit_by_bit(size: int, tmp_path: Path) -> Non
         assert again[1] is None
 
 
-def test_other_arguments_data_and_code_make_other_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_arguments_data_and_code_make_other_runs(tmp_path, monkeypatch):
     data, kept = tmp_path / "data", tmp_path / "kept"
     (data / "philly").mkdir(parents=True)
     once("x", 1, kept)
@@ -95,9 +89,7 @@ def test_other_arguments_data_and_code_make_other_runs(
 
 
 @pytest.mark.parametrize(("now", "runs"), [("some", 1), ("same", 2)])
-def test_the_contents_of_data_name_a_run_and_not_their_times(
-    now: str, runs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_contents_of_data_name_a_run_and_not_their_times(now, runs, tmp_path, monkeypatch):
     for place, text in ("before", "some"), ("after", now):
         file = tmp_path / place / "philly" / "philly.csv"
         file.parent.mkdir(parents=True)
@@ -118,9 +110,7 @@ def _fresh() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_fresh")
 @pytest.mark.parametrize("library", ["numpy", "scipy", "scikit-learn", "polars"])
-def test_the_digest_of_the_code_has_the_versions_of_libraries(
-    library: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_digest_of_the_code_has_the_versions_of_libraries(library, monkeypatch):
     before = code_digest.code_digest()
     actual = importlib.metadata.version
 
@@ -134,7 +124,7 @@ def test_the_digest_of_the_code_has_the_versions_of_libraries(
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xc1", b"\x93\x01\x02\x03"])
-def test_a_damaged_file_is_run_again(damage: bytes, tmp_path: Path) -> None:
+def test_a_damaged_file_is_run_again(damage, tmp_path):
     once("x", 1, tmp_path)
     (file,) = tmp_path.iterdir()
     file.write_bytes(damage)
@@ -143,7 +133,7 @@ def test_a_damaged_file_is_run_again(damage: bytes, tmp_path: Path) -> None:
     assert len(calls) == 2
 
 
-def test_tasks_are_kept_as_they_come(tmp_path: Path) -> None:
+def test_tasks_are_kept_as_they_come(tmp_path):
     kept: dict[str, Any] = {"kept": KeptRuns(tmp_path)}
     with opened("threads:1") as backend:
         begun = run_tasks(logged, [1, 2, 3], backend=backend, **kept)
@@ -163,7 +153,7 @@ def busy(task: int) -> int:
     return task
 
 
-def test_a_kept_task_tells_the_processor_time_that_it_took_when_it_was_run(tmp_path: Path) -> None:
+def test_a_kept_task_tells_the_processor_time_that_it_took_when_it_was_run(tmp_path):
     told: list[list[float]] = []
     for tasks in ([1], [1, 2]):
         told.append([])
@@ -176,7 +166,7 @@ def test_a_kept_task_tells_the_processor_time_that_it_took_when_it_was_run(tmp_p
     assert second >= 0.02
 
 
-def test_what_is_done_is_kept_where_the_caller_leaves(tmp_path: Path) -> None:
+def test_what_is_done_is_kept_where_the_caller_leaves(tmp_path):
     with opened("threads:1") as backend:
         begun = run_tasks(logged, [1, 2, 3], backend=backend, kept=KeptRuns(tmp_path))
         next(begun)
@@ -187,7 +177,7 @@ def test_what_is_done_is_kept_where_the_caller_leaves(tmp_path: Path) -> None:
     assert num_kept(tmp_path) == 3
 
 
-def test_what_was_kept_is_forgotten_and_nothing_else(tmp_path: Path) -> None:
+def test_what_was_kept_is_forgotten_and_nothing_else(tmp_path):
     once("x", 1, tmp_path / "kept")
     (tmp_path / "kept" / "a.run.12345678.tmp").write_text("of a writer that was killed")
     (tmp_path / "kept" / "mine.txt").write_text("mine")

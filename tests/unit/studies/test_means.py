@@ -29,7 +29,7 @@ columns = st.lists(st.integers(1, 1_000), min_size=30, max_size=36).map(
 )
 
 
-def test_an_interval_is_scaled_by_what_is_positive() -> None:
+def test_an_interval_is_scaled_by_what_is_positive():
     hours = interval(SKEWED, method="t")
     seconds = hours.scaled(3600)
     assert (seconds.low, seconds.high) == (hours.low * 3600, hours.high * 3600)
@@ -38,7 +38,7 @@ def test_an_interval_is_scaled_by_what_is_positive() -> None:
             hours.scaled(by)
 
 
-def test_the_interval_of_student_is_that_of_a_textbook() -> None:
+def test_the_interval_of_student_is_that_of_a_textbook():
     # Student's own data (1908): hours of sleep gained by ten patients on the second drug.
     gained = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
     other = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
@@ -48,14 +48,14 @@ def test_the_interval_of_student_is_that_of_a_textbook() -> None:
     assert found.num == 10
 
 
-def test_student_s_interval_is_that_of_scipy() -> None:
+def test_student_s_interval_is_that_of_scipy():
     expected = stats.ttest_1samp(SKEWED, 0.0).confidence_interval(0.9)
     found = interval(SKEWED, method="t", level=0.9)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
 
 
 @pytest.mark.parametrize(("method", "name"), [("bca", "BCa"), ("percentile", "percentile")])
-def test_bootstraps_are_those_of_scipy_to_their_noise(method: str, name: str) -> None:
+def test_bootstraps_are_those_of_scipy_to_their_noise(method, name):
     def ratio(first, second, axis=-1):
         return first.mean(axis) / second.mean(axis)
 
@@ -71,7 +71,7 @@ def test_bootstraps_are_those_of_scipy_to_their_noise(method: str, name: str) ->
         assert found.high == pytest.approx(expected.high, abs=noise)
 
 
-def test_bca_of_symmetric_values_is_near_student_s() -> None:
+def test_bca_of_symmetric_values_is_near_student_s():
     symmetric = stats.norm.ppf((np.arange(60) + 0.5) / 60)
     corrected, student = interval(symmetric, method="bca"), interval(symmetric, method="t")
     assert corrected.low == pytest.approx(student.low, abs=0.06 * student.half_width)
@@ -79,18 +79,18 @@ def test_bca_of_symmetric_values_is_near_student_s() -> None:
     assert corrected.low == pytest.approx(-corrected.high, abs=0.06 * student.half_width)
 
 
-def test_bootstrap_t_leans_to_the_side_of_the_tail() -> None:
+def test_bootstrap_t_leans_to_the_side_of_the_tail():
     found = interval(SKEWED)
     assert found.high - found.value > 1.1 * (found.value - found.low)
 
 
-def test_fieller_s_limits_are_where_the_difference_stops_being_significant() -> None:
+def test_fieller_s_limits_are_where_the_difference_stops_being_significant():
     found = ratio_of_means(SKEWED, BASE, method="t")
     for limit in (found.low, found.high):
         assert stats.ttest_rel(SKEWED, limit * BASE).pvalue == pytest.approx(0.05)
 
 
-def test_a_ratio_to_what_may_be_zero_has_no_limits() -> None:
+def test_a_ratio_to_what_may_be_zero_has_no_limits():
     found = ratio_of_means([1, 2, 3, 1, 2], [1.0, -1.0, 0.5, 0.3, -0.2], method="t")
     assert (found.low, found.high) == (-math.inf, math.inf)
     assert not found.is_known
@@ -101,7 +101,7 @@ def test_a_ratio_to_what_may_be_zero_has_no_limits() -> None:
 @methods
 @given(columns, st.sampled_from([0.5, 4.0, 2.0**20]))
 @settings(max_examples=25, deadline=None)
-def test_intervals_stretch_with_the_values(method, values, scale) -> None:
+def test_intervals_stretch_with_the_values(method, values, scale):
     plain = interval(values, method=method, num_resamples=199)
     stretched = interval(scale * values, method=method, num_resamples=199)
     for name in ("value", "low", "high"):
@@ -112,7 +112,7 @@ def test_intervals_stretch_with_the_values(method, values, scale) -> None:
 @pytest.mark.parametrize("method", [method for method in METHODS if method != "bca"])
 @given(columns, st.integers(0, 500))
 @settings(max_examples=25, deadline=None)
-def test_intervals_of_values_far_from_zero_move_with_them(method, values, shift) -> None:
+def test_intervals_of_values_far_from_zero_move_with_them(method, values, shift):
     values = values + 10.0 * values.max()
     plain = interval(values, method=method, num_resamples=199)
     moved = interval(values + shift, method=method, num_resamples=199)
@@ -123,7 +123,7 @@ def test_intervals_of_values_far_from_zero_move_with_them(method, values, shift)
 @methods
 @given(columns, st.sampled_from([0.125, 2.0, 8.0]))
 @settings(max_examples=25, deadline=None)
-def test_a_ratio_follows_the_unit_of_either_side(method, values, scale) -> None:
+def test_a_ratio_follows_the_unit_of_either_side(method, values, scale):
     base = 500.0 + np.sqrt(values)
     plain = ratio_of_means(values, base, method=method, num_resamples=199)
     other = ratio_of_means(scale * values, base, method=method, num_resamples=199)
@@ -136,7 +136,7 @@ def test_a_ratio_follows_the_unit_of_either_side(method, values, scale) -> None:
 @methods
 @given(columns, st.randoms(use_true_random=False))
 @settings(max_examples=25, deadline=None)
-def test_the_order_of_the_seeds_decides_nothing(method, values, random) -> None:
+def test_the_order_of_the_seeds_decides_nothing(method, values, random):
     order = list(range(len(values)))
     random.shuffle(order)
     many, base = np.tile(values, 5), np.tile(np.sqrt(values), 5)
@@ -150,7 +150,7 @@ def test_the_order_of_the_seeds_decides_nothing(method, values, random) -> None:
 
 
 @methods
-def test_swapping_the_sides_turns_a_difference_over(method: str) -> None:
+def test_swapping_the_sides_turns_a_difference_over(method):
     there = paired_difference(SKEWED, BASE, method=method)
     back = paired_difference(BASE, SKEWED, method=method)
     noise = 0.1 * there.half_width
@@ -160,19 +160,19 @@ def test_swapping_the_sides_turns_a_difference_over(method: str) -> None:
 
 
 @methods
-def test_equal_values_have_an_interval_of_no_width(method: str) -> None:
+def test_equal_values_have_an_interval_of_no_width(method):
     found = interval([0.1] * 40, method=method)
     assert (found.low, found.high) == pytest.approx((0.1, 0.1), abs=1e-12)
     assert paired_difference(SKEWED, SKEWED, method=method).half_width == 0.0
 
 
-def test_a_relative_change_is_the_ratio_less_one() -> None:
+def test_a_relative_change_is_the_ratio_less_one():
     ratio, change = ratio_of_means(SKEWED, BASE), relative_change(SKEWED, BASE)
     assert change.value == ratio.value - 1.0
     assert change.low == ratio.low - 1.0
 
 
-def test_a_wider_level_has_a_wider_interval() -> None:
+def test_a_wider_level_has_a_wider_interval():
     for method in METHODS:
         widths = [
             interval(SKEWED, method=method, level=level).half_width for level in (0.8, 0.95, 0.99)
@@ -180,12 +180,12 @@ def test_a_wider_level_has_a_wider_interval() -> None:
         assert widths == sorted(set(widths))
 
 
-def test_equal_input_gives_equal_limits_and_another_seed_others() -> None:
+def test_equal_input_gives_equal_limits_and_another_seed_others():
     assert interval(SKEWED) == interval(SKEWED)
     assert interval(SKEWED) != interval(SKEWED, seed=1)
 
 
-def test_few_values_get_the_method_that_they_allow() -> None:
+def test_few_values_get_the_method_that_they_allow():
     used = {num: interval(SKEWED[:num]).method for num in (2, 4, 5, 29, 30)}
     assert used == {2: "t", 4: "t", 5: "bootstrap-t", 29: "bootstrap-t", 30: "bootstrap-t"}
     single = interval([3.0])
@@ -195,15 +195,13 @@ def test_few_values_get_the_method_that_they_allow() -> None:
 
 
 @pytest.mark.parametrize("method", ["bca", "percentile"])
-def test_a_method_that_was_asked_for_is_refused_and_not_replaced_where_values_are_too_few(
-    method: str,
-) -> None:
+def test_a_method_that_was_asked_for_is_refused_and_not_replaced_where_values_are_too_few(method):
     assert interval(SKEWED[:30], method=method).method == method
     with pytest.raises(ValueError, match=f"{method} needs 30 values, and there are 29"):
         interval(SKEWED[:29], method=method)
 
 
-def test_values_that_are_nearly_all_equal_get_student_s_interval() -> None:
+def test_values_that_are_nearly_all_equal_get_student_s_interval():
     found = interval([1.0] * 7 + [2.0])
     assert found.method == "t"
     assert found == interval([1.0] * 7 + [2.0], method="t")
@@ -221,11 +219,11 @@ def test_values_that_are_nearly_all_equal_get_student_s_interval() -> None:
         (lambda: interval([1.0, 2.0], num_resamples=9), "num_resamples: 9 must lie in"),
     ],
 )
-def test_mistakes_are_named(call, message: str) -> None:
+def test_mistakes_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
 
-def test_text_is_no_value() -> None:
+def test_text_is_no_value():
     with pytest.raises(TypeError, match="must be numbers"):
         gs.studies.interval(["1", "2"])

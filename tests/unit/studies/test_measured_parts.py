@@ -39,7 +39,7 @@ def inside(trace: gs.Trace) -> Any:
     return (since >= 6 * HOUR) & (trace.submit_s <= trace.submit_s[-1] - 2 * HOUR)
 
 
-def test_a_comparison_is_of_the_part(part: gs.Comparison, inside: Any) -> None:
+def test_a_comparison_is_of_the_part(part, inside):
     assert 0 < inside.sum() < 300
     for label, result in part.results.items():
         assert part.summaries[label] == result.summary(**CUTS)
@@ -53,7 +53,7 @@ def test_a_comparison_is_of_the_part(part: gs.Comparison, inside: Any) -> None:
     assert pickle.loads(pickle.dumps(part)).summaries == part.summaries
 
 
-def test_whole_and_part_are_views_of_the_same_runs(trace: gs.Trace, part: gs.Comparison) -> None:
+def test_whole_and_part_are_views_of_the_same_runs(trace, part):
     whole = part.within(None)
     assert whole.summaries["fifo"] == part.results["fifo"].summary()
     assert "window" not in whole.to_dict()
@@ -61,7 +61,7 @@ def test_whole_and_part_are_views_of_the_same_runs(trace: gs.Trace, part: gs.Com
     assert part.select({"srtf"}).summaries["srtf"] == part.summaries["srtf"]
 
 
-def test_groups_and_losers_are_of_its_jobs(part: gs.Comparison, inside: Any) -> None:
+def test_groups_and_losers_are_of_its_jobs(part, inside):
     by_user = part.results["fifo"].by("user", **CUTS)
     assert by_user["num_jobs"].sum() == inside.sum()
     assert part.by("gpus").filter(part.by("gpus")["policy"] == "srtf")["num_jobs"].sum() == (
@@ -75,7 +75,7 @@ def test_groups_and_losers_are_of_its_jobs(part: gs.Comparison, inside: Any) -> 
     assert groups["num_worse"].sum() == (later & inside).sum()
 
 
-def test_the_report_says_which_part_it_is_of(part: gs.Comparison, inside: Any, tmp_path) -> None:
+def test_the_report_says_which_part_it_is_of(part, inside, tmp_path):
     page = render_report(part, plotly="cdn")
     said = (
         "metrics: of the run after a warm-up of 6.00 h and until 2.00 h before the last "
@@ -94,9 +94,7 @@ def test_the_report_says_which_part_it_is_of(part: gs.Comparison, inside: Any, t
         gs.write_report(part.results["fifo"], path, warm_up_s=1e9)
 
 
-def test_a_part_without_jobs_is_refused_before_anything_runs(
-    trace: gs.Trace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_without_jobs_is_refused_before_anything_runs(trace, monkeypatch):
     def never(*_: object, **__: object) -> None:
         raise AssertionError("it ran")
 
@@ -110,7 +108,7 @@ def test_a_part_without_jobs_is_refused_before_anything_runs(
         gs.size(trace, "makespan_s < 600", warm_up_s=60)
 
 
-def test_a_what_if_is_of_the_part_of_each_run(trace: gs.Trace, inside: Any) -> None:
+def test_a_what_if_is_of_the_part_of_each_run(trace, inside):
     answer = gs.whatif(trace, CLUSTER, "fifo", ["policy=srtf", "servers=+1"], **CUTS)
     base = gs.simulate(trace, CLUSTER, policy="fifo")
     after = gs.simulate(trace, CLUSTER, policy="srtf")
@@ -126,7 +124,7 @@ def test_a_what_if_is_of_the_part_of_each_run(trace: gs.Trace, inside: Any) -> N
     assert "after a warm-up of 6.00 h and until 2.00 h before the last submission" in str(answer)
 
 
-def test_a_size_meets_the_goal_in_the_part(trace: gs.Trace) -> None:
+def test_a_size_meets_the_goal_in_the_part(trace):
     goal, bound = "p95_wait_s < 30 min", 30 * 60
     found = gs.size(trace, goal, policy="fifo", resamples=2, block_s=6 * HOUR, **CUTS)
     every = [
@@ -158,9 +156,7 @@ def test_a_size_meets_the_goal_in_the_part(trace: gs.Trace) -> None:
         ("estimates=*2", r"change estimates=\*2: the trace has no estimates"),
     ],
 )
-def test_a_wrong_change_is_told_before_the_base_case_is_sought(
-    trace: gs.Trace, change: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_change_is_told_before_the_base_case_is_sought(trace, change, message, monkeypatch):
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the base case was sought")
 

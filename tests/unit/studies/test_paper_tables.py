@@ -28,7 +28,7 @@ def compared(metric="mean_jct_s", columns=JCT, baseline="fifo", **more):
     )
 
 
-def test_a_markdown_table_is_what_a_paper_would_print() -> None:
+def test_a_markdown_table_is_what_a_paper_would_print():
     # t of 3 degrees of freedom is 3.182; the standard errors of the means are 0.0213 and 0.0239 h.
     # The limits of the ratio are Fieller's.
     assert compared().table(caption="JCT on 8 servers").splitlines() == [
@@ -45,7 +45,7 @@ def test_a_markdown_table_is_what_a_paper_would_print() -> None:
     ]
 
 
-def test_a_latex_table_has_rules_and_a_caption() -> None:
+def test_a_latex_table_has_rules_and_a_caption():
     text = compared(load=0.9).table("latex", caption="50 % & more_x")
     assert text.startswith("\\begin{table}\n\\centering\n\\caption{50 \\% \\& more\\_x}\n")
     assert "\\begin{tabular}{llrrr}\n\\toprule\nload & policy & mean JCT (h) &" in text
@@ -56,14 +56,14 @@ def test_a_latex_table_has_rules_and_a_caption() -> None:
     assert all(line.startswith("%") for line in bare.partition("\\end{tabular}\n")[2].splitlines())
 
 
-def test_settings_are_set_apart_and_policies_are_not() -> None:
+def test_settings_are_set_apart_and_policies_are_not():
     assert "addlinespace" not in compared().table("latex")
     runs = pl.concat([runs_of(load=0.7), runs_of(load=0.9)])
     both = compare_runs(runs, "mean_jct_s", baseline="fifo", method="t", by=["load"])
     assert both.table("latex").count("\\addlinespace") == 1
 
 
-def test_every_row_of_a_table_has_as_many_cells_as_its_heading() -> None:
+def test_every_row_of_a_table_has_as_many_cells_as_its_heading():
     made = compared(load=0.9)
     lines = [line for line in made.table().splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in lines}) == 1
@@ -71,7 +71,7 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_heading() -> None:
     assert [line.count(" & ") for line in body] == [4, 4, 4]
 
 
-def test_names_cannot_break_a_table() -> None:
+def test_names_cannot_break_a_table():
     odd = {"a|b_c*": [1.0, 2.0, 3.0], "x&y%z\\{~^#$}": [2.0, 3.0, 5.0]}
     made = compared(columns=odd, baseline="a|b_c*")
     assert "| a\\|b_c\\* |" in made.table()
@@ -88,15 +88,15 @@ def test_names_cannot_break_a_table() -> None:
         (0.0, 0.0, 2, 0), (1e-15, 3.0, 2, 1),
     ],
 )  # fmt: skip
-def test_the_digits_follow_from_the_width(half_width, value, digits, decimals) -> None:
+def test_the_digits_follow_from_the_width(half_width, value, digits, decimals):
     assert decimals_for(half_width, value, digits) == decimals
 
 
-def test_more_digits_can_be_asked_for() -> None:
+def test_more_digits_can_be_asked_for():
     assert "2.0438 [1.9758, 2.1117]" in compared().table(digits=3)
 
 
-def test_units_follow_from_the_metric() -> None:
+def test_units_follow_from_the_metric():
     share = {"fifo": [0.61, 0.63, 0.60], "srtf": [0.71, 0.74, 0.70]}
     text = compared("utilisation", share).table()
     assert "| utilisation (%) |" in text
@@ -105,20 +105,20 @@ def test_units_follow_from_the_metric() -> None:
     assert "| own figure |" in compared("own_figure", {"fifo": [90.0, 100.0]}).table()
 
 
-def test_a_single_seed_has_no_interval() -> None:
+def test_a_single_seed_has_no_interval():
     text = compared(columns={"fifo": [7200.0], "srtf": [3600.0]}).table()
     assert "| fifo | 2 | - | - |" in text
     assert "| srtf | **1** | -50 | - |" in text
     assert "a single seed: no interval" in text
 
 
-def test_a_ratio_without_limits_gives_way_to_the_difference() -> None:
+def test_a_ratio_without_limits_gives_way_to_the_difference():
     near_zero = {"fifo": [-60.0, 120.0, 30.0], "srtf": [3600.0, 3960.0, 3600.0]}
     text = compared(columns=near_zero).table()
     assert "change from fifo (h)" in text
     assert "inf" not in text
 
 
-def test_what_is_no_difference_has_no_sign() -> None:
+def test_what_is_no_difference_has_no_sign():
     equal = {"fifo": [1.0, 2.0, 3.0], "sjf": [1.0, 2.0, 3.0]}
     assert "| sjf | 2.0 [-0.5, 4.5] | 0 [0, 0] | 1.00 |" in compared("own", equal).table()

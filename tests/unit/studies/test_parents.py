@@ -67,7 +67,7 @@ def started(tmp_path: Path, work: str) -> tuple[subprocess.Popen[str], set[int]]
 
 
 @pytest.mark.parametrize("work", ["slow", "long_run"])
-def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path: Path, work: str) -> None:
+def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path, work):
     with time_limit(120):
         parent, workers = started(tmp_path, work)
         assert len(workers) == 2
@@ -79,7 +79,7 @@ def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path: Path, work: st
         assert not files(tmp_path)
 
 
-def test_an_interrupt_of_all_processes_is_heard_by_the_parent_alone(tmp_path: Path) -> None:
+def test_an_interrupt_of_all_processes_is_heard_by_the_parent_alone(tmp_path):
     with time_limit(120):
         parent, workers = started(tmp_path, "long_run")
         os.killpg(parent.pid, signal.SIGINT)
@@ -120,9 +120,7 @@ with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
 
 
 @pytest.mark.parametrize("script", UNGUARDED)
-def test_a_script_without_a_guard_ends_in_one_error_that_says_so(
-    tmp_path: Path, script: str
-) -> None:
+def test_a_script_without_a_guard_ends_in_one_error_that_says_so(tmp_path, script):
     path = tmp_path / "parent.py"
     path.write_text(UNGUARDED[script])
     ended = subprocess.run(

@@ -30,7 +30,7 @@ DEMSAR = np.array([
 NAMES = ("C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf")
 
 
-def test_mean_ranks_and_the_critical_difference_are_those_of_demsar() -> None:
+def test_mean_ranks_and_the_critical_difference_are_those_of_demsar():
     found = nemenyi(DEMSAR, NAMES, better="higher")
     assert [round(rank, 3) for rank in found.mean_ranks] == [3.143, 2.0, 2.893, 1.964]
     assert nemenyi(DEMSAR, NAMES, better="higher", level=0.9).critical_difference == (
@@ -43,17 +43,14 @@ def test_mean_ranks_and_the_critical_difference_are_those_of_demsar() -> None:
         assert not found.differ("C4.5", better)
 
 
-def test_the_groups_are_the_bars_of_the_diagram() -> None:
+def test_the_groups_are_the_bars_of_the_diagram():
     found = nemenyi(DEMSAR, NAMES, better="higher", level=0.9)
-    assert found.groups == (
-        ("C4.5+m+cf", "C4.5+m", "C4.5+cf"),
-        ("C4.5+cf", "C4.5"),
-    )
+    assert found.groups == (("C4.5+m+cf", "C4.5+m", "C4.5+cf"), ("C4.5+cf", "C4.5"))
 
 
 @given(tables)
 @settings(max_examples=50, deadline=None)
-def test_friedman_s_test_is_that_of_scipy(rows) -> None:
+def test_friedman_s_test_is_that_of_scipy(rows):
     table = np.array(rows, float)
     found = nemenyi(table)
     if np.ptp(table, axis=1).max() == 0.0:
@@ -66,13 +63,13 @@ def test_friedman_s_test_is_that_of_scipy(rows) -> None:
 
 @given(tables)
 @settings(max_examples=50, deadline=None)
-def test_ranks_share_ties_and_turn_over(rows) -> None:
+def test_ranks_share_ties_and_turn_over(rows):
     table = np.array(rows, float)
     assert ranks(table) == pytest.approx(stats.rankdata(table, axis=1))
     assert ranks(table, better="higher") == pytest.approx(table.shape[1] + 1 - ranks(table))
 
 
-def test_holm_s_values_are_those_of_his_procedure() -> None:
+def test_holm_s_values_are_those_of_his_procedure():
     # Wright, Biometrics 48 (1992): 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1, and never falling.
     assert holm([0.04, 0.01, 0.03, 0.02]).tolist() == pytest.approx([0.06, 0.04, 0.06, 0.06])
     assert holm([0.6, 0.7]).tolist() == [1.0, 1.0]
@@ -82,7 +79,7 @@ def test_holm_s_values_are_those_of_his_procedure() -> None:
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=8))
 @settings(deadline=None)
-def test_holm_lies_between_p_and_bonferroni_and_keeps_the_order(p) -> None:
+def test_holm_lies_between_p_and_bonferroni_and_keeps_the_order(p):
     adjusted, given_p = holm(p), np.array(p)
     assert (adjusted >= given_p).all()
     assert (adjusted <= np.minimum(1.0, len(p) * given_p)).all()
@@ -90,7 +87,7 @@ def test_holm_lies_between_p_and_bonferroni_and_keeps_the_order(p) -> None:
     assert (np.diff(adjusted[order]) >= 0).all()
 
 
-def test_effect_sizes_are_those_of_their_definitions() -> None:
+def test_effect_sizes_are_those_of_their_definitions():
     values, base = [3.0, 5.0, 4.0, 8.0], [4.0, 7.0, 7.0, 9.0]
     change = np.subtract(values, base)
     cohen = change.mean() / change.std(ddof=1)
@@ -104,7 +101,7 @@ def test_effect_sizes_are_those_of_their_definitions() -> None:
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.lists(st.integers(0, 9), min_size=1))
 @settings(deadline=None)
-def test_superiority_is_the_statistic_of_mann_and_whitney(values, base) -> None:
+def test_superiority_is_the_statistic_of_mann_and_whitney(values, base):
     u = stats.mannwhitneyu(values, base, method="asymptotic").statistic if len(values) > 1 else None
     found = effect_size(values, base, kind="superiority")
     if u is not None:
@@ -112,7 +109,7 @@ def test_superiority_is_the_statistic_of_mann_and_whitney(values, base) -> None:
     assert effect_size(base, values, kind="superiority") == pytest.approx(1.0 - found)
 
 
-def test_an_effect_without_spread_is_none_or_without_bound() -> None:
+def test_an_effect_without_spread_is_none_or_without_bound():
     assert effect_size([1.0, 2.0], [1.0, 2.0]) == 0.0
     assert effect_size([1.0, 2.0], [2.0, 3.0]) == -math.inf
     assert math.isnan(effect_size([1.0], [2.0]))
@@ -125,7 +122,7 @@ def test_an_effect_without_spread_is_none_or_without_bound() -> None:
     st.integers(2, 400),
 )
 @settings(max_examples=50, deadline=None)
-def test_the_seeds_needed_are_enough_and_one_fewer_is_not(values, width) -> None:
+def test_the_seeds_needed_are_enough_and_one_fewer_is_not(values, width):
     found = seeds_needed(values, float(width))
 
     def half(num: int) -> float:
@@ -135,7 +132,7 @@ def test_the_seeds_needed_are_enough_and_one_fewer_is_not(values, width) -> None
     assert found == 2 or half(found - 1) > width * (1 - 1e-12)
 
 
-def test_a_share_of_the_mean_asks_for_as_many_seeds_as_its_width() -> None:
+def test_a_share_of_the_mean_asks_for_as_many_seeds_as_its_width():
     pilot = [100.0, 120.0, 90.0, 110.0, 105.0]
     assert seeds_needed(pilot, 0.05, relative=True) == seeds_needed(pilot, 0.05 * 105.0)
     assert seeds_needed([7.0, 7.0], 0.1) == 2
@@ -160,6 +157,6 @@ def test_a_share_of_the_mean_asks_for_as_many_seeds_as_its_width() -> None:
         (lambda: nemenyi([[1.0, 2.0]] * 2, ["a", "a"]), "names"),
     ],
 )
-def test_mistakes_are_named(call, message: str) -> None:
+def test_mistakes_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()

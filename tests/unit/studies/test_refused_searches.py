@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import gpusched as gs
@@ -20,13 +18,10 @@ from tests.unit.studies.searches import SPACE, study, tuned
         ({"better": "least"}, "better: 'least' must be 'lower' or 'higher'"),
         ({"trials": 0}, "trials: 0 must lie in 1"),
         ({"held_out": 0}, "held_out: 0 must lie in 1"),
-        (
-            {"policies": ["fifo", "sjf"], "baseline": "las"},
-            "'las'",
-        ),
+        ({"policies": ["fifo", "sjf"], "baseline": "las"}, "'las'"),
     ],
 )
-def test_an_argument_out_of_range_is_named(changes: dict[str, Any], message: str) -> None:
+def test_an_argument_out_of_range_is_named(changes, message):
     with pytest.raises(ValueError, match=message):
         tuned(**changes)
 
@@ -38,12 +33,12 @@ def test_an_argument_out_of_range_is_named(changes: dict[str, Any], message: str
         ("num_jobs", "metric: num_jobs is registered as neither better lower nor higher; give"),
     ],
 )
-def test_a_metric_must_have_a_better_end(metric: str, message: str) -> None:
+def test_a_metric_must_have_a_better_end(metric, message):
     with pytest.raises(ValueError, match=message):
         gs.tune(SPACE, study(), metric, trials=1)
 
 
-def test_a_baseline_is_one_of_the_policies_of_the_study() -> None:
+def test_a_baseline_is_one_of_the_policies_of_the_study():
     found = tuned(policies=["fifo", "sjf"], baseline="sjf", trials=2, held_out=[7])
     assert found.baseline == "sjf"
 
@@ -59,7 +54,7 @@ def test_a_baseline_is_one_of_the_policies_of_the_study() -> None:
         ({"low": 1, "high": 2, "step": 0}, "step: 0 must be above 0 and at most 1"),
     ],
 )
-def test_a_range_that_holds_nothing_is_refused(given: dict[str, Any], message: str) -> None:
+def test_a_range_that_holds_nothing_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
         Range(**given)
 
@@ -71,18 +66,12 @@ def test_a_range_that_holds_nothing_is_refused(given: dict[str, Any], message: s
             {"policy": "2d-las", "promote": {"low": 1, "high": 9, "is_integer": True}},
             r"unknown field `is_integer` - at `\$.space\[0\].promote`",
         ),
-        (
-            {"policy": "2d-las", "tune": [3]},
-            "Expected the name of an option, not 3",
-        ),
+        ({"policy": "2d-las", "tune": [3]}, "Expected the name of an option, not 3"),
         ({"policy": "2d-las", "label": ""}, "'' must be text that is not empty"),
         ({"policy": "2d-las", "quota": {"low": 1, "high": 2}}, "quota of 2d-las has no order"),
-        (
-            {"policy": "serverfilling-srpt", "tune": ["x"]},
-            "x",
-        ),
+        ({"policy": "serverfilling-srpt", "tune": ["x"]}, "x"),
     ],
 )
-def test_an_entry_of_a_space_is_refused_with_its_path(entry: dict[str, Any], message: str) -> None:
+def test_an_entry_of_a_space_is_refused_with_its_path(entry, message):
     with pytest.raises(ValueError, match=message):
         PolicySpace.of([entry])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,10 +40,7 @@ TAU = {"option": "tau", "policy": "a-srpt"}
         ),
         ({"clusters": [{"cluster": 3}]}, "cluster: expected a Cluster, not 3"),
         ({"parameters": [{**TAU, "values": []}]}, "values: at least one is needed"),
-        (
-            {"parameters": [{**TAU, "values": [1, 1]}]},
-            "values: one value is listed twice",
-        ),
+        ({"parameters": [{**TAU, "values": [1, 1]}]}, "values: one value is listed twice"),
         (
             {"policies": ["a-srpt"], "parameters": [{**TAU, "values": [1], "name": "seeds"}]},
             r"'seeds' is the name of another axis - at `\$.parameters\[0\].name`",
@@ -53,18 +49,15 @@ TAU = {"option": "tau", "policy": "a-srpt"}
         ({"policies": [{"tau": 1.0}]}, r"policy: the name is missing in \{'tau': 1.0\}"),
         ({"policies": [{"policy": "fifo", "label": " "}]}, "label: ' ' must be text"),
         ({"policies": [{"policy": 3, "tau": 1.0}]}, "options go with a name, not with 3"),
-        (
-            {"policies": [gs.Order]},
-            r"; give an instance of it: Order\(\)",
-        ),
+        ({"policies": [gs.Order]}, r"; give an instance of it: Order\(\)"),
     ],
 )
-def test_a_study_that_cannot_be_meant_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_a_study_that_cannot_be_meant_is_refused(changes, message):
     with pytest.raises((ValueError, TypeError), match=message):
         expand(gs.Study.of(small(**changes)))
 
 
-def test_a_study_of_too_many_runs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_of_too_many_runs_is_refused(monkeypatch):
     monkeypatch.setattr(sys.modules[expand.__module__], "MOST_RUNS", 7)
     with pytest.raises(ValueError, match="study small: has more than 7 runs"):
         expand(gs.Study.of(small()))
@@ -76,7 +69,7 @@ def jobs_with(trace: gs.Trace, **fields: Any) -> gs.Trace:
     return jobs_of(StudyTrace(trace=trace, **fields), trace, None, recipe)
 
 
-def test_given_jobs_are_cut_and_given_what_the_study_names(tmp_path: Path) -> None:
+def test_given_jobs_are_cut_and_given_what_the_study_names(tmp_path):
     trace = a_trace()
     assert jobs_with(trace, jobs=7).service_us.tolist() == trace.service_us[:7].tolist()
     models = tuple(gs.model.zoo().values())
@@ -93,7 +86,7 @@ def test_given_jobs_are_cut_and_given_what_the_study_names(tmp_path: Path) -> No
     assert set(jobs_with(groups, profiles="zoo").profile.tolist()) == {0}
 
 
-def test_equal_servers_may_stand_in_racks_and_a_cluster_in_a_file(tmp_path: Path) -> None:
+def test_equal_servers_may_stand_in_racks_and_a_cluster_in_a_file(tmp_path):
     racks = StudyCluster(servers=4, gpus=8, nic_gbps=10.0, servers_per_rack=2, oversubscription=2.0)
     equal = gs.Cluster.uniform(4, 8, nic_gbps=10.0)
     assert racks.made().domains == equal.with_racks(2, 2.0).domains
@@ -102,7 +95,7 @@ def test_equal_servers_may_stand_in_racks_and_a_cluster_in_a_file(tmp_path: Path
     assert StudyCluster(file=str(path)).made().servers == equal.servers
 
 
-def test_the_content_of_a_folder_is_that_of_its_files_and_names(tmp_path: Path) -> None:
+def test_the_content_of_a_folder_is_that_of_its_files_and_names(tmp_path):
     for name, inner in (("a", "x"), ("b", "x"), ("c", "y")):
         (tmp_path / name / "in").mkdir(parents=True)
         (tmp_path / name / "in" / inner).write_text("1")

@@ -18,12 +18,12 @@ def planned(num_jobs: int) -> list[Batch]:
     return list(batches(left, [num_jobs] * len(left)))
 
 
-def test_short_runs_on_the_same_jobs_are_one_batch() -> None:
+def test_short_runs_on_the_same_jobs_are_one_batch():
     assert [len(batch.runs) for batch in planned(60)] == [2, 2, 2, 2]
 
 
 @each("most", [1, 2, 3, 4, 9])
-def test_batches_of_so_many_recipes_are_dealt_out_in_turn(most: int) -> None:
+def test_batches_of_so_many_recipes_are_dealt_out_in_turn(most):
     in_order = planned(100_000)
     dealt = list(side_by_side(in_order, most))
     assert Counter(map(str, dealt)) == Counter(map(str, in_order))
@@ -35,7 +35,7 @@ def test_batches_of_so_many_recipes_are_dealt_out_in_turn(most: int) -> None:
     assert most > 1 or dealt == in_order
 
 
-def test_batches_are_taken_as_they_are_due() -> None:
+def test_batches_are_taken_as_they_are_due():
     taken = []
 
     def telling() -> object:
@@ -43,5 +43,5 @@ def test_batches_are_taken_as_they_are_due() -> None:
             taken.append(batch)
             yield batch
 
-    next(side_by_side(telling(), 2))  # type: ignore[arg-type]
+    next(side_by_side(telling(), 2))
     assert len(taken) == 5  # two recipes of two batches, and the first that is of neither

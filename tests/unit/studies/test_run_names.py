@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 import gpusched as gs
 from gpusched.studies.plan import expand
@@ -17,7 +14,7 @@ def names(**changes: Any) -> list[str]:
     return expand(gs.Study.of(small(**changes))).names
 
 
-def test_runs_that_differ_have_names_that_differ() -> None:
+def test_runs_that_differ_have_names_that_differ():
     found = names()
     assert len(set(found)) == len(found) == 8
     assert names() == found
@@ -34,7 +31,7 @@ def test_runs_that_differ_have_names_that_differ() -> None:
         {"baseline": "srtf", "metrics": ["mean_jct_s"]},
     ],
 )
-def test_what_decides_nothing_is_not_in_them(changes: dict[str, Any]) -> None:
+def test_what_decides_nothing_is_not_in_them(changes):
     assert names(**changes) == names()
 
 
@@ -55,11 +52,11 @@ def test_what_decides_nothing_is_not_in_them(changes: dict[str, Any]) -> None:
         {"traces": [{"generate": "philly", "jobs": 60, "loads": [0.7], "filter": "gpus > 1"}]},
     ],
 )
-def test_what_decides_a_run_is(changes: dict[str, Any]) -> None:
+def test_what_decides_a_run_is(changes):
     assert not set(names(**changes)) & set(names())
 
 
-def test_a_file_is_known_by_its_content(tmp_path: Path) -> None:
+def test_a_file_is_known_by_its_content(tmp_path):
     one, other = tmp_path / "a.csv", tmp_path / "b.csv"
     one.write_text("submit_s,service_s,gpus\n0,60,1\n5,60,2\n")
     other.write_text(one.read_text())
@@ -69,14 +66,14 @@ def test_a_file_is_known_by_its_content(tmp_path: Path) -> None:
     assert not set(names(traces=[{"file": str(other)}])) & set(before)
 
 
-def test_objects_are_known_by_what_they_hold() -> None:
+def test_objects_are_known_by_what_they_hold():
     assert names(traces=[a_trace()]) == names(traces=[a_trace()])
     assert not set(names(traces=[a_trace()])) & set(names(traces=[a_trace(seed=1)]))
     assert names(policies=[NarrowFirst()]) == names(policies=[NarrowFirst()])
     assert not set(names(policies=[NarrowFirst()])) & set(names(policies=[NarrowFirst(-1.0)]))
 
 
-def test_another_code_gives_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_code_gives_other_names(monkeypatch):
     before = names()
     monkeypatch.setattr("gpusched._core.__version__", "another")
     assert not set(names()) & set(before)

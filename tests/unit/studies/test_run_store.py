@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -19,7 +18,7 @@ def names(store: RunStore) -> set[int]:
     return {int(name, 16) for name in store.read()["run"]}
 
 
-def test_what_was_added_is_there_for_all(tmp_path: Path) -> None:
+def test_what_was_added_is_there_for_all(tmp_path):
     store = RunStore(tmp_path)
     assert len(store.read()) == 0
     store.add([row(1), row(2, warnings=["careful"])])
@@ -31,7 +30,7 @@ def test_what_was_added_is_there_for_all(tmp_path: Path) -> None:
     assert found["num_jobs"].to_list() == [None, None, 2]
 
 
-def test_many_parts_become_few(tmp_path: Path) -> None:
+def test_many_parts_become_few(tmp_path):
     store = RunStore(tmp_path)
     for number in range(200):
         store.add([row(number)])
@@ -39,7 +38,7 @@ def test_many_parts_become_few(tmp_path: Path) -> None:
     assert len(list((tmp_path / RUNS).glob("*.parquet"))) < 40
 
 
-def test_parts_that_others_left_are_joined(tmp_path: Path) -> None:
+def test_parts_that_others_left_are_joined(tmp_path):
     for number in range(50):
         RunStore(tmp_path).add([row(number)])
     (tmp_path / RUNS / "part-x.parquet.12345678.tmp").write_text("killed")
@@ -53,7 +52,7 @@ def test_parts_that_others_left_are_joined(tmp_path: Path) -> None:
     assert not list((tmp_path / RUNS).glob("*.tmp"))
 
 
-def test_a_run_that_failed_gives_way_to_one_that_did_not(tmp_path: Path) -> None:
+def test_a_run_that_failed_gives_way_to_one_that_did_not(tmp_path):
     store = RunStore(tmp_path)
     store.add([{"run": "0" * 32, "error": "ValueError: x"}, row(1)])
     store.add([row(0)])
@@ -63,7 +62,7 @@ def test_a_run_that_failed_gives_way_to_one_that_did_not(tmp_path: Path) -> None
     assert len(found) == 2
 
 
-def test_a_damaged_part_is_told_and_not_believed(tmp_path: Path) -> None:
+def test_a_damaged_part_is_told_and_not_believed(tmp_path):
     store = RunStore(tmp_path)
     store.add([row(1)])
     (part,) = (tmp_path / RUNS).glob("*.parquet")
@@ -82,7 +81,7 @@ def test_a_damaged_part_is_told_and_not_believed(tmp_path: Path) -> None:
     assert store.damaged == []
 
 
-def test_a_foreign_file_is_told_and_not_believed(tmp_path: Path) -> None:
+def test_a_foreign_file_is_told_and_not_believed(tmp_path):
     store = RunStore(tmp_path)
     store.add([row(1)])
     pl.DataFrame({"run": ["9" * 32]}).write_parquet(tmp_path / RUNS / "more.parquet")
@@ -90,7 +89,7 @@ def test_a_foreign_file_is_told_and_not_believed(tmp_path: Path) -> None:
     assert "more.parquet: is no part of a study" in store.damaged[0]
 
 
-def test_damage_is_not_joined_away(tmp_path: Path) -> None:
+def test_damage_is_not_joined_away(tmp_path):
     for number in range(40):
         RunStore(tmp_path).add([row(number)])
     part = next((tmp_path / RUNS).glob("*.parquet"))
@@ -101,7 +100,7 @@ def test_damage_is_not_joined_away(tmp_path: Path) -> None:
     assert part.exists()
 
 
-def test_several_writers_lose_nothing_while_others_read(tmp_path: Path) -> None:
+def test_several_writers_lose_nothing_while_others_read(tmp_path):
     def write(first: int) -> None:
         store = RunStore(tmp_path)
         store.tidy()

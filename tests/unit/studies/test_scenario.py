@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -23,7 +21,7 @@ def changed(base: Scenario, text: str) -> Scenario:
     return change.applied(base, base)
 
 
-def test_changes_are_read_from_texts_and_mappings() -> None:
+def test_changes_are_read_from_texts_and_mappings():
     texts = ["policy=2d-las:preset=lucid", "servers=+4", "gpus-per-server=4", "servers[V100]=-1"]
     read = parse_changes(texts)
     assert read == (
@@ -45,7 +43,7 @@ def test_changes_are_read_from_texts_and_mappings() -> None:
         (["servers=1", "servers=2"], False),
     ],
 )
-def test_changes_of_one_thing_cannot_be_made_together(texts: list[str], joins: bool) -> None:
+def test_changes_of_one_thing_cannot_be_made_together(texts, joins):
     assert can_join(parse_changes(texts)) == joins
 
 
@@ -59,13 +57,11 @@ def test_changes_of_one_thing_cannot_be_made_together(texts: list[str], joins: b
         ("gpus_per_server=+8", 6, 16),
     ],
 )
-def test_servers_are_set_added_and_taken_away(
-    base: Scenario, text: str, servers: int, gpus: int
-) -> None:
+def test_servers_are_set_added_and_taken_away(base, text, servers, gpus):
     assert changed(base, text).cluster == gs.Cluster.uniform(servers, gpus)
 
 
-def test_servers_of_one_of_several_types_are_changed(base: Scenario) -> None:
+def test_servers_of_one_of_several_types_are_changed(base):
     mixed = gs.Cluster((gs.ServerGroup(2, 8, "V100"), gs.ServerGroup(3, 4, "T4")))
     start = Scenario(base.trace, mixed, "fifo", "consolidated", "oracle", None, "none", 0)
     groups = changed(start, "servers[T4]=+2").cluster.servers
@@ -76,7 +72,7 @@ def test_servers_of_one_of_several_types_are_changed(base: Scenario) -> None:
         changed(start, "servers[A100]=+2")
 
 
-def test_a_load_is_that_of_the_base_cluster(base: Scenario) -> None:
+def test_a_load_is_that_of_the_base_cluster(base):
     assert changed(base, "load=0.5").trace.offered_load(48) == pytest.approx(0.5, rel=1e-3)
     factor = changed(base, "load=*1.2").trace.offered_load(48) / base.trace.offered_load(48)
     assert factor == pytest.approx(1.2, rel=1e-3)
@@ -85,14 +81,14 @@ def test_a_load_is_that_of_the_base_cluster(base: Scenario) -> None:
     assert joined.trace.offered_load(48) == pytest.approx(0.5, rel=1e-3)
 
 
-def test_estimates_become_exact_or_longer(base: Scenario) -> None:
+def test_estimates_become_exact_or_longer(base):
     exact = changed(base, "estimates=exact").trace.estimate_us
     assert np.array_equal(exact, base.trace.service_us)
     twice = changed(base, "estimates=*2").trace.estimate_us
     assert np.array_equal(twice, 2 * base.trace.estimate_us)
 
 
-def test_names_are_replaced(base: Scenario) -> None:
+def test_names_are_replaced(base):
     assert str(changed(base, "policy=sjf").policy) == "sjf"
     assert str(changed(base, "placement=spread").placement) == "spread"
     assert changed(base, "predictor=oracle").predictor == "oracle"
@@ -114,7 +110,7 @@ def test_names_are_replaced(base: Scenario) -> None:
         ({3: 4}, ValueError, "change 3: unknown"),
     ],
 )
-def test_malformed_changes_are_refused(changes: Any, error: type[Exception], message: str) -> None:
+def test_malformed_changes_are_refused(changes, error, message):
     with pytest.raises(error, match=message):
         parse_changes(changes)
 
@@ -137,19 +133,19 @@ def test_malformed_changes_are_refused(changes: Any, error: type[Exception], mes
         ("speed=rong", "did you mean 'ring'"),
     ],
 )
-def test_changes_that_cannot_be_made_say_why(base: Scenario, text: str, message: str) -> None:
+def test_changes_that_cannot_be_made_say_why(base, text, message):
     with pytest.raises(ValueError, match=message):
         changed(base, text)
 
 
-def test_a_cluster_with_domains_is_not_resized(base: Scenario) -> None:
+def test_a_cluster_with_domains_is_not_resized(base):
     racks = gs.Cluster.uniform(4, 8, nic_gbps=100).with_racks(2)
     start = Scenario(base.trace, racks, "fifo", "consolidated", "oracle", None, "none", 0)
     with pytest.raises(ValueError, match="the cluster has domains"):
         changed(start, "servers=+2")
 
 
-def test_estimates_that_are_not_there_cannot_be_scaled(base: Scenario) -> None:
+def test_estimates_that_are_not_there_cannot_be_scaled(base):
     bare = gs.Trace.from_columns([0, 1], [5, 5], [1, 1])
     start = Scenario(bare, SITE, "fifo", "consolidated", "oracle", None, "none", 0)
     with pytest.raises(ValueError, match=r"change estimates=\*2: the trace has no estimates"):

@@ -13,7 +13,7 @@ from gpusched.studies.sizing import NEIGHBOURS, cheapest_mix, fewest
 
 
 @given(data=st.data())
-def test_the_fewest_is_found_from_anywhere(data: st.DataObject) -> None:
+def test_the_fewest_is_found_from_anywhere(data):
     least = data.draw(st.integers(0, 30))
     most = data.draw(st.integers(least, 400))
     guess = data.draw(st.integers(least, most))
@@ -30,7 +30,7 @@ def test_the_fewest_is_found_from_anywhere(data: st.DataObject) -> None:
     assert len(set(asked)) <= 3 * (most - least + 2).bit_length() + 2 * NEIGHBOURS + 2
 
 
-def test_neighbours_below_the_answer_are_tried_until_none_of_them_holds() -> None:
+def test_neighbours_below_the_answer_are_tried_until_none_of_them_holds():
     held = {10, *range(12, 41)}
     assert fewest(held.__contains__, 1, 20, 40) == 10
     assert fewest(held.__contains__, 1, 20, 40, neighbours=0) == 12
@@ -45,7 +45,7 @@ def test_neighbours_below_the_answer_are_tried_until_none_of_them_holds() -> Non
 
 
 @given(data=st.data())
-def test_the_cheapest_mix_is_that_of_a_search_through_all(data: st.DataObject) -> None:
+def test_the_cheapest_mix_is_that_of_a_search_through_all(data):
     """Of several kinds, each with a strength; held by what is strong enough, so for more, too."""
     size = data.draw(st.integers(1, 3))
     prices = data.draw(st.lists(st.sampled_from([1, 1.5, 2, 3.7, 5]), min_size=size, max_size=size))
@@ -71,7 +71,7 @@ def test_the_cheapest_mix_is_that_of_a_search_through_all(data: st.DataObject) -
         assert price(found.counts) == pytest.approx(min(map(price, every)))
 
 
-def test_kinds_that_spoil_a_mix_are_left_out() -> None:
+def test_kinds_that_spoil_a_mix_are_left_out():
     """Forty small ones do, unless there is a large one: then that must do alone."""
 
     def holds(counts: tuple[int, ...]) -> bool:
@@ -83,7 +83,7 @@ def test_kinds_that_spoil_a_mix_are_left_out() -> None:
     assert (found.counts, found.is_proven) == ((40, 0), True)
 
 
-def test_a_search_that_runs_out_says_so() -> None:
+def test_a_search_that_runs_out_says_so():
     rng = random.Random(1)
     wall = {a: rng.randint(0, 3) + 200 - 2 * a for a in range(101)}
 

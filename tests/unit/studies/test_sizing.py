@@ -31,7 +31,7 @@ def p95(trace: gs.Trace, servers: int, policy: str = "fifo-skip") -> Any:
     return gs.simulate(trace, gs.Cluster.uniform(servers, 8), policy=policy).metric("p95_wait_s")
 
 
-def test_the_fewest_servers_are_those_of_a_search_through_all(trace: gs.Trace) -> None:
+def test_the_fewest_servers_are_those_of_a_search_through_all(trace):
     found = gs.size(trace, "p95_wait_s < 20 min", policy="fifo-skip", resamples=0)
     every = [servers for servers in range(2, 41) if p95(trace, servers) < 20 * 60]
     assert found.servers == every[0]
@@ -42,7 +42,7 @@ def test_the_fewest_servers_are_those_of_a_search_through_all(trace: gs.Trace) -
     assert str(found).startswith(f"you need {every[0]} servers x 8 GPUs")
 
 
-def test_the_runs_that_led_there_are_shown(trace: gs.Trace) -> None:
+def test_the_runs_that_led_there_are_shown(trace):
     found = gs.size(trace, "p95_wait_s < 20 min and mean_jct_s < 1 d", policy="fifo-skip")
     table = found.table()
     assert table.columns == [
@@ -57,7 +57,7 @@ def test_the_runs_that_led_there_are_shown(trace: gs.Trace) -> None:
         assert row["is_met"] == (row["p95_wait_s"] < 1200 and row["mean_jct_s"] < 86_400)
 
 
-def test_no_job_may_be_left_out(trace: gs.Trace) -> None:
+def test_no_job_may_be_left_out(trace):
     """One GPU would serve the narrow jobs at once, and refuse the others."""
     jobs = gs.Trace.from_columns([0, 0], [1, 1], [1, 17])
     found = gs.size(jobs, "p95_wait_s < 600", resamples=0)
@@ -65,7 +65,7 @@ def test_no_job_may_be_left_out(trace: gs.Trace) -> None:
     assert found.table()["servers"].min() == 3
 
 
-def test_where_more_servers_miss_the_goal_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_more_servers_miss_the_goal_it_is_said(monkeypatch):
     from gpusched.studies.sizing import SizingRuns
 
     def simulated(self: Any, counts: tuple[int, ...]) -> tuple[dict[str, float], int]:
@@ -79,14 +79,14 @@ def test_where_more_servers_miss_the_goal_it_is_said(monkeypatch: pytest.MonkeyP
     assert any(note.startswith("not monotone") and "10 servers" in note for note in found.notes())
 
 
-def test_a_goal_that_no_number_of_servers_meets_has_no_answer(trace: gs.Trace) -> None:
+def test_a_goal_that_no_number_of_servers_meets_has_no_answer(trace):
     found = gs.size(trace, "mean_jct_s < 1")
     assert (found.servers, found.cluster, found.result, found.confidence) == (None,) * 4
     assert str(found).startswith("no number of servers was found")
     assert "more servers do not help mean_jct_s < 1" in found.notes()[0]
 
 
-def test_a_least_utilisation_bounds_the_servers_from_above(trace: gs.Trace) -> None:
+def test_a_least_utilisation_bounds_the_servers_from_above(trace):
     alone = gs.size(trace, "p95_wait_s < 20 min", policy="fifo-skip", resamples=0)
     assert alone.result is not None
     used = float(alone.result.metric("utilisation"))
@@ -100,7 +100,7 @@ def test_a_least_utilisation_bounds_the_servers_from_above(trace: gs.Trace) -> N
     assert "all other goals are met by" in found.notes()[1]
 
 
-def test_resamples_say_how_sure_it_is(trace: gs.Trace) -> None:
+def test_resamples_say_how_sure_it_is(trace):
     asked: dict[str, Any] = {"goal": "p95_wait_s < 20 min", "policy": "fifo-skip", "resamples": 30}
     found = gs.size(trace, **asked, threads=1)
     sure = found.confidence
@@ -120,7 +120,7 @@ def test_resamples_say_how_sure_it_is(trace: gs.Trace) -> None:
     assert "4 blocks are few" in found.notes()[-1]
 
 
-def test_what_a_resample_needs_is_the_fewest_for_it(trace: gs.Trace) -> None:
+def test_what_a_resample_needs_is_the_fewest_for_it(trace):
     from gpusched.traces.resampling import resampled
 
     found = gs.size(trace, "p95_wait_s < 20 min", policy="fifo-skip", resamples=3, seed=7)
@@ -131,7 +131,7 @@ def test_what_a_resample_needs_is_the_fewest_for_it(trace: gs.Trace) -> None:
         assert servers == 2 or p95(drawn, servers - 1) >= 20 * 60
 
 
-def test_a_short_trace_has_no_interval_and_says_so() -> None:
+def test_a_short_trace_has_no_interval_and_says_so():
     jobs = gs.Trace.from_columns([0, 5], [10, 10], [1, 1])
     found = gs.size(jobs, "p95_wait_s < 600")
     assert found.confidence is None
@@ -149,7 +149,7 @@ def typed() -> gs.Trace:
     )  # fmt: skip
 
 
-def test_the_cheapest_mix_is_that_of_a_search_through_all(typed: gs.Trace) -> None:
+def test_the_cheapest_mix_is_that_of_a_search_through_all(typed):
     prices = {"V100": 1.0, "A100": 1.7}
     found = gs.size(typed, "p95_wait_s < 1 h", policy="fifo-skip", prices=prices, gpus_per_server=4)
     assert found.is_proven
@@ -172,7 +172,7 @@ def test_the_cheapest_mix_is_that_of_a_search_through_all(typed: gs.Trace) -> No
     assert any(note.startswith("cheapest of") for note in found.notes())
 
 
-def test_prices_may_be_those_of_servers(typed: gs.Trace) -> None:
+def test_prices_may_be_those_of_servers(typed):
     asked: dict[str, Any] = {"goal": "p95_wait_s < 1 h", "resamples": 0}
     gpus = {"V100": 4, "A100": 8}
     by_gpu = gs.size(typed, **asked, prices={"V100": 1, "A100": 2}, gpus_per_server=gpus)
@@ -183,7 +183,7 @@ def test_prices_may_be_those_of_servers(typed: gs.Trace) -> None:
     assert by_gpu.hourly_price == by_server.hourly_price
 
 
-def test_types_that_no_job_may_use_are_an_error(typed: gs.Trace) -> None:
+def test_types_that_no_job_may_use_are_an_error(typed):
     with pytest.raises(
         ValueError, match=r"types: .* have no room .* jobs for A100, V100, any type"
     ):
@@ -212,14 +212,12 @@ def test_types_that_no_job_may_use_are_an_error(typed: gs.Trace) -> None:
         ({"goal": "dsr > 0.9"}, ValueError, "metric dsr: is defined only where"),
     ],
 )
-def test_a_wrong_argument_is_named(
-    trace: gs.Trace, arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_argument_is_named(trace, arguments, error, message):
     with pytest.raises(error, match=message):
         gs.size(trace, **({"goal": "p95_wait_s < 600"} | arguments))
 
 
-def test_a_stop_ends_it(trace: gs.Trace) -> None:
+def test_a_stop_ends_it(trace):
     stop = threading.Event()
     stop.set()
     with pytest.raises(Cancelled):
@@ -229,14 +227,14 @@ def test_a_stop_ends_it(trace: gs.Trace) -> None:
         gs.size(trace, "p95_wait_s < 600", resamples=500, stop=stop, progress=lambda _: stop.set())
 
 
-def test_progress_tells_of_the_resamples(trace: gs.Trace) -> None:
+def test_progress_tells_of_the_resamples(trace):
     told: list[gs.Progress] = []
     gs.size(trace, "p95_wait_s < 20 min", resamples=5, progress=told.append)
     assert told[-1] == gs.Progress(5, 5, "resamples")
     assert [now.done for now in told] == sorted(now.done for now in told)
 
 
-def test_a_sizing_can_be_pickled_and_written_as_plain_values(trace: gs.Trace) -> None:
+def test_a_sizing_can_be_pickled_and_written_as_plain_values(trace):
     import json
 
     found = gs.size(trace, "p95_wait_s < 20 min", resamples=3)
@@ -247,7 +245,7 @@ def test_a_sizing_can_be_pickled_and_written_as_plain_values(trace: gs.Trace) ->
     assert plain["confidence"]["resamples"] == 3
 
 
-def test_no_more_servers_can_be_of_use_than_are_busy_if_no_job_waits() -> None:
+def test_no_more_servers_can_be_of_use_than_are_busy_if_no_job_waits():
     jobs = gs.Trace.from_columns([0, 5, 10, 20], [10, 10, 10, 1], [9, 1, 8, 64])
     assert ServerKinds(("gpu",), (8,)).most_useful(jobs) == (8,)
     assert ServerKinds(("gpu",), (8,)).most_useful(jobs.head(3)) == (3,)

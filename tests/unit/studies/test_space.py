@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 import gpusched as gs
@@ -29,7 +26,7 @@ policy = "fifo"
 """
 
 
-def test_a_file_and_its_dict_are_one_space(tmp_path: Path) -> None:
+def test_a_file_and_its_dict_are_one_space(tmp_path):
     path = tmp_path / "space.toml"
     path.write_text(TOML)
     read = PolicySpace.of(path)
@@ -67,7 +64,7 @@ def test_a_file_and_its_dict_are_one_space(tmp_path: Path) -> None:
     assert PolicySpace.of(entries) == PolicySpace.of({"space": entries}) == read
 
 
-def test_integers_stay_integers() -> None:
+def test_integers_stay_integers():
     one = PolicySpace.of({"policy": "matching", "focus": {"low": 1, "high": 8}, "tune": ["draws"]})
     assert one.policies[0].options == {
         "focus": Range(1, 8, is_integer=True),
@@ -75,12 +72,9 @@ def test_integers_stay_integers() -> None:
     }
 
 
-def test_registered_limits_that_are_near_are_the_range() -> None:
+def test_registered_limits_that_are_near_are_the_range():
     one = PolicySpace.of({"policy": "matching", "tune": ["beta", "focus"]})
-    assert one.policies[0].options == {
-        "beta": Range(0, 1),
-        "focus": Range(0, 16, is_integer=True),
-    }
+    assert one.policies[0].options == {"beta": Range(0, 1), "focus": Range(0, 16, is_integer=True)}
 
 
 @each(
@@ -105,10 +99,7 @@ def test_registered_limits_that_are_near_are_the_range() -> None:
             {"policy": "2d-las", "promote": {"low": -1, "high": 2}},
             "promote is -1.*at `\\$.space\\[0\\].promote.low`",
         ),
-        (
-            {"policy": "2d-las", "promote": {"low": 1, "hihg": 2}},
-            "unknown field `hihg`.*promote`",
-        ),
+        ({"policy": "2d-las", "promote": {"low": 1, "hihg": 2}}, "unknown field `hihg`.*promote`"),
         ({"policy": "2d-las", "promote": {"low": 2, "high": 1}}, "low: 2 must be below high, 1"),
         (
             {"policy": "2d-las", "promote": {"low": 0, "high": 1, "log": True}},
@@ -138,12 +129,12 @@ def test_registered_limits_that_are_near_are_the_range() -> None:
         ({"policy": "fifo", "label": " "}, "must be text that is not empty"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_path(space: Any, message: str) -> None:
+def test_what_is_wrong_is_named_with_its_path(space, message):
     with pytest.raises((ValueError, TypeError), match=message):
         PolicySpace.of(space)
 
 
-def test_a_file_is_named(tmp_path: Path) -> None:
+def test_a_file_is_named(tmp_path):
     path = tmp_path / "space.toml"
     path.write_text(TOML.replace("quota", "qouta"))
     with pytest.raises(ValueError, match=r"space.toml: .*'qouta'.*\$.space\[0\].qouta"):
@@ -152,7 +143,7 @@ def test_a_file_is_named(tmp_path: Path) -> None:
         PolicySpace.of(tmp_path / "nowhere.toml")
 
 
-def test_edges_of_ranges_are_told() -> None:
+def test_edges_of_ranges_are_told():
     linear, log = Range(0, 10), Range(0.01, 100, log=True)
     assert [linear.edge(value) for value in (0.1, 5.0, 9.9)] == ["low", "", "high"]
     assert [log.edge(value) for value in (0.0101, 0.1, 99.0)] == ["low", "", "high"]

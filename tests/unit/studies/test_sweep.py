@@ -43,7 +43,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-def test_a_row_is_what_simulate_says() -> None:
+def test_a_row_is_what_simulate_says():
     result = gs.sweep(small())
     assert result.num_done == len(result.runs) == 8
     assert result.num_failed == 0
@@ -59,14 +59,14 @@ def test_a_row_is_what_simulate_says() -> None:
             np.testing.assert_equal(row[key], summary[key], err_msg=key)
 
 
-def test_an_object_is_not_changed_by_its_runs() -> None:
+def test_an_object_is_not_changed_by_its_runs():
     policy = NarrowFirst()
     first = gs.sweep(small(policies=[policy]))
     assert policy.calls == 0
     assert facts(gs.sweep(small(policies=[policy]))).equals(facts(first))
 
 
-def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_is_not_run_again(tmp_path, monkeypatch):
     done = counted(monkeypatch)
     first = gs.sweep(small(), folder=tmp_path)
     assert len(done) == 8
@@ -80,7 +80,7 @@ def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
     assert (status.num_runs, status.num_done, status.num_left) == (12, 12, 0)
 
 
-def test_a_folder_is_that_of_one_study(tmp_path: Path) -> None:
+def test_a_folder_is_that_of_one_study(tmp_path):
     gs.sweep(small(), folder=tmp_path)
     with pytest.raises(ValueError, match="holds the study 'small', and not 'other'"):
         gs.sweep(small(name="other"), folder=tmp_path)
@@ -88,7 +88,7 @@ def test_a_folder_is_that_of_one_study(tmp_path: Path) -> None:
         gs.studies.sweep_status(tmp_path / "runs")
 
 
-def test_the_study_in_the_folder_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_study_in_the_folder_goes_on(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("in").mkdir()
     Path("in/jobs.csv").write_text("submit_s,service_s,gpus\n0,60,1\n5,60,2\n")
@@ -100,7 +100,7 @@ def test_the_study_in_the_folder_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
     assert done == []
 
 
-def test_a_run_that_fails_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_fails_is_a_row(tmp_path, monkeypatch):
     crowded = {"generate": "philly", "jobs": 60, "loads": [2.0, 3.0]}
     study = small(policies=["fifo", Broken()], traces=[crowded])
     result = gs.sweep(study, folder=tmp_path)
@@ -122,14 +122,14 @@ def test_a_run_that_fails_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         gs.sweep(study, only="zz")
 
 
-def test_jobs_that_cannot_be_made_fail_their_runs_alone() -> None:
+def test_jobs_that_cannot_be_made_fail_their_runs_alone():
     trace = {"trace": a_trace(), "label": "none", "filter": "gpus > 1000"}
     result = gs.sweep(small(traces=[trace, a_trace()]))
     assert result.num_failed == 4
     assert all("no jobs are left" in error for error in result.runs["error"].drop_nulls())
 
 
-def test_a_policy_that_ends_its_worker_costs_its_own_runs() -> None:
+def test_a_policy_that_ends_its_worker_costs_its_own_runs():
     crowded = [{"generate": "philly", "jobs": 60, "loads": [2.0, 3.0]}]
     study = small(policies=["fifo", Deadly(), "srtf"], seeds=[1], traces=crowded)
     with time_limit(300):
@@ -146,7 +146,7 @@ def test_a_policy_that_ends_its_worker_costs_its_own_runs() -> None:
     )
 
 
-def test_a_stop_keeps_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_keeps_what_was_done(tmp_path, monkeypatch):
     monkeypatch.setattr("gpusched.studies.sweep._WRITE_SECONDS", 0.0)
     monkeypatch.setattr("gpusched.studies.sweep._WRITE_SHARE", 1.0)  # however slow the disk is
     stop = threading.Event()
@@ -166,7 +166,7 @@ def test_a_stop_keeps_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert facts(gs.sweep(study, folder=tmp_path)).equals(facts(gs.sweep(study)))
 
 
-def test_progress_never_falls_and_ends_at_all() -> None:
+def test_progress_never_falls_and_ends_at_all():
     told: list[gs.Progress] = []
     gs.sweep(small(), progress=told.append)
     assert [one.total for one in told] == [8] * len(told)
@@ -174,7 +174,7 @@ def test_progress_never_falls_and_ends_at_all() -> None:
     assert told[-1].done == 8
 
 
-def test_a_damaged_part_is_told_and_run_again(tmp_path: Path) -> None:
+def test_a_damaged_part_is_told_and_run_again(tmp_path):
     first = gs.sweep(small(), folder=tmp_path)
     for part in (tmp_path / "runs").glob("*.parquet"):
         part.write_bytes(part.read_bytes()[:-9])
@@ -185,7 +185,7 @@ def test_a_damaged_part_is_told_and_run_again(tmp_path: Path) -> None:
     assert gs.studies.sweep_status(tmp_path).damaged
 
 
-def test_a_warm_up_leaves_the_first_jobs_out() -> None:
+def test_a_warm_up_leaves_the_first_jobs_out():
     trace, cluster = a_trace(200), gs.Cluster.uniform(4, 8)
     warm_up_s = float(trace.submit_s[80])
     result = gs.simulate(trace, cluster, policy="srtf")
@@ -202,14 +202,14 @@ def test_a_warm_up_leaves_the_first_jobs_out() -> None:
     assert "none is left without the first 1e+12 s" in late.runs["error"][0]
 
 
-def test_metrics_that_no_summary_has_can_be_asked_for() -> None:
+def test_metrics_that_no_summary_has_can_be_asked_for():
     extra = [key for key, metric in gs.metrics().items() if not metric.is_default]
     chosen = [key for key in extra if not gs.metrics()[key].needs][:1]
     result = gs.sweep(small(metrics=["mean_jct_s", *chosen]))
     assert set(chosen) <= set(result.runs.columns)
 
 
-def test_what_makes_a_table_wrong_is_told() -> None:
+def test_what_makes_a_table_wrong_is_told():
     over = gs.sweep(small(traces=[{"generate": "philly", "jobs": 60, "loads": [1.5]}]))
     assert any("more work arrives than it can do (load 1.5" in line for line in over.warnings)
     busy = small(traces=[{"generate": "philly", "jobs": 300, "loads": [0.95]}])
@@ -221,7 +221,7 @@ def test_what_makes_a_table_wrong_is_told() -> None:
     assert any(line.startswith("easy: ") and "(4 runs)" in line for line in lacking.warnings)
 
 
-def test_a_result_is_a_value(tmp_path: Path) -> None:
+def test_a_result_is_a_value(tmp_path):
     result = gs.sweep(small())
     copied = pickle.loads(pickle.dumps(result))
     assert copied.runs.equals(result.runs)
@@ -233,7 +233,7 @@ def test_a_result_is_a_value(tmp_path: Path) -> None:
     assert pl.DataFrame(result).equals(result.runs)
 
 
-def test_how_many_jobs_a_seed_draws_is_no_axis() -> None:
+def test_how_many_jobs_a_seed_draws_is_no_axis():
     result = gs.sweep(small(traces=[{"trace": a_trace(100), "sample": 0.5}], seeds=[1, 2, 3]))
     assert result.runs["jobs"].n_unique() > 1
     table = overview(result.study, result.runs)
@@ -243,7 +243,7 @@ def test_how_many_jobs_a_seed_draws_is_no_axis() -> None:
     assert overview(gs.Study.of(numbers), gs.sweep(numbers).runs).headings[0] == "jobs"
 
 
-def test_policies_are_compared_for_each_setting() -> None:
+def test_policies_are_compared_for_each_setting():
     statistics = pytest.importorskip("gpusched.studies")
     study = small(seeds=[1, 2, 3, 4], baseline="srtf", metrics=["p99_jct_s"])
     result = gs.sweep(study)
@@ -260,7 +260,7 @@ def test_policies_are_compared_for_each_setting() -> None:
         broken.compare()
 
 
-def test_threads_that_are_long_in_python_name_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_that_are_long_in_python_name_processes(monkeypatch):
     monkeypatch.setattr(sys.modules[PythonTime.__module__], "_LONG_S", 0.0)
     mixed = small(policies=["fifo", NarrowFirst()])
     with pytest.warns(gs.RunWarning, match=r'^python:NarrowFirst: .*executor="processes"') as told:
@@ -272,13 +272,13 @@ def test_threads_that_are_long_in_python_name_processes(monkeypatch: pytest.Monk
             gs.sweep(study, executor=executor)
 
 
-def test_a_short_time_in_python_is_not_told() -> None:
+def test_a_short_time_in_python_is_not_told():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gs.sweep(small(policies=[NarrowFirst()]))
 
 
-def test_a_bar_is_shown_where_one_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_is_shown_where_one_is_asked_for(monkeypatch):
     seen = []
 
     @contextmanager
@@ -291,7 +291,7 @@ def test_a_bar_is_shown_where_one_is_asked_for(monkeypatch: pytest.MonkeyPatch) 
     assert seen[-1] == gs.Progress(8, 8)
 
 
-def test_a_queue_that_grows_below_a_load_of_one_is_told() -> None:
+def test_a_queue_that_grows_below_a_load_of_one_is_told():
     # Jobs of all GPUs and of one in turn: in strict order half of the cluster is idle.
     number = 400
     trace = gs.Trace.from_columns(

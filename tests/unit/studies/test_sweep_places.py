@@ -7,7 +7,6 @@ import random
 import signal
 import threading
 import time
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -27,7 +26,7 @@ def facts(result: gs.studies.SweepResult) -> pl.DataFrame:
 @pytest.mark.parametrize(
     "place", ["threads:1", "threads:3", "processes:2", "given processes", "dask", "ray"]
 )
-def test_the_table_is_the_same(place: str, tmp_path: Path) -> None:
+def test_the_table_is_the_same(place, tmp_path):
     study = small(
         traces=[
             {"generate": "philly", "jobs": 60, "loads": [0.7, 2.0]},
@@ -43,7 +42,7 @@ def test_the_table_is_the_same(place: str, tmp_path: Path) -> None:
     assert found.num_failed == 6
 
 
-def test_workers_that_die_at_random_moments_cost_nothing() -> None:
+def test_workers_that_die_at_random_moments_cost_nothing():
     study = small(seeds=list(range(40)))
     expected = facts(gs.sweep(study))
     chance = random.Random(0)

@@ -36,21 +36,21 @@ class Endless:
         raise gs.Cancelled(0, 1)
 
 
-def test_what_the_parts_give_comes_in_their_order() -> None:
+def test_what_the_parts_give_comes_in_their_order():
     parts: dict[str, Any] = {str(number): partial(square, number) for number in range(20)}
     for threads in (1, 3, None):
         made = in_threads(parts, threads=threads)
         assert list(made.items()) == [(str(number), number**2) for number in range(20)]
 
 
-def test_an_error_names_its_part() -> None:
+def test_an_error_names_its_part():
     parts: dict[str, Any] = {"one": partial(square, 1), "two": failing}
     with pytest.raises(ValueError, match=r"^two: row 7 is odd$"):
         in_threads(parts)
 
 
 @pytest.mark.timeout(60)
-def test_a_stop_reaches_parts_that_run() -> None:
+def test_a_stop_reaches_parts_that_run():
     stop, long = threading.Event(), Endless()
     parts: dict[str, Any] = {"long": long, "short": partial(square, 1)}
     with pytest.raises(gs.Cancelled, match="stopped after 1 of 2 things"):
@@ -59,7 +59,7 @@ def test_a_stop_reaches_parts_that_run() -> None:
 
 
 @pytest.mark.timeout(60)
-def test_ctrl_c_reaches_parts_that_run() -> None:
+def test_ctrl_c_reaches_parts_that_run():
     long = Endless()
 
     def interrupt(now: gs.Progress) -> None:
@@ -91,7 +91,7 @@ TURNED = gs.Trace.from_columns(range(30), [7, 9, 4] * 10, [1] * 30)
 SERVERS = gs.Cluster.uniform(servers=3, gpus=2)
 
 
-def test_runs_of_a_comparison_do_not_share_a_placement_of_python() -> None:
+def test_runs_of_a_comparison_do_not_share_a_placement_of_python():
     policies = ["fifo", "sjf", "srtf", "easy"]
     alone = {
         policy: gs.simulate(TURNED, SERVERS, policy=policy, placement=Turning()).digest
@@ -103,7 +103,7 @@ def test_runs_of_a_comparison_do_not_share_a_placement_of_python() -> None:
     assert placement.num_asked == 0
 
 
-def test_runs_of_a_what_if_do_not_share_what_is_written_in_python() -> None:
+def test_runs_of_a_what_if_do_not_share_what_is_written_in_python():
     def changes(threads: int) -> list[Any]:
         answer = gs.whatif(
             TURNED, SERVERS, "fifo", ["policy=sjf", "policy=srtf", "servers=+1"],
@@ -114,7 +114,7 @@ def test_runs_of_a_what_if_do_not_share_what_is_written_in_python() -> None:
     assert changes(1) == changes(4) == changes(4)
 
 
-def test_a_placement_that_cannot_be_copied_for_several_runs_is_named() -> None:
+def test_a_placement_that_cannot_be_copied_for_several_runs_is_named():
     class Locked(Turning):
         def __init__(self) -> None:
             super().__init__()

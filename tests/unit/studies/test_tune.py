@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ pytestmark = pytest.mark.long
 optuna = pytest.importorskip("optuna", reason="the extra tune is not installed")
 
 
-def test_search_and_held_out_jobs_stand_side_by_side() -> None:
+def test_search_and_held_out_jobs_stand_side_by_side():
     found = tuned(trials=10)
     assert len(found.trials) == 10
     assert set(found.trials["state"]) == {"finished", "pruned"}
@@ -44,7 +43,7 @@ def test_search_and_held_out_jobs_stand_side_by_side() -> None:
     assert "<table>" in found._repr_html_()
 
 
-def test_values_are_those_of_plain_sweeps() -> None:
+def test_values_are_those_of_plain_sweeps():
     found = tuned(trials=4, rungs=1)
     for row in found.trials.iter_rows(named=True):
         runs = gs.sweep(study(policies=[row["policy"]])).runs
@@ -54,9 +53,7 @@ def test_values_are_those_of_plain_sweeps() -> None:
     assert found.held_out["mean"][0] == pytest.approx(held_out.mean(), rel=1e-12)
 
 
-def test_a_trial_that_is_pruned_has_seen_short_windows_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_trial_that_is_pruned_has_seen_short_windows_alone(monkeypatch):
     seen: list[tuple[int, int, str]] = []
 
     def spied(context: Any, batch: Any) -> Any:
@@ -81,7 +78,7 @@ def test_a_trial_that_is_pruned_has_seen_short_windows_alone(
 
 
 @pytest.mark.parametrize("options", [{}, {"batch": 3}, {"sampler": "random", "pruner": "none"}])
-def test_equal_arguments_give_equal_trials(options: dict[str, Any]) -> None:
+def test_equal_arguments_give_equal_trials(options):
     first, again = tuned(**options), tuned(**options, executor="threads:2")
     assert first.trials.equals(again.trials)
     assert first.held_out.equals(again.held_out)
@@ -89,17 +86,17 @@ def test_equal_arguments_give_equal_trials(options: dict[str, Any]) -> None:
     assert not first.trials["policy"].equals(other.trials["policy"])
 
 
-def test_processes_give_what_threads_do() -> None:
+def test_processes_give_what_threads_do():
     assert tuned(trials=3).held_out.equals(tuned(trials=3, executor="processes:2").held_out)
 
 
 @pytest.mark.parametrize("pruner", ["hyperband", "none", "halving"])
-def test_pruners_by_name(pruner: str) -> None:
+def test_pruners_by_name(pruner):
     found = tuned(pruner=pruner)
     assert pruner != "none" or set(found.trials["state"]) == {"finished"}
 
 
-def test_a_sampler_of_optuna_is_taken() -> None:
+def test_a_sampler_of_optuna_is_taken():
     space = {"policy": "las", "period_s": [10, 60, 600]}
     grid = optuna.samplers.GridSampler({"las period_s": [0, 1, 2]}, seed=0)
     found = tuned(space, sampler=grid, pruner="none", trials=3)
@@ -109,7 +106,7 @@ def test_a_sampler_of_optuna_is_taken() -> None:
     assert len(tuned(space, sampler=grid, pruner="none", trials=9).trials) == 3
 
 
-def test_it_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_goes_on_where_it_was(tmp_path, monkeypatch):
     whole = tuned(trials=8)
     done: list[str] = []
 
@@ -138,7 +135,7 @@ def test_it_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert more.trials.head(8).equals(whole.trials)
 
 
-def test_ctrl_c_ends_it(tmp_path: Path) -> None:
+def test_ctrl_c_ends_it(tmp_path):
     def interrupt(progress: Progress) -> None:
         if progress.done == 2:
             raise KeyboardInterrupt
@@ -148,7 +145,7 @@ def test_ctrl_c_ends_it(tmp_path: Path) -> None:
     assert list((tmp_path / "search" / "runs").glob("*.parquet"))
 
 
-def test_the_baseline_of_the_study_is_taken() -> None:
+def test_the_baseline_of_the_study_is_taken():
     found = tuned(policies=["fifo", {"policy": "sjf", "label": "short"}], baseline="short")
     assert found.baseline == "short"
     row = found.held_out.filter(policy="short").row(0, named=True)
@@ -158,7 +155,7 @@ def test_the_baseline_of_the_study_is_taken() -> None:
         tuned(policies=["sjf"], baseline="shrot")
 
 
-def test_higher_is_better_where_the_metric_says_so() -> None:
+def test_higher_is_better_where_the_metric_says_so():
     options: dict[str, Any] = {"trials": 6, "held_out": 3, "rungs": 1, "executor": "threads:1"}
     found = gs.tune(SPACE, study(), "utilisation", **options)
     assert found.better == "higher"
@@ -176,7 +173,7 @@ def _known_for_a_test() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_known_for_a_test")
-def test_policies_of_python_are_searched() -> None:
+def test_policies_of_python_are_searched():
     @gs.register_order("by-width-or-age")
     class ByWidthOrAge(gs.Order):
         """Jobs by width, or by age."""
@@ -198,7 +195,7 @@ def test_policies_of_python_are_searched() -> None:
 
 
 @pytest.mark.usefixtures("_known_for_a_test")
-def test_a_trial_that_fails_costs_itself_alone() -> None:
+def test_a_trial_that_fails_costs_itself_alone():
     @gs.register_order("fails-above")
     class FailsAbove(gs.Order):
         """Fails at some values."""
@@ -242,27 +239,25 @@ def test_a_trial_that_fails_costs_itself_alone() -> None:
         ({"executor": "dusk"}, ValueError, "executor: 'dusk'"),
     ],
 )
-def test_wrong_arguments_are_named(
-    options: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_wrong_arguments_are_named(options, error, message):
     with pytest.raises(error, match=message):
         tuned(**options)
 
 
-def test_a_metric_must_have_a_direction() -> None:
+def test_a_metric_must_have_a_direction():
     with pytest.raises(ValueError, match="unknown metric 'mean_jct'; did you mean"):
         gs.tune(SPACE, study(), "mean_jct")
     with pytest.raises(ValueError, match="num_jobs is registered as neither better lower nor"):
         gs.tune(SPACE, study(), "num_jobs")
 
 
-def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.setattr("gpusched.base.libraries.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"tune needs optuna: pip install gpusched\[tune\]"):
         tuned()
 
 
-def test_optuna_keeps_its_voice() -> None:
+def test_optuna_keeps_its_voice():
     before = optuna.logging.get_verbosity()
     tuned(trials=1)
     assert optuna.logging.get_verbosity() == before

@@ -38,7 +38,7 @@ def _sign(value: float) -> int:
 
 @settings(deadline=None)  # the first call loads SciPy
 @given(WAITS)
-def test_the_distance_of_distributions_is_its_definition(pairs: list[tuple[int, int]]) -> None:
+def test_the_distance_of_distributions_is_its_definition(pairs):
     one, every = (list(map(float, column)) for column in zip(*pairs, strict=True))
     other = every[: len(every) // 2 + 1]
     assert ks_distance(np.array(one), np.array(other)) == pytest.approx(_by_hand_ks(one, other))
@@ -46,7 +46,7 @@ def test_the_distance_of_distributions_is_its_definition(pairs: list[tuple[int, 
 
 @settings(deadline=None)
 @given(WAITS)
-def test_rank_correlations_are_their_definitions(pairs: list[tuple[int, int]]) -> None:
+def test_rank_correlations_are_their_definitions(pairs):
     one, other = (list(map(float, column)) for column in zip(*pairs, strict=True))
     ranks = [[sum(w < v for w in side) + sum(w == v for w in side) / 2 for v in side]
              for side in (one, other)]  # fmt: skip
@@ -64,7 +64,7 @@ def test_rank_correlations_are_their_definitions(pairs: list[tuple[int, int]]) -
         assert found(np.array(one), np.array(other)) == pytest.approx(expected, abs=1e-9)
 
 
-def test_who_waits_for_ever_waits_longest() -> None:
+def test_who_waits_for_ever_waits_longest():
     forever = np.array([0.0, 5.0, np.inf])
     assert ks_distance(forever, np.array([0.0, 5.0, 6.0])) == pytest.approx(1 / 3)
     assert rank_correlation(forever, np.array([0.0, 5.0, 6.0])) == pytest.approx(1.0)
@@ -75,18 +75,18 @@ def test_who_waits_for_ever_waits_longest() -> None:
     ("one", "other", "factor"),
     [(2, 3, 1.5), (3, 2, 1.5), (0, 0, 1.0), (7, 7, 1.0), (0, 1, math.inf), (1, math.inf, math.inf)],
 )
-def test_a_factor_is_at_least_1(one: float, other: float, factor: float) -> None:
+def test_a_factor_is_at_least_1(one, other, factor):
     assert factor_between(one, other) == factor
 
 
-def test_the_overlap_is_what_both_have_over_what_either_has() -> None:
+def test_the_overlap_is_what_both_have_over_what_either_has():
     weight = np.array([1.0, 2.0, 4.0])
     one, other = np.array([10.0, 0.0, 5.0]), np.array([5.0, 3.0, np.inf])
     assert overlap(one, other, weight) == pytest.approx(5 / (10 + 6))
     assert overlap(np.zeros(3), np.zeros(3), weight) == 1.0
 
 
-def test_a_step_function_is_averaged_over_a_window_only() -> None:
+def test_a_step_function_is_averaged_over_a_window_only():
     time_us = np.array([30, 0, 10, 20])
     change = np.array([-1.0, 2.0, -5.0, 4.0])
     # 2 until 10, -3 until 20, 1 until 30, then 0.

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import pickle
 import threading
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +30,7 @@ def run(trace: gs.Trace, cluster: gs.Cluster, policy: str) -> gs.Result:
     return gs.simulate(trace, cluster, policy=policy, predictor="estimate")
 
 
-def test_the_figures_are_those_of_the_runs(answer: gs.studies.WhatIf, site: gs.Trace) -> None:
+def test_the_figures_are_those_of_the_runs(answer, site):
     base, sjf = run(site, SITE, "easy"), run(site, SITE, "sjf")
     assert [outcome.label for outcome in answer.outcomes] == [*CHANGES, "all together"]
     for outcome, result in ((answer.base, base), (answer.outcomes[0], sjf)):
@@ -49,7 +48,7 @@ def test_the_figures_are_those_of_the_runs(answer: gs.studies.WhatIf, site: gs.T
     assert difference == sjf.summary()["mean_wait_s"] - base.summary()["mean_wait_s"] != 0
 
 
-def test_all_changes_together_are_one_run(answer: gs.studies.WhatIf, site: gs.Trace) -> None:
+def test_all_changes_together_are_one_run(answer, site):
     exact = dataclasses.replace(site, estimate_us=site.service_us)
     result = run(exact, gs.Cluster.uniform(7, 8), "sjf")
     together = answer.outcomes[-1]
@@ -57,26 +56,26 @@ def test_all_changes_together_are_one_run(answer: gs.studies.WhatIf, site: gs.Tr
     assert together.measures["mean_wait_s"] == result.summary()["mean_wait_s"]
 
 
-def test_one_change_alone_has_no_row_for_all(site: gs.Trace) -> None:
+def test_one_change_alone_has_no_row_for_all(site):
     alone = gs.whatif(site, SITE, "easy", ["servers=+1"])
     assert [outcome.label for outcome in alone.outcomes] == ["servers=+1"]
     assert not any("all together" in remark for remark in alone.remarks)
 
 
-def test_one_thing_changed_in_two_ways_has_no_row_for_all(site: gs.Trace) -> None:
+def test_one_thing_changed_in_two_ways_has_no_row_for_all(site):
     both = gs.whatif(site, SITE, "easy", ["servers=+1", "servers=+2"])
     assert [outcome.label for outcome in both.outcomes] == ["servers=+1", "servers=+2"]
     assert "no row for all together: one thing is changed in several ways" in both.remarks
 
 
-def test_the_right_base_case_carries_the_best_grade(answer: gs.studies.WhatIf) -> None:
+def test_the_right_base_case_carries_the_best_grade(answer):
     assert answer.grade is not None
     assert answer.grade.letter == "A"
     assert "grade A" in str(answer)
     assert set(answer.table()["grade"]) == {"A"}
 
 
-def test_the_grade_is_that_of_the_base_case(site: gs.Trace) -> None:
+def test_the_grade_is_that_of_the_base_case(site):
     wrong = gs.whatif(site, SITE, "fifo", {"policy": "easy", "estimates": "*1"})
     same = gs.fidelity(site, SITE, ["fifo"], ["consolidated"])
     assert wrong.grade == same.grade
@@ -88,7 +87,7 @@ def test_the_grade_is_that_of_the_base_case(site: gs.Trace) -> None:
     assert "no larger is the change of: estimates=*1" in text
 
 
-def test_a_trace_without_starts_has_no_grade() -> None:
+def test_a_trace_without_starts_has_no_grade():
     answer = gs.whatif(jobs(0), SITE, "easy", CHANGES)
     assert answer.grade is answer.likeness is None
     assert "no grade: the trace has no starts of its own" in str(answer)
@@ -96,7 +95,7 @@ def test_a_trace_without_starts_has_no_grade() -> None:
     assert answer.to_dict()["no_grade"] == "the trace has no starts of its own"
 
 
-def test_too_few_starts_give_no_grade_unless_one_asked_for_the_window() -> None:
+def test_too_few_starts_give_no_grade_unless_one_asked_for_the_window():
     few = logged(jobs(0, 8), policy="fifo")
     answer = gs.whatif(few, SITE, "fifo", ["servers=+1"])
     assert answer.grade is None
@@ -105,7 +104,7 @@ def test_too_few_starts_give_no_grade_unless_one_asked_for_the_window() -> None:
         gs.whatif(few, SITE, "fifo", ["servers=+1"], warm_up_s=0)
 
 
-def test_the_cluster_is_the_one_on_which_jobs_wait_as_long_as_they_did(site: gs.Trace) -> None:
+def test_the_cluster_is_the_one_on_which_jobs_wait_as_long_as_they_did(site):
     answer = gs.whatif(site, base="easy", changes=["servers=+1"])
     assert answer.base.cluster == SITE
     assert answer.outcomes[0].cluster == gs.Cluster.uniform(7, 8)
@@ -114,14 +113,14 @@ def test_the_cluster_is_the_one_on_which_jobs_wait_as_long_as_they_did(site: gs.
     assert any(remark.startswith("cluster assumed: 6 servers") for remark in answer.remarks)
 
 
-def test_without_starts_the_cluster_is_the_smallest_with_room() -> None:
+def test_without_starts_the_cluster_is_the_smallest_with_room():
     trace = jobs(0)
     answer = gs.whatif(trace, changes=["servers=+1"])
     assert answer.base.cluster == gs.traces.smallest_cluster(trace)
     assert any("load at most 0.9" in remark for remark in answer.remarks)
 
 
-def test_jobs_that_only_one_of_two_runs_finishes_gain_or_lose(site: gs.Trace) -> None:
+def test_jobs_that_only_one_of_two_runs_finishes_gain_or_lose(site):
     answer = gs.whatif(site, SITE, "fifo-skip", ["servers=1"])
     lost = int(np.count_nonzero(site.gpus > 8))
     (small,) = answer.outcomes
@@ -132,13 +131,13 @@ def test_jobs_that_only_one_of_two_runs_finishes_gain_or_lose(site: gs.Trace) ->
     assert back.outcomes[0].num_gain >= lost
 
 
-def test_a_clairvoyant_change_is_marked(site: gs.Trace) -> None:
+def test_a_clairvoyant_change_is_marked(site):
     answer = gs.whatif(site, SITE, "easy", ["policy=srtf"], predictor="oracle")
     assert answer.outcomes[0].clairvoyant
     assert "policy=srtf: clairvoyant (†): decides by the true service times" in answer.remarks
 
 
-def test_run_times_may_depend_on_the_placement() -> None:
+def test_run_times_may_depend_on_the_placement():
     trace = jobs(0, 100).with_profiles(gs.model.zoo()["resnet50"])
     cluster = gs.Cluster.uniform(6, 8, nic_gbps=10, intra_gbps=400)
     answer = gs.whatif(
@@ -149,7 +148,7 @@ def test_run_times_may_depend_on_the_placement() -> None:
     assert answer.outcomes[0].contention == "shared"
 
 
-def test_the_text_fits_a_terminal_and_the_json_is_plain(answer: gs.studies.WhatIf) -> None:
+def test_the_text_fits_a_terminal_and_the_json_is_plain(answer):
     assert max(map(len, str(answer).splitlines())) <= 100
     made = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
     assert [change["label"] for change in made["changes"]] == [*CHANGES, "all together"]
@@ -162,9 +161,7 @@ def test_the_text_fits_a_terminal_and_the_json_is_plain(answer: gs.studies.WhatI
     assert table.equals(answer.to_polars())
 
 
-def test_threads_change_nothing_progress_is_told_and_it_pickles(
-    answer: gs.studies.WhatIf, site: gs.Trace
-) -> None:
+def test_threads_change_nothing_progress_is_told_and_it_pickles(answer, site):
     seen: list[gs.Progress] = []
     again = gs.whatif(site, SITE, "easy", CHANGES, threads=1, progress=seen.append)
     assert again.to_dict() == answer.to_dict()
@@ -172,14 +169,14 @@ def test_threads_change_nothing_progress_is_told_and_it_pickles(
     assert pickle.loads(pickle.dumps(answer)).to_dict() == answer.to_dict()
 
 
-def test_a_stop_ends_it(site: gs.Trace) -> None:
+def test_a_stop_ends_it(site):
     stop = threading.Event()
     stop.set()
     with pytest.raises(gs.Cancelled, match="stopped after 0 of 5 runs"):
         gs.whatif(site, SITE, "easy", CHANGES, stop=stop)
 
 
-def test_an_error_in_a_run_names_its_change(site: gs.Trace) -> None:
+def test_an_error_in_a_run_names_its_change(site):
     with pytest.raises(ValueError, match=r"^speed=ring: .*profile"):
         gs.whatif(site, SITE, "easy", ["speed=ring"])
 
@@ -197,8 +194,6 @@ def test_an_error_in_a_run_names_its_change(site: gs.Trace) -> None:
         ),
     ],
 )
-def test_wrong_arguments_are_refused(
-    site: gs.Trace, arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_wrong_arguments_are_refused(site, arguments, error, message):
     with pytest.raises(error, match=message):
         gs.whatif(site, SITE, **arguments)

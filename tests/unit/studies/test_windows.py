@@ -20,7 +20,7 @@ def jobs_of_trace(entry: Any) -> list[int]:
     return [int(row) for row in entry.trace.row]
 
 
-def test_of_a_trace_the_later_part_is_held_out() -> None:
+def test_of_a_trace_the_later_part_is_held_out():
     trace = gs.generate("philly", 200, seed=3)
     read = gs.Study.of(study(traces=[{"trace": trace, "loads": [0.7, 0.9]}]))
     cut = windows_of(read, SHARES, 0.45, [7, 8, 9])
@@ -40,7 +40,7 @@ def test_of_a_trace_the_later_part_is_held_out() -> None:
     assert {cut.titles[run["trace"]] for run in runs} == {trace.name}
 
 
-def test_of_generated_jobs_other_seeds_are_held_out() -> None:
+def test_of_generated_jobs_other_seeds_are_held_out():
     cut = windows_of(gs.Study.of(study()), SHARES, 0.5, [3, 4, 5, 6])
     assert [rung.traces[0].jobs for rung in cut.rungs] == [10, 30, 90]
     assert {rung.seeds for rung in cut.rungs} == {(1, 2)}
@@ -54,7 +54,7 @@ def test_of_generated_jobs_other_seeds_are_held_out() -> None:
     )
 
 
-def test_windows_and_numbers_of_jobs_are_cut_one_by_one(tmp_path: Any) -> None:
+def test_windows_and_numbers_of_jobs_are_cut_one_by_one(tmp_path):
     rows = "".join(f"{second},60,1\n" for second in range(100))
     (tmp_path / "t.csv").write_text("submit_s,service_s,gpus\n" + rows)
     entry = {
@@ -91,14 +91,12 @@ def test_windows_and_numbers_of_jobs_are_cut_one_by_one(tmp_path: Any) -> None:
         ),
     ],
 )
-def test_what_cannot_be_cut_is_said(
-    changes: dict[str, Any], seeds: list[int], message: str
-) -> None:
+def test_what_cannot_be_cut_is_said(changes, seeds, message):
     with pytest.raises(ValueError, match=message):
         windows_of(gs.Study.of(study(**changes)), SHARES, 0.5, seeds)
 
 
-def test_seeds_that_decide_nothing_are_as_the_study_says() -> None:
+def test_seeds_that_decide_nothing_are_as_the_study_says():
     trace = gs.generate("philly", 60, seed=3)
     cut = windows_of(gs.Study.of(study(traces=[{"trace": trace}])), (1.0,), 0.5, [5])
     assert [part.title for part in cut.held_out.traces] == [trace.name]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import pytest
 
@@ -37,17 +36,17 @@ class Greedy(gs.Placement):
 
 
 @pytest.mark.parametrize("policy", [Narrow, Narrow(), partial(Narrow, -1), "sgf", gs.Policy("sgf")])
-def test_a_policy_may_be_a_name_an_object_or_what_makes_one(policy: object) -> None:
+def test_a_policy_may_be_a_name_an_object_or_what_makes_one(policy):
     gs.testing.check_policy(policy, examples=3, declares=["work-conserving", "scale-free"])
 
 
 @pytest.mark.parametrize("placement", [Greedy, Greedy(), "best-fit"])
-def test_a_placement_may_be_a_name_an_object_or_what_makes_one(placement: object) -> None:
+def test_a_placement_may_be_a_name_an_object_or_what_makes_one(placement):
     gs.testing.check_placement(placement, examples=3)
     gs.testing.check_policy("srtf", placement=placement, examples=3)
 
 
-def test_an_object_is_left_as_it_was() -> None:
+def test_an_object_is_left_as_it_was():
     order = Narrow(-1)
     gs.testing.check_policy(order, examples=2)
     assert vars(order) == {"sign": -1}
@@ -62,23 +61,23 @@ def test_an_object_is_left_as_it_was() -> None:
         ({"speed": "fast"}, "unknown speed 'fast'"),
     ],
 )
-def test_what_does_not_exist_is_refused_by_name(options: dict, message: str) -> None:
+def test_what_does_not_exist_is_refused_by_name(options, message):
     with pytest.raises(ValueError, match=message):
         gs.testing.check_policy("fifo", **options)
 
 
 @pytest.mark.parametrize("name", ["declares", "laws"])
-def test_one_text_is_no_collection(name: str) -> None:
+def test_one_text_is_no_collection(name):
     with pytest.raises(TypeError, match=f"{name}: expected a collection"):
         gs.testing.check_policy("fifo", **{name: "capacity"})
 
 
-def test_what_is_no_policy_is_refused() -> None:
+def test_what_is_no_policy_is_refused():
     with pytest.raises(TypeError, match="policy: expected a name, a Policy"):
         gs.testing.check_policy(3)
 
 
-def test_a_claim_that_is_false_breaks_its_law() -> None:
+def test_a_claim_that_is_false_breaks_its_law():
     for policy, claim in (("fifo", "work-conserving"), ("las", "scale-free")):
         with pytest.raises(gs.testing.LawBroken) as caught:
             gs.testing.check_policy(policy, declares=[claim])
@@ -89,7 +88,7 @@ def test_a_claim_that_is_false_breaks_its_law() -> None:
     gs.testing.check_policy("random", examples=2)  # by its flag
 
 
-def test_only_the_laws_that_are_named_are_asked() -> None:
+def test_only_the_laws_that_are_named_are_asked():
     asked = []
 
     @law("noted", "A law of this test.")
@@ -108,7 +107,7 @@ def test_only_the_laws_that_are_named_are_asked() -> None:
     assert {case.role for case in asked} == {"policy", "placement"}
 
 
-def test_the_same_seed_asks_the_same_workloads() -> None:
+def test_the_same_seed_asks_the_same_workloads():
     seen: list[list[str]] = []
 
     @law("noted", "A law of this test.")
@@ -125,7 +124,7 @@ def test_the_same_seed_asks_the_same_workloads() -> None:
     assert seen[0] == seen[1] != seen[2]
 
 
-def test_a_law_that_ends_with_an_error_is_broken() -> None:
+def test_a_law_that_ends_with_an_error_is_broken():
     @law("faulty", "A law of this test.")
     def faulty(case):
         raise ZeroDivisionError("by nothing")
@@ -138,7 +137,7 @@ def test_a_law_that_ends_with_an_error_is_broken() -> None:
         LAWS.remove("faulty")
 
 
-def test_a_subject_is_made_anew_for_each_run() -> None:
+def test_a_subject_is_made_anew_for_each_run():
     order = Narrow()
     subject = Subject.of("policy", order)
     order.sign = 5  # what was given was copied
@@ -158,8 +157,6 @@ def test_a_subject_is_made_anew_for_each_run() -> None:
         ({"seed": -1}, ValueError, "seed: -1 must lie between"),
     ],
 )
-def test_numbers_out_of_range_are_mistakes_and_not_broken_laws(
-    options: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_numbers_out_of_range_are_mistakes_and_not_broken_laws(options, error, message):
     with pytest.raises(error, match=message):
         gs.testing.check_policy("fifo", laws=("repeats",), **options)

@@ -9,7 +9,7 @@ import pytest
 from tests.each import each
 
 
-def test_the_cases_that_fail_are_named_and_all_are_tried() -> None:
+def test_the_cases_that_fail_are_named_and_all_are_tried():
     tried = []
 
     @each(("number", "limit"), named={"two": (2, 3), "four": (4, 3), "five": (5, 3), "one": (1, 3)})
@@ -25,7 +25,7 @@ def test_the_cases_that_fail_are_named_and_all_are_tried() -> None:
     assert tried == [2, 4, 5, 1]
 
 
-def test_a_test_is_skipped_where_all_its_cases_are() -> None:
+def test_a_test_is_skipped_where_all_its_cases_are():
     @each("number", [1, 2])
     def some(number: int, enough: int) -> None:
         if number < enough:

@@ -139,26 +139,10 @@ FORGED: list[tuple[str, Callable[[Any], None], str]] = [
         "GPU used twice: GPU 0 of server 0 by job"
         " 0 until 10000000 us and by job 1 from 0 us (and 1 more)",
     ),
-    (
-        "real-gpus",
-        row("mask", 0, 12),
-        "no such GPU: job 0 holds GPUs 0xc of the 2 on server 0",
-    ),
-    (
-        "real-gpus",
-        row("server", 0, 2),
-        "no such server: job 0 on server 2",
-    ),
-    (
-        "whole-gangs",
-        row("mask", 0, 1),
-        "gang not whole: job 0 holds 1 of 2 GPUs from 0 us",
-    ),
-    (
-        "allowed-types",
-        row("server", 0, 1),
-        "GPU type not allowed: job 0 on B of server 1",
-    ),
+    ("real-gpus", row("mask", 0, 12), "no such GPU: job 0 holds GPUs 0xc of the 2 on server 0"),
+    ("real-gpus", row("server", 0, 2), "no such server: job 0 on server 2"),
+    ("whole-gangs", row("mask", 0, 1), "gang not whole: job 0 holds 1 of 2 GPUs from 0 us"),
+    ("allowed-types", row("server", 0, 1), "GPU type not allowed: job 0 on B of server 1"),
     (
         "after-submit",
         both(figure("start_us", 2, 0), row("start_us", 2, 0)),
@@ -179,31 +163,11 @@ FORGED: list[tuple[str, Callable[[Any], None], str]] = [
         status(3, UNFINISHED),
         "job never ends: job 3 is neither finished nor rejected, nor was it cancelled",
     ),
-    (
-        "reasons",
-        status(3, REJECTED, 2),
-        "rejected job runs: job 3 is in the log",
-    ),
-    (
-        "reasons",
-        status(3, FINISHED, 2),
-        "wrong reason: job 3 is not rejected",
-    ),
-    (
-        "fits-one-server",
-        status(3, REJECTED, 3),
-        "job 3 of 1 GPUs is rejected",
-    ),
-    (
-        "keeps-gpus",
-        figure("preemptions", 1, 2),
-        "job 1 is preempted, 2 times",
-    ),
-    (
-        "keeps-gpus",
-        split,
-        "non-preemptive policy preempts: job 1 has 2 intervals under fifo",
-    ),
+    ("reasons", status(3, REJECTED, 2), "rejected job runs: job 3 is in the log"),
+    ("reasons", status(3, FINISHED, 2), "wrong reason: job 3 is not rejected"),
+    ("fits-one-server", status(3, REJECTED, 3), "job 3 of 1 GPUs is rejected"),
+    ("keeps-gpus", figure("preemptions", 1, 2), "job 1 is preempted, 2 times"),
+    ("keeps-gpus", split, "non-preemptive policy preempts: job 1 has 2 intervals under fifo"),
     (
         "accounts",
         figure("held_us", 1, 19 * S),
@@ -225,20 +189,20 @@ FORGED: list[tuple[str, Callable[[Any], None], str]] = [
 @pytest.mark.parametrize(
     ("law", "forge", "fault"), FORGED, ids=[f"{law}-{at}" for at, (law, *_) in enumerate(FORGED)]
 )
-def test_a_schedule_that_was_forged_breaks_the_law(law: str, forge: Any, fault: str) -> None:
+def test_a_schedule_that_was_forged_breaks_the_law(law, forge, fault):
     role = "speed" if law == "steady-service" else "policy"
     assert fault_of(law, case_of(role=role)) is None
     assert fault_of(law, case_of(role=role, forge=forge)) == fault
 
 
-def test_a_pool_that_hands_out_more_than_it_has_breaks_the_law() -> None:
+def test_a_pool_that_hands_out_more_than_it_has_breaks_the_law():
     jobs = gs.Trace.from_columns(submit_s=[0, 0], service_s=[9, 9], gpus=[4, 3])
     assert fault_of("capacity", case_of(placement="count", trace=jobs)) is None
     forged = case_of(placement="count", trace=jobs, forge=row("start_us", 1, 5 * S))
     assert fault_of("capacity", forged) == "GPUs used twice: 7 of 4 GPUs held at 5000000 us"
 
 
-def test_a_job_that_is_too_wide_must_be_rejected() -> None:
+def test_a_job_that_is_too_wide_must_be_rejected():
     wide = gs.Trace.from_columns(submit_s=[0, 0], service_s=[1, 1], gpus=[5, 1])
     assert fault_of("too-wide", case_of(trace=wide)) is None
     forged = case_of(trace=wide, forge=status(0, FINISHED))
@@ -263,7 +227,7 @@ OTHERWISE: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("law", "fault"), OTHERWISE, ids=[law for law, _ in OTHERWISE])
-def test_a_run_that_is_not_the_run_breaks_the_law(law: str, fault: str) -> None:
+def test_a_run_that_is_not_the_run_breaks_the_law(law, fault):
     role = "speed" if law == "verified-rates" else "policy"
     assert fault_of(law, case_of(role=role)) is None
     assert fault_of(law, case_of(role=role, other={"policy": "sgf"})) == fault
@@ -276,7 +240,7 @@ def test_a_run_that_is_not_the_run_breaks_the_law(law: str, fault: str) -> None:
         ("service_s", "job 0 has finished at 500000 us, and later at another time"),
     ],
 )
-def test_a_result_of_another_past_breaks_the_law(column: str, fault: str) -> None:
+def test_a_result_of_another_past_breaks_the_law(column, fault):
     columns: dict[str, Any] = {"submit_s": [0, 2], "service_s": [1, 1], "gpus": [1, 1]}
     jobs = gs.Trace.from_columns(**columns)
     assert fault_of("partial-results", case_of(trace=jobs)) is None
@@ -355,7 +319,7 @@ OPENED: list[tuple[str, type, str]] = [
 @pytest.mark.parametrize(
     ("law", "opens", "fault"), OPENED, ids=[f"{law}-{at}" for at, (law, *_) in enumerate(OPENED)]
 )
-def test_an_open_run_that_is_not_sound_breaks_the_law(law: str, opens: type, fault: str) -> None:
+def test_an_open_run_that_is_not_sound_breaks_the_law(law, opens, fault):
     assert fault_of(law, case_of()) is None
     assert (fault_of(law, case_of(opens=opens)) or "").startswith(fault)
 
@@ -371,13 +335,13 @@ def test_an_open_run_that_is_not_sound_breaks_the_law(law: str, opens: type, fau
     ],
     ids=lambda given: given if isinstance(given, str) and " " not in given else None,
 )
-def test_a_mistake_of_a_policy_breaks_the_law(law: str, policy: Any, fault: str) -> None:
+def test_a_mistake_of_a_policy_breaks_the_law(law, policy, fault):
     if law == "class-unchanged":
         planted_bugs.SharedMemory.served.clear()
     assert fault in (fault_of(law, case_of(policy=policy)) or "")
 
 
-def test_claims_that_do_not_hold_break_the_law() -> None:
+def test_claims_that_do_not_hold_break_the_law():
     blocked = gs.Trace.from_columns(
         submit_s=[0, 1, 2], service_s=[50, 50, 5], gpus=[2, 4, 1], gpu_types=["A", "", ""]
     )

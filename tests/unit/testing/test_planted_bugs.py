@@ -34,7 +34,7 @@ def broken_by(seam: type, **options: Any) -> gs.testing.LawBroken:
 @pytest.mark.parametrize(
     "seam", [*planted_bugs.POLICIES, *planted_bugs.PLACEMENTS], ids=lambda seam: seam.__name__
 )
-def test_a_planted_bug_is_found_and_made_small(seam: type) -> None:
+def test_a_planted_bug_is_found_and_made_small(seam):
     laws, most = FOUND_BY[seam.__name__]
     error = broken_by(seam)
     assert error.law in laws
@@ -44,18 +44,18 @@ def test_a_planted_bug_is_found_and_made_small(seam: type) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_another_seed_finds_the_same_bugs(seed: int) -> None:
+def test_another_seed_finds_the_same_bugs(seed):
     for seam in planted_bugs.POLICIES:
         assert broken_by(seam, seed=seed).law in FOUND_BY[seam.__name__][0]
 
 
-def test_a_memory_of_the_class_makes_runs_differ_that_should_not() -> None:
+def test_a_memory_of_the_class_makes_runs_differ_that_should_not():
     others = [name for name in gs.testing.laws() if name != "class-unchanged"]
     error = broken_by(planted_bugs.SharedMemory, laws=others, examples=200)
     assert {"repeats", "reusable", "forks", "saved"} & {error.law, *error.also}
 
 
-def test_the_message_has_the_law_the_case_as_code_and_the_line_that_repeats_it() -> None:
+def test_the_message_has_the_law_the_case_as_code_and_the_line_that_repeats_it():
     error = broken_by(planted_bugs.Forgetful)
     text = str(error)
     assert text.startswith("ends: Every job finishes or is rejected: none is forgotten, ")

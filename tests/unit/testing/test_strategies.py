@@ -20,7 +20,7 @@ few = settings(max_examples=30, deadline=None)
 
 @few
 @given(gs.testing.workloads(columns=COLUMNS, gpu_types=("A", "B"), max_jobs=5))
-def test_a_workload_fits_its_cluster_and_its_code_builds_it_again(workload) -> None:
+def test_a_workload_fits_its_cluster_and_its_code_builds_it_again(workload):
     trace, cluster = workload
     assert 1 <= len(trace) <= 5
     assert trace.gpus.max() <= cluster.num_gpus <= 16
@@ -32,7 +32,7 @@ def test_a_workload_fits_its_cluster_and_its_code_builds_it_again(workload) -> N
     assert repr(columns_of(names["trace"])) == repr(columns_of(trace))
 
 
-def test_the_code_of_real_columns_builds_them_again() -> None:
+def test_the_code_of_real_columns_builds_them_again():
     for trace in (golden.urgent(is_typed=True), golden.demanding(), golden.networked()):
         names = {"gs": gs}
         exec(trace_code(trace), names)
@@ -46,7 +46,7 @@ def test_the_code_of_real_columns_builds_them_again() -> None:
         assert names["cluster"] == cluster
 
 
-def test_what_is_found_is_as_small_as_it_can_be() -> None:
+def test_what_is_found_is_as_small_as_it_can_be():
     trace, cluster = find(
         gs.testing.workloads(columns=("weight", "estimate_s")), lambda of: len(of[0]) >= 2
     )
@@ -54,7 +54,7 @@ def test_what_is_found_is_as_small_as_it_can_be() -> None:
     assert (cluster.num_servers, cluster.num_gpus) == (1, 1)
 
 
-def test_some_jobs_do_not_fit_if_asked_for() -> None:
+def test_some_jobs_do_not_fit_if_asked_for():
     trace, cluster = find(
         gs.testing.workloads(is_fitting=False), lambda of: of[0].gpus.max() > of[1].num_gpus
     )
@@ -64,7 +64,7 @@ def test_some_jobs_do_not_fit_if_asked_for() -> None:
 
 @few
 @given(gs.testing.states(policy="srtf", placement="best-fit", max_jobs=6), st.data())
-def test_a_state_is_one_of_its_run(run, data) -> None:
+def test_a_state_is_one_of_its_run(run, data):
     state = run.state
     assert state.num_arrived >= 1
     digest = gs.simulate(run.trace, run.cluster, policy="srtf", placement="best-fit").digest
@@ -73,7 +73,7 @@ def test_a_state_is_one_of_its_run(run, data) -> None:
     assert fork.result().digest == digest
 
 
-def test_rows_come_with_their_models() -> None:
+def test_rows_come_with_their_models():
     columns = columns_of(golden.networked())
     some = with_rows(columns, [5, 2])
     assert some.graphs
@@ -87,7 +87,7 @@ def test_rows_come_with_their_models() -> None:
         ({"max_jobs": 0}, "max_jobs: 0 is less than 1"),
     ],
 )
-def test_a_mistake_is_refused_by_name(options: dict, message: str) -> None:
+def test_a_mistake_is_refused_by_name(options, message):
     with pytest.raises(ValueError, match=message):
         gs.testing.traces(**options)
 
@@ -108,7 +108,7 @@ except ImportError as error:
 """
 
 
-def test_without_hypothesis_the_extra_is_named_and_a_given_case_is_checked() -> None:
+def test_without_hypothesis_the_extra_is_named_and_a_given_case_is_checked():
     made = subprocess.run(
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, timeout=120, check=True
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from pathlib import Path
 
 import pytest
 
@@ -30,7 +29,7 @@ CSV = "submit_s,service_s,gpus\n0,1,1\n"
         ("peers/trace.csv", "csv"),
     ],
 )
-def test_every_published_file_is_taken_by_its_own_reader_alone(path: str, name: str) -> None:
+def test_every_published_file_is_taken_by_its_own_reader_alone(path, name):
     source = Source(DATA / path)
 
     assert detect(source).name == name
@@ -38,7 +37,7 @@ def test_every_published_file_is_taken_by_its_own_reader_alone(path: str, name: 
     assert [taker for taker in takers if taker != "csv" or name == "csv"] == [name]
 
 
-def test_every_format_has_a_name_and_a_sentence() -> None:
+def test_every_format_has_a_name_and_a_sentence():
     formats = trace_formats()
 
     assert {"itp", "philly-csv", "philly-json", "helios", "gavel", "swf"} <= set(formats)
@@ -46,12 +45,12 @@ def test_every_format_has_a_name_and_a_sentence() -> None:
     assert all(known.summary.endswith(".") for known in formats.values())
 
 
-def test_an_unknown_format_suggests_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_format_suggests_the_nearest(tmp_path):
     with pytest.raises(ValueError, match=r"unknown format 'helois'; did you mean 'helios'\?"):
         read_trace(tmp_path / "a.csv", format="helois")
 
 
-def test_a_format_is_found_by_its_other_name(tmp_path: Path) -> None:
+def test_a_format_is_found_by_its_other_name(tmp_path):
     path = trace_formats()["openb"].write_excerpt(tmp_path)
 
     assert find("pai-2023") is trace_formats()["openb"]
@@ -59,14 +58,14 @@ def test_a_format_is_found_by_its_other_name(tmp_path: Path) -> None:
     assert "PAI, 2023" in trace_formats()["openb"].summary
 
 
-def test_a_file_that_no_reader_knows_is_an_error_that_quotes_its_beginning(tmp_path: Path) -> None:
+def test_a_file_that_no_reader_knows_is_an_error_that_quotes_its_beginning(tmp_path):
     (tmp_path / "a.txt").write_text("hello world\n")
 
     with pytest.raises(ValueError, match=r"a.txt: no known format begins with 'hello world'"):
         read_trace(tmp_path / "a.txt")
 
 
-def test_a_named_format_is_not_second_guessed(tmp_path: Path) -> None:
+def test_a_named_format_is_not_second_guessed(tmp_path):
     (tmp_path / "a.csv").write_text(CSV)
 
     assert len(read_trace(tmp_path / "a.csv", format="csv")) == 1
@@ -74,7 +73,7 @@ def test_a_named_format_is_not_second_guessed(tmp_path: Path) -> None:
         read_trace(tmp_path / "a.csv", format="itp")
 
 
-def test_an_option_that_the_format_lacks_is_a_type_error(tmp_path: Path) -> None:
+def test_an_option_that_the_format_lacks_is_a_type_error(tmp_path):
     (tmp_path / "a.csv").write_text(CSV)
     (tmp_path / "a.swf").write_text("1 0 0 1 1 -1 -1 1 1 -1 1 1 1 1 1 1 -1 -1\n")
 
@@ -86,12 +85,12 @@ def test_an_option_that_the_format_lacks_is_a_type_error(tmp_path: Path) -> None
         read_trace(tmp_path / "a.csv", format="itp", columns={"gpus": "gpus"})
 
 
-def test_a_file_that_does_not_exist_is_an_os_error(tmp_path: Path) -> None:
+def test_a_file_that_does_not_exist_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_trace(tmp_path / "nowhere.csv")
 
 
-def test_two_readers_of_one_name_are_an_error() -> None:
+def test_two_readers_of_one_name_are_an_error():
     with pytest.raises(ValueError, match="format: the name 'itp' is taken"):
         register_trace_format(trace_formats()["itp"])
 
@@ -119,9 +118,7 @@ HEADLESS = "7|ann|2024-05-01T09:00:00|2024-05-01T09:00:10|gres/gpu=2,cpu=8\n"
         ('{"nodes": [{"name": "n1", "gres": "gpu:8"}]}', r"lists servers, .*gpusched.read_cluster"),
     ],
 )
-def test_what_is_nearly_a_trace_is_told_what_it_lacks(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_what_is_nearly_a_trace_is_told_what_it_lacks(tmp_path, text, message):
     (tmp_path / "a.txt").write_text(text)
 
     with pytest.raises(ValueError, match=message):
@@ -129,7 +126,7 @@ def test_what_is_nearly_a_trace_is_told_what_it_lacks(
 
 
 @needs_real_data
-def test_what_squeue_printed_at_a_site_is_a_queue_and_no_list_of_servers(tmp_path: Path) -> None:
+def test_what_squeue_printed_at_a_site_is_a_queue_and_no_list_of_servers(tmp_path):
     path = DATA / "slurm" / "squeue_out.json"
     # Its jobs ask for no GPUs, and for that alone they are no jobs here.
     with pytest.raises(ValueError, match=r"all 11 rows were rejected: state_reason must be to"):
@@ -146,7 +143,7 @@ def test_what_squeue_printed_at_a_site_is_a_queue_and_no_list_of_servers(tmp_pat
 
 
 @pytest.mark.parametrize("name", ["squeue", "sacct-json"])
-def test_jobs_of_slurm_that_name_their_nodes_are_jobs(tmp_path: Path, name: str) -> None:
+def test_jobs_of_slurm_that_name_their_nodes_are_jobs(tmp_path, name):
     path = trace_formats()[name].write_excerpt(tmp_path)
 
     assert '"nodes": "gpu01"' in path.read_text()
@@ -170,21 +167,19 @@ def test_jobs_of_slurm_that_name_their_nodes_are_jobs(tmp_path: Path, name: str)
         ('{"nodes":' * 9_999, ("nodes", "jobs"), False),
     ],
 )
-def test_a_name_counts_where_it_stands(
-    tmp_path: Path, text: str, path: tuple[str, ...], is_there: bool
-) -> None:
+def test_a_name_counts_where_it_stands(tmp_path, text, path, is_there):
     (tmp_path / "a.json").write_text(text, encoding="utf-8")
 
     assert has_member(Source(tmp_path / "a.json"), *path) is is_there
 
 
-def test_a_csv_of_ones_own_may_call_its_ids_as_slurm_does(tmp_path: Path) -> None:
+def test_a_csv_of_ones_own_may_call_its_ids_as_slurm_does(tmp_path):
     (tmp_path / "a.csv").write_text("JobID,submit_s,service_s,gpus\n7,0,60,2\n")
 
     assert read_trace(tmp_path / "a.csv").notes == ("columns not used: JobID",)
 
 
-def test_rows_that_are_left_out_are_told_once_with_their_number_by_reason(tmp_path: Path) -> None:
+def test_rows_that_are_left_out_are_told_once_with_their_number_by_reason(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(f"{CSV}1,0,1\n2,0,1\n3,5,0\n")
 

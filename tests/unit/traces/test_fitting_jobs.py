@@ -20,12 +20,12 @@ MIXED = Cluster(
 
 
 def jobs(**columns: object) -> gs.Trace:
-    num_jobs = len(next(iter(columns.values())))  # type: ignore[arg-type]
+    num_jobs = len(next(iter(columns.values())))
     given = {"submit_s": list(range(num_jobs)), "service_s": [10] * num_jobs, **columns}
     return gs.Trace.from_columns(**given)
 
 
-def test_jobs_are_as_wide_as_the_types_that_they_may_run_on() -> None:
+def test_jobs_are_as_wide_as_the_types_that_they_may_run_on():
     types = ["", "", "V100", "V100", "V100|T4", "V100|T4", "K80", "A100"]
     trace = jobs(gpus=[30, 31, 16, 17, 28, 29, 3, 1], gpu_types=types)
     assert fitting_jobs(trace, MIXED).tolist() == [
@@ -33,7 +33,7 @@ def test_jobs_are_as_wide_as_the_types_that_they_may_run_on() -> None:
     ]  # fmt: skip
 
 
-def test_workers_find_room_for_their_cpus_and_memory() -> None:
+def test_workers_find_room_for_their_cpus_and_memory():
     # 8 CPUs each: 4 on a V100 server, 2 on one with T4, 2 on the one that is never short.
     trace = jobs(gpus=[16, 17, 14, 15, 1], cpu=[8, 8, 4, 4, 33], memory_gib=[1, 1, 60, 65, 1])
     assert fitting_jobs(trace, MIXED).tolist() == [True, False, True, False, True]
@@ -42,7 +42,7 @@ def test_workers_find_room_for_their_cpus_and_memory() -> None:
 
 
 @each("seed", range(5))
-def test_what_fits_by_gpus_and_types_is_what_a_run_does_not_reject(seed: int) -> None:
+def test_what_fits_by_gpus_and_types_is_what_a_run_does_not_reject(seed):
     draw = np.random.default_rng(seed)
     names = np.array(["", "V100", "T4", "V100|T4", "K80|T4", "A100"])
     trace = jobs(gpus=draw.integers(1, 33, 60), gpu_types=names[draw.integers(0, 6, 60)].tolist())
@@ -55,7 +55,7 @@ def test_what_fits_by_gpus_and_types_is_what_a_run_does_not_reject(seed: int) ->
     assert fitting_load(trace, cluster, fits) == pytest.approx(result.metric("load"))
 
 
-def test_the_load_is_that_of_the_jobs_that_fit() -> None:
+def test_the_load_is_that_of_the_jobs_that_fit():
     trace = jobs(gpus=[1, 99, 3])
     cluster = Cluster.uniform(1, 4)
     fits = fitting_jobs(trace, cluster)

@@ -30,9 +30,7 @@ def trace_of(num_jobs: int = 400, **columns: Any) -> gs.Trace:
 
 
 @given(st.sampled_from(MODELS), st.integers(1, 70), st.sampled_from([1, 2, 8]))
-def test_a_graph_has_the_parameters_and_the_work_of_its_model(
-    model: str, gpus: int, accumulation: int
-) -> None:
+def test_a_graph_has_the_parameters_and_the_work_of_its_model(model, gpus, accumulation):
     profile = gs.model.zoo()[model]
     for stages in stages_of(model, gpus):
         graph = graph_for(model, gpus, stages=stages, accumulation=accumulation)
@@ -48,7 +46,7 @@ def test_a_graph_has_the_parameters_and_the_work_of_its_model(
             assert work == pytest.approx(gpus * accumulation * profile.compute_s(gpu_type))
 
 
-def test_a_pipeline_hands_on_a_vector_per_token() -> None:
+def test_a_pipeline_hands_on_a_vector_per_token():
     graph = graph_for("bert-large", 8)
     assert [stage.replicas for stage in graph.stages] == [2, 2, 2, 2]
     # 8 GPUs x 4 samples x 384 tokens x 1,024 numbers of 4 bytes.
@@ -61,7 +59,7 @@ def test_a_pipeline_hands_on_a_vector_per_token() -> None:
     assert twice.stages[0].parameter_bytes == graph.stages[0].parameter_bytes
 
 
-def test_the_name_of_a_graph_tells_its_shape() -> None:
+def test_the_name_of_a_graph_tells_its_shape():
     names = [graph_for(*arguments).name for arguments in [("vgg19", 3), ("gpt2-xl", 5)]]
     assert names == ["vgg19 1x3", "gpt2-xl 2+1+1+1"]
     assert graph_for("gpt2-xl", 12, stages=3, accumulation=4).name == "gpt2-xl 3x4 a4"
@@ -84,14 +82,12 @@ def test_the_name_of_a_graph_tells_its_shape() -> None:
         ({"model": "vgg19", "stages": 2}, ValueError, r"stages: 2 must lie in 1\.\.1"),
     ],
 )
-def test_a_wrong_graph_is_an_error_that_names_the_argument(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_graph_is_an_error_that_names_the_argument(arguments, error, message):
     with pytest.raises(error, match=message):
         graph_for(**({"model": "bert-large", "gpus": 8} | arguments))
 
 
-def test_every_job_gets_a_graph_of_its_width_and_the_source_tells() -> None:
+def test_every_job_gets_a_graph_of_its_width_and_the_source_tells():
     trace = trace_of()
     made = assign_graphs(trace, CLUSTER, seed=3)
 
@@ -114,7 +110,7 @@ def test_every_job_gets_a_graph_of_its_width_and_the_source_tells() -> None:
     assert [other.graphs[i].name for i in other.graph] != [made.graphs[i].name for i in made.graph]
 
 
-def test_the_service_is_the_run_time_at_the_bound() -> None:
+def test_the_service_is_the_run_time_at_the_bound():
     trace = trace_of(estimate_s=np.where(np.arange(400) % 2, np.linspace(200, 9000, 400), np.nan))
     made = assign_graphs(trace, CLUSTER)
     limits = gs.bounds.iteration_limits(made, CLUSTER, speed="stages")
@@ -132,13 +128,13 @@ def test_the_service_is_the_run_time_at_the_bound() -> None:
     kept = assign_graphs(trace, CLUSTER, keep_service=True)
     assert kept.service_us.tolist() == trace.service_us.tolist()
     assert kept.graph is not None
-    assert kept.graph.tolist() == made.graph.tolist()  # type: ignore[union-attr]
+    assert kept.graph.tolist() == made.graph.tolist()
     assert assign_graphs(kept, CLUSTER, keep_service=True).source == kept.source
     with pytest.raises(ValueError, match="the jobs have graphs already"):
         assign_graphs(made, CLUSTER)
 
 
-def test_a_job_alone_on_the_cluster_runs_for_the_time_that_the_trace_says() -> None:
+def test_a_job_alone_on_the_cluster_runs_for_the_time_that_the_trace_says():
     trace = trace_of(40, submit_s=np.arange(40) * 1e6)
     made = assign_graphs(trace, CLUSTER)
     alone = gs.simulate(
@@ -150,7 +146,7 @@ def test_a_job_alone_on_the_cluster_runs_for_the_time_that_the_trace_says() -> N
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.8])
 @pytest.mark.parametrize("nic_gbps", [10, 100])
-def test_the_share_of_heavy_jobs_is_the_one_asked_for(share: float, nic_gbps: float) -> None:
+def test_the_share_of_heavy_jobs_is_the_one_asked_for(share, nic_gbps):
     cluster = CLUSTER.with_bandwidth(nic_gbps=nic_gbps)
     trace = trace_of()
     made = assign_graphs(trace, cluster, heavy_share=share, zoo=["vgg19", "bert-large", "gpt2-xl"])
@@ -160,14 +156,14 @@ def test_the_share_of_heavy_jobs_is_the_one_asked_for(share: float, nic_gbps: fl
     assert f"heavy_share {share:g}): {is_heavy.sum():,} of 342 jobs" in made.source
 
 
-def test_a_share_that_no_graph_allows_is_an_error_that_names_the_range() -> None:
+def test_a_share_that_no_graph_allows_is_an_error_that_names_the_range():
     fast = CLUSTER.with_bandwidth(nic_gbps=1e6)
     message = "heavy_share: 0.5 cannot be reached on this cluster, only 0 to 0 of the jobs"
     with pytest.raises(ValueError, match=message):
         assign_graphs(trace_of(), fast, heavy_share=0.5)
 
 
-def test_jobs_of_one_group_have_one_graph() -> None:
+def test_jobs_of_one_group_have_one_graph():
     groups = np.arange(400) % 28  # of one width each
     trace = trace_of(group=[str(group) for group in groups], user=["ann"] * 400)
     for share in (None, 0.5):
@@ -178,7 +174,7 @@ def test_jobs_of_one_group_have_one_graph() -> None:
         assert len(set.union(*graphs)) > 7
 
 
-def test_allowed_types_decide_what_a_job_may_gain() -> None:
+def test_allowed_types_decide_what_a_job_may_gain():
     cluster = gs.Cluster(
         (
             gs.ServerGroup(4, 8, "V100", nic_gbps=25, intra_gbps=2400),
@@ -194,7 +190,7 @@ def test_allowed_types_decide_what_a_job_may_gain() -> None:
     assert heavy == round(0.4 * (trace.gpus > 1).sum())
 
 
-def test_the_table_tells_models_and_limits() -> None:
+def test_the_table_tells_models_and_limits():
     made = assign_graphs(trace_of(), CLUSTER, zoo={"vgg19": 1, "bert-large": 3})
     frame = describe_graphs(made, CLUSTER)
     assert frame.columns == [
@@ -224,8 +220,6 @@ def test_the_table_tells_models_and_limits() -> None:
         ({"cluster": gs.Cluster.uniform(8, 8)}, ValueError, "nic_gbps of server 0 is missing"),
     ],
 )
-def test_a_wrong_argument_is_an_error_that_names_it(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_argument_is_an_error_that_names_it(arguments, error, message):
     with pytest.raises(error, match=message):
         assign_graphs(**({"trace": trace_of(20), "cluster": CLUSTER} | arguments))

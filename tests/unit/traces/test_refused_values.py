@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,12 +47,12 @@ def made(**columns: Any) -> gs.Trace:
         ({"submit_s": [datetime(2020, 1, 1), 3]}, "column 'submit_s' must hold"),
     ],
 )
-def test_a_column_of_another_kind_is_refused(columns: dict[str, Any], message: str) -> None:
+def test_a_column_of_another_kind_is_refused(columns, message):
     with pytest.raises((TypeError, ValueError), match=message):
         made(**columns)
 
 
-def test_missing_and_masked_numbers_are_missing_however_they_are_written() -> None:
+def test_missing_and_masked_numbers_are_missing_however_they_are_written():
     for given in ([None, 7.0], np.ma.masked_array([0.0, 7.0], [1, 0]), [np.ma.masked, 7.0]):
         assert made(deadline_s=given).deadline_us.tolist()[1] == 7_000_000
         assert np.isnan(made(deadline_s=given).deadline_s[0])
@@ -62,7 +60,7 @@ def test_missing_and_masked_numbers_are_missing_however_they_are_written() -> No
     assert np.isnan(made(deadline_s=np.array(spans, "m8[s]")).deadline_s[0])
 
 
-def test_durations_of_python_and_masked_ones_are_seconds() -> None:
+def test_durations_of_python_and_masked_ones_are_seconds():
     given = np.ma.masked_array(np.array([3, 4], "m8[m]"), [0, 0])
     assert made(service_s=given).service_us.tolist() == [180_000_000, 240_000_000]
     days = [np.timedelta64(1, "D").astype(object), np.timedelta64(2, "D").astype(object)]
@@ -78,7 +76,7 @@ def test_durations_of_python_and_masked_ones_are_seconds() -> None:
         ([0, 2], ValueError, r"label codes must lie in 0\.\.1"),
     ],
 )
-def test_codes_of_labels_must_be_of_names(codes: Any, error: type, message: str) -> None:
+def test_codes_of_labels_must_be_of_names(codes, error, message):
     with pytest.raises(error, match=message):
         Labels(codes, ("a", "b"))
 
@@ -104,7 +102,7 @@ def test_codes_of_labels_must_be_of_names(codes: Any, error: type, message: str)
         ),
     ],
 )
-def test_what_is_no_frame_says_what_is_one(read: Callable[[Any], Any], message: str) -> None:
+def test_what_is_no_frame_says_what_is_one(read, message):
     frame = polars.DataFrame(COLUMNS)
     with pytest.raises((TypeError, ValueError), match=message):
         read(frame)
@@ -137,9 +135,7 @@ ROWS = np.array([(0, 5, 1)], [("submit_s", "f8"), ("service_s", "f8"), ("gpus", 
         (npz(**COLUMNS)[:-30], "damaged NumPy file, or pickled objects"),
     ],
 )
-def test_a_numpy_file_that_is_no_table_is_refused(
-    data: bytes, message: str, tmp_path: Path
-) -> None:
+def test_a_numpy_file_that_is_no_table_is_refused(data, message, tmp_path):
     path = tmp_path / "jobs.npz"
     path.write_bytes(data)
     with pytest.raises(ValueError, match=f"(?s)jobs.npz.*{message}"):
@@ -159,9 +155,7 @@ def test_a_numpy_file_that_is_no_table_is_refused(
         ("jobs.csv", 'submit_s,service_s,gpus\n0,"5"x,1\n', "line 2: "),
     ],
 )
-def test_a_text_that_holds_no_table_is_refused_by_its_line(
-    name: str, text: str, message: str, tmp_path: Path
-) -> None:
+def test_a_text_that_holds_no_table_is_refused_by_its_line(name, text, message, tmp_path):
     path = tmp_path / name
     path.write_text(text, newline="")
     with pytest.raises(ValueError, match=f"{name}.*{message}"):
@@ -175,6 +169,6 @@ def test_a_text_that_holds_no_table_is_refused_by_its_line(
         ([1, 0], "filter: the mask must hold booleans, not int64"),
     ],
 )
-def test_a_mask_of_another_kind_filters_nothing(mask: Any, message: str) -> None:
+def test_a_mask_of_another_kind_filters_nothing(mask, message):
     with pytest.raises((TypeError, ValueError), match=message):
         made().filter(mask)

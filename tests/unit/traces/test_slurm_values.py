@@ -13,9 +13,7 @@ from tests.each import each
 
 
 @given(st.integers(0, 999), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
-def test_every_way_of_writing_a_duration_tells_the_same_seconds(
-    days: int, hours: int, minutes: int, seconds: int
-) -> None:
+def test_every_way_of_writing_a_duration_tells_the_same_seconds(days, hours, minutes, seconds):
     expected = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     assert duration_s(f"{days}-{hours:02}:{minutes:02}:{seconds:02}") == expected
     assert duration_s(f"{days * 24 + hours:02}:{minutes:02}:{seconds:02}") == expected
@@ -26,7 +24,7 @@ def test_every_way_of_writing_a_duration_tells_the_same_seconds(
 
 
 @each("text", ["1:2:3:4", "-5", "1-", "x", "1.5h", "00:00:00:00", "1-2-3"])
-def test_what_is_no_duration_is_nan(text: str) -> None:
+def test_what_is_no_duration_is_nan(text):
     assert math.isnan(duration_s(text))
 
 
@@ -37,12 +35,12 @@ def test_what_is_no_duration_is_nan(text: str) -> None:
         ("300", 300), ("4Gc", 32_768), ("4Gn", 8192),
     ],
 )  # fmt: skip
-def test_memory_is_counted_in_mib(text: str, mib: float) -> None:
+def test_memory_is_counted_in_mib(text, mib):
     assert memory_mib(text, cpus=8, nodes=2) == mib
 
 
 @each("text", ["", "G", "4X", "-4G", "4GG", "?"])
-def test_memory_that_cannot_be_read_is_nan(text: str) -> None:
+def test_memory_that_cannot_be_read_is_nan(text):
     assert math.isnan(memory_mib(text))
     assert math.isnan(memory_mib("4Gc"))
 
@@ -64,14 +62,12 @@ def test_memory_that_cannot_be_read_is_nan(text: str) -> None:
         ("", 0, ()),
     ],
 )
-def test_gpus_are_found_among_generic_resources(
-    text: str, gpus: float, types: tuple[str, ...]
-) -> None:
+def test_gpus_are_found_among_generic_resources(text, gpus, types):
     assert of_gres(text).gpus == gpus
     assert of_gres(text).types == types
 
 
-def test_trackable_resources_are_those_of_the_job() -> None:
+def test_trackable_resources_are_those_of_the_job():
     read = of_tres("billing=8,cpu=64,gres/gpu:h100=8,gres/gpu=8,gres/gpumem=1G,mem=512G,node=2")
     assert read == Resources(8, ("h100",), 64, 524_288, 2)
     assert of_tres("").gpus == 0
@@ -79,7 +75,7 @@ def test_trackable_resources_are_those_of_the_job() -> None:
     assert of_tres("gres/gpu:a100=0,gres/gpu=0").types == ()
 
 
-def test_numbers_may_be_wrapped() -> None:
+def test_numbers_may_be_wrapped():
     assert slurm_json.number({"set": True, "infinite": False, "number": 60}) == 60
     assert slurm_json.number({"set": True, "infinite": True, "number": 0}) == math.inf
     assert slurm_json.number({"set": False, "infinite": False, "number": 0}) is None

@@ -37,9 +37,7 @@ names = st.sampled_from(sorted(PROFILES))
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED))
 @pytest.mark.parametrize(("jobs", "seed"), [(1_000_000, 0), (1_000_000, 1), (20_000, 2)])
-def test_mean_and_median_run_and_mean_gpus_are_the_published_ones(
-    name: str, jobs: int, seed: int
-) -> None:
+def test_mean_and_median_run_and_mean_gpus_are_the_published_ones(name, jobs, seed):
     mean, median, gpus, _ = PUBLISHED[name]
     trace = generate(name, jobs, seed=seed)
 
@@ -51,7 +49,7 @@ def test_mean_and_median_run_and_mean_gpus_are_the_published_ones(
 
 
 @needs_real_data
-def test_the_itp_targets_are_those_of_its_six_files() -> None:
+def test_the_itp_targets_are_those_of_its_six_files():
     traces = [read_trace(path) for path in sorted((DATA / "itp").glob("*.csv"))]
     service = np.concatenate([trace.service_s for trace in traces])
     gpus = np.concatenate([trace.gpus for trace in traces])
@@ -73,7 +71,7 @@ def test_the_itp_targets_are_those_of_its_six_files() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED))
-def test_the_widest_job_is_the_published_one_where_the_cluster_has_room(name: str) -> None:
+def test_the_widest_job_is_the_published_one_where_the_cluster_has_room(name):
     trace = generate(name, 1_000_000, cluster=Cluster.uniform(256))
 
     assert trace.gpus.max() == PUBLISHED[name][3]
@@ -81,9 +79,7 @@ def test_the_widest_job_is_the_published_one_where_the_cluster_has_room(name: st
 
 @examples(30)
 @given(names, st.integers(2, 400), st.floats(0.05, 3), st.integers(0, 2**64))
-def test_one_seed_gives_one_workload_with_the_load_asked_for(
-    name: str, jobs: int, load: float, seed: int
-) -> None:
+def test_one_seed_gives_one_workload_with_the_load_asked_for(name, jobs, load, seed):
     cluster = Cluster.uniform(4, 8)
     trace = generate(name, jobs, load, cluster, seed)
     again = generate(name, jobs, load, cluster, seed)
@@ -95,14 +91,14 @@ def test_one_seed_gives_one_workload_with_the_load_asked_for(
     assert trace.offered_load(32) == pytest.approx(load, rel=1e-6)
 
 
-def test_seeds_differ() -> None:
+def test_seeds_differ():
     first, second = generate("philly", 100, seed=1), generate("philly", 100, seed=2)
 
     assert first.submit_us.tolist() != second.submit_us.tolist()
     assert first.service_us.tolist() != second.service_us.tolist()
 
 
-def test_wide_jobs_are_clipped_to_the_largest_servers_together() -> None:
+def test_wide_jobs_are_clipped_to_the_largest_servers_together():
     cluster = Cluster.from_toml(
         "[[servers]]\ncount = 3\ngpus = 8\n[[servers]]\ncount = 50\ngpus = 2\n"
     )
@@ -110,13 +106,13 @@ def test_wide_jobs_are_clipped_to_the_largest_servers_together() -> None:
     assert generate("helios", 10_000, cluster=cluster).gpus.max() == 24
 
 
-def test_one_job_is_a_workload() -> None:
+def test_one_job_is_a_workload():
     trace = generate("philly", 1)
 
     assert trace.submit_us.tolist() == [0]
 
 
-def test_outcomes_have_the_published_shares_and_are_left_out_where_there_are_none() -> None:
+def test_outcomes_have_the_published_shares_and_are_left_out_where_there_are_none():
     trace = generate("philly", 100_000)
     assert trace.status is not None
     share = dict(
@@ -129,7 +125,7 @@ def test_outcomes_have_the_published_shares_and_are_left_out_where_there_are_non
     assert generate("pai", 100).status is None
 
 
-def test_a_group_has_one_user_one_width_and_similar_run_times() -> None:
+def test_a_group_has_one_user_one_width_and_similar_run_times():
     trace = generate("helios", 50_000)
     assert trace.group is not None
     assert trace.user is not None
@@ -149,7 +145,7 @@ def test_a_group_has_one_user_one_width_and_similar_run_times() -> None:
     assert within.var() < 0.3 * log_run.var()
 
 
-def test_few_users_submit_most_jobs() -> None:
+def test_few_users_submit_most_jobs():
     trace = generate("philly", 50_000)
     assert trace.user is not None
     by_user = np.sort(trace.user.counts())[::-1]
@@ -157,7 +153,7 @@ def test_few_users_submit_most_jobs() -> None:
     assert by_user[: len(by_user) // 10].sum() > 0.5 * len(trace)
 
 
-def test_wider_jobs_run_longer_on_average_but_not_always() -> None:
+def test_wider_jobs_run_longer_on_average_but_not_always():
     trace = generate("philly", 50_000)
     rank_run, rank_width = (np.argsort(np.argsort(c)) for c in (trace.service_s, trace.gpus))
     correlation = np.corrcoef(rank_run, rank_width)[0, 1]
@@ -165,7 +161,7 @@ def test_wider_jobs_run_longer_on_average_but_not_always() -> None:
     assert 0.02 < correlation < 0.4
 
 
-def test_run_times_are_heavy_tailed() -> None:
+def test_run_times_are_heavy_tailed():
     service = np.sort(generate("philly", 100_000).service_s)
 
     longest_percent = service[-1_000:].sum() / service.sum()
@@ -173,7 +169,7 @@ def test_run_times_are_heavy_tailed() -> None:
     assert service[-1] > 10 * nearest_rank(service, 95)
 
 
-def test_arrivals_follow_the_day_and_the_week() -> None:
+def test_arrivals_follow_the_day_and_the_week():
     week_us = 7 * 24 * 3_600_000_000
     uniform = np.random.Generator(np.random.PCG64(1)).random(200_000)
     ticks = arrivals(uniform, 10 * week_us)
@@ -186,7 +182,7 @@ def test_arrivals_follow_the_day_and_the_week() -> None:
     assert seen / len(hour) == pytest.approx(expected / expected.sum(), rel=0.15)
 
 
-def test_interpolation_agrees_with_that_of_numpy() -> None:
+def test_interpolation_agrees_with_that_of_numpy():
     x = np.array([0.0, 1, 1, 4])
     y = np.array([2.0, 3, 5, 6])
     at = np.linspace(0, 4, 41)
@@ -194,42 +190,40 @@ def test_interpolation_agrees_with_that_of_numpy() -> None:
     assert interpolate(x, y, at) == pytest.approx(np.interp(at, x, y))
 
 
-def test_an_unknown_name_suggests_the_nearest() -> None:
+def test_an_unknown_name_suggests_the_nearest():
     with pytest.raises(ValueError, match=r"unknown workload 'phily'; did you mean 'philly'\?"):
         generate("phily", 10)
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 2**31])
-def test_the_number_of_jobs_has_limits(jobs: int) -> None:
+def test_the_number_of_jobs_has_limits(jobs):
     with pytest.raises(ValueError, match=f"jobs: {jobs} must be at least 1"):
         generate("philly", jobs)
 
 
 @pytest.mark.parametrize("load", [0, -1, float("nan"), float("inf")])
-def test_a_load_is_finite_and_positive(load: float) -> None:
+def test_a_load_is_finite_and_positive(load):
     with pytest.raises(ValueError, match=r"load: .* must be finite and positive"):
         generate("philly", 10, load)
 
 
 @pytest.mark.parametrize("load", [1e-300, 1e300])
-def test_a_load_that_no_span_of_time_can_give_is_an_error(load: float) -> None:
+def test_a_load_that_no_span_of_time_can_give_is_an_error(load):
     with pytest.raises(ValueError, match="needs all arrivals within"):
         generate("philly", 10, load)
 
 
-def test_wrong_types_are_named() -> None:
+def test_wrong_types_are_named():
     with pytest.raises(TypeError, match=r"jobs: 1000\.0 must be an integer"):
-        generate("philly", 1e3)  # type: ignore[arg-type]
+        generate("philly", 1e3)
     with pytest.raises(TypeError, match="seed: None must be an integer"):
-        generate("philly", 10, seed=None)  # type: ignore[arg-type]
+        generate("philly", 10, seed=None)
     with pytest.raises(TypeError, match=r"load: '0\.9' must be a number"):
-        generate("philly", 10, "0.9")  # type: ignore[arg-type]
+        generate("philly", 10, "0.9")
 
 
 @given(names, st.integers(1, 60), st.sampled_from([1e-6, 0.5, 3.0]), st.integers(0, 50))
-def test_generated_jobs_are_what_checked_columns_of_them_would_be(
-    name: str, jobs: int, load: float, seed: int
-) -> None:
+def test_generated_jobs_are_what_checked_columns_of_them_would_be(name, jobs, load, seed):
     made = generate(name, jobs, load, Cluster.uniform(servers=2, gpus=8), seed)
     read = Trace.from_columns(
         submit_s=made.submit_s,

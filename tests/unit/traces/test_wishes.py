@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,7 @@ WHOLE: dict[str, Any] = {
 }
 
 
-def test_columns_are_counted_in_whole_units_in_the_order_of_submission() -> None:
+def test_columns_are_counted_in_whole_units_in_the_order_of_submission():
     trace = built(**WHOLE)
     expected = {
         "share_milli": [1000, 1000, 500],
@@ -89,14 +88,12 @@ def test_columns_are_counted_in_whole_units_in_the_order_of_submission() -> None
         ({"cpu": [1]}, "column 'cpu' has length 1, not 3"),
     ],
 )
-def test_a_wrong_value_names_row_field_value_and_rule(
-    changes: dict[str, Any], message: str
-) -> None:
+def test_a_wrong_value_names_row_field_value_and_rule(changes, message):
     with pytest.raises(ValueError, match=message):
         built(**changes)
 
 
-def test_a_file_with_bad_rows_counts_them_by_reason(tmp_path: Path) -> None:
+def test_a_file_with_bad_rows_counts_them_by_reason(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(
         "submit_s,service_s,gpus,gpu_share,deadline_s,max_gpus\n"
@@ -114,7 +111,7 @@ def test_a_file_with_bad_rows_counts_them_by_reason(tmp_path: Path) -> None:
     assert trace.origin_s == 10
 
 
-def test_deadlines_may_be_wall_clock_times_as_submissions_are(tmp_path: Path) -> None:
+def test_deadlines_may_be_wall_clock_times_as_submissions_are(tmp_path):
     path = tmp_path / "a.csv"
     rows = "2024-01-01 00:00:10,5,1,\n2024-01-01 00:00:20,5,1,2024-01-01 00:01:00\n"
     path.write_text(f"submit,duration,gpus,deadline_s\n{rows}")
@@ -126,7 +123,7 @@ def test_deadlines_may_be_wall_clock_times_as_submissions_are(tmp_path: Path) ->
         read_trace(path)
 
 
-def test_other_loads_leave_each_job_its_time_to_the_deadline() -> None:
+def test_other_loads_leave_each_job_its_time_to_the_deadline():
     trace = built(**WHOLE)
     slower = trace.scale_load(0.5)
     assert slower.submit_s.tolist() == [1, 3, 5]
@@ -134,7 +131,7 @@ def test_other_loads_leave_each_job_its_time_to_the_deadline() -> None:
     assert slower.deadline_us.tolist() == [-1, 3_500_000, 6_500_000]
 
 
-def test_jobs_that_ask_for_nothing_cost_nothing() -> None:
+def test_jobs_that_ask_for_nothing_cost_nothing():
     plain = job_columns(built(), CLUSTER, uses_estimates=False)
     empty = built(gpu_share=[1, 1, 1], cpu=[0, 0, 0], memory_gib=[NAN, 0, 0])
     same = job_columns(empty, CLUSTER, uses_estimates=False)
@@ -147,7 +144,7 @@ amounts = st.tuples(share, st.integers(0, 3), st.integers(0, 3))
 
 
 @given(st.lists(amounts, min_size=1, max_size=12))
-def test_every_distinct_demand_is_given_once(rows: list[tuple[float, int, int]]) -> None:
+def test_every_distinct_demand_is_given_once(rows):
     shares, cpu, memory = zip(*rows, strict=True)
     ones = [1] * len(rows)
     trace = Trace.from_columns(ones, ones, ones, gpu_share=shares, cpu=cpu, memory_gib=memory)
@@ -165,17 +162,17 @@ def test_every_distinct_demand_is_given_once(rows: list[tuple[float, int, int]])
     assert [table[index] for index in columns["demand"].tolist()] == expected
 
 
-def test_servers_tell_the_core_what_they_have() -> None:
+def test_servers_tell_the_core_what_they_have():
     servers = Cluster(
         (ServerGroup(2, 8, cpu=96.5, memory_gib=512), ServerGroup(1, 4, memory_gib=0.5))
     )
     columns = servers.core_columns()
-    assert columns["cpu_milli"].tolist() == [96_500, 96_500, -1]  # type: ignore[union-attr]
-    assert columns["memory_mib"].tolist() == [524_288] * 2 + [512]  # type: ignore[union-attr]
+    assert columns["cpu_milli"].tolist() == [96_500, 96_500, -1]
+    assert columns["memory_mib"].tolist() == [524_288] * 2 + [512]
     assert not {"cpu_milli", "memory_mib"} & CLUSTER.core_columns().keys()
 
 
-def test_draws_are_those_of_the_core() -> None:
+def test_draws_are_those_of_the_core():
     rows = np.array([0, 1, 7, 2**40])
     drawn = draws.uniform(2**64 - 1, 2, rows)
     expected = [rng.draw(2**64 - 1, "placement", row, 0) for row in rows.tolist()]
@@ -185,7 +182,7 @@ def test_draws_are_those_of_the_core() -> None:
 MANY = Trace.from_columns(np.arange(500) * 10, np.full(500, 100), np.ones(500, dtype=int))
 
 
-def test_a_drawn_deadline_depends_on_the_seed_and_the_row_alone() -> None:
+def test_a_drawn_deadline_depends_on_the_seed_and_the_row_alone():
     drawn = MANY.with_deadlines(tightness=2, seed=3)
     assert drawn.deadline_s is not None
     slack = (drawn.deadline_s - drawn.submit_s) / drawn.service_s
@@ -203,7 +200,7 @@ def test_a_drawn_deadline_depends_on_the_seed_and_the_row_alone() -> None:
     assert drawn.with_deadlines().source.count("drawn") == 1
 
 
-def test_some_jobs_may_stay_without_deadline_and_values_differ() -> None:
+def test_some_jobs_may_stay_without_deadline_and_values_differ():
     drawn = MANY.with_deadlines("constant", share=0.3, value=np.arange(1, 501))
     assert drawn.deadline_us is not None
     has = drawn.deadline_us >= 0
@@ -228,18 +225,16 @@ def test_some_jobs_may_stay_without_deadline_and_values_differ() -> None:
         ({"seed": 1.0}, TypeError, "seed: expected an integer"),
     ],
 )
-def test_wrong_wishes_for_deadlines(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_wrong_wishes_for_deadlines(arguments, error, message):
     with pytest.raises(error, match=message):
         MANY.with_deadlines(**arguments)
 
 
-def test_one_width_for_all_binds_no_job_within_its_own() -> None:
+def test_one_width_for_all_binds_no_job_within_its_own():
     elastic = built().with_elasticity(min_gpus=2, max_gpus=4)
     assert elastic.gpus.tolist() == [8, 2, 1]
-    assert elastic.min_gpus.tolist() == [2, 2, 1]  # type: ignore[union-attr]
-    assert elastic.max_gpus.tolist() == [8, 4, 4]  # type: ignore[union-attr]
+    assert elastic.min_gpus.tolist() == [2, 2, 1]
+    assert elastic.max_gpus.tolist() == [8, 4, 4]
     assert built().with_elasticity(max_gpus=4).min_gpus is None
     with pytest.raises(ValueError, match=r"with_elasticity, row 2, .*: 4 must not exceed gpus"):
         built().with_elasticity(min_gpus=[1, 4, 1])
@@ -247,7 +242,7 @@ def test_one_width_for_all_binds_no_job_within_its_own() -> None:
         built().with_elasticity(max_gpus=[0, 8, 8])
 
 
-def test_a_description_counts_what_jobs_ask_for() -> None:
+def test_a_description_counts_what_jobs_ask_for():
     facts = built(**WHOLE).describe()
     assert (facts["num_shares"], facts["mean_share"]) == (1, 0.5)
     assert (facts["max_cpu"], facts["max_memory_gib"]) == (2.5, 4)

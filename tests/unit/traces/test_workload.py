@@ -29,7 +29,7 @@ def built(**changes: Any) -> Trace:
     return Trace.from_columns(**{**columns, **changes})
 
 
-def test_jobs_are_sorted_by_submit_and_keep_their_rows_and_ids() -> None:
+def test_jobs_are_sorted_by_submit_and_keep_their_rows_and_ids():
     trace = built(id=["x", "y", "z"], user=["ann", None, "bob"])
 
     assert trace.submit_us.tolist() == [1_000_000, 2_500_000, 3_000_000]
@@ -41,7 +41,7 @@ def test_jobs_are_sorted_by_submit_and_keep_their_rows_and_ids() -> None:
 
 
 @given(jobs)
-def test_the_order_is_by_submit_and_then_by_row(rows: list[tuple[int, int, int]]) -> None:
+def test_the_order_is_by_submit_and_then_by_row(rows):
     submit, service, gpus = zip(*rows, strict=True)
     trace = Trace.from_columns(submit, service, gpus)
 
@@ -51,7 +51,7 @@ def test_the_order_is_by_submit_and_then_by_row(rows: list[tuple[int, int, int]]
     assert trace.service_s.tolist() == [service[row] for row in expected]
 
 
-def test_seconds_round_half_to_even_and_a_positive_service_lasts_a_tick() -> None:
+def test_seconds_round_half_to_even_and_a_positive_service_lasts_a_tick():
     assert seconds_to_us(np.array([0.5e-6, 1.5e-6, 2.5e-6])).tolist() == [0, 2, 2]
 
     trace = built(submit_s=[0.5e-6, 1.5e-6, 2.5e-6], service_s=[1e-9, 0.5e-6, 2.5e-6])
@@ -60,13 +60,13 @@ def test_seconds_round_half_to_even_and_a_positive_service_lasts_a_tick() -> Non
     assert trace.service_us.tolist() == [1, 1, 2]
 
 
-def test_integers_are_converted_without_a_detour_through_floats() -> None:
+def test_integers_are_converted_without_a_detour_through_floats():
     trace = built(submit_s=np.array([2**41 + 1, 0, 1]), service_s=np.array([1, 2, 3], dtype="u1"))
 
     assert trace.submit_us[-1] == (2**41 + 1) * 1_000_000
 
 
-def test_columns_have_the_types_of_the_core_and_cannot_be_written() -> None:
+def test_columns_have_the_types_of_the_core_and_cannot_be_written():
     trace = built(
         user=["a", "b", "c"], weight=[1, 2, 3], estimate_s=[1, 2, 3], gpu_types=["T4"] * 3
     )
@@ -84,10 +84,10 @@ def test_columns_have_the_types_of_the_core_and_cannot_be_written() -> None:
     with pytest.raises(ValueError, match="read-only"):
         trace.user.codes[0] = 1
     with pytest.raises(AttributeError):
-        trace.name = "other"  # type: ignore[misc]
+        trace.name = "other"
 
 
-def test_the_columns_handed_in_stay_as_they_were() -> None:
+def test_the_columns_handed_in_stay_as_they_were():
     gpus = np.array([1, 8, 2], dtype=np.int32)
     trace = built(gpus=gpus, submit_s=[0, 1, 2])
     gpus[0] = 7
@@ -98,7 +98,7 @@ def test_the_columns_handed_in_stay_as_they_were() -> None:
 @pytest.mark.parametrize(
     "duplicate", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))]
 )
-def test_a_copy_and_a_pickle_are_as_read_only_as_the_original(duplicate: Any) -> None:
+def test_a_copy_and_a_pickle_are_as_read_only_as_the_original(duplicate):
     trace = built(user=["a", "b", "c"], id=["x", "y", "z"])
     other = duplicate(trace)
 
@@ -108,7 +108,7 @@ def test_a_copy_and_a_pickle_are_as_read_only_as_the_original(duplicate: Any) ->
     assert repr(other) == repr(trace)
 
 
-def test_labels_number_names_in_order_of_appearance_and_merge_equal_ones() -> None:
+def test_labels_number_names_in_order_of_appearance_and_merge_equal_ones():
     labels = Labels.of(["b", "", None, float("nan"), 1, "1", "b"])
 
     assert labels.names == ("b", "", "1")
@@ -117,12 +117,12 @@ def test_labels_number_names_in_order_of_appearance_and_merge_equal_ones() -> No
     assert repr(labels) == "Labels(7 jobs, 3 names: 'b', '', '1')"
 
 
-def test_labels_refuse_codes_without_a_name() -> None:
+def test_labels_refuse_codes_without_a_name():
     with pytest.raises(ValueError, match=r"label codes must lie in 0\.\.1"):
         Labels(np.array([0, 2], dtype=np.int32), ("a", "b"))
 
 
-def test_sets_of_gpu_types_are_shared_sorted_and_free_of_repeats() -> None:
+def test_sets_of_gpu_types_are_shared_sorted_and_free_of_repeats():
     trace = built(gpu_types=["V100|T4|T4", ["T4", "V100"], None], submit_s=[0, 1, 2])
 
     assert trace.type_sets == (("T4", "V100"), ())
@@ -130,7 +130,7 @@ def test_sets_of_gpu_types_are_shared_sorted_and_free_of_repeats() -> None:
     assert built(gpu_types=["", None, ()]).type_set is None
 
 
-def test_frames_of_polars_and_pandas_make_the_same_trace() -> None:
+def test_frames_of_polars_and_pandas_make_the_same_trace():
     data = {
         "start": [3.0, 1.0, 2.5],
         "service_s": [1, 2, 3],
@@ -156,7 +156,7 @@ def test_frames_of_polars_and_pandas_make_the_same_trace() -> None:
         assert trace.to_polars().equals(expected)
 
 
-def test_a_missing_value_of_a_frame_is_not_a_number() -> None:
+def test_a_missing_value_of_a_frame_is_not_a_number():
     data = {"submit_s": [0, 1], "service_s": [1, None], "gpus": [1, 1]}
 
     with pytest.raises(ValueError, match="row 1, column 'service_s': nan must be a finite number"):
@@ -165,7 +165,7 @@ def test_a_missing_value_of_a_frame_is_not_a_number() -> None:
         Trace.from_pandas(pd.DataFrame(data).astype({"service_s": "Int64"}))
 
 
-def test_a_frame_without_a_required_column_says_which_there_are() -> None:
+def test_a_frame_without_a_required_column_says_which_there_are():
     frame = pl.DataFrame({"submit_s": [0], "length": [1], "gpus": [1]})
 
     with pytest.raises(
@@ -176,7 +176,7 @@ def test_a_frame_without_a_required_column_says_which_there_are() -> None:
         Trace.from_polars(frame, {"service_s": "lengths"})
 
 
-def test_a_trace_survives_the_way_through_polars() -> None:
+def test_a_trace_survives_the_way_through_polars():
     trace = built(
         id=["x", "y", "z"], user=["a", "b", "a"], estimate_s=[1, np.nan, 2], weight=[1, 2, 3],
         gpu_types=["T4", "", "V100"], checkpoint_s=[0, 1, 2], source_wait_s=[1, 2, np.nan],
@@ -187,21 +187,21 @@ def test_a_trace_survives_the_way_through_polars() -> None:
     assert back.to_polars().drop("row").equals(trace.to_polars().drop("row"))
 
 
-def test_head_between_and_filter_keep_the_columns_together() -> None:
+def test_head_between_and_filter_keep_the_columns_together():
     trace = built(id=["x", "y", "z"], user=["a", "b", "c"], weight=[1, 2, 3])
 
     assert trace.head(2).id.tolist() == ["y", "z"]
     assert len(trace.head(99)) == 3
     assert trace.between(1, 3).id.tolist() == ["y", "z"]
     assert trace.between(1, 3).submit_s.tolist() == [1, 2.5]
-    assert trace.between(2.5, 3.5).weight.tolist() == [3, 1]  # type: ignore[union-attr]
+    assert trace.between(2.5, 3.5).weight.tolist() == [3, 1]
     wide = trace.filter(trace.gpus > 1)
     assert wide.user is not None
     assert wide.user.values().tolist() == ["b", "c"]
     assert wide.row.tolist() == [1, 2]
 
 
-def test_a_selection_without_jobs_is_an_error() -> None:
+def test_a_selection_without_jobs_is_an_error():
     trace = built(name="small")
 
     with pytest.raises(ValueError, match="small: no jobs are left"):
@@ -214,7 +214,7 @@ def test_a_selection_without_jobs_is_an_error() -> None:
         trace.filter([True, False])
 
 
-def test_load_is_work_over_capacity_and_arrival_span() -> None:
+def test_load_is_work_over_capacity_and_arrival_span():
     trace = built()
 
     assert trace.gpu_seconds == 2 * 8 + 3 * 2 + 1
@@ -223,9 +223,7 @@ def test_load_is_work_over_capacity_and_arrival_span() -> None:
 
 
 @given(jobs, st.sampled_from([0.1, 0.5, 0.9, 1.7]), st.integers(1, 16))
-def test_a_load_comes_out_as_asked(
-    rows: list[tuple[int, int, int]], load: float, gpus: int
-) -> None:
+def test_a_load_comes_out_as_asked(rows, load, gpus):
     trace = Trace.from_columns(*zip(*rows, strict=True))
     if trace.span_us == 0:
         with pytest.raises(ValueError, match="all jobs arrive at one instant"):
@@ -239,7 +237,7 @@ def test_a_load_comes_out_as_asked(
     assert (np.diff(scaled.submit_us) >= 0).all()
 
 
-def test_scaling_the_load_divides_the_gaps_and_nothing_else() -> None:
+def test_scaling_the_load_divides_the_gaps_and_nothing_else():
     trace = built()
     double = trace.scale_load(2)
 
@@ -253,7 +251,7 @@ def test_scaling_the_load_divides_the_gaps_and_nothing_else() -> None:
         trace.scale_load(1e-300)
 
 
-def test_describe_tells_the_facts_with_nearest_rank_percentiles() -> None:
+def test_describe_tells_the_facts_with_nearest_rank_percentiles():
     facts = built(user=["a", "b", "a"], status=["ok", "ok", "ok"]).describe()
 
     assert facts["num_jobs"] == 3
@@ -263,13 +261,13 @@ def test_describe_tells_the_facts_with_nearest_rank_percentiles() -> None:
     assert facts["gpu_hours"] == 23 / 3600
 
 
-def test_the_repr_says_what_kind_of_trace_it_is() -> None:
+def test_the_repr_says_what_kind_of_trace_it_is():
     assert repr(built(name="small")) == (
         "Trace('small': 3 jobs over 2 s, 1 to 8 GPUs wide, 0.0 GPU hours)"
     )
 
 
-def test_rejected_rows_are_counted_by_the_first_rule_they_break() -> None:
+def test_rejected_rows_are_counted_by_the_first_rule_they_break():
     trace = built(service_s=[0, 2, np.nan], gpus=[0, 8, 2], on_bad="reject")
 
     assert trace.row.tolist() == [1]
@@ -286,7 +284,7 @@ def test_rejected_rows_are_counted_by_the_first_rule_they_break() -> None:
     assert trace.head(1).rejects.total == 2
 
 
-def test_only_the_first_rows_of_a_reason_are_kept() -> None:
+def test_only_the_first_rows_of_a_reason_are_kept():
     service = np.ones(50)
     service[5:40] = -1
     trace = Trace.from_columns(np.arange(50), service, np.ones(50), on_bad="reject")
@@ -297,7 +295,7 @@ def test_only_the_first_rows_of_a_reason_are_kept() -> None:
     ]
 
 
-def test_importing_the_workload_loads_no_frame_library() -> None:
+def test_importing_the_workload_loads_no_frame_library():
     code = (
         "import sys, gpusched.traces.workload, gpusched.model.cluster;"
         "import gpusched.traces.reading, gpusched.traces.generating.synthetic_traces;"

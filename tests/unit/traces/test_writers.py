@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,7 +39,7 @@ def whole_trace() -> Trace:
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
-def test_all_columns_come_back_exactly(tmp_path: Path, ending: str) -> None:
+def test_all_columns_come_back_exactly(tmp_path, ending):
     trace = whole_trace()
     path = tmp_path / f"a.{ending}"
 
@@ -54,7 +53,7 @@ def test_all_columns_come_back_exactly(tmp_path: Path, ending: str) -> None:
     assert back.type_sets == trace.type_sets
 
 
-def test_swf_keeps_whole_seconds_and_turns_names_into_numbers(tmp_path: Path) -> None:
+def test_swf_keeps_whole_seconds_and_turns_names_into_numbers(tmp_path):
     with pytest.warns(UserWarning, match="SWF") as said:
         write_trace(whole_trace(), tmp_path / "a.swf")
     told = "\n".join(str(warning.message) for warning in said)
@@ -80,13 +79,13 @@ def test_swf_keeps_whole_seconds_and_turns_names_into_numbers(tmp_path: Path) ->
     assert back.source_wait_us.tolist() == [0, -1, 9_000_000]
 
 
-def test_the_format_may_differ_from_the_ending(tmp_path: Path) -> None:
+def test_the_format_may_differ_from_the_ending(tmp_path):
     write_trace(whole_trace(), tmp_path / "jobs.txt", format="npz")
 
     assert len(read_trace(tmp_path / "jobs.txt", format="numpy")) == 3
     assert [path.name for path in tmp_path.iterdir()] == ["jobs.txt"]
 
 
-def test_an_unknown_ending_suggests_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_ending_suggests_the_nearest(tmp_path):
     with pytest.raises(ValueError, match=r"unknown format 'parquets'; did you mean 'parquet'\?"):
         write_trace(whole_trace(), tmp_path / "a.parquets")

@@ -31,7 +31,7 @@ def columns(result: gs.Result) -> list[list[int]]:
 
 
 @each("name", NAMES)
-def test_of_equal_servers_the_first_of_a_drawn_order_is_taken(name: str) -> None:
+def test_of_equal_servers_the_first_of_a_drawn_order_is_taken(name):
     def first(seed: int) -> int:
         cluster = gs.Cluster.uniform(9, 4, cpu=8)
         return servers_of(cluster, f"{name}:artefact=true", [1], seed, cpu=[1])[0]
@@ -43,7 +43,7 @@ def test_of_equal_servers_the_first_of_a_drawn_order_is_taken(name: str) -> None
 
 
 @each("seed", range(5))
-def test_all_shares_are_one_width_to_clustering(seed: int) -> None:
+def test_all_shares_are_one_width_to_clustering(seed):
     cluster = gs.Cluster.uniform(2, 4)
     gpus, share = [1, 1, 1], [0.3, 0.6, 1.0]
     ours = servers_of(cluster, "gpu-clustering", gpus, gpu_share=share)
@@ -53,7 +53,7 @@ def test_all_shares_are_one_width_to_clustering(seed: int) -> None:
 
 
 @each("seed", range(5))
-def test_dot_product_takes_the_least_product_and_best_fit_the_least_rest(seed: int) -> None:
+def test_dot_product_takes_the_least_product_and_best_fit_the_least_rest(seed):
     assert servers_of(TWO, "dot-product", [1], cpu=[8]) == [0]
     assert servers_of(TWO, "dot-product:product=least", [1], cpu=[8]) == [1]
     for name in ("dot-product", "best-fit"):
@@ -63,7 +63,7 @@ def test_dot_product_takes_the_least_product_and_best_fit_the_least_rest(seed: i
 
 
 @pytest.mark.parametrize("name", ["best-fit", "dot-product"])
-def test_memory_has_no_say(name: str) -> None:
+def test_memory_has_no_say(name):
     small, large = gs.ServerGroup(1, 4, memory_gib=64), gs.ServerGroup(1, 4, memory_gib=16)
     cluster = gs.Cluster((small, large))
     found = {
@@ -74,7 +74,7 @@ def test_memory_has_no_say(name: str) -> None:
     assert len({servers_of(cluster, name, [1], s, memory_gib=[8])[0] for s in range(20)}) == 1
 
 
-def test_a_difference_below_a_per_cent_is_none() -> None:
+def test_a_difference_below_a_per_cent_is_none():
     servers = (gs.ServerGroup(1, 4, cpu=100), gs.ServerGroup(1, 4, cpu=99.5))
     cluster = gs.Cluster(servers)
     assert servers_of(cluster, "best-fit", [1], cpu=[1]) == [1]
@@ -85,7 +85,7 @@ def test_a_difference_below_a_per_cent_is_none() -> None:
 
 
 @each("seed", range(5))
-def test_packing_takes_used_servers_before_idle_ones_and_small_idle_ones_first(seed: int) -> None:
+def test_packing_takes_used_servers_before_idle_ones_and_small_idle_ones_first(seed):
     cluster = gs.Cluster((gs.ServerGroup(2, 8), gs.ServerGroup(2, 2)))
     found = servers_of(
         cluster, "gpu-packing:artefact=true", [1, 1, 1, 1], seed, gpu_share=[0.5, 0.5, 1, 0.5]
@@ -96,7 +96,7 @@ def test_packing_takes_used_servers_before_idle_ones_and_small_idle_ones_first(s
 
 
 @pytest.mark.parametrize(("rare", "has_say"), [(1, False), (2, True)])
-def test_requests_beyond_95_per_cent_have_no_say_in_fgd(rare: int, has_say: bool) -> None:
+def test_requests_beyond_95_per_cent_have_no_say_in_fgd(rare, has_say):
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "V100"), gs.ServerGroup(1, 4, "T4")))
     types = ["V100|T4"] * (25 - rare) + ["T4"] * rare
 

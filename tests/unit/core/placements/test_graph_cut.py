@@ -10,7 +10,7 @@ from tests.each import each
 cut = _testing.heavy_edge_cut
 
 
-def test_the_heaviest_edge_stays_inside_the_first_server() -> None:
+def test_the_heaviest_edge_stays_inside_the_first_server():
     # Vertices 0, 1 | 2, 3. The pair of stage 1 weighs most.
     assert cut([2, 2], [1.0], [3.0, 5.0], [2, 2]) == [2, 3, 0, 1]
     assert cut([2, 2], [1.0], [5.0, 3.0], [2, 2]) == [0, 1, 2, 3]
@@ -18,7 +18,7 @@ def test_the_heaviest_edge_stays_inside_the_first_server() -> None:
     assert cut([2, 2], [6.0], [3.0, 5.0], [2, 2]) == [0, 2, 1, 3]
 
 
-def test_the_set_grows_by_the_largest_weight_into_it() -> None:
+def test_the_set_grows_by_the_largest_weight_into_it():
     # A chain 0 - 1 - 2 - 3 of weights 2, 7, 4: the seed {1, 2}, then 3 (4 against 2).
     assert cut([1, 1, 1, 1], [2.0, 7.0, 4.0], [0.0] * 4, [3, 1]) == [1, 2, 3, 0]
     # Into {0, 1} vertex 2 has 3 + 3 by all-reduce; a replica of stage 1 has 2 * 2.
@@ -29,20 +29,20 @@ def test_the_set_grows_by_the_largest_weight_into_it() -> None:
     assert cut([3, 3], [4.0], [3.0, 1.0], [4, 2]) == [0, 1, 2, 3, 4, 5]
 
 
-def test_equal_weights_into_the_set_go_to_the_smaller_weight_outside() -> None:
+def test_equal_weights_into_the_set_go_to_the_smaller_weight_outside():
     # Into the seed {1, 2} both ends have 3; stage 0 has nothing else, stage 3 has an edge of 1.
     assert cut([1, 1, 1, 1, 1], [3.0, 5.0, 3.0, 1.0], [0.0] * 5, [3, 2]) == [0, 1, 2, 3, 4]
     # The other way round stage 4 is the end that has nothing else.
     assert cut([1, 1, 1, 1, 1], [1.0, 3.0, 5.0, 3.0], [0.0] * 5, [3, 2]) == [2, 3, 4, 0, 1]
 
 
-def test_what_still_ties_goes_to_the_lower_vertex() -> None:
+def test_what_still_ties_goes_to_the_lower_vertex():
     assert cut([1, 1, 1], [3.0, 3.0], [0.0] * 3, [2, 1]) == [0, 1, 2]
     assert cut([2, 2], [1.0], [1.0, 1.0], [2, 2]) == [0, 1, 2, 3]
     assert cut([1, 1, 1, 1], [3.0, 5.0, 3.0], [0.0] * 4, [3, 1]) == [0, 1, 2, 3]
 
 
-def test_a_quota_of_one_takes_the_vertex_with_the_least_incident_weight() -> None:
+def test_a_quota_of_one_takes_the_vertex_with_the_least_incident_weight():
     # Of the chain 0 - 1 - 2 the ends weigh 5 and 2, the middle 7.
     assert cut([1, 1, 1], [5.0, 2.0], [0.0] * 3, [1, 2]) == [2, 0, 1]
     assert cut([1, 1, 1], [2.0, 5.0], [0.0] * 3, [1, 2]) == [0, 1, 2]
@@ -50,14 +50,14 @@ def test_a_quota_of_one_takes_the_vertex_with_the_least_incident_weight() -> Non
     assert cut([1, 1, 1, 1], [6.0, 1.0, 2.0], [0.0] * 4, [2, 1, 1]) == [0, 1, 3, 2]
 
 
-def test_no_edge_is_needed_to_grow() -> None:
+def test_no_edge_is_needed_to_grow():
     assert cut([2, 1], [0.0], [0.0, 0.0], [2, 1]) == [0, 1, 2]
     # Only vertices without edges among them are left for the second server.
     assert cut([1, 2, 1], [4.0, 4.0], [0.0] * 3, [2, 2]) == [0, 1, 2, 3]
     assert cut([1, 1, 1], [4.0, 0.0], [0.0] * 3, [2, 1]) == [0, 1, 2]
 
 
-def test_one_stage_and_one_server_leave_nothing_to_choose() -> None:
+def test_one_stage_and_one_server_leave_nothing_to_choose():
     assert cut([5], [], [1.0], [3, 1, 1]) == [0, 1, 2, 3, 4]
     assert cut([1, 3, 2], [1.0, 9.0], [1.0, 5.0, 2.0], [6]) == [0, 1, 2, 3, 4, 5]
 
@@ -73,14 +73,12 @@ def test_one_stage_and_one_server_leave_nothing_to_choose() -> None:
         (([1, 1], [1.0], [0.0, 0.0], [3]), "add up to all replicas"),
     ],
 )
-def test_what_is_no_graph_or_no_quota_is_refused(
-    arguments: tuple[list[int], list[float], list[float], list[int]], rule: str
-) -> None:
+def test_what_is_no_graph_or_no_quota_is_refused(arguments, rule):
     with pytest.raises(ValueError, match=rule):
         cut(*arguments)
 
 
-def test_an_exchange_is_kept_only_if_it_lowers_the_cost() -> None:
+def test_an_exchange_is_kept_only_if_it_lowers_the_cost():
     seen: list[list[int]] = []
 
     def cost(ranks: list[int]) -> float:
@@ -96,7 +94,7 @@ def test_an_exchange_is_kept_only_if_it_lowers_the_cost() -> None:
     )
 
 
-def test_exchanges_go_on_until_a_whole_pass_finds_none() -> None:
+def test_exchanges_go_on_until_a_whole_pass_finds_none():
     # Ranks that come closer to the goal one exchange at a time.
     goal = [4, 5, 2, 3, 0, 1]
 
@@ -107,7 +105,7 @@ def test_exchanges_go_on_until_a_whole_pass_finds_none() -> None:
     assert (ranks, best) == (goal, 0.0)
 
 
-def test_as_many_exchanges_are_tried_as_the_square_of_the_vertices() -> None:
+def test_as_many_exchanges_are_tried_as_the_square_of_the_vertices():
     calls = 0
 
     def falls(_: list[int]) -> float:

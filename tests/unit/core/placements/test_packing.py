@@ -42,23 +42,23 @@ def uniform(servers: int, gpus: int = 4, **room: Any) -> gs.Cluster:
     return gs.Cluster.uniform(servers=servers, gpus=gpus, **room)
 
 
-def test_a_share_goes_to_the_fullest_gpu_that_holds_it() -> None:
+def test_a_share_goes_to_the_fullest_gpu_that_holds_it():
     placed = places(uniform(1), "best-fit", [1, 1, 1, 1], gpu_share=[0.5, 0.75, 0.25, 0.5])
     assert placed == [{0: 1}, {0: 2}, {0: 2}, {0: 1}]
 
 
-def test_worst_fit_puts_a_share_on_the_emptiest_gpu() -> None:
+def test_worst_fit_puts_a_share_on_the_emptiest_gpu():
     placed = places(uniform(1), "worst-fit", [1] * 5, gpu_share=[0.5, 0.25, 0.5, 0.5, 0.25])
     assert placed == [{0: 1}, {0: 2}, {0: 4}, {0: 8}, {0: 2}]
 
 
-def test_whole_gpus_are_not_taken_from_shared_ones() -> None:
+def test_whole_gpus_are_not_taken_from_shared_ones():
     placed = places(uniform(1), "first-fit", [1, 3, 1], gpu_share=[0.001, 1.0, 1.0])
     assert placed == [{0: 1}, {0: 0b1110}, {}]
 
 
 @pytest.mark.parametrize("placement", sorted(set(gs.placements()) - set(NOT_FOR_DEMANDS)), ids=str)
-def test_a_server_without_cpu_or_memory_takes_nobody(placement: str) -> None:
+def test_a_server_without_cpu_or_memory_takes_nobody(placement):
     cluster = uniform(2, cpu=8, memory_gib=8)
     by_cpu = servers_of(cluster, placement, [1, 1, 1], cpu=[8.0, 8.0, 1.0])
     assert sorted(by_cpu[:2]) == [0, 1]
@@ -69,7 +69,7 @@ def test_a_server_without_cpu_or_memory_takes_nobody(placement: str) -> None:
 
 
 @pytest.mark.parametrize("placement", sorted(set(gs.placements()) - set(NOT_FOR_DEMANDS)), ids=str)
-def test_a_gang_with_demands_lies_on_one_server_if_one_could_hold_it(placement: str) -> None:
+def test_a_gang_with_demands_lies_on_one_server_if_one_could_hold_it(placement):
     placed = places(uniform(2), placement, [3, 3, 2], cpu=[1.0] * 3)
     assert [len(place) for place in placed] == [1, 1, 0]
     assert len(places(uniform(3), placement, [10], cpu=[1.0])[0]) == 3
@@ -79,7 +79,7 @@ def test_a_gang_with_demands_lies_on_one_server_if_one_could_hold_it(placement: 
     assert places(uniform(2, cpu=3), placement, [6], cpu=[1.0]) == [{}]
 
 
-def test_best_and_worst_fit_weigh_all_resources() -> None:
+def test_best_and_worst_fit_weigh_all_resources():
     cluster = gs.Cluster(
         (gs.ServerGroup(1, 4, cpu=32, memory_gib=64), gs.ServerGroup(1, 4, cpu=8, memory_gib=128))
     )
@@ -90,7 +90,7 @@ def test_best_and_worst_fit_weigh_all_resources() -> None:
     assert servers_of(cluster, "consolidated", [1, 1], cpu=[4.0, 1.0]) == [0, 0]
 
 
-def test_dot_product_prefers_what_the_gang_asks_much_of() -> None:
+def test_dot_product_prefers_what_the_gang_asks_much_of():
     cluster = gs.Cluster(
         (gs.ServerGroup(1, 8, cpu=16, memory_gib=64), gs.ServerGroup(1, 4, cpu=64, memory_gib=64))
     )
@@ -99,7 +99,7 @@ def test_dot_product_prefers_what_the_gang_asks_much_of() -> None:
     assert servers_of(cluster, "dot-product", [1], cpu=[6.0]) == [1]
 
 
-def test_gpu_packing_fills_shared_gpus_then_used_servers_then_idle_ones() -> None:
+def test_gpu_packing_fills_shared_gpus_then_used_servers_then_idle_ones():
     cluster = uniform(3, gpus=2)
     placed = places(
         cluster, "gpu-packing", [2, 1, 1, 1, 1, 1], gpu_share=[1.0, 0.5, 0.75, 0.5, 0.25, 1.0]
@@ -107,21 +107,21 @@ def test_gpu_packing_fills_shared_gpus_then_used_servers_then_idle_ones() -> Non
     assert placed == [{0: 0b11}, {1: 1}, {1: 2}, {1: 1}, {1: 2}, {2: 1}]
 
 
-def test_gpu_clustering_keeps_widths_apart() -> None:
+def test_gpu_clustering_keeps_widths_apart():
     # The single GPU joins the single GPU although the server with the pair is fuller.
     assert servers_of(uniform(3), "gpu-clustering", [2, 1, 1, 2, 1, 1, 1]) == [0, 1, 1, 0, 1, 1, 2]
     # No server is idle: any other one.
     assert servers_of(uniform(2), "gpu-clustering", [2, 1, 3, 2, 1]) == [0, 1, 1, 0, None]
 
 
-def test_fgd_leaves_the_gpus_that_others_can_use() -> None:
+def test_fgd_leaves_the_gpus_that_others_can_use():
     cluster = gs.Cluster((gs.ServerGroup(1, 2), gs.ServerGroup(1, 3)))
     # A single GPU of server 0 spoils the other one for pairs; of server 1 it spoils none.
     assert servers_of(cluster, "fgd", [1, 2, 2]) == [1, 0, 1]
     assert servers_of(cluster, "consolidated", [1, 2, 2]) == [0, 1, None]
 
 
-def test_fgd_counts_gpus_without_cpu_as_lost() -> None:
+def test_fgd_counts_gpus_without_cpu_as_lost():
     cluster = uniform(2, gpus=2, cpu=8)
     # One worker of 4 cores and one GPU is typical; a share with 5 cores would strand a GPU and a
     # half wherever it goes, so it joins the server that is spoilt already.
@@ -131,19 +131,19 @@ def test_fgd_counts_gpus_without_cpu_as_lost() -> None:
     assert placed == [0, 0, 1, 1]
 
 
-def test_fgd_knows_which_types_are_asked_for() -> None:
+def test_fgd_knows_which_types_are_asked_for():
     cluster = gs.Cluster((gs.ServerGroup(1, 2, "V100"), gs.ServerGroup(1, 2, "T4")))
     # Most jobs need the V100s; whoever may go anywhere goes to the T4s.
     placed = servers_of(cluster, "fgd", [1, 1, 1], gpu_types=["V100|T4", "V100", "V100"])
     assert placed == [1, 0, 0]
 
 
-def test_buddy_cuts_the_smallest_block() -> None:
+def test_buddy_cuts_the_smallest_block():
     placed = places(uniform(2, gpus=8), "buddy", [1, 2, 4, 1, 8])
     assert placed == [{0: 1}, {0: 0b1100}, {0: 0b11110000}, {0: 0b10}, {1: 255}]
 
 
-def test_buddy_puts_odd_widths_into_the_next_block_and_leaves_the_rest() -> None:
+def test_buddy_puts_odd_widths_into_the_next_block_and_leaves_the_rest():
     placed = places(uniform(1, gpus=8), "buddy", [3, 3, 1, 1, 1])
     assert placed == [{0: 0b111}, {0: 0b1110000}, {0: 0b1000}, {0: 0b10000000}, {}]
     # Two free GPUs that are no block are not enough for two.
@@ -152,7 +152,7 @@ def test_buddy_puts_odd_widths_into_the_next_block_and_leaves_the_rest() -> None
     assert placed[4] == {}
 
 
-def test_buddy_takes_a_server_of_any_size_as_the_front_of_a_block() -> None:
+def test_buddy_takes_a_server_of_any_size_as_the_front_of_a_block():
     assert places(uniform(1, gpus=6), "buddy", [4, 2]) == [{0: 0b1111}, {0: 0b110000}]
     assert places(uniform(1, gpus=6), "buddy", [5]) == [{0: 0b11111}]
     mixed = gs.Cluster((gs.ServerGroup(1, 8), gs.ServerGroup(2, 4)))
@@ -170,7 +170,7 @@ def racks(*sizes: int) -> gs.Cluster:
     return gs.Cluster(tuple(groups), domains=(*blocks, *domains))
 
 
-def test_topology_takes_the_smallest_domain_that_fits() -> None:
+def test_topology_takes_the_smallest_domain_that_fits():
     cluster = racks(2, 3, 4)  # servers 0-1, 2-4, 5-8
     assert places(cluster, "topology", [4]) == [{0: 15}]
     assert places(cluster, "topology", [8]) == [{0: 15, 1: 15}]
@@ -182,7 +182,7 @@ def test_topology_takes_the_smallest_domain_that_fits() -> None:
     assert list(places(cluster, "topology", [24])[0]) == [0, 1, 2, 3, 4, 5]
 
 
-def test_topology_ends_on_the_server_that_fits_best() -> None:
+def test_topology_ends_on_the_server_that_fits_best():
     cluster = racks(3)
     # One GPU of server 0 is taken: six GPUs fill server 1 and lie tight on server 0.
     assert places(cluster, "topology", [2, 6]) == [{0: 0b11}, {0: 0b1100, 1: 0b1111}]
@@ -190,11 +190,11 @@ def test_topology_ends_on_the_server_that_fits_best() -> None:
     assert asked == [{0: 0b11}, {0: 0b1100, 1: 0b1111}]
 
 
-def test_topology_works_without_domains() -> None:
+def test_topology_works_without_domains():
     assert places(uniform(3), "topology", [3, 7]) == [{0: 0b111}, {1: 0b1111, 2: 0b111}]
 
 
-def test_random_draws_depend_on_the_seed_alone() -> None:
+def test_random_draws_depend_on_the_seed_alone():
     trace = gs.Trace.from_columns(
         submit_s=[0.0] * 8, service_s=[9.0] * 8, gpus=[1] * 8, gpu_share=[0.5] * 8
     )
@@ -206,7 +206,7 @@ def test_random_draws_depend_on_the_seed_alone() -> None:
     assert len({digest(seed) for seed in range(5)}) == 5
 
 
-def test_what_no_server_could_hold_is_rejected_with_its_reason() -> None:
+def test_what_no_server_could_hold_is_rejected_with_its_reason():
     trace = gs.Trace.from_columns(
         submit_s=[0.0, 0.0, 0.0, 0.0, 1.0],
         service_s=[1.0] * 5,
@@ -222,14 +222,14 @@ def test_what_no_server_could_hold_is_rejected_with_its_reason() -> None:
 
 
 @pytest.mark.parametrize("placement", NOT_FOR_DEMANDS)
-def test_a_placement_of_whole_gpus_refuses_a_run_with_demands(placement: str) -> None:
+def test_a_placement_of_whole_gpus_refuses_a_run_with_demands(placement):
     trace = gs.Trace.from_columns(submit_s=[0.0], service_s=[1.0], gpus=[1], cpu=[1.0])
     with pytest.raises(ValueError, match=r"whole GPUs|pool"):
         gs.simulate(trace, uniform(1), policy="fifo", placement=placement)
 
 
 @pytest.mark.parametrize("share", [1.5, 0.0, -0.5])
-def test_a_share_is_a_part_of_one_gpu(share: float) -> None:
+def test_a_share_is_a_part_of_one_gpu(share):
     rows = {"submit_s": [0.0], "service_s": [1.0], "gpus": [1], "gpu_share": [share]}
     with pytest.raises(ValueError, match="gpu_share"):
         gs.Trace.from_columns(**rows)
@@ -238,7 +238,7 @@ def test_a_share_is_a_part_of_one_gpu(share: float) -> None:
 
 
 @pytest.mark.parametrize("placement", ["gpu-packing", "gpu-packing:artefact=true", "best-fit"])
-def test_a_share_goes_to_the_server_whose_gpu_it_fills_most(placement: str) -> None:
+def test_a_share_goes_to_the_server_whose_gpu_it_fills_most(placement):
     # Beside 0.8 there is less left than beside 0.3.
     for shares, fullest in (([0.3, 0.8, 0.1], 1), ([0.8, 0.3, 0.1], 0)):
         *others, last = servers_of(uniform(2, 1), placement, [1, 1, 1], gpu_share=shares)
@@ -247,7 +247,5 @@ def test_a_share_goes_to_the_server_whose_gpu_it_fills_most(placement: str) -> N
 
 
 @pytest.mark.parametrize(("size", "mask"), [(64, 0b111), (32, 0b111), (4, 0b111)])
-def test_buddy_takes_a_whole_server_apart_for_a_width_that_is_no_power_of_two(
-    size: int, mask: int
-) -> None:
+def test_buddy_takes_a_whole_server_apart_for_a_width_that_is_no_power_of_two(size, mask):
     assert places(uniform(1, size), "buddy", [3]) == [{0: mask}]

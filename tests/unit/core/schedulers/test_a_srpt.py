@@ -25,43 +25,43 @@ def starts(
     return [float(start) for start in result.jobs["start_s"]]
 
 
-def test_a_job_starts_once_the_virtual_machine_has_done_its_share_of_the_cluster() -> None:
+def test_a_job_starts_once_the_virtual_machine_has_done_its_share_of_the_cluster():
     # 2 of 4 GPUs for 10 s are 5 s of a machine that has all of them.
     assert starts([(3, 10, 2)], "a-srpt:idle=false") == [8]
 
 
-def test_an_instant_between_two_ticks_is_rounded_up() -> None:
+def test_an_instant_between_two_ticks_is_rounded_up():
     assert starts([(0, 3e-6, 1)], "a-srpt:idle=false") == [1e-6]  # at 0.75 microseconds
 
 
-def test_the_machine_interrupts_a_job_for_a_shorter_one() -> None:
+def test_the_machine_interrupts_a_job_for_a_shorter_one():
     # It runs the first until 1, the second until 3, then the remaining 9 s of the first.
     assert starts([(0, 10, 4), (1, 2, 4)], "a-srpt:idle=false") == [12, 3]
 
 
-def test_the_machine_does_not_see_that_the_cluster_is_late() -> None:
+def test_the_machine_does_not_see_that_the_cluster_is_late():
     # The first two hold 3 GPUs from 1.5 to 11.5; the machine is done with the third at 4.5.
     assert starts([(0, 2, 3), (0, 10, 3), (0, 1, 1)], "a-srpt:idle=false")[1:] == [9.25, 0.25]
 
 
-def test_equal_work_is_done_in_order_of_arrival() -> None:
+def test_equal_work_is_done_in_order_of_arrival():
     assert starts([(0, 4, 1), (0, 2, 2), (0, 4, 1)], "a-srpt:idle=false") == [1, 2, 3]
 
 
-def test_an_idle_cluster_starts_the_job_that_the_machine_runs_and_no_other() -> None:
+def test_an_idle_cluster_starts_the_job_that_the_machine_runs_and_no_other():
     # The machine keeps its copy of the first for 4 s, and only then turns to the second.
     assert starts([(0, 8, 2), (0, 20, 1)], "a-srpt") == [0, 4]
     assert starts([(0, 8, 2), (0, 20, 1)], "a-srpt:idle=false") == [4, 9]
 
 
-def test_nothing_starts_early_past_a_job_that_waits() -> None:
+def test_nothing_starts_early_past_a_job_that_waits():
     # The second is queued from 0.75 on; the third starts when it is queued, and not when it comes.
     jobs = [(0, 10, 3), (0.5, 0.5, 2), (3, 4, 1)]
     assert starts(jobs, "a-srpt:scan=strict") == [0, 10, 10]
     assert starts(jobs, "a-srpt") == [0, 10, 4]
 
 
-def test_strict_waits_for_the_head_of_the_queue_and_skip_goes_on() -> None:
+def test_strict_waits_for_the_head_of_the_queue_and_skip_goes_on():
     # Queued at 4, 5 and 5.5; the first runs until 12 beside 2 free GPUs.
     jobs = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
     assert starts(jobs, "a-srpt:idle=false") == [4, 12, 5.5]
@@ -95,24 +95,24 @@ def gang_runs(options: str, policy: str = "a-srpt") -> tuple[float, float]:
 APART_S = pytest.approx(40 * 10.5)
 
 
-def test_a_gang_that_communicates_much_waits_for_a_good_placement() -> None:
+def test_a_gang_that_communicates_much_waits_for_a_good_placement():
     assert gang_runs("") == (75, 115)  # until 60 + 20 at most
     assert gang_runs(",tau=0.5")[0] == 70
 
 
-def test_its_patience_is_a_multiple_of_its_virtual_work() -> None:
+def test_its_patience_is_a_multiple_of_its_virtual_work():
     start, finish = gang_runs(",wait=work,tau=0.5")
     assert (start, finish - start) == (70, APART_S)
     assert gang_runs(",wait=work,tau=0")[0] == 60
 
 
-def test_the_queue_is_in_the_order_of_completion_on_the_virtual_machine() -> None:
+def test_the_queue_is_in_the_order_of_completion_on_the_virtual_machine():
     # It completes them at 4, 5 and 5.5; the first holds 2 of 4 GPUs until 12, the second needs all.
     jobs = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
     assert starts(jobs, "a-srpt:idle=false,scan=strict") == [4, 12, 13]
 
 
-def test_a_srpt_by_work_sorts_the_queue_by_virtual_work_and_waits_by_what_is_lost() -> None:
+def test_a_srpt_by_work_sorts_the_queue_by_virtual_work_and_waits_by_what_is_lost():
     jobs = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
     assert starts(jobs, "a-srpt-by-work:idle=false,scan=strict") == [4, 12, 5.5]
     assert gs.policies()["a-srpt-by-work"].alias_of == "a-srpt:queue=work,tau=4,wait=loss"
@@ -146,14 +146,14 @@ def gangs_start(gangs: list[tuple[float, float, int]], tau: float) -> list[float
     return [float(start) for start in result.jobs["start_s"][len(HOLDERS) :]]
 
 
-def test_a_gang_that_is_overtaken_does_not_begin_to_wait_anew() -> None:
+def test_a_gang_that_is_overtaken_does_not_begin_to_wait_anew():
     # In the queue from 1,010 on, it waits for 0.1 x 40 s x (10.5 - 1) = 38 s.
     assert gangs_start([(1_000, 40, 2)], 0.1) == [1_048]
     # One of 20 s goes first from 1,040 on and waits for 19 s of its own. Then both start.
     assert gangs_start([(1_000, 40, 2), (1_035, 20, 2)], 0.1) == [1_059, 1_059]
 
 
-def test_under_the_fixed_speed_all_jobs_go_where_the_placement_of_the_run_puts_them() -> None:
+def test_under_the_fixed_speed_all_jobs_go_where_the_placement_of_the_run_puts_them():
     # Best-fit would fill the first server; spread takes a new one, whatever fill says.
     trace = gs.Trace.from_columns(submit_s=[0, 1], service_s=[100, 1], gpus=[1, 1])
     for fill in ("fewest", "most-free"):
@@ -162,13 +162,13 @@ def test_under_the_fixed_speed_all_jobs_go_where_the_placement_of_the_run_puts_t
         assert result.intervals["server"].tolist() == [0, 1]
 
 
-def test_or_a_multiple_of_the_time_that_the_placement_costs() -> None:
+def test_or_a_multiple_of_the_time_that_the_placement_costs():
     # 40 s x (10.5 - 1) = 380 s.
     assert gang_runs(",wait=loss,tau=0.03")[0] == pytest.approx(60 + 0.03 * 380)
     assert gang_runs(",wait=loss,tau=0.04") == (75, 115)
 
 
-def test_its_patience_ends_at_the_first_tick_that_is_not_before_its_end() -> None:
+def test_its_patience_ends_at_the_first_tick_that_is_not_before_its_end():
     # From 60 s on for 20 s / 3 and 20 s / 6, that is 6,666,666.7 and 3,333,333.3 microseconds.
     assert gang_runs(f",wait=work,tau={1 / 3}")[0] == 66.666667
     assert gang_runs(f",wait=work,tau={1 / 6}")[0] == 63.333334
@@ -176,7 +176,7 @@ def test_its_patience_ends_at_the_first_tick_that_is_not_before_its_end() -> Non
     assert gang_runs(",wait=work,tau=0.00000006")[0] == 60.000002
 
 
-def test_a_gang_on_as_few_servers_as_possible_is_placed_well_whatever_near_says() -> None:
+def test_a_gang_on_as_few_servers_as_possible_is_placed_well_whatever_near_says():
     # It is queued at 60, beside a job that runs until 75, and the other server is free.
     trace = gs.Trace.from_columns(submit_s=[0, 40], service_s=[60, 40], gpus=[1, 2])
     result = gs.simulate(
@@ -190,21 +190,21 @@ def test_a_gang_on_as_few_servers_as_possible_is_placed_well_whatever_near_says(
     assert result.jobs["start_s"].tolist() == [15, 60]
 
 
-def test_a_gang_that_communicates_little_or_is_placed_well_enough_does_not_wait() -> None:
+def test_a_gang_that_communicates_little_or_is_placed_well_enough_does_not_wait():
     assert gang_runs(",heavy=10.4")[0] == 75
     assert gang_runs(",heavy=10.6")[0] == 60
     assert gang_runs(",near=10.4")[0] == 75
     assert gang_runs(",near=10.6")[0] == 60
 
 
-def test_where_nothing_runs_no_gang_waits_for_what_will_not_come() -> None:
+def test_where_nothing_runs_no_gang_waits_for_what_will_not_come():
     trace = gs.Trace.from_columns(submit_s=[0], service_s=[40], gpus=[2]).with_profiles([MODEL])
     options = {"placement": "spread", "speed": "ring", "contention": "reserved"}
     result = gs.simulate(trace, PAIRS, policy="a-srpt:tau=1000000", **options)
     assert result.jobs["start_s"][0] == 0
 
 
-def test_a_gang_that_communicates_little_fills_fragments() -> None:
+def test_a_gang_that_communicates_little_fills_fragments():
     # One GPU of the first server is busy: spread takes a new server, fewest the fragment.
     trace = gs.Trace.from_columns(submit_s=[0, 1], service_s=[100, 1], gpus=[1, 1])
     trace = trace.with_profiles([MODEL])
@@ -219,7 +219,7 @@ def test_a_gang_that_communicates_little_fills_fragments() -> None:
 ONE_GPU = gs.Cluster.uniform(servers=1, gpus=1)
 
 
-def test_a_restart_must_gain_more_than_it_costs() -> None:
+def test_a_restart_must_gain_more_than_it_costs():
     # At 2 the first has 8 s left and the second needs 5.
     jobs = [(0, 10, 1), (2, 5, 1)]
     assert starts(jobs, "a-srpt-p", ONE_GPU, restart_s=[2, 0]) == [0, 2]
@@ -229,7 +229,7 @@ def test_a_restart_must_gain_more_than_it_costs() -> None:
     assert starts(jobs, "a-srpt-p:cost_s=4,wide_cost_s=0,narrow_gpus=0", ONE_GPU) == [0, 2]
 
 
-def test_a_narrow_gang_has_less_virtual_work_left() -> None:
+def test_a_narrow_gang_has_less_virtual_work_left():
     # 8 s of 4 GPUs against 20 s of 1.
     assert starts([(0, 10, 4), (2, 20, 1)], "a-srpt-p") == [0, 2]
     assert starts([(0, 10, 4), (2, 33, 1)], "a-srpt-p") == [0, 10]
@@ -249,13 +249,11 @@ QUEUE = [(0.0, 10.0, 3), (1.0, 1.0, 4), (2.0, 3.0, 2), (3.0, 7.0, 1)]
         ("wcs-subtime", [0, 10, 11, 3]),
     ],
 )
-def test_the_strict_baselines_block_and_the_others_conserve_work(
-    policy: str, expected: list[float]
-) -> None:
+def test_the_strict_baselines_block_and_the_others_conserve_work(policy, expected):
     assert starts(QUEUE, policy) == expected
 
 
-def test_each_baseline_has_a_key_of_its_own() -> None:
+def test_each_baseline_has_a_key_of_its_own():
     # Behind a job that holds everything: first 3 GPUs for 4 s, then 4 for 3.5 s, 1 for 5 s.
     jobs = [(0, 10, 4), (1, 4, 3), (2, 3.5, 4), (3, 5, 1)]
     assert starts(jobs, "spjf")[1:] == [13.5, 10, 13.5]
@@ -270,7 +268,7 @@ def replicas(gpus: int) -> gs.model.JobGraph:
     return gs.model.JobGraph(f"{gpus} replicas", (gs.model.Stage(gpus, 0.1, parameter_bytes=1e9),))
 
 
-def test_predictions_count_with_what_a_good_placement_takes() -> None:
+def test_predictions_count_with_what_a_good_placement_takes():
     # 3 GPUs do not fit a server: amin is far above alow, and a job of half the service is longer.
     trace = gs.Trace.from_columns(submit_s=[0, 1, 1], service_s=[10, 5, 9], gpus=[4, 3, 2])
     trace = trace.with_graphs([replicas(4), replicas(3), replicas(2)])
@@ -294,7 +292,7 @@ def test_predictions_count_with_what_a_good_placement_takes() -> None:
 
 
 @pytest.mark.parametrize("policy", ["a-srpt-p", "srsf"])
-def test_keys_that_round_to_one_number_tie(policy: str) -> None:
+def test_keys_that_round_to_one_number_tie(policy):
     # 2^53 + 5 and 2^53 + 3 ticks are one double: of the two that wait the earlier goes first.
     most = 2**53
     jobs = gs.Trace.from_columns(

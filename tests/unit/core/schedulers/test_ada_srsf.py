@@ -56,43 +56,43 @@ def alone_s(service_s: float) -> float:
     return service_s * 1.1 / 0.2
 
 
-def test_a_small_ring_joins_a_large_one() -> None:
+def test_a_small_ring_joins_a_large_one():
     assert starts([100, 10], [0, 1]) == [0, 1]
 
 
-def test_a_ring_of_similar_size_waits_for_the_link() -> None:
+def test_a_ring_of_similar_size_waits_for_the_link():
     start_s = starts([100, 60], [0, 1])
     assert start_s == [0, pytest.approx(alone_s(100))]
 
 
-def test_the_threshold_is_half_of_what_the_other_has_left() -> None:
+def test_the_threshold_is_half_of_what_the_other_has_left():
     # After 110 s the ring has done 20 of its 100 s of service: 80 left, the threshold at 40.
     assert starts([100, 39.9], [0, 110])[1] == 110
     assert starts([100, 40.1], [0, 110])[1] == pytest.approx(alone_s(100))
 
 
-def test_degradation_lowers_the_threshold() -> None:
+def test_degradation_lowers_the_threshold():
     # 1 / (2 (1 + 1)): a quarter of 80.
     policy = "ada-srsf:degradation=1"
     assert starts([100, 19.9], [0, 110], policy)[1] == 110
     assert starts([100, 20.1], [0, 110], policy)[1] > 110
 
 
-def test_what_is_compared_is_bytes_not_time() -> None:
+def test_what_is_compared_is_bytes_not_time():
     # A tenth of the gradients: iterations of 0.11 s on one server, 10/11 bytes a second in place
     # of 5: 60 s of it send little beside 100 s of the other.
     tiny = gs.model.JobProfile("tiny", gradient_bytes=1e8, batch=1, forward_s=0.0, backward_s=0.1)
     assert starts([100, 60], [0, 1], profiles=[SMALL, tiny])[1] == 1
 
 
-def test_no_third_ring_joins_two() -> None:
+def test_no_third_ring_joins_two():
     start_s = starts([1000, 100, 1], [0, 1, 2])
     assert start_s[:2] == [0, 1]
     assert start_s[2] > 2
     assert starts([1000, 100, 1], [0, 1, 2], "ada-srsf:sharers=3") == [0, 1, 2]
 
 
-def test_counting_alone_admits_rings_of_any_size_up_to_the_limit() -> None:
+def test_counting_alone_admits_rings_of_any_size_up_to_the_limit():
     assert starts([100, 100, 100], [0, 1, 2], "ada-srsf:rule=count,sharers=3") == [0, 1, 2]
     assert starts([100, 100, 100], [0, 1, 2], "ada-srsf:rule=count")[:2] == [0, 1]
     assert starts([100, 1], [0, 1], "ada-srsf:rule=count,sharers=1")[1] == pytest.approx(
@@ -100,30 +100,30 @@ def test_counting_alone_admits_rings_of_any_size_up_to_the_limit() -> None:
     )
 
 
-def test_a_gang_on_one_server_asks_no_link() -> None:
+def test_a_gang_on_one_server_asks_no_link():
     assert starts([100, 100], [0, 1], gpus=[5, 3], placement="first-fit") == [0, 1]
     assert starts([100, 100], [0, 1], placement="consolidated") == [0, 1]
 
 
-def test_a_gang_that_waits_for_links_is_passed_by_those_that_need_none() -> None:
+def test_a_gang_that_waits_for_links_is_passed_by_those_that_need_none():
     start_s = starts([100, 60, 70], [0, 1, 2], gpus=[2, 2, 1])
     assert start_s[1] > 100
     assert start_s[2] == 2
 
 
-def test_the_smallest_work_goes_first_once_the_link_is_free() -> None:
+def test_the_smallest_work_goes_first_once_the_link_is_free():
     start_s = starts([100, 90, 70, 80], [0, 1, 2, 3])
     assert start_s[0] < start_s[2] < start_s[3] < start_s[1]
 
 
-def test_nothing_waits_on_an_idle_cluster() -> None:
+def test_nothing_waits_on_an_idle_cluster():
     for policy in ("ada-srsf", "ada-srsf:sharers=1", "ada-srsf:degradation=1e6"):
         start_s = np.array(starts([50] * 6, [0] * 6, policy))
         assert np.unique(start_s).size == 6  # one after the other
         assert np.diff(np.sort(start_s)) == pytest.approx([alone_s(50)] * 5)
 
 
-def test_where_no_link_matters_it_is_smallest_work_first_with_skipping() -> None:
+def test_where_no_link_matters_it_is_smallest_work_first_with_skipping():
     trace = gs.generate("philly", jobs=2_000, load=1.1, cluster=CLUSTER, seed=4)
     for placement in ("count", "spread"):
         assert (
@@ -157,7 +157,7 @@ def contended(placement: str, seed: int) -> Case:
 
 
 @pytest.mark.parametrize("placement", ["first-fit", "spread", "random"])
-def test_the_core_equals_the_reference_where_rings_meet(placement: str) -> None:
+def test_the_core_equals_the_reference_where_rings_meet(placement):
     for seed in range(5):
         case = contended(placement, seed)
         assert run_core(*case.arguments(), **case.speeds()) == case.replay()

@@ -10,7 +10,7 @@ from tests.parity.core import run_core
 
 
 @pytest.mark.parametrize(("kappa", "status"), [(1.16, FINISHED), (1.159, REJECTED)])
-def test_a_gang_may_span_as_many_servers_as_the_decimal_says(kappa: float, status: int) -> None:
+def test_a_gang_may_span_as_many_servers_as_the_decimal_says(kappa, status):
     """1.16 x 25 servers are 29, though it is less in doubles."""
     servers = [(4, "gpu")] * 13 + [(3, "gpu")] * 16
     for run in (replay, run_core):
@@ -25,7 +25,7 @@ def test_a_gang_may_span_as_many_servers_as_the_decimal_says(kappa: float, statu
 
 
 @pytest.mark.parametrize(("times", "servers"), [(1.12, {0}), (1.121, {0, 1})])
-def test_a_pool_has_as_many_gpus_as_the_decimal_says(times: float, servers: set[int]) -> None:
+def test_a_pool_has_as_many_gpus_as_the_decimal_says(times, servers):
     """1.12 x 25 GPUs are 28, those of the first server, though it is more in doubles."""
     trace = gs.Trace.from_columns(
         [0, 0, 0], [5, 10, 1], [4, 4, 25], gpu_types=[["B"], ["A"], ["A", "B"]]

@@ -25,14 +25,14 @@ def starts(engine: Engine, jobs: list[tuple[int, int, int]], **params: Any) -> l
 
 
 @both
-def test_without_extra_only_jobs_that_end_by_the_reserved_start_go_ahead(engine: Engine) -> None:
+def test_without_extra_only_jobs_that_end_by_the_reserved_start_go_ahead(engine):
     jobs = [(0, 100, 2), (1, 50, 3), (2, 200, 1), (3, 90, 1), (4, 40, 1)]
     assert starts(engine, jobs) == [0, 100, 2, 3, 150]
     assert starts(engine, jobs, extra=False) == [0, 100, 100, 3, 4]
 
 
 @both
-def test_the_shortest_is_backfilled_first(engine: Engine) -> None:
+def test_the_shortest_is_backfilled_first(engine):
     jobs = [(0, 100, 3), (1, 50, 3), (3, 90, 1), (3, 40, 1)]
     assert starts(engine, jobs) == [0, 100, 3, 93]
     assert starts(engine, jobs, backfill="shortest") == [0, 100, 43, 3]
@@ -40,7 +40,7 @@ def test_the_shortest_is_backfilled_first(engine: Engine) -> None:
 
 
 @both
-def test_a_second_reservation_is_honoured(engine: Engine) -> None:
+def test_a_second_reservation_is_honoured(engine):
     jobs = [(0, 100, 3), (1, 50, 3), (2, 50, 4), (3, 500, 1)]
     assert starts(engine, jobs) == [0, 100, 503, 3]
     assert starts(engine, jobs, depth=2) == [0, 100, 150, 200]
@@ -49,7 +49,7 @@ def test_a_second_reservation_is_honoured(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("placement", ["count", "consolidated"])
-def test_who_runs_is_known_after_a_time_in_which_nobody_waited(placement: str) -> None:
+def test_who_runs_is_known_after_a_time_in_which_nobody_waited(placement):
     """Longer ago than so many decisions nobody waited, the ends of runs were forgotten."""
     quiet = [(0, 10_000, 1), *((10 * i, 5, 1) for i in range(1, 40)), (395, 200, 3)]
     crowd = [(400, 300, 3), (401, 50, 4), (402, 150, 2), (403, 10_000, 1), (404, 40, 4)]
@@ -61,7 +61,7 @@ def test_who_runs_is_known_after_a_time_in_which_nobody_waited(placement: str) -
     assert any(start > job.submit_us for job, start in zip(jobs, expected.start_us, strict=True))
 
 
-def test_several_reservations_count_whole_gpus() -> None:
+def test_several_reservations_count_whole_gpus():
     trace = gs.Trace.from_columns(
         submit_s=[0.0], service_s=[1.0], gpus=[1], cpu=[1.0], memory_gib=[1.0]
     )

@@ -17,7 +17,7 @@ SAME = {"A": {1: 1.0}}
 pytest.importorskip("scipy")
 
 
-def test_rounds_follow_each_other_and_nobody_starts_within() -> None:
+def test_rounds_follow_each_other_and_nobody_starts_within():
     two = gs.Cluster((gs.ServerGroup(2, 1, "A"),))
     jobs = [(3, 100, 1), (10, 5, 1), (12, 50, 1)]
     # The first round begins with the first job; who comes then waits for its end at 33 s.
@@ -25,12 +25,12 @@ def test_rounds_follow_each_other_and_nobody_starts_within() -> None:
     assert result.jobs["start_s"].tolist() == [3, 33, 63]
 
 
-def test_a_round_ends_with_the_last_of_its_jobs() -> None:
+def test_a_round_ends_with_the_last_of_its_jobs():
     result = simulate("gavel:rounds=artefact,round_s=300", ONE, [(0, 20, 1), (5, 10, 1)], SAME)
     assert runs(result) == [(0, 0, 20, 1), (1, 20, 30, 1)]
 
 
-def test_between_resets_newcomers_wait() -> None:
+def test_between_resets_newcomers_wait():
     two = gs.Cluster((gs.ServerGroup(2, 1, "A"),))
     jobs = [(0, 400, 1), (40, 10, 1), (50, 10, 1)]
     policy = "gavel:rounds=artefact,round_s=30"
@@ -42,7 +42,7 @@ def test_between_resets_newcomers_wait() -> None:
     assert simulate("gavel:round_s=30,reset_s=200", ONE, jobs, SAME).jobs["finish_s"].max() > 0
 
 
-def test_who_had_the_least_of_what_is_due_comes_first() -> None:
+def test_who_had_the_least_of_what_is_due_comes_first():
     rounds = SimulatorRounds(1, 100, 0, shuffles=False, idles=False, seed=0)
     for job in (1, 2, 3):
         rounds.meet(job)
@@ -55,7 +55,7 @@ def test_who_had_the_least_of_what_is_due_comes_first() -> None:
     assert [job for job, _ in rounds.pairs(half)] == [1, 3]
 
 
-def test_types_are_shuffled_by_the_seed() -> None:
+def test_types_are_shuffled_by_the_seed():
     def order(seed: int) -> list[int]:
         rounds = SimulatorRounds(6, 100, 0, shuffles=True, idles=False, seed=seed)
         rounds.meet(0)
@@ -75,7 +75,7 @@ def jobs_of(rates: list[list[float]], **more: object) -> Jobs:
     )  # fmt: skip
 
 
-def test_a_program_that_is_not_aware_takes_all_types_for_one() -> None:
+def test_a_program_that_is_not_aware_takes_all_types_for_one():
     rates = np.array([[0.5, 1.0], [0.0, 1.0]])
     assert unaware(rates, is_of_first=True).tolist() == [[0.5, 0.5], [0.0, 1.0]]
     assert unaware(rates, is_of_first=False).tolist() == [[1.0, 1.0], [0.0, 1.0]]
@@ -87,7 +87,7 @@ def test_a_program_that_is_not_aware_takes_all_types_for_one() -> None:
     assert set(servers_of(blind, 0)) == {0, 1}
 
 
-def test_throughput_counts_service_or_iterations() -> None:
+def test_throughput_counts_service_or_iterations():
     # One GPU of a type: a second of the first is 1 service and 2 iterations, of the other 1 and 9.
     jobs = jobs_of([[1.0], [0.9]])
     assert PROGRAMS["throughput"](jobs)[:, 0] == pytest.approx([1, 0], abs=1e-5)
@@ -99,7 +99,7 @@ def test_throughput_counts_service_or_iterations() -> None:
     assert runs(result)[0][0] == 1
 
 
-def test_cost_counts_throughput_over_prices() -> None:
+def test_cost_counts_throughput_over_prices():
     jobs = jobs_of([[1.0, 0.5]], price=np.array([3.0, 1.0]))
     assert PROGRAMS["cost"](jobs)[0] == pytest.approx([0, 1], abs=1e-5)
     assert PROGRAMS["throughput"](jobs)[0] == pytest.approx([1, 0], abs=1e-5)
@@ -110,13 +110,13 @@ def test_cost_counts_throughput_over_prices() -> None:
     assert equal.jobs["finish_s"].tolist() == [100]
 
 
-def test_isolated_shares_are_equal() -> None:
+def test_isolated_shares_are_equal():
     jobs = jobs_of([[1.0, 0.5], [0.5, 1.0], [1.0, 1.0]])
     assert PROGRAMS["isolated"](jobs) == pytest.approx(np.full((3, 2), 1 / 3))
     assert PROGRAMS["isolated"](jobs_of([[1.0, 0.5]])) == pytest.approx(np.full((1, 2), 0.5))
 
 
-def test_under_allox_a_job_keeps_its_gpu() -> None:
+def test_under_allox_a_job_keeps_its_gpu():
     tables = ({"A": {1: 0.5}, "B": {1: 1.0}}, {"A": {1: 0.2}, "B": {1: 1.0}})
     policy = "gavel:objective=allox,rounds=artefact"
     result = simulate(policy, TWO_TYPES, [(0, 500, 1), (0, 200, 1)], *tables)

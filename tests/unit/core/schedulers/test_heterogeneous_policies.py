@@ -38,7 +38,7 @@ def servers_of(result: gs.Result, job: int) -> list[int]:
     return [int(server) for server in rows["server"][rows["job"] == job]]
 
 
-def test_optimus_gives_gpu_after_gpu_to_whom_it_saves_most_time() -> None:
+def test_optimus_gives_gpu_after_gpu_to_whom_it_saves_most_time():
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
     curve = {"A": {1: 1.0, 2: 1.8, 3: 2.4, 4: 2.8}}
     # One GPU each; then 44 s and 14 s saved against 4 s.
@@ -48,7 +48,7 @@ def test_optimus_gives_gpu_after_gpu_to_whom_it_saves_most_time() -> None:
     assert runs(result)[2][3] == 4
 
 
-def test_optimus_grows_by_powers_of_two_where_it_is_told_to() -> None:
+def test_optimus_grows_by_powers_of_two_where_it_is_told_to():
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
     curve = {"A": {1: 1.0, 2: 1.8, 3: 2.4, 4: 2.8}}
     policy = "optimus:period_s=0,step=double"
@@ -56,7 +56,7 @@ def test_optimus_grows_by_powers_of_two_where_it_is_told_to() -> None:
     assert {run[3] for run in runs(result)} <= {1, 2, 4}
 
 
-def test_optimus_starts_jobs_at_their_least_width_and_disturbs_nobody_between() -> None:
+def test_optimus_starts_jobs_at_their_least_width_and_disturbs_nobody_between():
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
     curve = {"A": {1: 1.0, 2: 1.5, 4: 2.0}}
     jobs = [(0, 900, 2), (10, 50, 2)]
@@ -65,7 +65,7 @@ def test_optimus_starts_jobs_at_their_least_width_and_disturbs_nobody_between() 
     assert runs(result)[1] == (1, 10, 60, 2)
 
 
-def test_afs_prefers_the_longer_of_two_jobs_that_gains_more() -> None:
+def test_afs_prefers_the_longer_of_two_jobs_that_gains_more():
     curve = {"A": {1: 1.0, 2: 2.0, 3: 3.0}}
     jobs = [(0, 100, 1), (0, 10, 1)]
     cluster = gs.Cluster((gs.ServerGroup(1, 3, "A"),))
@@ -78,7 +78,7 @@ def test_afs_prefers_the_longer_of_two_jobs_that_gains_more() -> None:
     assert sorted(runs(result)[:2]) == [(0, 0, 10, 2), (1, 0, 10, 1)]
 
 
-def test_afs_lets_nobody_grow_whom_a_gpu_does_not_double_while_a_job_has_none() -> None:
+def test_afs_lets_nobody_grow_whom_a_gpu_does_not_double_while_a_job_has_none():
     jobs = [(0, 10, 1), (0, 90, 1), (0, 80, 1), (0, 70, 1), (0, 60, 1)]
     widths = {}
     for second in (1.75, 2.0):
@@ -88,14 +88,14 @@ def test_afs_lets_nobody_grow_whom_a_gpu_does_not_double_while_a_job_has_none() 
     assert widths == {1.75: {0: 1, 2: 1, 3: 1, 4: 1}, 2.0: {0: 2, 4: 2}}
 
 
-def test_themis_leases_to_the_job_that_suffers_most() -> None:
+def test_themis_leases_to_the_job_that_suffers_most():
     cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
     jobs = [(0, 100, 1), (0, 10, 1)]
     result = simulate("themis-greedy:period_s=20", cluster, jobs, {"A": {1: 1.0}})
     assert runs(result) == [(0, 0, 20, 1), (1, 20, 30, 1), (0, 30, 110, 1)]
 
 
-def test_themis_lets_a_winner_pay_with_the_time_of_its_lease() -> None:
+def test_themis_lets_a_winner_pay_with_the_time_of_its_lease():
     cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
     jobs = [(0, 20, 1), (0, 60, 1), (10, 5, 1)]
     policy = "themis:period_s=20,fairness=0"
@@ -115,9 +115,7 @@ LINEAR = {"A": {1: 1.0, 2: 2.0, 4: 4.0}}
         (2, [2, 2]),  # what nobody else takes goes back
     ],
 )
-def test_themis_gives_the_gpus_that_winners_pay_with_to_others(
-    jobs: int, widths: list[int]
-) -> None:
+def test_themis_gives_the_gpus_that_winners_pay_with_to_others(jobs, widths):
     result = simulate(
         "themis:period_s=100,fairness=0.4", FOUR, [(0, 100, 1)] * jobs, LINEAR,
         min_gpus=[1] * jobs, max_gpus=[4] * jobs,
@@ -126,7 +124,7 @@ def test_themis_gives_the_gpus_that_winners_pay_with_to_others(
 
 
 @pytest.mark.parametrize(("fairness", "first"), [(1, 1), (0, 2)])
-def test_themis_offers_to_those_who_suffer_most(fairness: int, first: int) -> None:
+def test_themis_offers_to_those_who_suffer_most(fairness, first):
     cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
     # At 10 s the second suffers more, 39 / 30 against 6 / 5, and the third gains more by a lease.
     jobs = [(0, 10, 1), (1, 30, 1), (9, 5, 1)]
@@ -135,14 +133,14 @@ def test_themis_offers_to_those_who_suffer_most(fairness: int, first: int) -> No
     assert [run[0] for run in runs(result)][:2] == [0, first]
 
 
-def test_gandiva_lets_jobs_of_one_width_take_turns_on_servers_of_their_own() -> None:
+def test_gandiva_lets_jobs_of_one_width_take_turns_on_servers_of_their_own():
     cluster = gs.Cluster.uniform(1, 1)
     trace = gs.Trace.from_columns([0, 0], [100, 70], [1, 1])
     result = gs.simulate(trace, cluster, policy="gandiva:slice_s=60")
     assert runs(result) == [(0, 0, 60, 1), (1, 60, 120, 1), (0, 120, 160, 1), (1, 160, 170, 1)]
 
 
-def test_gandiva_shares_servers_by_the_gpus_that_jobs_of_a_width_ask_for() -> None:
+def test_gandiva_shares_servers_by_the_gpus_that_jobs_of_a_width_ask_for():
     cluster = gs.Cluster.uniform(2, 4)
     trace = gs.Trace.from_columns([0] * 8 + [10], [500] * 9, [1] * 8 + [4])
     result = gs.simulate(trace, cluster, policy="gandiva:slice_s=60")
@@ -156,7 +154,7 @@ def test_gandiva_shares_servers_by_the_gpus_that_jobs_of_a_width_ask_for() -> No
     assert (0, 0, 500, 4) in runs(result)
 
 
-def test_allox_queues_a_job_for_the_fast_type_if_that_ends_sooner() -> None:
+def test_allox_queues_a_job_for_the_fast_type_if_that_ends_sooner():
     tables = ({"A": {1: 0.5}, "B": {1: 1.0}}, {"A": {1: 0.2}, "B": {1: 1.0}})
     result = simulate("allox", TWO_TYPES, [(0, 5, 1), (0, 2, 1)], *tables)
     # 2 + (2 + 5) on B is less than 10 on A and 2 on B.
@@ -164,14 +162,14 @@ def test_allox_queues_a_job_for_the_fast_type_if_that_ends_sooner() -> None:
     assert servers_of(result, 0) == [1]
 
 
-def test_allox_uses_the_slow_type_if_that_ends_sooner() -> None:
+def test_allox_uses_the_slow_type_if_that_ends_sooner():
     tables = ({"A": {1: 0.9}, "B": {1: 1.0}}, {"A": {1: 0.2}, "B": {1: 1.0}})
     result = simulate("allox", TWO_TYPES, [(0, 9, 1), (0, 9, 1)], *tables)
     assert servers_of(result, 0) == [0]
     assert servers_of(result, 1) == [1]
 
 
-def test_allox_keeps_running_jobs_where_it_may_not_preempt() -> None:
+def test_allox_keeps_running_jobs_where_it_may_not_preempt():
     jobs = [(0, 500, 1), (1, 5, 1), (1, 5, 1)]
     table = {"A": {1: 1.0}, "B": {1: 1.0}}
     for preempt, expected in ((True, 1), (False, 0)):
@@ -180,14 +178,14 @@ def test_allox_keeps_running_jobs_where_it_may_not_preempt() -> None:
         assert result.schedule.preemptions[0] == expected
 
 
-def test_gavel_keeps_jobs_on_the_types_that_serve_them_best() -> None:
+def test_gavel_keeps_jobs_on_the_types_that_serve_them_best():
     tables = ({"A": {1: 1.0}, "B": {1: 4.0}}, {"A": {1: 1.0}, "B": {1: 1.0}})
     result = simulate("gavel", TWO_TYPES, [(0, 4_000, 1), (0, 4_000, 1)], *tables)
     assert servers_of(result, 0) == [1]
     assert servers_of(result, 1)[0] == 0
 
 
-def test_gavel_alternates_equal_jobs_between_unequal_gpus() -> None:
+def test_gavel_alternates_equal_jobs_between_unequal_gpus():
     table = {"A": {1: 1.0}, "B": {1: 3.0}}
     result = simulate("gavel:round_s=10", TWO_TYPES, [(0, 1_000, 1), (0, 1_000, 1)], table)
     rows = result.schedule.intervals()
@@ -199,7 +197,7 @@ def test_gavel_alternates_equal_jobs_between_unequal_gpus() -> None:
 IN_ORDER = "gavel:objective=fifo,rounds=artefact,round_s=10"
 
 
-def test_gavel_in_order_gives_each_job_the_best_type_that_is_left() -> None:
+def test_gavel_in_order_gives_each_job_the_best_type_that_is_left():
     tables = tuple({"A": {1: 1.0}, "B": {1: rate}} for rate in (2.0, 4.0, 1.0))
     result = simulate(IN_ORDER, TWO_TYPES, [(0, 60, 1), (0, 60, 1), (0, 60, 1)], *tables)
     # All are fastest on B or alike; the first has it, though the second gains more.
@@ -208,7 +206,7 @@ def test_gavel_in_order_gives_each_job_the_best_type_that_is_left() -> None:
     assert runs(result)[-1][0] == 2
 
 
-def test_gavel_in_order_lets_nobody_pass_a_job_that_finds_no_room() -> None:
+def test_gavel_in_order_lets_nobody_pass_a_job_that_finds_no_room():
     cluster = gs.Cluster((gs.ServerGroup(1, 2, "A"),))
     result = simulate(
         IN_ORDER, cluster, [(0, 100, 1), (0, 10, 2), (0, 10, 1)], {"A": {1: 1.0, 2: 1.0}}
@@ -216,7 +214,7 @@ def test_gavel_in_order_lets_nobody_pass_a_job_that_finds_no_room() -> None:
     assert [run[:2] for run in runs(result)][:2] == [(0, 0), (1, 100)]
 
 
-def test_gavel_in_order_that_is_not_aware_keeps_a_type() -> None:
+def test_gavel_in_order_that_is_not_aware_keeps_a_type():
     table = {"A": {1: 1.0}, "B": {1: 4.0}}
     jobs = [(0, 400, 1)] * 5
     for seed in range(3):
@@ -234,7 +232,7 @@ def test_gavel_in_order_that_is_not_aware_keeps_a_type() -> None:
         result.audit().raise_if_bad()
 
 
-def test_gavel_does_not_take_gpus_from_a_job_that_still_pays_for_its_restart() -> None:
+def test_gavel_does_not_take_gpus_from_a_job_that_still_pays_for_its_restart():
     # A round is shorter than a restart: to alternate each round would mean no progress at all.
     cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
     jobs = [(0, 50, 1), (0, 50, 1)]
@@ -243,7 +241,7 @@ def test_gavel_does_not_take_gpus_from_a_job_that_still_pays_for_its_restart() -
     assert result.schedule.finish_us.max() < 1_000e6
 
 
-def test_the_flags_of_gavel_depend_on_its_objective() -> None:
+def test_the_flags_of_gavel_depend_on_its_objective():
     assert gs.Policy("gavel").flags == ("preemptive", "approximate")
     assert "clairvoyant" in gs.Policy("gavel", objective="makespan").flags
     assert "deadlines" in gs.Policy.parse("gavel:objective=deadlines").flags
@@ -255,7 +253,7 @@ def test_the_flags_of_gavel_depend_on_its_objective() -> None:
     assert seen == [False, True]
 
 
-def test_gavel_is_listed_without_the_library_that_it_needs() -> None:
+def test_gavel_is_listed_without_the_library_that_it_needs():
     code = (
         "import sys, gpusched as gs; info = gs.policies()['gavel']; print('scipy' in sys.modules)"
     )
@@ -284,7 +282,7 @@ def random_jobs(seed: int) -> Jobs:
 
 
 @each("objective", PROGRAMS)
-def test_no_program_gives_out_more_than_there_is(objective: str) -> None:
+def test_no_program_gives_out_more_than_there_is(objective):
     for seed in range(5):
         jobs = random_jobs(seed)
         fractions = PROGRAMS[objective](jobs)
@@ -307,7 +305,7 @@ def isolated_times(jobs: Jobs) -> np.ndarray:
 
 
 @each("seed", range(12))
-def test_no_fractions_are_fairer_than_those_of_ftf(seed: int) -> None:
+def test_no_fractions_are_fairer_than_those_of_ftf(seed):
     pytest.importorskip("scipy")
     jobs = random_jobs(seed)
     ratio = worst_ratio(jobs, PROGRAMS["ftf"](jobs))
@@ -325,7 +323,7 @@ def max_min_level(jobs: Jobs, fractions: np.ndarray) -> float:
     return float((got * jobs.gpus / jobs.weight).min())
 
 
-def test_max_min_gives_nobody_less_than_an_equal_share_of_all_types() -> None:
+def test_max_min_gives_nobody_less_than_an_equal_share_of_all_types():
     for seed in range(10):
         jobs = random_jobs(seed)
         scale = min(1.0, float(jobs.capacity.sum() / jobs.gpus.sum()))
@@ -372,13 +370,13 @@ def raised_one_by_one(jobs: Jobs) -> np.ndarray:
 
 
 @each("seed", range(10))
-def test_water_filling_raises_everybody_whom_a_solution_can_raise(seed: int) -> None:
+def test_water_filling_raises_everybody_whom_a_solution_can_raise(seed):
     jobs = random_jobs(seed)
     found = least_first(jobs, PROGRAMS["water-filling"](jobs))
     assert found == pytest.approx(raised_one_by_one(jobs), abs=1e-4)
 
 
-def test_water_filling_goes_on_where_max_min_may_stop() -> None:
+def test_water_filling_goes_on_where_max_min_may_stop():
     ones = np.ones(2)
     # The first cannot use type B and is alone on A; only the second can have it all.
     jobs = Jobs(
@@ -389,7 +387,7 @@ def test_water_filling_goes_on_where_max_min_may_stop() -> None:
     assert PROGRAMS["water-filling"](jobs) == pytest.approx(np.eye(2), abs=1e-5)
 
 
-def test_deadlines_are_followed_by_what_is_cheap() -> None:
+def test_deadlines_are_followed_by_what_is_cheap():
     ones = np.ones(2)
     jobs = Jobs(
         rates=np.array([[1.0, 0.8], [1.0, 0.8]]), gpus=ones, weight=ones, remaining=10 * ones,
@@ -401,7 +399,7 @@ def test_deadlines_are_followed_by_what_is_cheap() -> None:
     assert PROGRAMS["cost"](jobs).sum(axis=0) == pytest.approx([1, 1], abs=1e-5)
 
 
-def test_makespan_and_throughput_are_the_best_at_what_they_say() -> None:
+def test_makespan_and_throughput_are_the_best_at_what_they_say():
     for seed in range(10):
         jobs = random_jobs(seed)
         rate = {
@@ -413,7 +411,7 @@ def test_makespan_and_throughput_are_the_best_at_what_they_say() -> None:
         assert rate["throughput"].sum() >= max(r.sum() for r in rate.values()) - 1e-3
 
 
-def test_deadlines_come_before_throughput() -> None:
+def test_deadlines_come_before_throughput():
     ones = np.ones(2)
     jobs = Jobs(
         rates=np.array([[1.0], [0.5]]), gpus=ones, weight=ones, remaining=np.array([10.0, 10.0]),
@@ -431,7 +429,7 @@ ALL = (*HETEROGENEOUS, "chronus", "chronus-leases", "edf-fastest", "elasticflow"
 
 
 @each("policy", [*ALL, "edf", "llf"])
-def test_schedules_with_restarts_pass_the_audit(policy: str) -> None:
+def test_schedules_with_restarts_pass_the_audit(policy):
     for seed in range(20, 24):
         trace, cluster = random_workload(seed)
         result = gs.simulate(trace, cluster, policy=policy, placement="buddy", speed="table")
@@ -441,7 +439,7 @@ def test_schedules_with_restarts_pass_the_audit(policy: str) -> None:
 
 @each("placement", ["best-fit", "count", "consolidated"])
 @each("policy", ALL)
-def test_a_gang_wider_than_any_type_runs_on_several(policy: str, placement: str) -> None:
+def test_a_gang_wider_than_any_type_runs_on_several(policy, placement):
     cluster = gs.Cluster((gs.ServerGroup(2, 2, "A"), gs.ServerGroup(1, 2, "B")))
     trace = gs.Trace.from_columns(
         [0, 1, 2, 400], [50, 500, 50, 20], [5, 1, 6, 4], restart_s=[3, 3, 3, 3]
@@ -451,7 +449,7 @@ def test_a_gang_wider_than_any_type_runs_on_several(policy: str, placement: str)
 
 
 @each("policy", ALL)
-def test_restarts_longer_than_every_period_do_not_stop_a_run(policy: str) -> None:
+def test_restarts_longer_than_every_period_do_not_stop_a_run(policy):
     rng = random.Random(5)
     num = 20
     trace = gs.Trace.from_columns(
@@ -467,7 +465,7 @@ def test_restarts_longer_than_every_period_do_not_stop_a_run(policy: str) -> Non
 
 
 @pytest.mark.parametrize("wait_s", [1e3, 1e6, 1e9, 1e12])
-def test_jobs_that_have_waited_far_longer_than_they_run_have_a_fairness(wait_s: float) -> None:
+def test_jobs_that_have_waited_far_longer_than_they_run_have_a_fairness(wait_s):
     pytest.importorskip("scipy")
     jobs = Jobs(
         rates=np.array([[1.0, 0.5], [1.0, 0.5], [1.0, 1.0]]),
@@ -500,8 +498,8 @@ def unsolved(*_: object, **__: object) -> None:
     ],
 )
 def test_gavel_says_what_it_follows_where_a_program_has_no_solution(
-    objective: str, part: str, instead: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    objective, part, instead, monkeypatch
+):
     pytest.importorskip("scipy")
     run = f"gavel:objective={objective}", TWO_TYPES, [(0, 100, 1), (0, 100, 1)], {"A": {1: 1.0}}
     assert not simulate(*run).warnings

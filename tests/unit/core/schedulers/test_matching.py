@@ -29,7 +29,7 @@ FASTER_ON_B = {"A": {1: 0.5}, "B": {1: 1.0}}
 
 
 @pytest.mark.parametrize("policy", ["matching", "matching:focus=0", OWN])
-def test_two_jobs_go_to_the_types_that_suit_them(policy: str) -> None:
+def test_two_jobs_go_to_the_types_that_suit_them(policy):
     for tables in ((PREFERS_A, PREFERS_B), (PREFERS_B, PREFERS_A)):
         result = simulate(policy, TWO_TYPES, [(0, 100, 1), (0, 100, 1)], *tables)
         assert runs(result) == [(0, 0, 100, 1), (1, 0, 100, 1)]
@@ -37,7 +37,7 @@ def test_two_jobs_go_to_the_types_that_suit_them(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", ["matching", "matching:focus=16", f"{OWN},focus=16", "allox"])
-def test_many_jobs_of_all_lengths_and_rates_are_divided_whatever_the_focus(policy: str) -> None:
+def test_many_jobs_of_all_lengths_and_rates_are_divided_whatever_the_focus(policy):
     # The last of 120 counts (1 / 120)^32 of the first.
     jobs = [(0, 1 + 97 * job % 10_000, 1 + job % 2) for job in range(120)]
     slow = {"A": {1: 1e8, 2: 1.8e8}, "B": {1: 1e-9, 2: 1.8e-9}}
@@ -47,7 +47,7 @@ def test_many_jobs_of_all_lengths_and_rates_are_divided_whatever_the_focus(polic
     assert (result.schedule.status == 0).all()
 
 
-def test_the_job_that_gains_most_has_the_faster_type() -> None:
+def test_the_job_that_gains_most_has_the_faster_type():
     # Both are faster on B: 40 s instead of 400 s, or of 80 s.
     much, little = {"A": {1: 0.1}, "B": {1: 1.0}}, FASTER_ON_B
     for tables in ((much, little), (little, much)):
@@ -56,14 +56,14 @@ def test_the_job_that_gains_most_has_the_faster_type() -> None:
         assert servers_of(result, tables.index(little))[0] == 0
 
 
-def test_own_widths_are_kept_where_wider_would_be_faster() -> None:
+def test_own_widths_are_kept_where_wider_would_be_faster():
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
     curve = {"A": {1: 1.0, 2: 2.0, 4: 4.0}}
     assert runs(simulate(OWN, cluster, [(0, 100, 2)], curve)) == [(0, 0, 100, 2)]
     assert runs(simulate("matching", cluster, [(0, 100, 2)], curve)) == [(0, 0, 50, 4)]
 
 
-def test_gangs_wider_than_any_type_take_gpus_of_both() -> None:
+def test_gangs_wider_than_any_type_take_gpus_of_both():
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"), gs.ServerGroup(1, 4, "B")))
     jobs = gs.Trace.from_columns([0, 0, 1, 2], [30, 20, 10, 10], [6, 2, 6, 7])
     result = gs.simulate(jobs, cluster, policy="matching")
@@ -72,14 +72,14 @@ def test_gangs_wider_than_any_type_take_gpus_of_both() -> None:
     assert result.schedule.preemptions.tolist() == [2, 0, 0, 0]
 
 
-def test_elastic_jobs_share_what_there_is_and_the_last_takes_all() -> None:
+def test_elastic_jobs_share_what_there_is_and_the_last_takes_all():
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
     curve = {"A": {1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0}}
     done = runs(simulate("matching:focus=0", cluster, [(0, 90, 1), (0, 60, 1)], curve))
     assert done == [(0, 0, 30, 2), (1, 0, 30, 2), (0, 30, 37.5, 4)]
 
 
-def test_focus_gives_the_short_job_more() -> None:
+def test_focus_gives_the_short_job_more():
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
     curve = {"A": {1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0}}
     jobs = [(0, 400, 1), (0, 100, 1)]
@@ -91,7 +91,7 @@ def test_focus_gives_the_short_job_more() -> None:
     assert widths == [{0: 1, 1: 3}, {0: 3, 1: 1}]
 
 
-def test_a_spread_gang_that_fills_a_server_moves_there_once_it_is_free() -> None:
+def test_a_spread_gang_that_fills_a_server_moves_there_once_it_is_free():
     # Over both servers the gang of 4 is ten times as slow as on one. At 50 s, when job 0 ends,
     # it has done 49 x 0.1 of 400 s.
     profile = gs.model.JobProfile(
@@ -113,38 +113,38 @@ def waits_for_a_faster_gpu(policy: str, **columns: Any) -> gs.Result:
     return simulate(policy, TWO_TYPES, jobs, *tables, **columns)
 
 
-def test_a_job_moves_to_a_faster_type_that_falls_idle() -> None:
+def test_a_job_moves_to_a_faster_type_that_falls_idle():
     result = waits_for_a_faster_gpu(OWN)
     assert servers_of(result, 0) == [0, 1]
     assert runs(result)[-1] == (0, 100, 600, 1)
 
 
-def test_a_restart_weighs_against_a_move() -> None:
+def test_a_restart_weighs_against_a_move():
     # There 500 s are left; where it is, 1000 s.
     assert servers_of(waits_for_a_faster_gpu(OWN, restart_s=[400, 400]), 0) == [0, 1]
     assert servers_of(waits_for_a_faster_gpu(OWN, restart_s=[600, 600]), 0) == [0]
 
 
-def test_the_old_placement_stays_unless_the_gain_exceeds_the_hysteresis() -> None:
+def test_the_old_placement_stays_unless_the_gain_exceeds_the_hysteresis():
     assert servers_of(waits_for_a_faster_gpu(f"{OWN},hysteresis=0.4"), 0) == [0, 1]
     assert servers_of(waits_for_a_faster_gpu(f"{OWN},hysteresis=0.6"), 0) == [0]
 
 
 @pytest.mark.parametrize("policy", ["matching", OWN])
-def test_the_jobs_with_the_most_left_wait_where_there_are_too_many(policy: str) -> None:
+def test_the_jobs_with_the_most_left_wait_where_there_are_too_many(policy):
     jobs = [(0, 300, 1), (0, 100, 1), (0, 200, 1)]
     result = simulate(policy, TWO_TYPES, jobs, {"A": {1: 1.0}, "B": {1: 1.0}})
     assert runs(result) == [(1, 0, 100, 1), (2, 0, 200, 1), (0, 100, 400, 1)]
 
 
-def test_a_shorter_job_that_comes_takes_the_gpus_of_the_longest() -> None:
+def test_a_shorter_job_that_comes_takes_the_gpus_of_the_longest():
     jobs = [(0, 300, 1), (0, 100, 1), (50, 10, 1)]
     result = simulate(OWN, TWO_TYPES, jobs, {"A": {1: 1.0}, "B": {1: 1.0}})
     assert (2, 50, 60, 1) in runs(result)
     assert result.schedule.preemptions.tolist() == [1, 0, 0]
 
 
-def test_wide_gangs_count_as_much_as_narrow_ones_at_own_widths() -> None:
+def test_wide_gangs_count_as_much_as_narrow_ones_at_own_widths():
     # Two wide and one narrow have 100 s left on average GPUs; the wide ones lose more on A.
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"), gs.ServerGroup(1, 4, "B")))
     wide = {"A": {4: 0.5}, "B": {4: 1.0}}
@@ -154,7 +154,7 @@ def test_wide_gangs_count_as_much_as_narrow_ones_at_own_widths() -> None:
     assert servers_of(result, 1)[0] == 0
 
 
-def test_gangs_that_keep_their_widths_are_of_one_type_though_several_would_add_up() -> None:
+def test_gangs_that_keep_their_widths_are_of_one_type_though_several_would_add_up():
     cluster = gs.Cluster((gs.ServerGroup(1, 2, "A"), gs.ServerGroup(1, 2, "B")))
     profile = gs.model.JobProfile("p", samples_per_s={"A": 1.0, "B": 3.0}, global_batch=12)
     trace = gs.Trace.from_columns([0, 0], [60, 60], [2, 2], profiles=[profile], profile=[0, 0])
@@ -167,7 +167,7 @@ def test_gangs_that_keep_their_widths_are_of_one_type_though_several_would_add_u
     assert own.schedule.finish_us.tolist() == [60e6, 100e6]
 
 
-def test_jobs_that_wait_count_as_much_as_what_delays_them() -> None:
+def test_jobs_that_wait_count_as_much_as_what_delays_them():
     little, much = {"A": {1: 0.8}, "B": {1: 1.0}}, FASTER_ON_B
     first = []
     for waiting in (0, 8):
@@ -178,7 +178,7 @@ def test_jobs_that_wait_count_as_much_as_what_delays_them() -> None:
     assert first == [[1, 0], [0, 1]]
 
 
-def test_between_periods_idle_gpus_alone_are_given_out() -> None:
+def test_between_periods_idle_gpus_alone_are_given_out():
     table = {"A": {1: 1.0}, "B": {1: 1.0}}
     jobs = [(0, 300, 1), (0, 300, 1), (10, 20, 1)]
     at_once = simulate(OWN, TWO_TYPES, jobs, table)
@@ -198,7 +198,7 @@ def test_between_periods_idle_gpus_alone_are_given_out() -> None:
         ("matching:beta=2", "beta"),
     ],
 )
-def test_bad_parameters_are_refused_by_name(text: str, message: str) -> None:
+def test_bad_parameters_are_refused_by_name(text, message):
     with pytest.raises(ValueError, match=f"matching.*{message}"):
         simulate(text, TWO_TYPES, [(0, 10, 1)], PREFERS_A)
 
@@ -214,7 +214,7 @@ def test_bad_parameters_are_refused_by_name(text: str, message: str) -> None:
         (302, "fb6d80f5fc6f5cf1"),
     ],
 )
-def test_mixed_workers_of_little_memory_are_matched_as_they_were(seed: int, digest: str) -> None:
+def test_mixed_workers_of_little_memory_are_matched_as_they_were(seed, digest):
     source = Seeded(seed)
     placement = source.one_of(("consolidated", "first-fit", "random"))
     case = cases.draw(source, "matching", placement, scales=SHAPES).at(20 * SECOND)

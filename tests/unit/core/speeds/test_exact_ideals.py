@@ -8,7 +8,7 @@ RATES = {"slow": 0.1, "middle": 0.3, "fast": 0.5}
 """Their sum is greatest from the fastest on: other orders round to less."""
 
 
-def test_rates_of_workers_are_added_from_the_fastest_on_wherever_these_are() -> None:
+def test_rates_of_workers_are_added_from_the_fastest_on_wherever_these_are():
     assert 0.5 + 0.3 + 0.1 > 0.1 + 0.5 + 0.3
     service_us = 8 * 10**15  # of which the last bit is a tick
     profile = gs.model.JobProfile("p", samples_per_s=RATES, global_batch=6)

@@ -23,9 +23,7 @@ def jobs_of(
 
 @pytest.mark.parametrize("batches", ["real", "integer"])
 @pytest.mark.parametrize("split", ["proportional", "equal"])
-def test_one_type_beats_the_fastest_mixture_where_that_has_too_little_memory(
-    split: str, batches: str
-) -> None:
+def test_one_type_beats_the_fastest_mixture_where_that_has_too_little_memory(split, batches):
     # Two of A hold a sample each, and leave 98 of 100 to two of B; four of B have 25 each.
     profile = gs.model.JobProfile(
         "m", samples_per_s={"A": 10.0, "B": 9.0}, global_batch=100, max_samples={"A": 1}
@@ -43,7 +41,7 @@ def test_one_type_beats_the_fastest_mixture_where_that_has_too_little_memory(
     assert limits["low"].tolist() == pytest.approx([25 / 9])
 
 
-def test_jobs_have_as_many_gpus_as_their_memory_needs() -> None:
+def test_jobs_have_as_many_gpus_as_their_memory_needs():
     # A batch of 100 needs four workers of 30: two jobs fill eight GPUs, and none is to have more.
     profile = gs.model.JobProfile(
         "m", samples_per_s={"A": 10.0}, global_batch=100, max_samples={"A": 30}

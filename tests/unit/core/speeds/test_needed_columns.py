@@ -50,7 +50,7 @@ def limits(columns: dict[str, Any], speed: str) -> dict[str, Any]:
 
 
 @each("speed", list(gs.speeds()))
-def test_the_core_is_given_exactly_the_columns_that_a_speed_reads(speed: str) -> None:
+def test_the_core_is_given_exactly_the_columns_that_a_speed_reads(speed):
     info = gs.speeds()[speed]
     read = {*info.columns, *info.optional_columns}
     of_jobs = {"submit_us", "service_us", "gpus", "type_set", "type_masks"}
@@ -59,7 +59,7 @@ def test_the_core_is_given_exactly_the_columns_that_a_speed_reads(speed: str) ->
 
 
 @each(("speed", "name"), READ)
-def test_a_needed_column_that_is_missing_is_named(speed: str, name: str) -> None:
+def test_a_needed_column_that_is_missing_is_named(speed, name):
     columns = given(speed)
     del columns[name]
     # What describes stages is whole or refused before a speed sees it.
@@ -70,14 +70,14 @@ def test_a_needed_column_that_is_missing_is_named(speed: str, name: str) -> None
 
 
 @pytest.mark.parametrize(("speed", "name"), OPTIONAL)
-def test_an_optional_column_may_be_missing(speed: str, name: str) -> None:
+def test_an_optional_column_may_be_missing(speed, name):
     columns = given(speed)
     del columns[name]
     assert (limits(columns, speed)["low"] > 0).all()
 
 
 @each(("speed", "name"), BY_TYPE)
-def test_figures_for_other_types_than_the_cluster_has_are_refused(speed: str, name: str) -> None:
+def test_figures_for_other_types_than_the_cluster_has_are_refused(speed, name):
     columns = given(speed)
     length = len(columns[name])
     columns[name] = np.repeat(columns[name], 2)
@@ -88,14 +88,9 @@ def test_figures_for_other_types_than_the_cluster_has_are_refused(speed: str, na
 
 @pytest.mark.parametrize(
     ("speed", "name", "whose"),
-    [
-        ("ring", "compute_s", "profile 0"),
-        ("stages", "stage_compute_s", "stage 0 of graph 0"),
-    ],
+    [("ring", "compute_s", "profile 0"), ("stages", "stage_compute_s", "stage 0 of graph 0")],
 )
-def test_a_figure_that_is_not_known_matters_where_a_job_may_run(
-    speed: str, name: str, whose: str
-) -> None:
+def test_a_figure_that_is_not_known_matters_where_a_job_may_run(speed, name, whose):
     columns = given(speed)
     columns[name] = columns[name].copy()
     columns[name][1] = np.nan
@@ -107,7 +102,7 @@ def test_a_figure_that_is_not_known_matters_where_a_job_may_run(
     assert (limits(columns, speed)["low"] > 0).all()
 
 
-def test_a_speed_without_a_model_needs_no_column() -> None:
+def test_a_speed_without_a_model_needs_no_column():
     assert gs.speeds()["fixed"].columns == gs.speeds()["fixed"].optional_columns == ()
 
 
@@ -121,7 +116,7 @@ def test_a_speed_without_a_model_needs_no_column() -> None:
          "parameter_bytes", "profile", "max_samples"),
     ],
 )  # fmt: skip
-def test_a_speed_gets_whatever_columns_its_registration_lists(columns: tuple[str, ...]) -> None:
+def test_a_speed_gets_whatever_columns_its_registration_lists(columns):
     own = {"deadline_s": [100.0, 100.0]}
     trace = gs.Trace.from_columns(
         [0, 0], [10, 20], [2, 2], profiles=PROFILE, graphs=GRAPH, **own
@@ -142,7 +137,7 @@ def test_a_speed_gets_whatever_columns_its_registration_lists(columns: tuple[str
             _core.Run(table, servers, described)
 
 
-def test_what_only_a_speed_reads_is_optional_where_it_says_so() -> None:
+def test_what_only_a_speed_reads_is_optional_where_it_says_so():
     with bare_speed((), ("profile", "samples_per_s")) as speed:
         made = job_columns(TRACE, CLUSTER, uses_estimates=False, speed=speed)
         assert {"profile", "samples_per_s"} <= made.keys()
@@ -152,7 +147,7 @@ def test_what_only_a_speed_reads_is_optional_where_it_says_so() -> None:
         assert gs.simulate(without, CLUSTER, speed=speed).audit().ok
 
 
-def test_what_jobs_have_themselves_is_given_whether_or_not_a_speed_reads_it() -> None:
+def test_what_jobs_have_themselves_is_given_whether_or_not_a_speed_reads_it():
     trace = gs.Trace.from_columns([0, 0], [10, 20], [2, 2], deadline_s=[100.0, 100.0])
     with bare_speed(("deadline_us",)):
         columns = job_columns(trace, CLUSTER, uses_estimates=False)

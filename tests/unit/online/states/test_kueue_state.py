@@ -44,7 +44,7 @@ def server(name: str, gpus: int, **labels: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_quotas_stand_for_servers_and_workloads_name_them(state: Any, objects: Objects) -> None:
+def test_quotas_stand_for_servers_and_workloads_name_them(state, objects):
     found = state(objects)
     assert found.jobs.id.tolist() == ["vision/first", "vision/second", "vision/third"]
     assert found.jobs.gpus.tolist() == [12, 8, 16]
@@ -57,9 +57,7 @@ def test_quotas_stand_for_servers_and_workloads_name_them(state: Any, objects: O
     assert gs.decide(found).job.tolist() == [1]
 
 
-def test_json_yaml_lists_and_files_tell_the_same(
-    state: Any, objects: Objects, tmp_path: Path
-) -> None:
+def test_json_yaml_lists_and_files_tell_the_same(state, objects, tmp_path):
     whole = state(objects)
     for number, each in enumerate(objects):
         (tmp_path / f"{number}.json").write_text(json.dumps(each))
@@ -81,7 +79,7 @@ def test_json_yaml_lists_and_files_tell_the_same(
         assert other.held_mask.tolist() == whole.held_mask.tolist()
 
 
-def test_v1beta1_names_domains_one_by_one(state: Any, objects: Objects) -> None:
+def test_v1beta1_names_domains_one_by_one(state, objects):
     new = state(objects)
     assigned = named(objects, "first")["status"]["admission"]["podSetAssignments"][0]
     assigned["topologyAssignment"] = {
@@ -102,7 +100,7 @@ def test_v1beta1_names_domains_one_by_one(state: Any, objects: Objects) -> None:
         {"universalValue": "gpu01"},
     ],
 )
-def test_slices_are_spelled_out(state: Any, objects: Objects, level: dict[str, Any]) -> None:
+def test_slices_are_spelled_out(state, objects, level):
     assigned = named(objects, "first")["status"]["admission"]["podSetAssignments"][0]
     part = {"domainCount": 2, "valuesPerLevel": [level], "podCounts": [1, 2]}
     assigned["topologyAssignment"]["slices"] = [part]
@@ -112,7 +110,7 @@ def test_slices_are_spelled_out(state: Any, objects: Objects, level: dict[str, A
     assert on == ({"gpu01": 4, "gpu02": 8} if "2" in str(level) else {"gpu01": 12})
 
 
-def test_without_hostnames_pods_lie_where_there_is_room(state: Any, objects: Objects) -> None:
+def test_without_hostnames_pods_lie_where_there_is_room(state, objects):
     assigned = named(objects, "first")["status"]["admission"]["podSetAssignments"][0]
     del assigned["topologyAssignment"]
     found = state(objects)
@@ -121,7 +119,7 @@ def test_without_hostnames_pods_lie_where_there_is_room(state: Any, objects: Obj
     assert any("laid where there was room" in note for note in found.jobs.notes)
 
 
-def test_nodes_are_the_servers(state: Any, objects: Objects) -> None:
+def test_nodes_are_the_servers(state, objects):
     nodes = [server(f"gpu0{number}", 8, gpu="a100") for number in (1, 2, 3)]
     nodes[2]["spec"]["unschedulable"] = True
     nodes += [server("other", 4, gpu="t4"), server("login", 0)]
@@ -131,7 +129,7 @@ def test_nodes_are_the_servers(state: Any, objects: Objects) -> None:
     assert not gs.decide(found).job.size  # the third is closed
 
 
-def test_quotas_that_were_lowered_leave_what_is_held(state: Any, objects: Objects) -> None:
+def test_quotas_that_were_lowered_leave_what_is_held(state, objects):
     queue = named(objects, "research")["spec"]["resourceGroups"][0]["flavors"][0]
     queue["resources"][0]["nominalQuota"] = "4"
     found = state(objects)
@@ -139,7 +137,7 @@ def test_quotas_that_were_lowered_leave_what_is_held(state: Any, objects: Object
     assert found.cluster.num_gpus == 12
 
 
-def test_flavors_are_types_and_selectors_choose(state: Any, objects: Objects) -> None:
+def test_flavors_are_types_and_selectors_choose(state, objects):
     flavors = named(objects, "research")["spec"]["resourceGroups"][0]["flavors"]
     flavors.append({"name": "h100", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": 8}]})
     objects.append({**copy.deepcopy(named(objects, "a100")), "spec": {"nodeLabels": {"gpu": "h1"}}})
@@ -151,7 +149,7 @@ def test_flavors_are_types_and_selectors_choose(state: Any, objects: Objects) ->
     assert types == [("a100",), ("h100",), ("a100", "h100")]
 
 
-def test_what_each_pod_asks_for(state: Any, objects: Objects) -> None:
+def test_what_each_pod_asks_for(state, objects):
     def box(count: Any, kind: str = "limits", **given: Any) -> dict[str, Any]:
         return {"resources": {kind: {"nvidia.com/gpu": count}}, **given}
 
@@ -166,7 +164,7 @@ def test_what_each_pod_asks_for(state: Any, objects: Objects) -> None:
     assert state(objects).jobs.gpus[1] == 2 * 5 + 3
 
 
-def test_times_evictions_and_limits(state: Any, objects: Objects) -> None:
+def test_times_evictions_and_limits(state, objects):
     del named(objects, "second")["spec"]["maximumExecutionTimeSeconds"]
     named(objects, "second")["status"] = {
         "accumulatedPastExecutionTimeSeconds": 90,
@@ -194,9 +192,7 @@ def test_times_evictions_and_limits(state: Any, objects: Objects) -> None:
         (lambda w, q: q["spec"].update(stopPolicy="Hold"), "its queue is stopped"),
     ],
 )  # fmt: skip
-def test_workloads_that_are_left_out_are_counted(
-    state: Any, objects: Objects, change: Any, reason: str
-) -> None:
+def test_workloads_that_are_left_out_are_counted(state, objects, change, reason):
     change(named(objects, "second"), named(objects, "users"))
     rejects = state(objects).jobs.rejects
     assert any(reason in line for line in rejects.lines()), rejects
@@ -217,16 +213,14 @@ def test_workloads_that_are_left_out_are_counted(
         (lambda a, q: q["resources"][0].update(name="cpu"), "no ClusterQueue .* quota of GPUs"),
     ],
 )  # fmt: skip
-def test_what_is_held_must_be_readable(
-    state: Any, objects: Objects, change: Any, message: str
-) -> None:
+def test_what_is_held_must_be_readable(state, objects, change, message):
     assigned = named(objects, "first")["status"]["admission"]["podSetAssignments"][0]
     change(assigned, named(objects, "research")["spec"]["resourceGroups"][0]["flavors"][0])
     with pytest.raises(ValueError, match=message):
         state(objects)
 
 
-def test_one_queue_alone(state: Any, objects: Objects) -> None:
+def test_one_queue_alone(state, objects):
     other = copy.deepcopy(named(objects, "research"))
     other["metadata"]["name"] = "teaching"
     found = state([*objects, other])
@@ -238,9 +232,7 @@ def test_one_queue_alone(state: Any, objects: Objects) -> None:
         state(objects, queue="none")
 
 
-def test_a_workload_of_more_gpus_than_there_can_be_is_left_out(
-    state: Any, objects: Objects
-) -> None:
+def test_a_workload_of_more_gpus_than_there_can_be_is_left_out(state, objects):
     spec = named(objects, "second")["spec"]["podSets"][0]["template"]["spec"]
     spec["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1Gi"
     found = state(objects)
@@ -248,13 +240,13 @@ def test_a_workload_of_more_gpus_than_there_can_be_is_left_out(
     assert "more GPUs than a cluster can have" in found.jobs.rejects.lines()[0]
 
 
-def test_queues_without_workloads_are_a_state(state: Any, objects: Objects) -> None:
+def test_queues_without_workloads_are_a_state(state, objects):
     found = state([each for each in objects if each["kind"] != "Workload"], now=7)
     assert (len(found.jobs), found.cluster.num_gpus, found.now_s) == (0, 24, 7)
     assert not gs.decide(found).what.size
 
 
-def test_other_objects_are_named(state: Any, objects: Objects) -> None:
+def test_other_objects_are_named(state, objects):
     found = state([*objects, {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}])
     assert any("objects of other kinds are not read: 1 Job" in note for note in found.jobs.notes)
 
@@ -270,7 +262,7 @@ def test_other_objects_are_named(state: Any, objects: Objects) -> None:
         ("a: !!python/object/apply:os.system [kueue.x-k8s.io]", "could not determine"),
     ],
 )
-def test_text_that_is_none_of_it_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_text_that_is_none_of_it_is_refused(tmp_path, text, message):
     path = tmp_path / "a.yaml"
     path.write_text(text)
     with pytest.raises(ValueError, match=r"a\.yaml: not a readable state") as caught:
@@ -278,9 +270,7 @@ def test_text_that_is_none_of_it_is_refused(tmp_path: Path, text: str, message: 
     assert message in str(caught.value)
 
 
-def test_levels_of_a_topology_above_servers_are_the_domains_of_the_cluster(
-    state: Any, objects: Objects
-) -> None:
+def test_levels_of_a_topology_above_servers_are_the_domains_of_the_cluster(state, objects):
     block, rack, host = "example.com/block", "example.com/rack", "kubernetes.io/hostname"
     levels = [{"nodeLabel": label} for label in (block, rack, host)]
     named(objects, "racks")["spec"]["levels"] = levels

@@ -20,12 +20,12 @@ from tests.each import each
         ("a[5]", ["a5"]),
     ],
 )
-def test_a_list_of_servers_is_spelled_out(text: str, names: list[str]) -> None:
+def test_a_list_of_servers_is_spelled_out(text, names):
     assert names_of(text) == names
 
 
 @each("text", ["", "gpu[1-", "gpu[a-b]", "gpu]1[", "gpu[1-999999999]", "x[0-9999]y[0-9999]", "a[]"])
-def test_what_is_no_list_or_too_long_is_refused(text: str) -> None:
+def test_what_is_no_list_or_too_long_is_refused(text):
     with pytest.raises(ValueError, match="is no list of servers"):
         names_of(text)
 
@@ -43,7 +43,7 @@ def test_what_is_no_list_or_too_long_is_refused(text: str) -> None:
         ("", 0),
     ],
 )
-def test_gpus_in_use_are_read_where_they_are_named(text: str, mask: int) -> None:
+def test_gpus_in_use_are_read_where_they_are_named(text, mask):
     assert mask_of(text) == mask
 
 
@@ -68,10 +68,10 @@ JOBS: list[tuple[dict[str, Any], int, list[Place]]] = [
 
 
 @each(("job", "gpus", "places"), JOBS)
-def test_a_job_holds_gpus_on_servers(job: dict[str, Any], gpus: int, places: list[Place]) -> None:
+def test_a_job_holds_gpus_on_servers(job, gpus, places):
     assert places_of(job, gpus) == places
 
 
-def test_an_uneven_job_without_details_is_refused() -> None:
+def test_an_uneven_job_without_details_is_refused():
     with pytest.raises(ValueError, match="does not tell how 5 GPUs are spread over 2 servers"):
         places_of({"nodes": "g[1-2]"}, 5)

@@ -31,7 +31,7 @@ def state(tmp_path: Path) -> Callable[..., gs.online.ClusterState]:
     return read
 
 
-def test_jobs_run_where_slurm_has_them(state: Any) -> None:
+def test_jobs_run_where_slurm_has_them(state):
     found = state(documents())
     assert found.jobs.id.tolist() == [41, 42, 43]
     assert found.jobs.gpus.tolist() == [6, 8, 4]
@@ -75,7 +75,7 @@ def lines_of_sinfo(nodes: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_every_version_tells_the_same(state: Any) -> None:
+def test_every_version_tells_the_same(state):
     new = state(documents())
     for given in (
         tuple(plain(each) for each in documents()),
@@ -88,7 +88,7 @@ def test_every_version_tells_the_same(state: Any) -> None:
             assert str(getattr(old, name).tolist()) == str(getattr(new, name).tolist())
 
 
-def test_gpus_in_use_that_no_job_has_are_out_of_use(state: Any) -> None:
+def test_gpus_in_use_that_no_job_has_are_out_of_use(state):
     queue, nodes = documents()
     nodes["nodes"][0]["gres_used"] = "gpu:a100:6(IDX:0-5)"
     found = state((queue, nodes))
@@ -97,7 +97,7 @@ def test_gpus_in_use_that_no_job_has_are_out_of_use(state: Any) -> None:
     assert gs.decide(found, policy="fifo-skip").held_server.tolist() == [1]
 
 
-def test_what_a_rejected_job_holds_is_out_of_use(state: Any) -> None:
+def test_what_a_rejected_job_holds_is_out_of_use(state):
     queue, nodes = documents()
     queue["jobs"][0]["job_state"] = ["COMPLETING"]
     for node in nodes["nodes"]:
@@ -108,7 +108,7 @@ def test_what_a_rejected_job_holds_is_out_of_use(state: Any) -> None:
     assert [server.gpus for server in found.servers] == [(4, 5, 6, 7), (0, 1, 2, 3, 4, 6)]
 
 
-def test_jobs_on_servers_that_take_none_go_on_there(state: Any) -> None:
+def test_jobs_on_servers_that_take_none_go_on_there(state):
     queue, nodes = documents()
     nodes["nodes"][1]["state"] = ["MIXED", "DRAIN"]
     found = state((queue, nodes))
@@ -116,7 +116,7 @@ def test_jobs_on_servers_that_take_none_go_on_there(state: Any) -> None:
     assert any("where no job starts" in note and "gpu02" in note for note in found.jobs.notes)
 
 
-def test_servers_that_are_not_listed_are_named(state: Any) -> None:
+def test_servers_that_are_not_listed_are_named(state):
     queue, nodes = documents()
     del nodes["nodes"][1]
     found = state((queue, nodes))
@@ -128,7 +128,7 @@ def test_servers_that_are_not_listed_are_named(state: Any) -> None:
     assert any("left out: run on servers that are not known" in note for note in found.jobs.notes)
 
 
-def test_a_partition_is_a_cluster_of_its_own(state: Any) -> None:
+def test_a_partition_is_a_cluster_of_its_own(state):
     queue, nodes = documents()
     queue["jobs"][1]["partition"] = "other"
     nodes["nodes"][2] |= {"state": ["IDLE"], "partitions": ["other"]}
@@ -142,7 +142,7 @@ def test_a_partition_is_a_cluster_of_its_own(state: Any) -> None:
         state((queue, nodes), partition="none")
 
 
-def test_jobs_without_a_limit_are_taken_for_long(state: Any) -> None:
+def test_jobs_without_a_limit_are_taken_for_long(state):
     queue, nodes = documents()
     queue["jobs"][1]["time_limit"] = {"set": False, "infinite": True, "number": 0}
     found = state((queue, nodes))
@@ -151,7 +151,7 @@ def test_jobs_without_a_limit_are_taken_for_long(state: Any) -> None:
     assert state((queue, nodes), unlimited_s=60).jobs.service_s[1] == 60
 
 
-def test_arrays_restarts_and_the_time(state: Any) -> None:
+def test_arrays_restarts_and_the_time(state):
     queue, nodes = documents()
     queue["jobs"][0]["restart_cnt"] = 2
     queue["jobs"][1] |= {"array_task_string": "1-3%2"}
@@ -174,7 +174,7 @@ def test_arrays_restarts_and_the_time(state: Any) -> None:
         (lambda q, n: n.update(nodes=[]), "array 'nodes' is empty"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_named(state: Any, change: Any, message: str | None) -> None:
+def test_what_cannot_be_read_is_named(state, change, message):
     queue, nodes = documents()
     change(queue, nodes)
     if message is None:
@@ -185,7 +185,7 @@ def test_what_cannot_be_read_is_named(state: Any, change: Any, message: str | No
 
 
 @pytest.mark.parametrize("is_empty", [True, False])
-def test_an_empty_queue_is_a_state(state: Any, is_empty: bool) -> None:
+def test_an_empty_queue_is_a_state(state, is_empty):
     queue, nodes = documents()
     for job in queue["jobs"]:
         job |= {"job_state": ["PENDING"], "state_reason": "JobHeldUser"}
@@ -199,7 +199,7 @@ def test_an_empty_queue_is_a_state(state: Any, is_empty: bool) -> None:
     assert not gs.decide(found).what.size
 
 
-def test_both_files_are_needed(tmp_path: Path) -> None:
+def test_both_files_are_needed(tmp_path):
     queue, _ = documents()
     path = tmp_path / "squeue.json"
     path.write_text(json.dumps(queue))
@@ -213,14 +213,14 @@ def test_both_files_are_needed(tmp_path: Path) -> None:
 
 
 @needs_real_data
-def test_the_samples_of_slurm_21_have_no_gpu() -> None:
+def test_the_samples_of_slurm_21_have_no_gpu():
     files = [DATA / "slurm" / f"{name}_out.json" for name in ("squeue", "sinfo")]
     with pytest.raises(ValueError, match="no server has a GPU"):
         gs.online.read_state(files)
 
 
 @needs_real_data
-def test_the_queue_of_a_site_is_read_beside_its_servers(state: Any) -> None:
+def test_the_queue_of_a_site_is_read_beside_its_servers(state):
     queue = json.loads((DATA / "slurm" / "squeue_out.json").read_text())
     for job in queue["jobs"]:
         job |= {"state_reason": "Resources", "partition": "gpu"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,13 +12,7 @@ from gpusched.traces.auditing.check_registry import CHECKS, trace_check
 from gpusched.traces.auditing.findings import VERDICTS
 from gpusched.traces.job_ids import duplicate_ids_kept
 from tests.unit.real_data import DATA, needs_real_data
-from tests.unit.traces.auditing.planted_defects import (
-    CLUSTER,
-    KINDS,
-    PLANTS,
-    Planted,
-    columns_of,
-)
+from tests.unit.traces.auditing.planted_defects import CLUSTER, KINDS, PLANTS, Planted, columns_of
 
 LOADED = {"missing-long-runs": 4.0, "running-at-end": 4.0}
 """Where the time must be short beside the jobs for the defect to show."""
@@ -27,7 +20,7 @@ LOADED = {"missing-long-runs": 4.0, "running-at-end": 4.0}
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("jobs", [50, 300, 1_000, 5_000])
-def test_nothing_is_odd_in_clean_traces(kind: str, jobs: int) -> None:
+def test_nothing_is_odd_in_clean_traces(kind, jobs):
     if jobs == 50 and kind == "philly":
         jobs = 2  # the smallest with a load
     for seed in range(20):
@@ -39,7 +32,7 @@ def test_nothing_is_odd_in_clean_traces(kind: str, jobs: int) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nothing_is_odd_where_waits_and_estimates_are_known(kind: str, tmp_path: Path) -> None:
+def test_nothing_is_odd_where_waits_and_estimates_are_known(kind, tmp_path):
     trace = gs.generate(kind, 3_000, seed=5)
     result = gs.simulate(trace, CLUSTER, policy="fifo")
     columns = columns_of(trace)
@@ -58,13 +51,13 @@ def planted(check: str, kind: str, jobs: int, seed: int) -> Planted:
     return PLANTS[check](columns_of(trace), np.random.default_rng(seed))
 
 
-def test_there_is_a_defect_for_every_check() -> None:
+def test_there_is_a_defect_for_every_check():
     assert set(PLANTS) == set(gs.traces.trace_checks())
 
 
 @pytest.mark.parametrize("check", sorted(PLANTS))
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_planted_defect_is_found(check: str, kind: str) -> None:
+def test_every_planted_defect_is_found(check, kind):
     for jobs in (1_000, 4_000):
         for seed in (1, 2, 3):
             made = planted(check, kind, jobs, seed)
@@ -85,9 +78,7 @@ def test_every_planted_defect_is_found(check: str, kind: str) -> None:
             assert others <= {check, *made.also}, f"{where}\n{audit}"
 
 
-def test_ids_that_are_there_twice_are_found_in_a_file_that_is_not_read_otherwise(
-    tmp_path: Path,
-) -> None:
+def test_ids_that_are_there_twice_are_found_in_a_file_that_is_not_read_otherwise(tmp_path):
     path = tmp_path / "jobs.csv"
     path.write_text("id,submit_s,service_s,gpus\na,0,5,1\nb,1,6,1\na,2,7,1\nb,3,8,2\n")
     with pytest.raises(ValueError, match="must be unique"):
@@ -100,7 +91,7 @@ def test_ids_that_are_there_twice_are_found_in_a_file_that_is_not_read_otherwise
         gs.read_trace(path)
 
 
-def test_an_swf_header_states_an_inventory(tmp_path: Path) -> None:
+def test_an_swf_header_states_an_inventory(tmp_path):
     row = "{} {} 0 50 {} -1 -1 {} 100 -1 1 1 1 1 1 1 -1 -1\n"
     rows = "".join(row.format(n + 1, n, width, width) for n, width in enumerate((4, 8, 16)))
     path = tmp_path / "log.swf"
@@ -116,7 +107,7 @@ def test_an_swf_header_states_an_inventory(tmp_path: Path) -> None:
     assert gs.traces.audit_trace(path, gs.Cluster.uniform(4, 8))["more-gpus-in-use"].count == 0
 
 
-def test_widths_are_compared_with_the_gpus_of_the_types_that_a_job_allows() -> None:
+def test_widths_are_compared_with_the_gpus_of_the_types_that_a_job_allows():
     cluster = gs.Cluster(
         (gs.ServerGroup(1, 8, gpu_type="V100"), gs.ServerGroup(1, 4, gpu_type="T4"))
     )
@@ -127,7 +118,7 @@ def test_widths_are_compared_with_the_gpus_of_the_types_that_a_job_allows() -> N
     assert (found.verdict, found.rows) == ("wrong", (1,))
 
 
-def test_the_smallest_traces_are_audited() -> None:
+def test_the_smallest_traces_are_audited():
     for columns in (([0], [1], [1]), ([0, 0], [1, 1], [1, 1]), ([0, 1, 2], [1, 1, 1], [3, 3, 3])):
         trace = gs.Trace.from_columns(*columns)
         audit = gs.traces.audit_trace(trace, gs.Cluster.uniform(1, 4))
@@ -135,7 +126,7 @@ def test_the_smallest_traces_are_audited() -> None:
     assert gs.traces.audit_trace(gs.Trace.from_columns([0], [1], [1])).verdict == "fine"
 
 
-def test_findings_are_listed_from_the_worst_with_rows_effect_and_threshold() -> None:
+def test_findings_are_listed_from_the_worst_with_rows_effect_and_threshold():
     made = planted("service-limit", "philly", 1_000, 1)
     audit = gs.traces.audit_trace(made.trace)
     ranks = [VERDICTS.index(found.verdict) for found in audit.findings]
@@ -149,20 +140,20 @@ def test_findings_are_listed_from_the_worst_with_rows_effect_and_threshold() -> 
         audit["nothing"]
 
 
-def test_a_verdict_that_is_misspelt_is_refused() -> None:
+def test_a_verdict_that_is_misspelt_is_refused():
     trace = gs.Trace.from_columns([0, 60], [600, 30], [1, 2])
     with pytest.raises(ValueError, match=r"^verdict: 'wrng' is not known; did you mean 'wrong'\?$"):
-        gs.traces.audit_trace(trace).of("wrng")  # type: ignore[arg-type]
+        gs.traces.audit_trace(trace).of("wrng")
 
 
-def test_every_check_says_what_it_is() -> None:
+def test_every_check_says_what_it_is():
     for name, check in gs.traces.trace_checks().items():
         assert check.name == name
         for text in (check.summary, check.effect, check.threshold):
             assert text.endswith("."), name
 
 
-def test_options_go_with_a_path_and_a_check_of_ones_own_is_asked(tmp_path: Path) -> None:
+def test_options_go_with_a_path_and_a_check_of_ones_own_is_asked(tmp_path):
     trace = gs.generate("philly", 100)
     with pytest.raises(TypeError, match="'format' is an option of reading a file"):
         gs.traces.audit_trace(trace, format="csv")
@@ -175,7 +166,7 @@ def test_options_go_with_a_path_and_a_check_of_ones_own_is_asked(tmp_path: Path)
 
 
 @needs_real_data
-def test_the_filter_of_itp_and_the_cut_of_philly_are_found() -> None:
+def test_the_filter_of_itp_and_the_cut_of_philly_are_found():
     for name in ("01", "02", "03", "05", "06", "10"):
         audit = gs.traces.audit_trace(DATA / "itp" / f"cluster{name}.csv")
         found = audit["short-jobs-filtered"]

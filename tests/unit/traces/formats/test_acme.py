@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +18,7 @@ KALOS = (
 )
 
 
-def test_the_run_time_is_that_between_start_and_end(tmp_path: Path) -> None:
+def test_the_run_time_is_that_between_start_and_end(tmp_path):
     path = tmp_path / "trace_seren.csv"
     path.write_text(
         SEREN
@@ -54,7 +53,7 @@ def test_the_run_time_is_that_between_start_and_end(tmp_path: Path) -> None:
     }
 
 
-def test_kalos_tells_the_memory_of_each_pod(tmp_path: Path) -> None:
+def test_kalos_tells_the_memory_of_each_pod(tmp_path):
     path = tmp_path / "trace_kalos.csv"
     path.write_text(
         KALOS
@@ -78,9 +77,7 @@ def test_kalos_tells_the_memory_of_each_pod(tmp_path: Path) -> None:
     "time",
     ["2023-03-01T00:18:22.250+0800", "2023-02-28 16:18:22,25Z", "2023-02-28T16:18:22.250000+00"],
 )
-def test_offsets_and_fractions_are_read_in_every_way_of_writing_them(
-    tmp_path: Path, time: str
-) -> None:
+def test_offsets_and_fractions_are_read_in_every_way_of_writing_them(tmp_path, time):
     path = tmp_path / "trace.csv"
     rest = "2023-03-01 00:18:54+08:00,2023-03-01 00:20:51+08:00,1,1,1\n"
     path.write_text(SEREN + f'7,u1,1,8,128,Other,FAILED,"{time}",{rest}')
@@ -98,7 +95,7 @@ def test_offsets_and_fractions_are_read_in_every_way_of_writing_them(
         "soon", "99999999999999", "-5", "2023-03-01 00:18:22+08:99",
     ],
 )  # fmt: skip
-def test_what_is_no_time_is_named(tmp_path: Path, time: str) -> None:
+def test_what_is_no_time_is_named(tmp_path, time):
     path = tmp_path / "trace.csv"
     rest = "2023-03-01 00:18:54+08:00,2023-03-01 00:20:51+08:00,1,1,1\n"
     path.write_text(SEREN + f"7,u1,1,8,128,Other,FAILED,{time},{rest}")

@@ -35,7 +35,7 @@ def read(folder: Path, *jobs: object, **options: Any) -> Trace:
     return read_trace(write(folder, *jobs), **options)
 
 
-def test_a_delay_is_a_run_time_and_the_wall_time_cuts_it(tmp_path: Path) -> None:
+def test_a_delay_is_a_run_time_and_the_wall_time_cuts_it(tmp_path):
     trace = read(
         tmp_path,
         job(1, subtime=5, walltime=100, res=3),
@@ -74,9 +74,7 @@ def test_a_delay_is_a_run_time_and_the_wall_time_cuts_it(tmp_path: Path) -> None
         ({"id": None}, "id must be a text or a number"),
     ],
 )
-def test_a_job_without_a_run_time_is_counted(
-    tmp_path: Path, given: dict[str, Any], rule: str
-) -> None:
+def test_a_job_without_a_run_time_is_counted(tmp_path, given, rule):
     trace = read(tmp_path, job("a"), job("b", **given))
 
     assert trace.id.tolist() == ["a"]
@@ -85,7 +83,7 @@ def test_a_job_without_a_run_time_is_counted(
     assert trace.rejects.unit == "line"
 
 
-def test_the_first_bad_job_is_named_with_its_line(tmp_path: Path) -> None:
+def test_the_first_bad_job_is_named_with_its_line(tmp_path):
     message = r"workload.json, line 10, column 'profile': 'p' must be a delay"
     with pytest.raises(ValueError, match=message):
         read(tmp_path, job("a"), job("b", profile="p"), on_bad="error")
@@ -110,9 +108,7 @@ def test_the_first_bad_job_is_named_with_its_line(tmp_path: Path) -> None:
         ('{"jobs": [' + '{"a":' * 100_000, r"nested too deeply"),
     ],
 )
-def test_a_document_of_another_shape_is_an_error_that_names_the_place(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_a_document_of_another_shape_is_an_error_that_names_the_place(tmp_path, text, message):
     path = tmp_path / "workload.json"
     path.write_text(text)
 

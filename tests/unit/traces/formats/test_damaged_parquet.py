@@ -63,7 +63,7 @@ def changed(part: int, number: int, page: re.Pattern[bytes] = DATA) -> bytes:
 
 
 @each("name", sorted(parquets()))
-def test_whole_files_of_every_kind_are_read(name: str) -> None:
+def test_whole_files_of_every_kind_are_read(name):
     assert len(gs.read_trace(io.BytesIO(parquets()[name]))) > 0
 
 
@@ -74,12 +74,12 @@ def test_whole_files_of_every_kind_are_read(name: str) -> None:
         (SIZE, -1), (SIZE, 2**31 - 1), (PACKED, -1), (PACKED, 2**31 - 1),
     ],
 )  # fmt: skip
-def test_a_page_that_says_more_than_can_be_is_refused(part: int, number: int) -> None:
+def test_a_page_that_says_more_than_can_be_is_refused(part, number):
     refused(changed(part, number))
 
 
 @pytest.mark.parametrize(("part", "number"), [(COUNT, -1), (COUNT, 2**31 - 1), (SIZE, 2**31 - 1)])
-def test_a_dictionary_that_says_more_than_can_be_is_refused(part: int, number: int) -> None:
+def test_a_dictionary_that_says_more_than_can_be_is_refused(part, number):
     refused(changed(part, number, ENTRIES))
 
 
@@ -92,5 +92,5 @@ def test_a_dictionary_that_says_more_than_can_be_is_refused(part: int, number: i
         (WHOLE[:-8] + b"\x03\x00\x00\x00PAR1", ""),
     ],
 )
-def test_a_file_without_a_footer_is_refused(data: bytes, rule: str) -> None:
+def test_a_file_without_a_footer_is_refused(data, rule):
     assert rule in refused(data)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,7 @@ from gpusched.traces.format_registry import detect
 from gpusched.traces.reading import read_trace
 
 
-def test_deadlines_are_on_the_clock_of_the_submissions(tmp_path: Path) -> None:
+def test_deadlines_are_on_the_clock_of_the_submissions(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(
         "job_id,submission_time,num_iteration,model_name,deadline,batch_size,num_gpu,duration\n"
@@ -33,7 +31,7 @@ def test_deadlines_are_on_the_clock_of_the_submissions(tmp_path: Path) -> None:
     assert trace.rejects.counts == {"deadline must lie after the submission": 1}
 
 
-def test_jobs_of_best_effort_have_no_deadline(tmp_path: Path) -> None:
+def test_jobs_of_best_effort_have_no_deadline(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(
         "job_id,submit_time,iteration,model_name,ddl,batch_size,num_gpu,duration,best_effort\n"
@@ -50,7 +48,7 @@ def test_jobs_of_best_effort_have_no_deadline(tmp_path: Path) -> None:
     assert trace.rejects.counts == {"best_effort must be 0 or 1": 1}
 
 
-def test_a_column_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_a_column_that_is_missing_is_named(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("job_id,submit_time\n1,2\n")
 

@@ -32,9 +32,7 @@ def folder_with(tmp_path: Path, table: object, *rows: str) -> Path:
         excerpt=[("artifact_evaluation", 15, 2), ("ee9e8c", 40, 16), ("max_min_fairness", 24, 1)],
     ),
 )
-def test_the_published_traces_of_seven_and_ten_columns_are_read(
-    name: str, jobs: int, widest: int
-) -> None:
+def test_the_published_traces_of_seven_and_ten_columns_are_read(name, jobs, widest):
     path = DATA / "gavel" / "traces" / f"{name}.trace"
     trace = read_trace(path)
 
@@ -44,7 +42,7 @@ def test_the_published_traces_of_seven_and_ten_columns_are_read(
     assert "oracle_throughputs.json, v100" in trace.source
 
 
-def test_a_duration_is_the_steps_over_the_isolated_throughput() -> None:
+def test_a_duration_is_the_steps_over_the_isolated_throughput():
     throughput = json.loads((DATA / "gavel" / "oracle_throughputs.json").read_text())
     path = DATA / "gavel" / "traces" / "artifact_evaluation.trace"
     first = path.read_text().splitlines()[0].split("\t")
@@ -57,7 +55,7 @@ def test_a_duration_is_the_steps_over_the_isolated_throughput() -> None:
         assert trace.group[0] in throughput[gpu_type]
 
 
-def test_a_table_by_scale_leaves_out_jobs_of_other_scales_and_says_so() -> None:
+def test_a_table_by_scale_leaves_out_jobs_of_other_scales_and_says_so():
     trace = read_trace(
         DATA / "gavel" / "traces" / "ee9e8c.trace",
         throughputs=DATA / "gavel" / "simulation_throughputs.json",
@@ -72,7 +70,7 @@ def test_a_table_by_scale_leaves_out_jobs_of_other_scales_and_says_so() -> None:
     }
 
 
-def test_a_job_takes_the_entry_of_its_own_scale(tmp_path: Path) -> None:
+def test_a_job_takes_the_entry_of_its_own_scale(tmp_path):
     table = {
         "v100": {
             "('ResNet-18 (batch size 16)', 1)": {"null": 10.0, "('LM', 1)": [1.0, 2.0]},
@@ -98,7 +96,7 @@ def test_a_job_takes_the_entry_of_its_own_scale(tmp_path: Path) -> None:
     }
 
 
-def test_priorities_of_the_long_form_become_weights(tmp_path: Path) -> None:
+def test_priorities_of_the_long_form_become_weights(tmp_path):
     table = {"v100": {"LM": {"null": 2.0}}}
     path = folder_with(tmp_path, table, "LM\tcmd\twd\t--steps\t1\t10\t2\t5\t-1.0\t0\n")
 
@@ -109,7 +107,7 @@ def test_priorities_of_the_long_form_become_weights(tmp_path: Path) -> None:
     assert (trace.gpus[0], trace.service_s[0]) == (2, 5.0)
 
 
-def test_a_missing_table_is_an_error_that_says_where_it_was_looked_for(tmp_path: Path) -> None:
+def test_a_missing_table_is_an_error_that_says_where_it_was_looked_for(tmp_path):
     path = tmp_path / "small.trace"
     path.write_text(SHORT.format(arrival=0, scale=1))
 
@@ -121,14 +119,14 @@ def test_a_missing_table_is_an_error_that_says_where_it_was_looked_for(tmp_path:
     assert str(tmp_path / "oracle_throughputs.json") in str(e.value)
 
 
-def test_an_unknown_gpu_type_suggests_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_gpu_type_suggests_the_nearest(tmp_path):
     path = folder_with(tmp_path, {"v100": {}, "k80": {}}, SHORT.format(arrival=0, scale=1))
 
     with pytest.raises(ValueError, match=r"no GPU type 'v10'; did you mean 'v100'\?"):
         read_trace(path, gpu_type="v10")
 
 
-def test_a_damaged_table_is_an_error_that_names_its_file(tmp_path: Path) -> None:
+def test_a_damaged_table_is_an_error_that_names_its_file(tmp_path):
     path = folder_with(tmp_path, {"v100": {"LM": 3}}, SHORT.format(arrival=0, scale=1))
 
     with pytest.raises(ValueError, match=r"oracle_throughputs.json: Expected `object`"):
@@ -143,7 +141,7 @@ ROWS = [SHORT.format(arrival=0, scale=1)]
 ROWS += [ROWS[0].replace("ResNet-18 (batch size 16)", "LM")]
 
 
-def test_of_several_types_the_fastest_makes_the_duration(tmp_path: Path) -> None:
+def test_of_several_types_the_fastest_makes_the_duration(tmp_path):
     path = folder_with(tmp_path, MIXED, *ROWS)
     assert read_trace(path).service_s.tolist() == [250, 500]
     assert read_trace(path, gpu_type="v100, k80").service_s.tolist() == [250, 200]
@@ -151,7 +149,7 @@ def test_of_several_types_the_fastest_makes_the_duration(tmp_path: Path) -> None
         read_trace(path, gpu_type="v100,k81")
 
 
-def test_a_run_does_the_steps_of_the_trace_or_says_how_it_differs(tmp_path: Path) -> None:
+def test_a_run_does_the_steps_of_the_trace_or_says_how_it_differs(tmp_path):
     path = folder_with(tmp_path, MIXED, *ROWS)
     models = gs.model.read_throughputs(tmp_path / "oracle_throughputs.json")
     both = gs.Cluster((gs.ServerGroup(1, 1, "V100"), gs.ServerGroup(1, 1, "K80")))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,7 +14,7 @@ from tests.unit.real_data import DATA, IS_REAL, counted
 COLUMNS = {"submit_s": "t0", "service_s": "length", "gpus": "n"}
 
 
-def test_a_csv_with_usual_names_needs_no_column_map() -> None:
+def test_a_csv_with_usual_names_needs_no_column_map():
     trace = read_trace(DATA / "peers" / "trace.csv")
 
     num_jobs = counted(real=1_000, excerpt=50)
@@ -27,7 +26,7 @@ def test_a_csv_with_usual_names_needs_no_column_map() -> None:
         assert trace.user[0] == "u21"
 
 
-def test_a_column_map_names_the_columns_of_every_kind_of_file(tmp_path: Path) -> None:
+def test_a_column_map_names_the_columns_of_every_kind_of_file(tmp_path):
     (tmp_path / "a.csv").write_text("n,length,t0,who\n1,2.5,10,ann\n8,1,4,bob\n")
     frame = pl.read_csv(tmp_path / "a.csv")
     frame.write_parquet(tmp_path / "a.parquet")
@@ -52,7 +51,7 @@ def test_a_column_map_names_the_columns_of_every_kind_of_file(tmp_path: Path) ->
         assert trace.row.tolist() == ([3, 2] if ending in ("csv", "tsv") else [1, 0])
 
 
-def test_wall_clock_times_of_submission_are_understood(tmp_path: Path) -> None:
+def test_wall_clock_times_of_submission_are_understood(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("submit,duration,gpus\n2024-02-29 00:00:10,5,1\n2024-02-28 23:59:50,5,1\n")
     pl.read_csv(path, try_parse_dates=True).write_parquet(tmp_path / "a.parquet")
@@ -62,7 +61,7 @@ def test_wall_clock_times_of_submission_are_understood(tmp_path: Path) -> None:
         assert trace.epoch == datetime(2024, 2, 28, 23, 59, 50)
 
 
-def test_quoted_fields_may_hold_separators_quotes_and_line_ends(tmp_path: Path) -> None:
+def test_quoted_fields_may_hold_separators_quotes_and_line_ends(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(
         'id,submit_s,"service_s",gpus,user\n'
@@ -82,7 +81,7 @@ def test_quoted_fields_may_hold_separators_quotes_and_line_ends(tmp_path: Path) 
     assert trace.rejects.first == {"service_s must be positive": (7,)}
 
 
-def test_simply_quoted_files_read_like_unquoted_ones(tmp_path: Path) -> None:
+def test_simply_quoted_files_read_like_unquoted_ones(tmp_path):
     plain = "id,submit_s,service_s,gpus,user\na,0,1.25,1,x\nb,1,2,3,\n"
     quoted = '"id",submit_s,service_s,gpus,"user"\n"a",0,"1.25",1,x\nb,1,2,"3",""\n'
     (tmp_path / "plain.csv").write_text(plain)
@@ -93,7 +92,7 @@ def test_simply_quoted_files_read_like_unquoted_ones(tmp_path: Path) -> None:
     assert read[0].to_polars().equals(read[1].to_polars())
 
 
-def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path: Path) -> None:
+def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path):
     text = "id,submit_s,service_s,gpus,user\r\n1,0,1.25,1,x\r\n2,1,2,3,y\r\n"
     (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
 
@@ -104,20 +103,20 @@ def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path: Path) 
     assert trace.user.names == ("x", "y")
 
 
-def test_blank_lines_are_no_rows_but_count_as_lines(tmp_path: Path) -> None:
+def test_blank_lines_are_no_rows_but_count_as_lines(tmp_path):
     (tmp_path / "a.csv").write_text("submit_s,service_s,gpus\n\n0,1,1\n\n\n1,1,1\n\n")
 
     assert read_trace(tmp_path / "a.csv").row.tolist() == [3, 6]
 
 
-def test_ids_stay_text_unless_all_are_plain_integers(tmp_path: Path) -> None:
+def test_ids_stay_text_unless_all_are_plain_integers(tmp_path):
     for ids, expected in ((["7", "-3"], [7, -3]), (["7", "007"], ["7", "007"])):
         rows = "".join(f"{name},{i},1,1\n" for i, name in enumerate(ids))
         (tmp_path / "a.csv").write_text("id,submit_s,service_s,gpus\n" + rows)
         assert read_trace(tmp_path / "a.csv").id.tolist() == expected
 
 
-def test_an_empty_estimate_means_none_and_an_empty_duration_is_a_reject(tmp_path: Path) -> None:
+def test_an_empty_estimate_means_none_and_an_empty_duration_is_a_reject(tmp_path):
     (tmp_path / "a.csv").write_text(
         "submit_s,service_s,gpus,estimate_s,gpu_types\n0,1,1,,V100|T4\n1,,1,5,\n2,1,1,5,T4\n"
     )
@@ -130,7 +129,7 @@ def test_an_empty_estimate_means_none_and_an_empty_duration_is_a_reject(tmp_path
     assert trace.rejects.first == {"service_s must not be empty": (3,)}
 
 
-def test_the_map_must_name_columns_that_exist_on_both_sides(tmp_path: Path) -> None:
+def test_the_map_must_name_columns_that_exist_on_both_sides(tmp_path):
     (tmp_path / "a.csv").write_text("t0,length,n\n0,1,1\n")
 
     with pytest.raises(ValueError, match=r"unknown name 'submits'; did you mean 'submit_s'\?"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from pathlib import Path
 
 from gpusched.traces.reading import read_trace
 
@@ -12,7 +11,7 @@ HEADER = (
 )
 
 
-def test_jobs_without_gpus_are_rejected_and_counted(tmp_path: Path) -> None:
+def test_jobs_without_gpus_are_rejected_and_counted(tmp_path):
     path = tmp_path / "cluster_log.csv"
     path.write_text(
         HEADER

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -37,7 +35,7 @@ def gpus_in_use(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
 
 @needs_real_data
 @pytest.mark.parametrize("name", sorted(COUNTED))
-def test_the_published_files_have_the_counted_jobs_widths_and_concurrency(name: str) -> None:
+def test_the_published_files_have_the_counted_jobs_widths_and_concurrency(name):
     rows, widths, mean, p95, peak = COUNTED[name]
     trace = read_trace(DATA / "itp" / f"{name}.csv")
 
@@ -54,7 +52,7 @@ def test_the_published_files_have_the_counted_jobs_widths_and_concurrency(name: 
 
 
 @each("number", range(len(COUNTED)))
-def test_a_file_is_read_row_by_row(number: int) -> None:
+def test_a_file_is_read_row_by_row(number):
     path = DATA / "itp" / f"{sorted(COUNTED)[number]}.csv"
     trace = read_trace(path)
     rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
@@ -70,7 +68,7 @@ def test_a_file_is_read_row_by_row(number: int) -> None:
         assert (trace.service_s[job], trace.gpus[job]) == (float(duration), int(gpus))
 
 
-def test_an_excerpt_has_the_jobs_and_widths_it_was_made_with() -> None:
+def test_an_excerpt_has_the_jobs_and_widths_it_was_made_with():
     trace = read_trace(EXCERPTS / "itp" / "cluster05.csv")
     assert len(trace) == 70
     assert set(trace.gpus.tolist()) == {1, 2, 4, 8}
@@ -78,7 +76,7 @@ def test_an_excerpt_has_the_jobs_and_widths_it_was_made_with() -> None:
 
 
 @needs_real_data
-def test_the_first_submit_becomes_zero_and_the_common_epoch_is_kept() -> None:
+def test_the_first_submit_becomes_zero_and_the_common_epoch_is_kept():
     trace = read_trace(DATA / "itp" / "cluster01.csv")
 
     assert trace.submit_us[0] == 0
@@ -88,7 +86,7 @@ def test_the_first_submit_becomes_zero_and_the_common_epoch_is_kept() -> None:
     assert (trace.row[0], trace.gpus[0], trace.service_s[0]) == (2, 64, 2429)
 
 
-def test_a_job_knows_the_line_it_stands_in(tmp_path: Path) -> None:
+def test_a_job_knows_the_line_it_stands_in(tmp_path):
     path = tmp_path / "small.csv"
     path.write_text("job_id,submission_time,duration,num_gpu\nb,70,1.5,2\na,50,2,1\nc,70,3,4\n")
 

@@ -30,7 +30,7 @@ def written(folder: Path, text: str, name: str = "list.csv") -> Path:
     return path
 
 
-def test_the_published_cluster_has_its_servers_and_gpus() -> None:
+def test_the_published_cluster_has_its_servers_and_gpus():
     cluster = read_cluster(OPENB / "openb_node_list_all_node.csv")
 
     without = counted(real=310, excerpt=4)
@@ -58,7 +58,7 @@ def test_the_published_cluster_has_its_servers_and_gpus() -> None:
     assert Cluster.from_toml(cluster.to_toml()) == cluster
 
 
-def test_servers_may_stand_as_in_the_list() -> None:
+def test_servers_may_stand_as_in_the_list():
     path = OPENB / "openb_node_list_all_node.csv"
     cluster = read_cluster(path, grouped=False)
 
@@ -68,7 +68,7 @@ def test_servers_may_stand_as_in_the_list() -> None:
     assert list(zip(cluster.server_gpus.tolist(), types, strict=True)) == listed
 
 
-def test_the_pods_that_ran_on_gpus_are_jobs() -> None:
+def test_the_pods_that_ran_on_gpus_are_jobs():
     path = OPENB / "openb_pod_list_default.csv"
     trace = read_trace(path)
 
@@ -111,9 +111,7 @@ def test_the_pods_that_ran_on_gpus_are_jobs() -> None:
         excerpt=[(name, 60, 112.63) for name in ("default", "gpuspec33", "multigpu50")],
     ),
 )
-def test_every_pod_is_a_request_in_the_order_of_the_list(
-    name: str, num_rows: int, gpu_demand: float
-) -> None:
+def test_every_pod_is_a_request_in_the_order_of_the_list(name, num_rows, gpu_demand):
     requests = read_requests(OPENB / f"openb_pod_list_{name}.csv")
 
     assert len(requests) == num_rows
@@ -131,14 +129,14 @@ def test_every_pod_is_a_request_in_the_order_of_the_list(
         assert requests.type_set is None
 
 
-def test_a_list_without_times_is_no_trace() -> None:
+def test_a_list_without_times_is_no_trace():
     with pytest.raises(
         ValueError, match=r"has no times; read it with gpusched.traces.read_requests"
     ):
         read_trace(OPENB / "openb_pod_list_multigpu50.csv")
 
 
-def test_the_inventory_of_pai_is_read_from_its_archive() -> None:
+def test_the_inventory_of_pai_is_read_from_its_archive():
     cluster = read_cluster(DATA / "pai" / "pai_machine_spec.tar.gz")
 
     servers, without, gpus = counted(real=(1_897, 83, 6_742), excerpt=(30, 6, 120))
@@ -153,13 +151,13 @@ def test_the_inventory_of_pai_is_read_from_its_archive() -> None:
     }  # fmt: skip
 
 
-def test_a_topology_is_a_cluster_too() -> None:
+def test_a_topology_is_a_cluster_too():
     cluster = read_cluster(DATA / "lingjun" / "topo.csv", gpus=4)
     hosts = counted(real=847, excerpt=40)
     assert (cluster.num_servers, cluster.num_gpus) == (hosts, 4 * hosts)
 
 
-def test_any_trace_can_be_read_as_requests(tmp_path: Path) -> None:
+def test_any_trace_can_be_read_as_requests(tmp_path):
     path = written(tmp_path, "submit_s,service_s,gpus\n5,1,2\n0,1,4\n")
 
     requests = read_requests(path)
@@ -168,13 +166,13 @@ def test_any_trace_can_be_read_as_requests(tmp_path: Path) -> None:
     assert requests.share_milli.tolist() == [1000, 1000]
 
 
-def test_a_cluster_file_is_a_cluster(tmp_path: Path) -> None:
+def test_a_cluster_file_is_a_cluster(tmp_path):
     cluster = Cluster.uniform(3, 4)
     path = written(tmp_path, cluster.to_toml(), "small.toml")
     assert read_cluster(path) == cluster
 
 
-def test_equal_servers_stand_together_where_the_first_is(tmp_path: Path) -> None:
+def test_equal_servers_stand_together_where_the_first_is(tmp_path):
     rows = "a,8000,1024,2,T4\nb,8000,1024,4,T4\nc,8000,1024,2,T4\nd,1000,1024,0,\n"
     path = written(tmp_path, SERVERS + rows)
 
@@ -205,12 +203,12 @@ def test_equal_servers_stand_together_where_the_first_is(tmp_path: Path) -> None
         ("a,8000,1024\n", r"line 2"),
     ],
 )
-def test_a_wrong_server_is_an_error_that_names_it(tmp_path: Path, rows: str, message: str) -> None:
+def test_a_wrong_server_is_an_error_that_names_it(tmp_path, rows, message):
     with pytest.raises(ValueError, match=message):
         read_cluster(written(tmp_path, SERVERS + rows))
 
 
-def test_what_is_no_list_of_servers_is_an_error(tmp_path: Path) -> None:
+def test_what_is_no_list_of_servers_is_an_error(tmp_path):
     with pytest.raises(
         ValueError, match=r"no known list of servers begins with 'hello'; a cluster"
     ):
@@ -219,7 +217,7 @@ def test_what_is_no_list_of_servers_is_an_error(tmp_path: Path) -> None:
         read_cluster(written(tmp_path, SERVERS + "a,8000,1024,2,T4\n"), gpus=8)
 
 
-def test_an_archive_must_hold_one_file(tmp_path: Path) -> None:
+def test_an_archive_must_hold_one_file(tmp_path):
     path = tmp_path / "pai.tar.gz"
     line = b"a,T4,8,16,2\n"
     for names, message in (
@@ -238,7 +236,7 @@ def test_an_archive_must_hold_one_file(tmp_path: Path) -> None:
                 read_cluster(path)
 
 
-def test_pods_that_are_no_jobs_are_counted_by_reason(tmp_path: Path) -> None:
+def test_pods_that_are_no_jobs_are_counted_by_reason(tmp_path):
     rows = (
         "fine,8000,2048,2,1000,T4|T4|A10,LS,Running,10,40,20\n"
         "share,4000,1024,1,250,,BE,Failed,0,9,5\n"

@@ -35,7 +35,7 @@ def task(job: int, count: float = 1, gpu: object = 100.0, start: object = 1010.0
     )
 
 
-def test_the_tasks_of_a_job_make_one_gang(tmp_path: Path) -> None:
+def test_the_tasks_of_a_job_make_one_gang(tmp_path):
     tasks = [
         task(1, 4, 200.0, 1020.0), task(2), task(1, 1, "", cpu=1200.0, type=""),
         task(1, 1, 100.0, 1005.0, type="T4"),
@@ -58,7 +58,7 @@ def test_the_tasks_of_a_job_make_one_gang(tmp_path: Path) -> None:
     assert "whole ones" not in trace.source
 
 
-def test_one_instance_may_take_a_share_and_several_take_whole_gpus(tmp_path: Path) -> None:
+def test_one_instance_may_take_a_share_and_several_take_whole_gpus(tmp_path):
     jobs = [JOB.format(number) for number in (1, 2, 3)]
     trace = read(tmp_path, jobs, [task(1, 1, 25.0), task(2, 2, 50.0), task(3, 1, 150.0)])
 
@@ -94,9 +94,7 @@ def test_one_instance_may_take_a_share_and_several_take_whole_gpus(tmp_path: Pat
         ),
     ],
 )
-def test_a_job_that_did_not_run_on_gpus_is_counted(
-    tmp_path: Path, job: str, tasks: list[str], rule: str
-) -> None:
+def test_a_job_that_did_not_run_on_gpus_is_counted(tmp_path, job, tasks, rule):
     trace = read(tmp_path, [JOB.format(1), job], [task(1), *tasks])
 
     assert trace.id.tolist() == ["j1"]
@@ -104,13 +102,13 @@ def test_a_job_that_did_not_run_on_gpus_is_counted(
     assert trace.rejects.first == {rule: (2,)}
 
 
-def test_the_first_task_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_the_first_task_that_cannot_be_read_is_named(tmp_path):
     message = r"pai_task_table.csv, line 2, column 'plan_gpu': 'many' must be a number"
     with pytest.raises(ValueError, match=message):
         read(tmp_path, [JOB.format(1)], [task(1), task(1, 1, "many")], on_bad="error")
 
 
-def test_either_table_finds_the_other(tmp_path: Path) -> None:
+def test_either_table_finds_the_other(tmp_path):
     jobs, tasks = write(tmp_path, [JOB.format(1)], [task(1)])
     assert read_trace(tasks).service_s.tolist() == [990]
     tasks.rename(tmp_path / "others.csv")
@@ -125,7 +123,7 @@ def test_either_table_finds_the_other(tmp_path: Path) -> None:
         read_trace(tmp_path / "others.csv")
 
 
-def test_the_other_table_may_be_packed_as_it_was_published(tmp_path: Path) -> None:
+def test_the_other_table_may_be_packed_as_it_was_published(tmp_path):
     jobs, tasks = write(tmp_path, [JOB.format(1)], [task(1)])
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
@@ -136,6 +134,6 @@ def test_the_other_table_may_be_packed_as_it_was_published(tmp_path: Path) -> No
     assert read_trace(jobs).gpus.tolist() == [1]
 
 
-def test_the_tables_may_have_headers(tmp_path: Path) -> None:
+def test_the_tables_may_have_headers(tmp_path):
     head = "job_name,inst_id,user,status,start_time,end_time"
     assert read(tmp_path, [head, JOB.format(1)], [task(1)]).row.tolist() == [2]

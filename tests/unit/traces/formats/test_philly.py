@@ -16,7 +16,7 @@ from tests.unit.real_data import DATA, counted
 HEADER = "timestamp,duration,num_gpus,gpu_time,cluster\n"
 
 
-def test_the_published_csv_has_all_jobs_in_order_of_submission() -> None:
+def test_the_published_csv_has_all_jobs_in_order_of_submission():
     trace = read_trace(DATA / "philly" / "philly.csv")
 
     num_jobs, num_queues = counted(real=(74_276, 14), excerpt=(300, 3))
@@ -33,7 +33,7 @@ def test_the_published_csv_has_all_jobs_in_order_of_submission() -> None:
     assert len(trace.queue.names) == num_queues
 
 
-def test_gpu_time_of_the_published_csv_is_duration_times_gpus() -> None:
+def test_gpu_time_of_the_published_csv_is_duration_times_gpus():
     trace = read_trace(DATA / "philly" / "philly.csv")
     lines = (DATA / "philly" / "philly.csv").read_text().splitlines()
     gpu_time = np.array([float(line.split(",")[3]) for line in lines[1:]])
@@ -41,7 +41,7 @@ def test_gpu_time_of_the_published_csv_is_duration_times_gpus() -> None:
     assert gpu_time[trace.row - 2] == pytest.approx(trace.gpus * trace.service_s)
 
 
-def test_equal_rows_are_separate_jobs_named_by_their_position(tmp_path: Path) -> None:
+def test_equal_rows_are_separate_jobs_named_by_their_position(tmp_path):
     path = tmp_path / "philly.csv"
     row = "2017-10-09 07:01:55,66.0,1,66.0,11cb48\n"
     path.write_text(HEADER + row + "2017-10-09 07:01:54,2.0,2,4.0,6214e9\n" + row)
@@ -78,7 +78,7 @@ def written(tmp_path: Path, *jobs: dict[str, Any]) -> Path:
     return path
 
 
-def test_the_service_of_the_original_log_is_the_sum_of_all_attempts(tmp_path: Path) -> None:
+def test_the_service_of_the_original_log_is_the_sum_of_all_attempts(tmp_path):
     first = attempt("2017-10-09 07:01:00", "2017-10-09 07:01:30", 8, 4)
     second = attempt("2017-10-09 09:00:00", "2017-10-09 09:00:05", 2)
     path = written(tmp_path, job("late", first, second, status="Killed"), job("b", first))
@@ -94,14 +94,14 @@ def test_the_service_of_the_original_log_is_the_sum_of_all_attempts(tmp_path: Pa
 
 
 @pytest.mark.parametrize("missing", ["None", None])
-def test_an_attempt_that_never_started_adds_nothing(tmp_path: Path, missing: str | None) -> None:
+def test_an_attempt_that_never_started_adds_nothing(tmp_path, missing):
     ran = attempt("2017-10-09 07:01:00", "2017-10-09 07:01:30", 1)
     path = written(tmp_path, job("a", ran, attempt(missing, missing, 1)))
 
     assert read_trace(path).service_s.tolist() == [30]
 
 
-def test_jobs_of_the_original_log_that_did_not_run_are_counted_by_reason(tmp_path: Path) -> None:
+def test_jobs_of_the_original_log_that_did_not_run_are_counted_by_reason(tmp_path):
     ran = attempt("2017-10-09 07:01:00", "2017-10-09 07:01:30", 1)
     path = written(
         tmp_path,

@@ -36,7 +36,7 @@ ONE = row("1", "09:00:00", "09:00:10", "10:00:10")
 ALSO = row("2", "09:00:05", "09:00:10", "09:01:10")
 
 
-def test_a_job_runs_from_start_to_end_and_waited_since_its_submission(tmp_path: Path) -> None:
+def test_a_job_runs_from_start_to_end_and_waited_since_its_submission(tmp_path):
     trace = read(tmp_path, ALSO, ONE)
 
     assert trace.id.tolist() == [1, 2]
@@ -76,9 +76,7 @@ def test_a_job_runs_from_start_to_end_and_waited_since_its_submission(tmp_path: 
         ({"AllocTRES": "gres/gpu=two"}, "AllocTRES must tell the number of GPUs"),
     ],
 )
-def test_what_is_no_finished_job_on_gpus_is_counted(
-    tmp_path: Path, given: dict[str, str], rule: str
-) -> None:
+def test_what_is_no_finished_job_on_gpus_is_counted(tmp_path, given, rule):
     trace = read(tmp_path, ONE, {**row("9", "09:00:00", "09:00:10", "10:00:10"), **given})
 
     assert trace.id.tolist() == [1]
@@ -86,7 +84,7 @@ def test_what_is_no_finished_job_on_gpus_is_counted(
     assert trace.rejects.first == {rule: (3,)}
 
 
-def test_a_time_that_is_none_is_counted_and_named(tmp_path: Path) -> None:
+def test_a_time_that_is_none_is_counted_and_named(tmp_path):
     broken = {**ALSO, "Submit": "yesterday"}
     trace = read(tmp_path, ONE, broken)
 
@@ -97,7 +95,7 @@ def test_a_time_that_is_none_is_counted_and_named(tmp_path: Path) -> None:
         read(tmp_path, ONE, broken, on_bad="error")
 
 
-def test_array_tasks_and_parts_of_heterogeneous_jobs_are_jobs(tmp_path: Path) -> None:
+def test_array_tasks_and_parts_of_heterogeneous_jobs_are_jobs(tmp_path):
     times = ("09:00:00", "09:00:10", "10:00:10")
     trace = read(tmp_path, row("7_1", *times), row("7_2", *times), row("8+0", *times))
 
@@ -113,9 +111,7 @@ def test_array_tasks_and_parts_of_heterogeneous_jobs_are_jobs(tmp_path: Path) ->
         ("gres/gpu=3", 3, ()),
     ],
 )
-def test_gpus_are_counted_once_and_their_types_allowed(
-    tmp_path: Path, tres: str, gpus: int, types: tuple[str, ...]
-) -> None:
+def test_gpus_are_counted_once_and_their_types_allowed(tmp_path, tres, gpus, types):
     trace = read(tmp_path, {**ONE, "AllocTRES": tres})
 
     assert trace.gpus.tolist() == [gpus]
@@ -123,7 +119,7 @@ def test_gpus_are_counted_once_and_their_types_allowed(
     assert read(tmp_path, {**ONE, "AllocTRES": tres}, gpu_types="any").allowed_types is None
 
 
-def test_the_types_may_be_those_that_were_asked_for(tmp_path: Path) -> None:
+def test_the_types_may_be_those_that_were_asked_for(tmp_path):
     head = (*HEAD, "ReqTRES")
     job = {**ONE, "AllocTRES": "gres/gpu=1,gres/gpu:a100=1", "ReqTRES": "gres/gpu=1"}
 
@@ -131,14 +127,14 @@ def test_the_types_may_be_those_that_were_asked_for(tmp_path: Path) -> None:
     assert read(tmp_path, job, head=head, gpu_types="requested").allowed_types is None
 
 
-def test_where_nothing_is_allocated_the_request_counts(tmp_path: Path) -> None:
+def test_where_nothing_is_allocated_the_request_counts(tmp_path):
     head = (*HEAD[:-1], "ReqTRES", "AllocTRES")
     job = {**ONE, "AllocTRES": "", "ReqTRES": "cpu=4,gres/gpu=4"}
 
     assert read(tmp_path, job, ALSO, head=head).gpus.tolist() == [4, 2]
 
 
-def test_the_older_columns_count_gpus_for_each_node(tmp_path: Path) -> None:
+def test_the_older_columns_count_gpus_for_each_node(tmp_path):
     head = (*HEAD[:-1], "AllocGRES", "NNodes", "ReqMem", "NCPUS")
     job = {**ONE, "AllocGRES": "gpu:tesla:2(S:0)", "NNodes": "3", "ReqMem": "4Gn", "NCPUS": "12"}
     trace = read(tmp_path, job, {**ALSO, **job, "JobID": "2", "ReqMem": "2Gc"}, head=head)
@@ -166,9 +162,7 @@ def test_the_older_columns_count_gpus_for_each_node(tmp_path: Path) -> None:
         ("", None),
     ],
 )
-def test_the_time_limit_is_the_estimate(
-    tmp_path: Path, limit: str, estimate_s: float | None
-) -> None:
+def test_the_time_limit_is_the_estimate(tmp_path, limit, estimate_s):
     given = {**ONE, "Timelimit": limit}
     trace = read(tmp_path, given, {**ALSO, "Timelimit": "5"}, head=(*HEAD, "Timelimit"))
 
@@ -186,7 +180,7 @@ def test_the_time_limit_is_the_estimate(
         ("RUNNING", "unknown"),
     ],
 )  # fmt: skip
-def test_states_become_ours(tmp_path: Path, state: str, status: str) -> None:
+def test_states_become_ours(tmp_path, state, status):
     trace = read(tmp_path, {**ONE, "State": state})
 
     assert trace.status is not None
@@ -200,7 +194,7 @@ REQUEUED = (
 JOINED = "JobID must be that of a last attempt (a requeue, joined with it)"
 
 
-def test_attempts_of_one_job_are_joined(tmp_path: Path) -> None:
+def test_attempts_of_one_job_are_joined(tmp_path):
     trace = read(tmp_path, *REQUEUED, ALSO)
 
     assert trace.id.tolist() == [5, 2]
@@ -213,7 +207,7 @@ def test_attempts_of_one_job_are_joined(tmp_path: Path) -> None:
     assert trace.rejects.counts == {JOINED: 1}
 
 
-def test_attempts_may_be_jobs_each(tmp_path: Path) -> None:
+def test_attempts_may_be_jobs_each(tmp_path):
     trace = read(tmp_path, *REQUEUED, requeues="separate")
 
     assert trace.id.tolist() == ["5", "5#2"]
@@ -222,7 +216,7 @@ def test_attempts_may_be_jobs_each(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["Unknown", "soon"])
-def test_a_job_of_which_an_attempt_has_no_end_is_rejected(tmp_path: Path, end: str) -> None:
+def test_a_job_of_which_an_attempt_has_no_end_is_rejected(tmp_path, end):
     first = {**REQUEUED[0], "End": end}
     trace = read(tmp_path, first, REQUEUED[1], ALSO)
 
@@ -230,7 +224,7 @@ def test_a_job_of_which_an_attempt_has_no_end_is_rejected(tmp_path: Path, end: s
     assert trace.rejects.total == 2
 
 
-def test_a_job_may_arrive_when_it_is_eligible(tmp_path: Path) -> None:
+def test_a_job_may_arrive_when_it_is_eligible(tmp_path):
     head = (*HEAD, "Eligible")
     jobs = ({**ONE, "Eligible": DAY + "09:00:04"}, {**ALSO, "Eligible": "Unknown"})
 
@@ -241,7 +235,7 @@ def test_a_job_may_arrive_when_it_is_eligible(tmp_path: Path) -> None:
     assert read(tmp_path, *jobs, head=head).submit_s.tolist() == [0, 5]
 
 
-def test_queue_and_group_are_the_columns_that_are_named(tmp_path: Path) -> None:
+def test_queue_and_group_are_the_columns_that_are_named(tmp_path):
     head = (*HEAD, "QOS", "Account")
     job = {**ONE, "QOS": "high", "Account": "vision"}
     trace = read(tmp_path, job, head=head, queue="QOS")
@@ -255,28 +249,28 @@ def test_queue_and_group_are_the_columns_that_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("delimiter", ["|", ",", ";", "\t", "^", "@@", " | ", "~|~"])
-def test_any_delimiter_is_found_in_the_header(tmp_path: Path, delimiter: str) -> None:
+def test_any_delimiter_is_found_in_the_header(tmp_path, delimiter):
     path = write(tmp_path, [{**ONE, "AllocTRES": "gres/gpu=2"}], delimiter)
 
     assert len(gs.read_trace(path)) == 1
     assert len(gs.read_trace(path, format="sacct", delimiter=delimiter)) == 1
 
 
-def test_every_line_may_end_in_a_delimiter(tmp_path: Path) -> None:
+def test_every_line_may_end_in_a_delimiter(tmp_path):
     path = write(tmp_path, [ONE, ALSO])
     path.write_text(path.read_text().replace("\n", "|\n"))
 
     assert gs.read_trace(path).service_s.tolist() == [3600, 60]
 
 
-def test_a_name_may_hold_quotes_and_the_delimiter(tmp_path: Path) -> None:
+def test_a_name_may_hold_quotes_and_the_delimiter(tmp_path):
     trace = read(tmp_path, {**ONE, "JobName": 'a|b|"c'}, ALSO)
 
     assert trace.id.tolist() == [1, 2]
     assert trace.gpus.tolist() == [2, 2]
 
 
-def test_a_comma_is_not_taken_for_part_of_a_name(tmp_path: Path) -> None:
+def test_a_comma_is_not_taken_for_part_of_a_name(tmp_path):
     # It is as likely to stand between the resources: then other columns would be read for these.
     path = write(tmp_path, [{**ONE, "JobName": "train"}], ",")
 
@@ -284,7 +278,7 @@ def test_a_comma_is_not_taken_for_part_of_a_name(tmp_path: Path) -> None:
         gs.read_trace(path)
 
 
-def test_a_row_that_is_cut_is_an_error(tmp_path: Path) -> None:
+def test_a_row_that_is_cut_is_an_error(tmp_path):
     path = write(tmp_path, [ONE, ALSO])
     path.write_text(path.read_text()[:-60])
 
@@ -292,7 +286,7 @@ def test_a_row_that_is_cut_is_an_error(tmp_path: Path) -> None:
         gs.read_trace(path, format="sacct")
 
 
-def test_times_may_have_an_offset_or_count_seconds(tmp_path: Path) -> None:
+def test_times_may_have_an_offset_or_count_seconds(tmp_path):
     times = {name: f"{ONE[name]}+0200" for name in ("Submit", "Start", "End")}
     trace = read(tmp_path, {**ONE, **times})
     assert trace.epoch == datetime(2024, 5, 1, 7, tzinfo=UTC)
@@ -304,7 +298,7 @@ def test_times_may_have_an_offset_or_count_seconds(tmp_path: Path) -> None:
     assert trace.epoch == datetime(2024, 5, 1, 8, tzinfo=UTC)
 
 
-def test_a_column_that_is_missing_is_named_with_the_option_that_prints_it(tmp_path: Path) -> None:
+def test_a_column_that_is_missing_is_named_with_the_option_that_prints_it(tmp_path):
     path = tmp_path / "jobs.txt"
     path.write_text("JobID|Submit|Start\n1|a|b\n")
 
@@ -323,11 +317,11 @@ def test_a_column_that_is_missing_is_named_with_the_option_that_prints_it(tmp_pa
         ("gpu_types", "requested", "line 1: gpu_types: 'requested' needs the column 'ReqTRES'"),
     ],
 )
-def test_a_wrong_option_is_refused(tmp_path: Path, option: str, value: str, message: str) -> None:
+def test_a_wrong_option_is_refused(tmp_path, option, value, message):
     with pytest.raises(ValueError, match=message):
         read(tmp_path, ONE, **{option: value})
 
 
-def test_a_column_is_named_by_a_text(tmp_path: Path) -> None:
+def test_a_column_is_named_by_a_text(tmp_path):
     with pytest.raises(TypeError, match="group: 5 must be a text"):
         read(tmp_path, ONE, group=5)

@@ -52,7 +52,7 @@ def read(folder: Path, *jobs: object, **options: Any) -> gs.Trace:
     return gs.read_trace(path, **options)
 
 
-def test_a_job_is_what_the_text_of_sacct_says_of_it(tmp_path: Path) -> None:
+def test_a_job_is_what_the_text_of_sacct_says_of_it(tmp_path):
     text = tmp_path / "sacct.txt"
     text.write_text(
         "JobID|User|Account|Partition|QOS|Submit|Start|End|TimelimitRaw|State|AllocTRES\n"
@@ -68,7 +68,7 @@ def test_a_job_is_what_the_text_of_sacct_says_of_it(tmp_path: Path) -> None:
     assert other.status.names == ("ok",)
 
 
-def test_it_is_found_beside_the_queue_by_its_contents(tmp_path: Path) -> None:
+def test_it_is_found_beside_the_queue_by_its_contents(tmp_path):
     read(tmp_path, job(7))
     assert detect(Source(tmp_path / "sacct.json")).name == "sacct-json"
     queued = {"job_id": 1, "job_state": "PENDING", "eligible_time": 1, "submit_time": 1}
@@ -76,7 +76,7 @@ def test_it_is_found_beside_the_queue_by_its_contents(tmp_path: Path) -> None:
     assert detect(Source(tmp_path / "squeue.json")).name == "squeue"
 
 
-def test_numbers_and_states_may_be_wrapped_as_later_versions_do(tmp_path: Path) -> None:
+def test_numbers_and_states_may_be_wrapped_as_later_versions_do(tmp_path):
     plain = read(tmp_path, job(7, state="TIMEOUT"))
     later = job(7, state=["TIMEOUT", "REQUEUED"], limit=wrapped(60))
     later["array"] = {"job_id": 0, "task": "", "task_id": wrapped(0, is_set=False)}
@@ -89,13 +89,13 @@ def test_numbers_and_states_may_be_wrapped_as_later_versions_do(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("limit", [None, wrapped(0, infinite=True), wrapped(0, is_set=False)])
-def test_a_limit_that_is_none_is_no_estimate(tmp_path: Path, limit: Any) -> None:
+def test_a_limit_that_is_none_is_no_estimate(tmp_path, limit):
     trace = read(tmp_path, job(7, limit=limit), job(8))
     assert trace.estimate_us is not None
     assert trace.estimate_us.tolist() == [-1, 3_600_000_000]
 
 
-def test_tasks_and_parts_have_names_as_in_the_text(tmp_path: Path) -> None:
+def test_tasks_and_parts_have_names_as_in_the_text(tmp_path):
     task = job(21, array={"job_id": 20, "task": "", "task_id": wrapped(4)})
     zeroth = job(20, array={"job_id": 20, "task": None, "task_id": 0})
     part = job(31, het={"job_id": 30, "job_offset": 1})
@@ -105,7 +105,7 @@ def test_tasks_and_parts_have_names_as_in_the_text(tmp_path: Path) -> None:
     assert trace.rejects.counts == {"JobID must be one job (tasks of an array that wait)": 1}
 
 
-def test_jobs_that_have_not_ended_or_have_no_gpus_are_counted(tmp_path: Path) -> None:
+def test_jobs_that_have_not_ended_or_have_no_gpus_are_counted(tmp_path):
     none = {"allocated": tres(4)[:-1], "requested": []}
     trace = read(
         tmp_path, job(1), job(2, start=0, end=0), job(3, end=0), job(4, tres=none),
@@ -121,7 +121,7 @@ def test_jobs_that_have_not_ended_or_have_no_gpus_are_counted(tmp_path: Path) ->
     assert trace.rejects.unit == "line"
 
 
-def test_types_requeues_and_arrivals_are_options(tmp_path: Path) -> None:
+def test_types_requeues_and_arrivals_are_options(tmp_path):
     first = job(7, end=SUBMIT + 20, state="PREEMPTED")
     again = job(7, submission=SUBMIT + 30, eligible=SUBMIT + 30, start=SUBMIT + 40, end=SUBMIT + 90)
     again["tres"]["allocated"].append({"type": "gres", "name": "gpu:a100", "count": 4})
@@ -141,7 +141,7 @@ def test_types_requeues_and_arrivals_are_options(tmp_path: Path) -> None:
         read(tmp_path, job(7), delimiter=";")
 
 
-def test_an_owner_may_stand_in_the_association_alone(tmp_path: Path) -> None:
+def test_an_owner_may_stand_in_the_association_alone(tmp_path):
     owned = copy.deepcopy(job(7))
     del owned["user"], owned["account"]
     trace = read(tmp_path, owned)
@@ -159,6 +159,6 @@ def test_an_owner_may_stand_in_the_association_alone(tmp_path: Path) -> None:
         {"job_id": wrapped(10**30)}, {"state": {"current": []}, "user": 7, "qos": {}},
     ],
 )  # fmt: skip
-def test_odd_records_are_jobs_or_counted(tmp_path: Path, broken: dict[str, Any]) -> None:
+def test_odd_records_are_jobs_or_counted(tmp_path, broken):
     trace = read(tmp_path, job(1), {**job(2), **broken}, format="sacct-json")
     assert len(trace) + trace.rejects.total == 2

@@ -33,7 +33,7 @@ def read(folder: Path, *nodes: object, key: str = "nodes", **options: Any) -> gs
     return read_cluster(write(folder, *nodes, key=key), **options)
 
 
-def test_servers_have_what_slurm_says_of_them(tmp_path: Path) -> None:
+def test_servers_have_what_slurm_says_of_them(tmp_path):
     cluster = read(tmp_path, node("a"), node("b", "gpu:2"), node("c"), node("d", ""))
 
     assert [(g.count, g.gpus, g.gpu_type, g.cpu, g.memory_gib) for g in cluster.servers] == [
@@ -53,7 +53,7 @@ def test_servers_have_what_slurm_says_of_them(tmp_path: Path) -> None:
         {"state": ["DOWN", "NOT_RESPONDING"]},
     ],
 )
-def test_servers_on_which_no_job_starts_are_left_out(tmp_path: Path, state: dict[str, Any]) -> None:
+def test_servers_on_which_no_job_starts_are_left_out(tmp_path, state):
     nodes = (node("a", **state), node("b"))
 
     cluster = read(tmp_path, *nodes)
@@ -63,17 +63,17 @@ def test_servers_on_which_no_job_starts_are_left_out(tmp_path: Path, state: dict
 
 
 @pytest.mark.parametrize("state", ["idle", "mixed", ["ALLOCATED"], ["IDLE", "POWERED_DOWN"], None])
-def test_others_are_kept(tmp_path: Path, state: object) -> None:
+def test_others_are_kept(tmp_path, state):
     assert read(tmp_path, node("a", state=state)).num_servers == 1
 
 
-def test_later_versions_wrap_numbers(tmp_path: Path) -> None:
+def test_later_versions_wrap_numbers(tmp_path):
     wrapped = {"set": True, "infinite": False, "number": 524_288}
 
     assert read(tmp_path, node("a", real_memory=wrapped)) == read(tmp_path, node("a"))
 
 
-def test_gpus_may_stand_among_the_trackable_resources_alone(tmp_path: Path) -> None:
+def test_gpus_may_stand_among_the_trackable_resources_alone(tmp_path):
     cluster = read(tmp_path, node("a", "", tres="cpu=64,mem=512G,gres/gpu=8,gres/gpu:h100=8"))
 
     assert str(cluster.servers[0].gpu_type) == "h100"
@@ -91,7 +91,7 @@ def line(names: list[str], gres: str = "gpu:a100:4", state: str = "IDLE") -> dic
     }
 
 
-def test_lines_of_later_versions_stand_for_several_servers(tmp_path: Path) -> None:
+def test_lines_of_later_versions_stand_for_several_servers(tmp_path):
     cluster = read(
         tmp_path, line(["a", "b"]), line(["a"]), line(["c"], "gpu:v100:8", "DOWN"), key="sinfo"
     )
@@ -117,14 +117,12 @@ def test_lines_of_later_versions_stand_for_several_servers(tmp_path: Path) -> No
         (("a",), r"line 5: an entry of 'nodes' must be an object"),
     ],
 )
-def test_a_server_that_cannot_be_read_is_an_error(
-    tmp_path: Path, nodes: tuple[object, ...], message: str
-) -> None:
+def test_a_server_that_cannot_be_read_is_an_error(tmp_path, nodes, message):
     with pytest.raises(ValueError, match=rf"sinfo.json.*{message}"):
         read(tmp_path, *nodes)
 
 
-def test_an_option_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_an_option_that_is_not_there_is_named(tmp_path):
     with pytest.raises(TypeError, match=r"sinfo.json has no option 'down'"):
         read(tmp_path, node("a"), down=True)
     with pytest.raises(TypeError, match=r"unavailable: 1 must be True or False"):

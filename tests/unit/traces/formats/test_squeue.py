@@ -40,7 +40,7 @@ def read(folder: Path, *jobs: object, last_update: Any = NOW, **options: Any) ->
     return read_trace(path, **options)
 
 
-def test_running_jobs_come_first_with_what_is_left_of_their_limits(tmp_path: Path) -> None:
+def test_running_jobs_come_first_with_what_is_left_of_their_limits(tmp_path):
     trace = read(tmp_path, job(9), job(3), running(7))
 
     assert trace.id.tolist() == [7, 3, 9]
@@ -60,7 +60,7 @@ def test_running_jobs_come_first_with_what_is_left_of_their_limits(tmp_path: Pat
     assert trace.row.tolist() == sorted(trace.row.tolist())[::-1]
 
 
-def test_the_whole_limits_begin_at_the_submissions(tmp_path: Path) -> None:
+def test_the_whole_limits_begin_at_the_submissions(tmp_path):
     trace = read(tmp_path, job(9), job(3), running(7), service="whole")
 
     assert trace.id.tolist() == [3, 7, 9]
@@ -68,7 +68,7 @@ def test_the_whole_limits_begin_at_the_submissions(tmp_path: Path) -> None:
     assert trace.service_s.tolist() == [3600, 3600, 3600]
 
 
-def test_later_versions_wrap_numbers_and_list_states(tmp_path: Path) -> None:
+def test_later_versions_wrap_numbers_and_list_states(tmp_path):
     wrap = ("submit_time", "start_time", "end_time", "time_limit")
     plain = (running(7), job(9))
     later = [
@@ -83,20 +83,20 @@ def test_later_versions_wrap_numbers_and_list_states(tmp_path: Path) -> None:
     assert trace.epoch == again.epoch
 
 
-def test_the_expected_end_counts_where_a_job_was_suspended(tmp_path: Path) -> None:
+def test_the_expected_end_counts_where_a_job_was_suspended(tmp_path):
     trace = read(tmp_path, running(7, end_time=NOW + 5000))
 
     assert trace.service_s.tolist() == [5000]
 
 
-def test_without_a_time_of_writing_the_last_time_in_the_file_is_now(tmp_path: Path) -> None:
+def test_without_a_time_of_writing_the_last_time_in_the_file_is_now(tmp_path):
     trace = read(tmp_path, running(7, last_sched_evaluation=NOW - 100), last_update=None)
     assert trace.service_s.tolist() == [3100]
     trace = read(tmp_path, running(7), last_update=None, now=NOW + 1)
     assert trace.service_s.tolist() == [2999]
 
 
-def test_tasks_of_an_array_that_wait_are_jobs(tmp_path: Path) -> None:
+def test_tasks_of_an_array_that_wait_are_jobs(tmp_path):
     trace = read(tmp_path, job(9, array_job_id=wrapped(9), array_task_string="1-3,7-11:2%2"))
     assert trace.id.tolist() == ["9_1", "9_2", "9_3", "9_7", "9_9", "9_11"]
     given = {"array_job_id": wrapped(9), "array_task_id": wrapped(4), "array_task_string": ""}
@@ -104,7 +104,7 @@ def test_tasks_of_an_array_that_wait_are_jobs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tasks", ["1-", "a-b", "1-10,...", "5-1", "1-9:0", "0-99999999"])
-def test_tasks_that_cannot_be_read_are_counted(tmp_path: Path, tasks: str) -> None:
+def test_tasks_that_cannot_be_read_are_counted(tmp_path, tasks):
     trace = read(tmp_path, job(1), job(9, array_task_string=tasks))
 
     assert trace.id.tolist() == [1]
@@ -138,22 +138,20 @@ def test_tasks_that_cannot_be_read_are_counted(tmp_path: Path, tasks: str) -> No
         ),
     ],
 )
-def test_what_does_not_wait_for_gpus_is_counted(
-    tmp_path: Path, given: dict[str, Any], rule: str
-) -> None:
+def test_what_does_not_wait_for_gpus_is_counted(tmp_path, given, rule):
     trace = read(tmp_path, job(1), job(2, **given))
 
     assert trace.id.tolist() == [1]
     assert trace.rejects.counts == {rule: 1}
 
 
-def test_jobs_without_a_limit_may_be_given_one(tmp_path: Path) -> None:
+def test_jobs_without_a_limit_may_be_given_one(tmp_path):
     trace = read(tmp_path, job(1, time_limit=None), running(2, time_limit=0), unlimited_s=1200)
 
     assert trace.service_s.tolist() == [600, 1200]
 
 
-def test_gpus_for_each_node_are_counted_where_the_total_is_not_told(tmp_path: Path) -> None:
+def test_gpus_for_each_node_are_counted_where_the_total_is_not_told(tmp_path):
     given = {"tres_req_str": "cpu=1", "node_count": wrapped(3)}
     trace = read(tmp_path, job(1, tres_per_node="gres:gpu:v100:2", **given))
 
@@ -171,8 +169,6 @@ def test_gpus_for_each_node_are_counted_where_the_total_is_not_told(tmp_path: Pa
         ({"now": 10**15}, ValueError, "lie before the year 10000"),
     ],
 )
-def test_a_wrong_option_is_refused(
-    tmp_path: Path, options: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_option_is_refused(tmp_path, options, error, message):
     with pytest.raises(error, match=message):
         read(tmp_path, job(1), **options)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,7 +21,7 @@ TEXT = """\
 """
 
 
-def test_processors_are_read_as_gpus_and_missing_values_are_known_as_such(tmp_path: Path) -> None:
+def test_processors_are_read_as_gpus_and_missing_values_are_known_as_such(tmp_path):
     path = tmp_path / "log.swf"
     path.write_text(TEXT)
 
@@ -44,7 +42,7 @@ def test_processors_are_read_as_gpus_and_missing_values_are_known_as_such(tmp_pa
     assert trace.rejects.first == {"run_time must be positive": (7,)}
 
 
-def test_a_packed_log_reads_like_a_plain_one(tmp_path: Path) -> None:
+def test_a_packed_log_reads_like_a_plain_one(tmp_path):
     plain, packed = tmp_path / "log.swf", tmp_path / "log.swf.gz"
     plain.write_text(TEXT)
     packed.write_bytes(gzip.compress(TEXT.encode()))
@@ -53,9 +51,7 @@ def test_a_packed_log_reads_like_a_plain_one(tmp_path: Path) -> None:
     assert read_trace(packed).row.tolist() == read_trace(plain).row.tolist()
 
 
-def test_the_requested_processors_and_several_processors_per_gpu_are_options(
-    tmp_path: Path,
-) -> None:
+def test_the_requested_processors_and_several_processors_per_gpu_are_options(tmp_path):
     path = tmp_path / "log.swf"
     path.write_text(TEXT)
 
@@ -70,7 +66,7 @@ def test_the_requested_processors_and_several_processors_per_gpu_are_options(
         read_trace(path, processors_per_gpu=True)
 
 
-def test_the_archive_log_has_the_counted_jobs_and_rejects() -> None:
+def test_the_archive_log_has_the_counted_jobs_and_rejects():
     trace = read_trace(DATA / "swf" / "RICC-2010-first20000.swf.gz")
 
     num_jobs, rejected = counted(real=(19_991, 9), excerpt=(95, 5))
@@ -85,7 +81,7 @@ def test_the_archive_log_has_the_counted_jobs_and_rejects() -> None:
     assert (trace.estimate_us > 0).all()
 
 
-def test_nodes_may_have_gpus_that_their_processors_share(tmp_path: Path) -> None:
+def test_nodes_may_have_gpus_that_their_processors_share(tmp_path):
     path = tmp_path / "small.swf"
     rows = [f"{n + 1} 0 0 10 {p} -1 -1 {p} -1 -1 1 1 1 1 1 1 -1 -1\n" for n, p in enumerate(WIDTHS)]
     head = "; MaxNodes: 50 (of two kinds)\n;MaxProcs:  800\n"
@@ -127,8 +123,8 @@ WIDTHS = [1, 4, 5, 16, 17, 32]
     ],
 )
 def test_what_the_header_does_not_tell_of_nodes_is_an_error(
-    tmp_path: Path, head: str, options: dict[str, Any], error: type[Exception], message: str
-) -> None:
+    tmp_path, head, options, error, message
+):
     path = tmp_path / "small.swf"
     path.write_text(head + "1 0 0 10 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n")
 

@@ -19,7 +19,7 @@ def read(tmp_path: Path, text: str, **arguments: object) -> gs.Trace:
     return gs.read_trace(path, **arguments)
 
 
-def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
+def test_columns_that_are_not_used_are_named(tmp_path):
     trace = read(tmp_path, "submit_s,service_s,gpus,colour,partition\n0,1,1,red,a\n")
     assert trace.notes == ("columns not used: colour, partition",)
     assert gs.Trace.from_polars(pl.read_csv(tmp_path / "a.csv")).notes == trace.notes
@@ -30,14 +30,14 @@ def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
     assert trace.notes[0].endswith("c8, c9 and 2 more")
 
 
-def test_what_we_write_is_read_without_a_note(tmp_path: Path) -> None:
+def test_what_we_write_is_read_without_a_note(tmp_path):
     trace = gs.Trace.from_columns([0, 1], [1, 1], [1, 1], user=["a", "b"])
     for ending in ("csv", "parquet", "npz"):
         write_trace(trace, tmp_path / f"a.{ending}")
         assert gs.read_trace(tmp_path / f"a.{ending}").notes == ()
 
 
-def test_notes_go_with_the_trace(tmp_path: Path) -> None:
+def test_notes_go_with_the_trace(tmp_path):
     trace = read(tmp_path, "submit_s,service_s,gpus,colour\n0,1,1,red\n1,1,1,red\n")
     assert trace.head(1).notes == trace.notes
     result = gs.simulate(trace, gs.Cluster.uniform(1, 8), policy="fifo")
@@ -56,9 +56,7 @@ def test_notes_go_with_the_trace(tmp_path: Path) -> None:
         ("submit_s", "submit_time", "submit_s"),
     ],
 )
-def test_two_candidates_for_a_column_are_an_error_that_names_both(
-    tmp_path: Path, first: str, second: str, ours: str
-) -> None:
+def test_two_candidates_for_a_column_are_an_error_that_names_both(tmp_path, first, second, ours):
     values = {"submit_s": "0", "service_s": "5", "gpus": "1"}
     values.pop(ours, None)
     values |= {first: "7", second: "8"}
@@ -76,7 +74,7 @@ def test_two_candidates_for_a_column_are_an_error_that_names_both(
         gs.Trace.from_polars(frame)
 
 
-def test_a_type_of_gpu_is_the_one_a_job_may_run_on(tmp_path: Path) -> None:
+def test_a_type_of_gpu_is_the_one_a_job_may_run_on(tmp_path):
     text = "submit_s,service_s,gpus,gpu_type\n0,1,1,A100\n1,1,1,\n2,1,1,V100|T4\n"
     trace = read(tmp_path, text)
     assert trace.allowed_types == [("A100",), (), ("T4", "V100")]
@@ -85,7 +83,7 @@ def test_a_type_of_gpu_is_the_one_a_job_may_run_on(tmp_path: Path) -> None:
     assert frame.allowed_types == trace.allowed_types
 
 
-def test_gaps_between_arrivals_are_summed_up_in_the_order_of_the_rows(tmp_path: Path) -> None:
+def test_gaps_between_arrivals_are_summed_up_in_the_order_of_the_rows(tmp_path):
     for first in ("3", ""):
         text = f"interarrival_s,service_s,gpus\n{first},1,1\n0.1,1,0\n0.2,1,1\n0,2,1\n"
         trace = read(tmp_path, text)
@@ -98,13 +96,13 @@ def test_gaps_between_arrivals_are_summed_up_in_the_order_of_the_rows(tmp_path: 
 
 
 @pytest.mark.parametrize("gap", ["-1", "soon", "", "nan", "inf", "1e300"])
-def test_a_gap_that_cannot_be_read_leaves_no_later_time_known(tmp_path: Path, gap: str) -> None:
+def test_a_gap_that_cannot_be_read_leaves_no_later_time_known(tmp_path, gap):
     text = f"interarrival_s,service_s,gpus\n3,1,1\n{gap},1,1\n1,1,1\n"
     with pytest.raises(ValueError, match=r"a.csv, line 3, column 'interarrival_s': .* follow from"):
         read(tmp_path, text)
 
 
-def test_submit_times_and_gaps_together_are_an_error_unless_one_is_chosen(tmp_path: Path) -> None:
+def test_submit_times_and_gaps_together_are_an_error_unless_one_is_chosen(tmp_path):
     text = "submit_s,interarrival_s,service_s,gpus\n5,1,1,1\n9,1,1,1\n"
     with pytest.raises(ValueError, match="'submit_s' and 'interarrival_s' could be when jobs arr"):
         read(tmp_path, text)
@@ -115,7 +113,7 @@ def test_submit_times_and_gaps_together_are_an_error_unless_one_is_chosen(tmp_pa
     assert chosen.notes == ("columns not used: submit_s",)
 
 
-def test_an_error_speaks_of_what_can_be_written_where_it_is_seen(tmp_path: Path) -> None:
+def test_an_error_speaks_of_what_can_be_written_where_it_is_seen(tmp_path):
     with pytest.raises(HintedError) as error:
         read(tmp_path, "t0,length,n\n0,1,1\n")
     assert "columns={'submit_s': ...}" in str(error.value)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 
@@ -30,13 +28,13 @@ def check(trace: gs.Trace) -> None:
     assert any(note.startswith("columns not used: start_s, finish_s") for note in trace.notes)
 
 
-def test_every_status_of_a_run_has_one_of_ours() -> None:
+def test_every_status_of_a_run_has_one_of_ours():
     assert set(OF_A_RUN) == set(schedule.STATUSES)
     assert set(OF_A_RUN.values()) <= set(STATUSES)
     assert not set(OF_A_RUN) & set(STATUSES)
 
 
-def test_the_jobs_of_a_result_are_a_trace(result: gs.Result, tmp_path: Path) -> None:
+def test_the_jobs_of_a_result_are_a_trace(result, tmp_path):
     frame = result.to_polars()
     check(gs.Trace.from_polars(frame))
     check(gs.Trace.from_pandas(frame.to_pandas()))
@@ -46,13 +44,13 @@ def test_the_jobs_of_a_result_are_a_trace(result: gs.Result, tmp_path: Path) -> 
     check(gs.read_trace(tmp_path / "jobs.parquet"))
 
 
-def test_a_mistake_in_a_frame_is_one_as_before(result: gs.Result) -> None:
+def test_a_mistake_in_a_frame_is_one_as_before(result):
     frame = result.to_polars().with_columns(status=pl.Series(["finished", "ok", "lost"]))
     with pytest.raises(ValueError, match="row 0, column 'status': 'finished' must be one of ok"):
         gs.Trace.from_polars(frame)
 
 
-def test_other_words_in_a_file_are_unknown_and_named(tmp_path: Path) -> None:
+def test_other_words_in_a_file_are_unknown_and_named(tmp_path):
     path = tmp_path / "a.csv"
     rows = "".join(f"0,1,1,{word}\n" for word in ("ok", "", "done", "gone", "done"))
     path.write_text(f"submit_s,service_s,gpus,status\n{rows}")
@@ -63,13 +61,13 @@ def test_other_words_in_a_file_are_unknown_and_named(tmp_path: Path) -> None:
     assert trace.notes == (told,)
 
 
-def test_many_other_words_are_counted() -> None:
+def test_many_other_words_are_counted():
     named, notes = known_statuses(Labels.of(map(str, range(9))))
     assert set(named.names) == {"unknown"}
     assert "'4' and 4 more: none of" in notes[0]
 
 
-def test_our_words_are_left_alone() -> None:
+def test_our_words_are_left_alone():
     ours = Labels.of(["ok", "", "failed"])
     assert of_a_run(ours) == (ours, ())
     assert known_statuses(Labels.of(["ok", "killed"]))[1] == ()

@@ -18,7 +18,7 @@ def written(tmp_path: Path, name: str, text: str) -> Path:
     return path
 
 
-def test_jobs_of_several_files_stand_in_the_order_of_their_submission(tmp_path: Path) -> None:
+def test_jobs_of_several_files_stand_in_the_order_of_their_submission(tmp_path):
     a = written(tmp_path, "a.csv", f"{HEADER},user\n10,1,1,ann\n30,2,2,bob\n20,0,1,bob\n")
     b = written(tmp_path, "b.csv", f"{HEADER},estimate_s,gpu_types\n20,3,3,9,T4\n5,4,4,,\n")
     trace = gs.read_trace([a, b])
@@ -35,7 +35,7 @@ def test_jobs_of_several_files_stand_in_the_order_of_their_submission(tmp_path: 
     assert trace.name == "a + b"
 
 
-def test_one_file_cut_in_two_is_the_trace_of_the_whole(tmp_path: Path) -> None:
+def test_one_file_cut_in_two_is_the_trace_of_the_whole(tmp_path):
     jobs = gs.generate("philly", 200, seed=3).with_deadlines(share=0.5, value=2.0)
     frame = jobs.to_polars()
     whole = tmp_path / "whole.csv"
@@ -48,7 +48,7 @@ def test_one_file_cut_in_two_is_the_trace_of_the_whole(tmp_path: Path) -> None:
         assert made.to_polars().drop("row").equals(expected.to_polars().drop("row"))
 
 
-def test_dates_are_one_clock(tmp_path: Path) -> None:
+def test_dates_are_one_clock(tmp_path):
     a = written(tmp_path, "a.csv", f"{HEADER}\n2024-05-01T12:00:00+02:00,1,1\n")
     b = written(tmp_path, "b.csv", f"{HEADER}\n2024-05-01T09:59:00Z,1,2\n")
     trace = gs.read_trace([a, b])
@@ -61,14 +61,14 @@ def test_dates_are_one_clock(tmp_path: Path) -> None:
     ("other", "kind"),
     [("7", "seconds without a date"), ("2024-05-01T09:59:00", "dates without a zone")],
 )
-def test_files_without_a_common_clock_are_both_named(tmp_path: Path, other: str, kind: str) -> None:
+def test_files_without_a_common_clock_are_both_named(tmp_path, other, kind):
     a = written(tmp_path, "a.csv", f"{HEADER}\n2024-05-01T12:00:00+02:00,1,1\n")
     b = written(tmp_path, "b.csv", f"{HEADER}\n{other},1,2\n")
     with pytest.raises(ValueError, match=rf"a.csv counts .* with a zone and .*b.csv in {kind}"):
         gs.read_trace([a, b])
 
 
-def test_an_id_in_two_files_is_an_error_that_names_both(tmp_path: Path) -> None:
+def test_an_id_in_two_files_is_an_error_that_names_both(tmp_path):
     a = written(tmp_path, "a.csv", f"{HEADER},id\n10,1,1,x\n")
     b = written(tmp_path, "b.csv", f"{HEADER},id\n20,3,3,y\n30,3,3,x\n")
     with pytest.raises(ValueError, match=r"a.csv and .*b.csv: both have a job 'x'"):
@@ -80,7 +80,7 @@ def test_an_id_in_two_files_is_an_error_that_names_both(tmp_path: Path) -> None:
     assert gs.read_trace([a, c]).id.tolist() == ["x", "7001", "7002"]
 
 
-def test_a_file_counts_once(tmp_path: Path) -> None:
+def test_a_file_counts_once(tmp_path):
     a = written(tmp_path, "a.csv", f"{HEADER}\n10,1,1\n")
     with pytest.raises(ValueError, match=r"a.csv: the file is named twice"):
         gs.read_trace([a, f"{tmp_path}/./a.csv"])
@@ -88,7 +88,7 @@ def test_a_file_counts_once(tmp_path: Path) -> None:
         gs.read_trace([])
 
 
-def test_notes_say_which_file_they_are_about(tmp_path: Path) -> None:
+def test_notes_say_which_file_they_are_about(tmp_path):
     a = written(tmp_path, "a.csv", f"{HEADER},x\n10,1,1,1\n")
     b = written(tmp_path, "b.csv", f"{HEADER},y\n10,1,1,1\n")
     assert gs.read_trace([a, b]).notes == (

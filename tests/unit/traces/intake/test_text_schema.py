@@ -34,7 +34,7 @@ def read(tmp_path: Path, text: str) -> gs.Trace:
     return SCHEMA.read(Source(path), on_bad="reject")
 
 
-def test_columns_are_read_in_their_units_and_kinds(tmp_path: Path) -> None:
+def test_columns_are_read_in_their_units_and_kinds(tmp_path):
     trace = read(
         tmp_path,
         "Site;Width;Submit;Minutes;Job;Owner;End;Limit\n"
@@ -55,14 +55,14 @@ def test_columns_are_read_in_their_units_and_kinds(tmp_path: Path) -> None:
     assert trace.notes == ("columns not used: Site",)
 
 
-def test_columns_that_are_not_required_may_be_absent(tmp_path: Path) -> None:
+def test_columns_that_are_not_required_may_be_absent(tmp_path):
     trace = read(tmp_path, "Job;Submit;Minutes;Width\n1;2024-05-01 09:00;1;4\n")
     assert (trace.user, trace.status, trace.estimate_us) == (None, None, None)
     with pytest.raises(ValueError, match=r"a.txt, line 1: column 'Width' is missing"):
         read(tmp_path, "Job;Submit;Minutes\n1;2024-05-01 09:00;1\n")
 
 
-def test_a_format_is_told_by_its_header(tmp_path: Path) -> None:
+def test_a_format_is_told_by_its_header(tmp_path):
     path = tmp_path / "a.csv"
     loose = TextSchema(SCHEMA.columns, marks=("Site",))
     exact = TextSchema((TextColumn("a", "gpus"),), header=("a", "b"))
@@ -76,7 +76,7 @@ def test_a_format_is_told_by_its_header(tmp_path: Path) -> None:
         assert (loose.recognises(Source(path)), exact.recognises(Source(path))) == expected
 
 
-def test_published_formats_name_what_they_leave_out() -> None:
+def test_published_formats_name_what_they_leave_out():
     from gpusched.traces.format_registry import find
 
     for name, columns in (
@@ -122,7 +122,7 @@ def read_spaced(tmp_path: Path) -> gs.Trace:
     return SPACED.read(Source(path), on_bad="reject", judge=judge, derive=derive, epoch=epoch)
 
 
-def test_columns_between_blanks_are_read_as_they_are_declared(tmp_path: Path) -> None:
+def test_columns_between_blanks_are_read_as_they_are_declared(tmp_path):
     trace = read_spaced(tmp_path)
     assert trace.id.tolist() == [8, 7]
     assert trace.gpus.tolist() == [1, 2]
@@ -136,15 +136,15 @@ def test_columns_between_blanks_are_read_as_they_are_declared(tmp_path: Path) ->
     assert trace.source == f"{tmp_path / 'a.log'} (halves)"
 
 
-def test_rows_are_judged_before_their_columns_are_read(tmp_path: Path) -> None:
+def test_rows_are_judged_before_their_columns_are_read(tmp_path):
     assert read_spaced(tmp_path).rejects.first == {"gpus must not be 0": (4,)}
 
 
-def test_only_columns_that_hold_something_are_named_as_not_used(tmp_path: Path) -> None:
+def test_only_columns_that_hold_something_are_named_as_not_used(tmp_path):
     assert read_spaced(tmp_path).notes == ("columns not used: other",)
 
 
-def test_a_standard_log_names_the_fields_that_are_not_used(tmp_path: Path) -> None:
+def test_a_standard_log_names_the_fields_that_are_not_used(tmp_path):
     path = tmp_path / "a.swf"
     path.write_text("; Computer: x\n1 0 5 60 8 3 -1 8 90 -1 1 3 1 2 1 -1 -1 -1\n")
     assert gs.read_trace(path).notes == ("columns not used: cpu_time, application",)
@@ -177,9 +177,7 @@ ROWS = (
 
 
 @pytest.mark.parametrize("header", [(), (",".join(BARE.required),)])
-def test_what_follows_from_several_columns_is_declared(
-    tmp_path: Path, header: tuple[str, ...]
-) -> None:
+def test_what_follows_from_several_columns_is_declared(tmp_path, header):
     path = tmp_path / "a.csv"
     path.write_text("\n".join((*header, *ROWS)))
 
@@ -203,7 +201,7 @@ def test_what_follows_from_several_columns_is_declared(
     }
 
 
-def test_a_column_may_be_read_with_another_one_alone(tmp_path: Path) -> None:
+def test_a_column_may_be_read_with_another_one_alone(tmp_path):
     path = tmp_path / "a.csv"
     schema = TextSchema(
         (

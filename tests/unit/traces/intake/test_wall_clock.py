@@ -34,7 +34,7 @@ def read(tmp_path: Path, *submits: str) -> gs.Trace:
         "2024-05-01T09:00:00.000000000",
     ],
 )  # fmt: skip
-def test_naive_times_stay_as_they_stand(tmp_path: Path, text: str) -> None:
+def test_naive_times_stay_as_they_stand(tmp_path, text):
     trace = read(tmp_path, text, "2024-05-01 09:00:00.25")
     assert trace.epoch == NAIVE
     assert trace.submit_us.tolist() == [0, 250_000]
@@ -48,19 +48,19 @@ def test_naive_times_stay_as_they_stand(tmp_path: Path, text: str) -> None:
         "2024-05-01 01:30:00.000-07:30", "2024-05-01 11:00:00 +02:00",
     ],
 )  # fmt: skip
-def test_zones_and_offsets_are_honoured(tmp_path: Path, text: str) -> None:
+def test_zones_and_offsets_are_honoured(tmp_path, text):
     trace = read(tmp_path, text, "2024-05-01T12:00:01+03:00")
     assert trace.epoch == AWARE
     assert trace.submit_us.tolist() == [0, 1_000_000]
 
 
-def test_a_bare_date_is_its_midnight(tmp_path: Path) -> None:
+def test_a_bare_date_is_its_midnight(tmp_path):
     trace = read(tmp_path, "2024-05-01", "2024-05-02", "2024-05-01 00:00:05")
     assert trace.epoch == datetime(2024, 5, 1)
     assert trace.submit_us.tolist() == [0, 5_000_000, 86_400_000_000]
 
 
-def test_times_with_and_without_a_zone_are_not_mixed(tmp_path: Path) -> None:
+def test_times_with_and_without_a_zone_are_not_mixed(tmp_path):
     with pytest.raises(ValueError, match=r"'submit_s': times with a zone \(line 3\) and without"):
         read(tmp_path, "2024-05-01T09:00:00", "2024-05-01T09:00:00Z")
     path = tmp_path / "b.csv"
@@ -76,14 +76,14 @@ def test_times_with_and_without_a_zone_are_not_mixed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["2024-02-30 09:00:00", "0000-01-01 00:00:00", "2024-05-01 25:00:00", "soon", ""]
 )
-def test_what_is_no_time_is_a_rejected_row(tmp_path: Path, text: str) -> None:
+def test_what_is_no_time_is_a_rejected_row(tmp_path, text):
     trace = read(tmp_path, "2024-05-01 09:00:00", text)
     assert trace.rejects.first == {"submit_s must be a time like 2017-10-09 07:01:55": (3,)}
 
 
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
-def test_what_polars_writes_is_read_back(tmp_path: Path, unit: Any, zone: str | None) -> None:
+def test_what_polars_writes_is_read_back(tmp_path, unit, zone):
     moments = [NAIVE, NAIVE + timedelta(milliseconds=1500)]
     submit = pl.Series(moments, dtype=pl.Datetime(unit))
     if zone is not None:
@@ -118,7 +118,7 @@ DATES: dict[str, Callable[[list[datetime]], Any]] = {
 
 
 @each("kind", DATES)
-def test_dates_of_every_library_are_submit_times(kind: str) -> None:
+def test_dates_of_every_library_are_submit_times(kind):
     given = DATES[kind]([NAIVE + timedelta(seconds=5), NAIVE])
     trace = gs.Trace.from_columns(given, [60, 60], [1, 1])
     assert trace.epoch == NAIVE
@@ -137,7 +137,7 @@ ZONED: dict[str, Callable[[list[datetime]], Any]] = {
 
 
 @each("kind", ZONED)
-def test_dates_with_a_zone_are_counted_in_utc(kind: str) -> None:
+def test_dates_with_a_zone_are_counted_in_utc(kind):
     moment = AWARE.astimezone(timezone(timedelta(hours=2)))
     given = ZONED[kind]([moment + timedelta(seconds=5), moment])
     trace = gs.Trace.from_columns(given, [60, 60], [1, 1])
@@ -145,7 +145,7 @@ def test_dates_with_a_zone_are_counted_in_utc(kind: str) -> None:
     assert trace.submit_us.tolist() == [0, 5_000_000]
 
 
-def test_deadlines_are_dates_where_submissions_are() -> None:
+def test_deadlines_are_dates_where_submissions_are():
     trace = gs.Trace.from_columns(
         [NAIVE, NAIVE], [60, 60], [1, 1], deadline_s=[NAIVE + timedelta(minutes=5), None]
     )
@@ -155,7 +155,7 @@ def test_deadlines_are_dates_where_submissions_are() -> None:
         gs.Trace.from_columns([0, 0], [60, 60], [1, 1], deadline_s=[NAIVE, NAIVE])
 
 
-def test_a_missing_date_is_an_error_that_names_the_row() -> None:
+def test_a_missing_date_is_an_error_that_names_the_row():
     for given in (
         [NAIVE, None],
         np.array([NAIVE, "NaT"], "M8[s]"),
@@ -168,7 +168,7 @@ def test_a_missing_date_is_an_error_that_names_the_row() -> None:
             gs.Trace.from_columns(given, [60, 60], [1, 1])
 
 
-def test_dates_that_cannot_be_meant_are_refused() -> None:
+def test_dates_that_cannot_be_meant_are_refused():
     with pytest.raises(ValueError, match="with a zone and without must not be mixed"):
         gs.Trace.from_columns([NAIVE, AWARE], [60, 60], [1, 1])
     with pytest.raises(ValueError, match=r"with a zone .* and without"):
@@ -181,7 +181,7 @@ def test_dates_that_cannot_be_meant_are_refused() -> None:
         gs.Trace.from_columns([NAIVE, NAIVE], [60, 60], [1, 1], epoch=NAIVE)
 
 
-def test_days_of_python_and_of_typed_files_are_dates(tmp_path: Path) -> None:
+def test_days_of_python_and_of_typed_files_are_dates(tmp_path):
     frame = pl.DataFrame({"submit_s": [date(2024, 5, 2), date(2024, 5, 1)]})
     frame = frame.with_columns(service_s=pl.lit(60), gpus=pl.lit(1))
     frame.write_parquet(tmp_path / "a.parquet")
@@ -194,7 +194,7 @@ def test_days_of_python_and_of_typed_files_are_dates(tmp_path: Path) -> None:
         assert trace.submit_us.tolist() == [0, 86_400_000_000]
 
 
-def test_durations_in_a_typed_file_are_seconds(tmp_path: Path) -> None:
+def test_durations_in_a_typed_file_are_seconds(tmp_path):
     service = pl.Series([timedelta(seconds=1.5), timedelta(hours=2)])
     frame = pl.DataFrame({"submit_s": [timedelta(0), timedelta(1)], "service_s": service})
     frame.with_columns(gpus=pl.lit(1)).write_parquet(tmp_path / "a.parquet")
@@ -203,7 +203,7 @@ def test_durations_in_a_typed_file_are_seconds(tmp_path: Path) -> None:
     assert trace.service_us.tolist() == [1_500_000, 7_200_000_000]
 
 
-def test_a_column_without_any_time_has_no_zone_to_agree_with(tmp_path: Path) -> None:
+def test_a_column_without_any_time_has_no_zone_to_agree_with(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("submit_s,service_s,gpus,deadline_s\n2024-05-01T09:00:00Z,60,1,\n")
     trace = gs.read_trace(path)
