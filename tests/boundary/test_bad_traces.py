@@ -74,23 +74,6 @@ def test_a_bad_value_names_row_column_value_and_rule(changes: Any, message: str)
     assert message in str(error.value)
 
 
-@each("column", ["submit_s", "service_s", "gpus", "estimate_s", "weight"])
-@each(
-    "values",
-    [
-        ["1", "2", "3"],
-        [True, False, True],
-        np.array([1, 2, 3], dtype=object) + 0j,
-        np.array([1, 2, 3], dtype="S1"),
-        np.array([b"1", b"2", b"3"]),
-        "123",
-    ],
-)
-def test_a_wrong_type_is_a_type_error_that_names_the_column(column: str, values: Any) -> None:
-    with pytest.raises(TypeError, match=f"column '{column}' must hold integers or floats, not"):
-        Trace.from_columns(**columns(**{column: values}))
-
-
 @each(
     ("changes", "message"),
     [
@@ -111,11 +94,6 @@ def test_columns_of_another_length_are_named(column: str) -> None:
     values = ["T4", "T4"] if column == "gpu_types" else [1, 2]
     with pytest.raises(ValueError, match=f"column '{column}' has length 2, not 3"):
         Trace.from_columns(**columns(**{column: values}))
-
-
-def test_a_table_is_not_a_column() -> None:
-    with pytest.raises(ValueError, match="column 'gpus' must be one-dimensional, not 2-dim"):
-        Trace.from_columns(**columns(gpus=np.ones((3, 1))))
 
 
 def test_a_trace_without_jobs_is_an_error() -> None:

@@ -7,16 +7,19 @@ import pickle
 import threading
 import time
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, trace
 from tests.examples import examples
+from tests.golden import workload as golden
 
 ENDLESS = gs.Trace.from_columns([0, 1], [1e9, 1e9], [1, 1]), gs.Cluster.uniform(1, 1)
 
@@ -306,3 +309,35 @@ def test_an_error_of_a_run_is_not_taken_for_a_stop() -> None:
     assert list(found.results) == ["fifo"]
     assert list(found.failed.values()) == [caught.value]
     assert found.unfinished == ()
+
+
+WATCHDOG_S = 60.0
+
+
+@pytest.mark.parametrize(
+    ("library", "solver", "objective"),
+    [
+        (scipy.optimize, "milp", "ftf"),
+        (scipy.optimize, "linprog", "water-filling"),
+    ],
+)
+def test_a_stop_does_not_wait_for_the_linear_program_of_gavel(
+    library: ModuleType, solver: str, objective: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop, is_over = threading.Event(), threading.Event()
+
+    def slow(*_args, **_options):
+        stop.set()
+        assert is_over.wait(WATCHDOG_S), "the run waited for its solver"
+
+    monkeypatch.setattr(library, solver, slow)
+    try:
+        with pytest.raises(gs.Cancelled):
+            gs.simulate(
+                golden.trace(is_typed=False),
+                golden.networked_cluster(),
+                policy=f"gavel:objective={objective}",
+                stop=stop,
+            )
+    finally:
+        is_over.set()

@@ -134,36 +134,6 @@ def test_a_bad_server_is_named(gpus: int, gpu_type: int, message: str) -> None:
         _core.Cluster(np.array([8, gpus], np.int32), np.array([0, gpu_type], np.int32))
 
 
-@each("kind", ["i1", "i2", "i4", "u1", "u8", "f4", "f8", ">i4", ">f8"])
-def test_a_trace_takes_numbers_of_any_width_and_order(kind: str) -> None:
-    values = {"submit_s": [0, 3, 3, 9], "service_s": [5, 1, 7, 2], "gpus": [1, 4, 2, 1]}
-    plain = gs.Trace.from_columns(**values)
-    other = gs.Trace.from_columns(**{name: np.array(v, kind) for name, v in values.items()})
-    for name in ("submit_us", "service_us", "gpus"):
-        assert np.array_equal(getattr(plain, name), getattr(other, name))
-    assert gs.simulate(other, CLUSTER).digest == gs.simulate(plain, CLUSTER).digest
-
-
-def test_a_trace_takes_columns_with_any_stride() -> None:
-    table = np.arange(1, 13).reshape(4, 3)  # a column is every third number
-    plain = gs.Trace.from_columns(*(table[:, i].copy() for i in range(3)))
-    for column in (lambda i: table[:, i], lambda i: np.flip(table[::-1, i])):
-        other = gs.Trace.from_columns(*(column(i) for i in range(3)))
-        assert other.submit_us.flags.c_contiguous
-        assert gs.simulate(other, CLUSTER).digest == gs.simulate(plain, CLUSTER).digest
-
-
-def test_a_trace_is_independent_of_the_arrays_it_came_from() -> None:
-    given = {name: np.array([1, 2, 3], np.int64) for name in ("submit_s", "service_s", "gpus")}
-    jobs = gs.Trace.from_columns(**given)
-    before = gs.simulate(jobs, CLUSTER).digest
-    for array in given.values():
-        array[:] = 9
-    assert gs.simulate(jobs, CLUSTER).digest == before
-    with pytest.raises(ValueError, match="read-only"):
-        jobs.service_us[0] = 1
-
-
 def test_a_job_table_keeps_its_columns_alive() -> None:
     jobs = trace()
     expected = gs.simulate(jobs, CLUSTER, placement="count").digest
@@ -269,3 +239,72 @@ def test_a_run_keeps_the_objects_of_its_description_alive() -> None:
     )
     gc.collect()
     assert run.finish().digest == expected
+
+
+ONE_JOB: dict[str, Any] = {
+    "arrival_us": np.array([0]), "deadline_us": np.array([10**9]), "work": np.array([10.0]),
+    "value": np.array([1.0]), "change_us": np.array([0]), "first": np.array([0, 2]),
+    "type": np.array([0, 0], np.int32), "gpus": np.array([1, 2], np.int32),
+    "rate": np.array([1.0, 2.0]), "type_gpus": np.array([4]), "slot_us": 10**6,
+    "prices": "density", "quanta": 64, "segments": 16, "whole_slots": False, "knows": True,
+}  # fmt: skip
+
+
+def plan(**changed: Any) -> Any:
+    return _core.plan_deadlines(**ONE_JOB | changed, control=_core.RunControl())
+
+
+@pytest.mark.parametrize("column", ["type", "gpus", "rate"])
+def test_a_column_of_plans_of_another_length_is_refused(column: str) -> None:
+    plan()
+    for other in (ONE_JOB[column][:1], np.repeat(ONE_JOB[column], 2)):
+        with pytest.raises(ValueError, match="type, gpus and rate must have one length"):
+            plan(**{column: other})
+
+
+TWO_CLAIMS: dict[str, Any] = {
+    "num_gpus": 4, "taken": np.zeros(3, np.int32),
+    "gpus": np.array([4, 1]), "leases": np.array([2, 1]), "until": np.array([3, 3]),
+}  # fmt: skip
+
+
+def line(**changed: Any) -> _core.LeaseLine:
+    return _core.LeaseLine(**TWO_CLAIMS | changed)
+
+
+@pytest.mark.parametrize("column", ["gpus", "leases", "until"])
+def test_a_column_of_claims_of_another_length_is_refused(column: str) -> None:
+    for other in (TWO_CLAIMS[column][:1], np.repeat(TWO_CLAIMS[column], 2)):
+        with pytest.raises(ValueError, match="gpus, leases and until: lengths differ"):
+            line(**{column: other})
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("gpus", [2**32 + 4, 0, -1, 2**30]),
+        ("leases", [-1, 2**40]),
+        ("until", [-1, 2**40]),
+        ("taken", [-1, 2**30]),
+    ],
+)
+def test_what_no_claim_can_ask_for_is_refused_and_not_cut(column: str, values: list[int]) -> None:
+    for value in values:
+        changed = TWO_CLAIMS[column].copy()
+        changed[-1] = value
+        with pytest.raises(ValueError, match=f"{column}: must be from .* is {value}"):
+            line(**{column: changed})
+    for value in (-1, 2**30, 2**32 + 4):
+        with pytest.raises(ValueError, match=f"num_gpus: must be from 0 to .* is {value}"):
+            line(num_gpus=value)
+
+
+@pytest.mark.parametrize("place", [2, 3, 2**40])
+def test_a_claim_that_is_not_there_is_refused(place: int) -> None:
+    claims = line()
+    with pytest.raises(IndexError, match="place: there are fewer claims"):
+        claims.try_join(place)
+    assert claims.try_join(1)
+    assert claims.try_join(0)
+    with pytest.raises(IndexError, match="place: there are fewer claims"):
+        line(**{name: np.zeros(0, np.int64) for name in ("gpus", "leases", "until")}).try_join(0)

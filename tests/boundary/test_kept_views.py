@@ -27,8 +27,6 @@ from tests.boundary.kept_views import (
 from tests.boundary.workloads import CLUSTER
 from tests.examples import examples
 
-pytestmark = pytest.mark.long
-
 NUM_JOBS = 12
 PLANS = ["collect", "drop the owners", "look from another thread", "run itself"]
 # Freed memory is overwritten at once and not kept for the next allocation of its size.
@@ -133,6 +131,7 @@ TestKeptViews = KeptViews.TestCase
 TestKeptViews.settings = examples(12, stateful_step_count=25)
 
 
+@pytest.mark.long
 @pytest.mark.skipif("GPUSCHED_HARSH" in os.environ, reason="this is the process with harsh memory")
 def test_the_same_holds_where_freed_memory_is_overwritten() -> None:
     made = subprocess.run(

@@ -160,14 +160,6 @@ def test_progress_that_fails_ends_the_run() -> None:
     assert not [t for t in threading.enumerate() if t.name.startswith("gpusched-run")]
 
 
-def test_a_stop_that_is_set_already_ends_the_run() -> None:
-    stop = threading.Event()
-    stop.set()
-    endless = gs.Trace.from_columns([0, 1], [1e9, 1e9], [1, 1])
-    with pytest.raises(gs.Cancelled):
-        gs.simulate(endless, gs.Cluster.uniform(1, 1), policy="las", stop=stop)
-
-
 @pytest.mark.parametrize(
     ("plug_in", "message"),
     [

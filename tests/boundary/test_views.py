@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched import _core
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
 from tests.each import each
-
-CLOSED = "valid only inside the call"
 
 
 class Keeper:
@@ -38,79 +38,6 @@ class KeepingScheduler(Keeper, Strict):
     def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
         super().decide(state, finished, arrived, actions)
         self.kept = [state, actions, finished, arrived, state.waiting, state.gpus]
-
-
-@each(
-    "look",
-    [
-        lambda view: view.now_us,
-        lambda view: view.num_gpus,
-        lambda view: view.num_free,
-        lambda view: view.submit_us,
-        lambda view: view.predicted_us,
-        lambda view: view.weight,
-        lambda view: view.gpus,
-        lambda view: view.remaining_us(np.array([0])),
-        lambda view: view.attained_us(np.array([0])),
-    ],
-)
-@each("plug_in", [KeepingOrder, KeepingScheduler])
-def test_a_state_that_is_kept_is_closed(plug_in: type, look: Any) -> None:
-    keeper = plug_in()
-    gs.simulate(trace(), CLUSTER, policy=keeper)
-    with pytest.raises(ValueError, match=CLOSED):
-        look(keeper.kept[0])
-
-
-@pytest.mark.parametrize(
-    "look",
-    [
-        lambda state: state.waiting,
-        lambda state: state.running,
-        lambda state: state.place(0),
-    ],
-)
-def test_the_state_of_a_scheduler_that_is_kept_is_closed(look: Any) -> None:
-    keeper = KeepingScheduler()
-    gs.simulate(trace(), CLUSTER, policy=keeper)
-    with pytest.raises(ValueError, match=CLOSED):
-        look(keeper.kept[0])
-
-
-@each(
-    "act",
-    [
-        lambda actions, allocation: actions.start(0, allocation),
-        lambda actions, allocation: actions.preempt(0),
-        lambda actions, allocation: actions.suspend(0),
-        lambda actions, allocation: actions.restore(0),
-        lambda actions, allocation: actions.resize(0, allocation),
-        lambda actions, allocation: actions.wake(10**12),
-    ],
-)
-def test_actions_that_are_kept_are_closed(act: Any) -> None:
-    from gpusched._core import Allocation
-
-    keeper = KeepingScheduler()
-    gs.simulate(trace(), CLUSTER, policy=keeper)
-    with pytest.raises(ValueError, match=CLOSED):
-        act(keeper.kept[1], Allocation(1, [(0, 1)]))
-
-
-@pytest.mark.parametrize(
-    "look",
-    [
-        lambda free: free.free_gpus,
-        lambda free: free.server_gpus,
-        lambda free: free.server_type,
-        lambda free: free.lowest_free(0, 1),
-    ],
-)
-def test_free_gpus_that_are_kept_are_closed(look: Any) -> None:
-    keeper = KeepingPlacement()
-    gs.simulate(trace(), CLUSTER, placement=keeper)
-    with pytest.raises(ValueError, match=CLOSED):
-        look(keeper.kept[0])
 
 
 @pytest.mark.parametrize("plug_in", [KeepingOrder, KeepingPlacement, KeepingScheduler])
@@ -232,3 +159,54 @@ def test_gpus_that_are_not_there_cannot_be_asked_for(
 
     with pytest.raises(error, match=message):
         gs.simulate(trace(), CLUSTER, placement=Greedy())
+
+
+def test_no_action_is_taken_inside_of_reallocate() -> None:
+    shown: list[Any] = []
+    tried = []
+
+    class Acting(FirstFit):
+        def place(self, free: Any, request: Any) -> Any:
+            for actions in shown:
+                with pytest.raises(ValueError, match="inside of reallocate"):
+                    actions.reallocate([(0, [(0, 1)])] * 50)
+                with pytest.raises(ValueError, match="inside of reallocate"):
+                    actions.preempt(request.job)
+                tried.append(request.job)
+            return super().place(free, request)
+
+    class Reallocating(gs.Scheduler):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            targets, left = [], state.num_gpus
+            for job in np.sort(np.concatenate([state.running, state.waiting])).tolist():
+                if state.gpus[job] <= left:
+                    targets.append((job, [(0, int(state.gpus[job]))]))
+                    left -= state.gpus[job]
+            shown.append(actions)
+            actions.reallocate(targets)
+            shown.pop()
+            if targets:
+                actions.wake(state.now_us + 1_000_000)
+
+    gs.simulate(trace(20), CLUSTER, policy=Reallocating(), placement=Acting())
+    assert tried
+
+
+MADE_BY_NEW: dict[str, Callable[[], Any]] = {
+    "order": lambda: gs.simulate(trace(), CLUSTER, policy=ShortestFirst.__new__(ShortestFirst)),
+    "scheduler": lambda: gs.simulate(trace(), CLUSTER, policy=Strict.__new__(Strict)),
+    "placement": lambda: gs.simulate(trace(), CLUSTER, placement=FirstFit.__new__(FirstFit)),
+    "state": lambda: _core.State.__new__(_core.State).seed,
+    "actions": lambda: _core.Actions.__new__(_core.Actions).wake(3),
+    "free GPUs": lambda: _core.FreeGpus.__new__(_core.FreeGpus).free_gpus,
+    "schedule": lambda: _core.Schedule.__new__(_core.Schedule).digest,
+    "control": lambda: _core.RunControl.__new__(_core.RunControl).num_finished,
+    "jobs": lambda: len(_core.JobTable.__new__(_core.JobTable)),
+    "run": lambda: _core.Run.__new__(_core.Run).take_finished(),
+}
+
+
+@each("what", MADE_BY_NEW)
+def test_an_object_that_was_never_initialised_is_refused(what: str) -> None:
+    with pytest.raises((ValueError, TypeError), match="never initialised"):
+        MADE_BY_NEW[what]()

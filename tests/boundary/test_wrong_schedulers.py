@@ -253,6 +253,7 @@ def test_a_scheduler_that_does_nothing_leaves_jobs_unfinished_and_says_so() -> N
     assert (result.schedule.status == 2).all()
     assert (result.schedule.start_us == -1).all()
     assert result.summary()["num_unfinished"] == 60
+    assert any("60 jobs wait for ever" in warning for warning in result.warnings)
     assert not result.audit().ok
 
 

@@ -115,7 +115,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "contract/test_every_speed.py", "property/test_native_pieces.py",
     ),
     "bindings/bind_d": (
-        "boundary/test_plan_columns.py", "property/test_plan_laws.py",
+        "boundary/test_columns.py", "property/test_plan_laws.py",
         "property/test_plan_oracle_laws.py", "unit/core/schedulers/test_dancer.py",
         "parity/test_decisions_equal_runs.py",
     ),
@@ -124,7 +124,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "bindings/bind_over_time": ("unit/schedules", "unit/results"),
     "bindings/bind_plan": (
         "property/test_plan_laws.py", "unit/core/schedulers/test_dancer.py",
-        "papers/test_chronus_leases.py", "boundary/test_lease_line.py",
+        "papers/test_chronus_leases.py", "boundary/test_columns.py",
     ),
     "bindings/bind_r": ("unit/results", "unit/plugins", "property/test_measured_windows.py"),
     "bindings/bind_s": (

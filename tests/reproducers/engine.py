@@ -49,15 +49,6 @@ def test_entry_decides_inside_a_queue_beyond_the_512th_limit() -> None:
         assert core.preemptions[0] >= 1
 
 
-def test_a_deferred_gang_is_not_overtaken_by_a_stream_of_later_jobs() -> None:
-    jobs = [Job(0, service * SECOND, 1) for service in (10, 20, 10, 20)]
-    jobs += [Job(1 * SECOND, 5 * SECOND, 2)]
-    jobs += [Job((1 + 10 * i) * SECOND, 15 * SECOND, 1) for i in range(1, 201) for _ in range(2)]
-    servers = [(2, "gpu"), (2, "gpu")]
-    starts = run_core(jobs, servers, "conservative", "consolidated").start_us
-    assert starts[4] == 20 * SECOND
-
-
 def test_a_run_refuses_a_task_without_gpus_that_came_past_the_checks_of_a_trace() -> None:
     row = np.array([0, 0], np.int32)
     table = _core.JobTable(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+
+import pytest
+
 from gpusched.reference import PREEMPTIVE, Job, replay
 from gpusched.reference.model import MAX_SERVICE_US, MAX_SUBMIT_US
 from tests.campaigns.seams import trial_of
@@ -24,6 +28,7 @@ def test_a_trace_of_ticks_that_seconds_cannot_tell_apart_keeps_its_order() -> No
     assert_equal(Case(jobs, [(1, "gpu")], "fifo", "first-fit", {}, {}, 0))
 
 
+@functools.cache
 def drawn(seam: str, num_cases: int = 1_500) -> list[Case]:
     trials = [trial_of(seam, 0, index) for index in range(num_cases)]
     return [trial.case for trial in trials if isinstance(trial, Twin)]
@@ -56,6 +61,7 @@ def test_the_generators_draw_hundreds_of_limits_reached_at_once() -> None:
     assert max(map(len, limits)) > 512
 
 
+@pytest.mark.long
 def test_the_generators_draw_restarts_longer_than_every_period_and_service() -> None:
     assert any(
         min(job.restart_us for job in case.jobs) > max(job.service_us for job in case.jobs)

@@ -9,8 +9,6 @@ import pytest
 
 import gpusched as gs
 from gpusched import _core
-from tests.bare_speed import bare_speed
-from tests.golden import workload as golden
 
 DAY_S = 86_400
 ONE_GPU = gs.Cluster.uniform(1, 1)
@@ -35,24 +33,9 @@ def test_a_srpt_follows_its_virtual_server_at_the_end_of_time(start_us: int) -> 
     assert (result.schedule.status == 0).all()
 
 
-def test_a_srpt_asks_no_profile_of_jobs_that_have_none() -> None:
-    with bare_speed() as speed:
-        result = gs.simulate(
-            golden.trace(is_typed=False), golden.networked_cluster(), policy="a-srpt", speed=speed
-        )
-    assert (result.schedule.status == 0).any()
-
-
 def columns(**given: Any) -> dict[str, Any]:
     types = {"gpus": np.int32}
     return {name: np.array(v, types.get(name, np.int64)) for name, v in given.items()}
-
-
-def test_the_last_submit_and_all_services_stay_below_the_end_of_time() -> None:
-    most = 2**62 - 2**53
-    _core.JobTable(**columns(submit_us=[most - 1], service_us=[2**53], gpus=[1]))
-    with pytest.raises(ValueError, match=r"service_us: row 0 .* below 2\^62"):
-        _core.JobTable(**columns(submit_us=[most], service_us=[2**53], gpus=[1]))
 
 
 def test_a_deadline_lies_below_the_end_of_time() -> None:
@@ -79,6 +62,7 @@ def test_two_jobs_that_pay_a_second_for_each_microsecond_are_refused() -> None:
         gs.simulate(jobs, ONE_GPU, policy="las:period_s=1,cost_s=0.999999")
 
 
+@pytest.mark.long
 def test_two_jobs_that_take_turns_for_ever_are_named() -> None:
     class Rotate(gs.Scheduler):
         flags = ("preemptive",)
@@ -98,6 +82,7 @@ def test_two_jobs_that_take_turns_for_ever_are_named() -> None:
         gs.simulate(jobs, ONE_GPU, policy=Rotate())
 
 
+@pytest.mark.long
 def test_a_scheduler_that_wakes_itself_for_nothing_is_stopped() -> None:
     class Restless(gs.Scheduler):
         def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
@@ -105,13 +90,3 @@ def test_a_scheduler_that_wakes_itself_for_nothing_is_stopped() -> None:
 
     with pytest.raises(ValueError, match="asked for by the scheduler alone, and no end of them"):
         gs.simulate(gs.Trace.from_columns([0], [1], [1]), ONE_GPU, policy=Restless())
-
-
-def test_jobs_that_wait_for_ever_are_warned_of() -> None:
-    class Idle(gs.Scheduler):
-        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
-            pass
-
-    result = gs.simulate(gs.Trace.from_columns([0, 1], [1, 1], [1, 1]), ONE_GPU, policy=Idle())
-    assert result.schedule.status.tolist() == [2, 2]
-    assert any("2 jobs wait for ever" in warning for warning in result.warnings)

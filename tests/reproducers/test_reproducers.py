@@ -12,14 +12,12 @@ import pytest
 
 pytest.register_assert_rewrite(
     *(f"tests.reproducers.{area}" for area in
-      ("api", "dancer", "engine", "files", "fuzz", "runs", "solvers", "views"))
+      ("api", "dancer", "engine", "fuzz", "runs", "solvers"))
 )  # fmt: skip
 
 from tests.reproducers.api import *
 from tests.reproducers.dancer import *
 from tests.reproducers.engine import *
-from tests.reproducers.files import *
 from tests.reproducers.fuzz import *
 from tests.reproducers.runs import *
 from tests.reproducers.solvers import *
-from tests.reproducers.views import *
