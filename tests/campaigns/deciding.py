@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -25,12 +24,10 @@ class Deciding(gs.Scheduler):
         placement: Any,
         seed: int = 0,
         *,
-        reads_predictions: bool = False,
         remembers: bool = False,
     ) -> None:
         super().__init__()
         self.memory = b"" if remembers else None
-        self.reads_predictions = reads_predictions
         self.trace, self.cluster = trace, cluster
         self.policy, self.placement, self.seed = policy, placement, seed
         self.held: dict[int, list[tuple[int, int]]] = {}
@@ -99,12 +96,9 @@ class Deciding(gs.Scheduler):
         at = {int(job): row for row, job in enumerate(rows)}
         held = [(at[job], *piece) for job, pieces in self.held.items() for piece in pieces]
         job, server, mask = zip(*held, strict=True) if held else ((), (), ())
-        jobs = self.trace._take(rows)
-        if self.reads_predictions:
-            jobs = dataclasses.replace(jobs, service_us=jobs.predicted_us)
         return gs.online.ClusterState(
             self.cluster,
-            jobs,
+            self.trace._take(rows),
             state.now_us / 1e6,
             start_s=[self.start_us.get(int(each), np.nan) / 1e6 for each in rows],
             attained_s=state.attained_us(rows) / 1e6,

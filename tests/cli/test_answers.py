@@ -76,23 +76,3 @@ def test_many_users_are_cut_and_counted(gpusched) -> None:
     made = gpusched("run", "-p", "fifo", "--jobs", 4_000, *FOUR, "--by", "user")
     assert made.exit_code == 0, made.stderr
     assert "more: see --json" in made.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("run -p fifo --by users", "--by: unknown 'users'; did you mean 'user'"),
-        ("run jobs.csv -p fifo --by user", "has no column user"),
-        ("run -p fifo --price dear", "--price: 'dear' must be a number"),
-        ("run -p fifo --price A100=2", "no GPU is of type 'A100'"),
-        ("run -p fifo --price -1", "must be finite and not negative"),
-        ("compare -p fifo --losers", "--losers: needs two policies or more"),
-        ("compare -p fifo,sjf --baseline srtf", "--baseline: 'srtf' is not compared"),
-        ("compare -p fifo,sjf --by years", "--by: unknown 'years'"),
-    ],
-)
-def test_a_mistake_is_one_line(gpusched, jobs_csv: Path, arguments: str, message: str) -> None:
-    made = gpusched(*arguments.split())
-    assert made.exit_code == 2, made.output
-    assert message in made.stderr
-    assert made.stderr.count("\n") == 1

@@ -65,34 +65,3 @@ def test_an_swf_log_has_its_own_starts(gpusched, gpusched_json, log: Path) -> No
     assert again["cases"][0]["policy"] == "easy"
     assert again["cases"][0]["num_servers"] == 6
     assert again["grade"]["letter"] in "AB"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("fidelity", "TRACE"),
-        ("fidelity bare.csv", "bare: the jobs have no starts of their own (source_wait_s)"),
-        ("fidelity log.parquet --servers six", "--servers: 'six' must be whole numbers"),
-        ("fidelity log.parquet --servers 6,,8", "--servers: '6,,8' must be whole numbers"),
-        ("fidelity log.parquet --servers 0", "servers: 0 must lie in 1..262,144"),
-        (
-            "fidelity log.parquet --placements kappa=2",
-            "--placements: 'kappa=2' follows no placement",
-        ),
-        ("fidelity log.parquet --placements spred", "did you mean 'spread'"),
-        ("fidelity log.parquet -p esay", "did you mean 'easy'"),
-        ("fidelity log.parquet --warm-up 1e9", "at least 10 are needed"),
-        ("fidelity log.parquet --tail -1", "tail_s: -1"),
-        ("fidelity log.parquet --cluster x.toml --servers 4", "--cluster: cannot be combined"),
-        ("fidelity nowhere.csv", "nowhere.csv: No such file"),
-    ],
-)
-def test_a_mistake_is_one_line(
-    gpusched, log: Path, tmp_path: Path, arguments: str, message: str
-) -> None:
-    (tmp_path / "bare.csv").write_text("submit_s,service_s,gpus\n0,10,1\n5,20,2\n")
-    result = gpusched(*arguments.split())
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr
-    assert result.stderr.startswith("gpusched: ")
-    assert result.stderr.count("\n") == 1

@@ -58,26 +58,6 @@ def test_a_report_is_written_where_it_is_asked_for(gpusched, gpusched_json, tmp_
     assert made["files"]["report"] == "here.html"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--report", "a.html", "--plotly", "off"), "--plotly: must be 'inline', 'cdn' or a path"),
-        (("--report", "a.html", "--gantt", "5"), "--gantt: '5' must be two increasing times"),
-        (("--report", "a.html", "--gantt", "9:5"), "--gantt: '9:5' must be two increasing times"),
-        (("--report", "a.html", "--gantt", "0:inf"), "--gantt: '0:inf' must be two increasing"),
-        (("--plotly", "cdn"), "--plotly, --gantt: no report is written without --report or --out"),
-        (("--gantt", "0:5"), "--plotly, --gantt: no report is written without --report or --out"),
-    ],
-)
-def test_what_is_no_report_is_refused_before_the_run(
-    arguments, message: str, gpusched, tmp_path: Path
-) -> None:
-    result = gpusched("run", "-p", "fifo", *SMALL, *arguments)
-    assert result.exit_code == 2
-    assert message in " ".join(result.stderr.split())
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_nothing_is_written_unless_asked(gpusched, tmp_path: Path) -> None:
     assert gpusched("run", "-p", "srtf", *SMALL).exit_code == 0
     assert list(tmp_path.iterdir()) == []

@@ -48,30 +48,6 @@ def test_an_answer_that_does_not_exist_is_no_success(gpusched, jobs_csv: Path) -
     assert "no number of servers was found" in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("", "--goal"),
-        ("--goal p95", "not of the form METRIC < NUMBER"),
-        ("--goal p95_wait<5", "did you mean 'p95_wait_s'"),
-        ("--goal p95_wait_s<5 --prices many", "--prices: 'many' must be a number"),
-        ("--goal p95_wait_s<5 --prices V100=", "KEY=VALUE"),
-        ("--goal p95_wait_s<5 --prices 1 --price-per rack", "'gpu' or 'server'"),
-        ("--goal p95_wait_s<5 --types V100,V100", "each once"),
-        ("--goal p95_wait_s<5 --gpus-per-server x", "--gpus-per-server: 'x'"),
-        ("--goal p95_wait_s<5 --gpus-per-server 0", "1..64"),
-        ("--goal p95_wait_s<5 --max-servers 1", "have no room for the widest job"),
-        ("--goal p95_wait_s<5 --block-days 0", "--block-days: 0 must be finite and positive"),
-        ("--goal p95_wait_s<5 -p srft", "did you mean 'srtf'"),
-    ],
-)
-def test_a_mistake_is_one_line(gpusched, jobs_csv: Path, arguments: str, message: str) -> None:
-    result = gpusched("size", jobs_csv, *arguments.split())
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-
-
 def test_a_goal_of_a_part_of_the_runs(gpusched_json, jobs_csv: Path) -> None:
     made = gpusched_json("size", jobs_csv, *GOAL, "--resamples", 0, "--warm-up", 3_600)
     expected = gs.size(gs.read_trace(jobs_csv), "p95_wait_s < 600", resamples=0, warm_up_s=3_600)

@@ -132,37 +132,6 @@ def test_a_metric_is_shown_with_intervals(gpusched, study: Path) -> None:
     assert f"{100 * expected['mean'][0]:.1f}" in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--table", "mean_jct"), "--table: unknown metric 'mean_jct'; did you mean"),
-        (("--threads", "2", "--processes", "2"), "--threads and --processes: name one of them"),
-        (("--only", "zz"), "no run of the study has a name that begins with 'zz'"),
-        (("--dask", "x:1", "--ray", "local"), "--dask and --ray: name one of them"),
-    ],
-)
-def test_a_wrong_option_is_one_line(
-    gpusched, study: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    result = gpusched("sweep", study, *arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_a_wrong_study_is_one_line(gpusched, study: Path) -> None:
-    study.write_text(STUDY.replace("seeds", "sedes"))
-    result = gpusched("sweep", study)
-    assert result.exit_code == 2
-    assert result.stderr == (
-        f"gpusched: {study}: Object contains unknown field `sedes`; "
-        "did you mean 'seeds'? - at `$`\n"
-    )
-    assert gpusched("sweep", "nowhere.toml").stderr == (
-        "gpusched: nowhere.toml: No such file or directory\n"
-    )
-
-
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 @pytest.mark.parametrize("where", ["--threads", "--processes"])
 def test_ctrl_c_ends_soon_and_says_how_to_go_on(study: Path, tmp_path: Path, where: str) -> None:

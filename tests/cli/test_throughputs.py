@@ -67,23 +67,3 @@ def test_a_converted_trace_has_its_deadlines(gpusched, jobs_csv: Path, tmp_path:
     shown = gpusched("trace", "info", target)
     assert "deadlines" in shown.stdout
     assert "300 jobs, p50" in shown.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--deadlines", "tight=1"), "--deadlines: unknown 'tight'; did you mean 'tightness'?"),
-        (("--deadlines", "seed=1,seed=2"), "--deadlines: seed is given twice"),
-        (("--deadlines", "tightness=x"), "--deadlines: tightness 'x' must be a number"),
-        (("--deadlines", "tightness=0"), "tightness: 0.0 must be finite and positive"),
-        (("--speed", "table"), "--speed table: needs --throughputs FILE"),
-        (("--throughputs", "t.csv", "--profiles", "zoo"), "cannot be combined with --profiles"),
-        (("--throughputs", "t.csv", "--speed", "fixed"), "has no effect under --speed fixed"),
-        (("--throughputs", "none.csv"), "none.csv"),
-    ],
-)
-def test_a_mistake_is_one_line(gpusched, arguments: tuple[str, ...], message: str) -> None:
-    made = gpusched("run", "-p", "fifo", "--jobs", 20, *arguments)
-    assert made.exit_code == 2
-    assert message in " ".join(made.stderr.split())
-    assert "Traceback" not in made.stderr

@@ -77,36 +77,6 @@ def test_json_has_all_trials(gpusched_json, files) -> None:
     assert [row["mean"] for row in made["held_out"]] == expected.held_out["mean"].to_list()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--metric", "mean_jct"), "metric: unknown metric 'mean_jct'; did you mean"),
-        (("--sampler", "tpee"), "sampler: unknown 'tpee'; did you mean 'tpe'"),
-        (("--threads", "2", "--processes", "2"), "--threads and --processes: name one of them"),
-        (("--space", "nowhere.toml"), "nowhere.toml: No such file or directory"),
-        (("--trials", "0"), "--trials"),
-        (("--report", "study.toml"), "study.toml"),
-    ],
-)
-def test_a_wrong_option_is_one_line(
-    gpusched, files, arguments: tuple[str, ...], message: str
-) -> None:
-    result = gpusched("tune", *files, *arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-
-
-def test_a_wrong_space_is_one_line(gpusched, files) -> None:
-    Path("space.toml").write_text(SPACE.replace("low", "lwo"))
-    result = gpusched("tune", *files)
-    assert result.exit_code == 2
-    assert result.stderr == (
-        "gpusched: space.toml: Object contains unknown field `lwo`; did you mean 'low'? - at "
-        "`$.space[1].period_s`\n"
-    )
-
-
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_ctrl_c_ends_soon_and_says_how_to_go_on(files, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(STUDY.replace("jobs = 90", "jobs = 20000"))

@@ -58,25 +58,3 @@ def test_links_and_profiles_reach_the_base_case(gpusched_json, jobs_csv: Path) -
     )  # fmt: skip
     assert made["base"]["speed"].startswith("ring")
     assert [change["contention"].partition(":")[0] for change in made["changes"]] == ["shared"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("whatif log.parquet", "--change: at least one is needed, such as --change servers=+4"),
-        ("whatif log.parquet --change server=+4", "did you mean 'servers'"),
-        ("whatif log.parquet --change servers", "must be of the form KEY=VALUE"),
-        ("whatif log.parquet --change servers=-60", "change servers=-60: count: -"),
-        ("whatif log.parquet --change policy=esay", "did you mean 'easy'"),
-        ("whatif log.parquet --base esay --change load=1", "did you mean 'easy'"),
-        ("whatif log.parquet --change load=high", "change load=high: must be a positive number"),
-        ("whatif log.parquet --change speed=ring", "speed=ring: "),
-        ("whatif nowhere.csv --change load=1", "nowhere.csv: No such file"),
-    ],
-)
-def test_a_mistake_is_one_line(gpusched, log: Path, arguments: str, message: str) -> None:
-    result = gpusched(*arguments.split())
-    assert result.exit_code == 2, result.output
-    assert message in result.stderr
-    assert result.stderr.startswith("gpusched: ")
-    assert result.stderr.count("\n") == 1

@@ -66,7 +66,7 @@ def test_a_policy_preempts_when_it_says_and_at_no_other_time(name: str, data: An
 
 
 @pytest.mark.parametrize("name", PREEMPTIVE)
-@pytest.mark.parametrize("seconds", [1.0, 60.0, 97.0])
+@pytest.mark.parametrize("seconds", [pytest.param(1.0, marks=pytest.mark.long), 60.0, 97.0])
 def test_so_it_does_where_jobs_may_change_their_widths(name: str, seconds: float) -> None:
     trace, policy = golden.urgent(is_typed=True), shortened(name, seconds)
     _, speed = golden.fitting(name)

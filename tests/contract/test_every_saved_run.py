@@ -10,29 +10,23 @@ import pytest
 from gpusched.base.run_warning import unwarned
 from tests.campaigns.saved_runs import Case, cases, resumed, saved
 
-CUTS = 2
 CASES = cases()
 
 
 @pytest.fixture(scope="module")
-def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[Case, list[tuple[str, str]]]:
-    """Of each case at some cuts: what it comes to here, and what in another process."""
+def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[Case, tuple[str, str]]:
+    """Of each case, cut somewhere: what it comes to in another process, and what here."""
     folder: Path = tmp_path_factory.mktemp("runs")
     expected: dict[Path, tuple[Case, str]] = {}
     with unwarned():
         for number, case in enumerate(CASES):
-            for cut in range(CUTS):
-                path = folder / f"{number}-{cut}.run"
-                expected[path] = case, saved(case, path, random.Random(f"{case}/{cut}"))
+            path = folder / f"{number}.run"
+            expected[path] = case, saved(case, path, random.Random(f"{case}"))
     found = resumed(expected)
-    pairs: dict[Case, list[tuple[str, str]]] = {case: [] for case in CASES}
-    for path, (case, digest) in expected.items():
-        pairs[case].append((found[str(path)], digest))
-    return pairs
+    return {case: (found[str(path)], digest) for path, (case, digest) in expected.items()}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(str(part) for part in case))
-def test_every_name(case: Case, digests: dict[Case, list[tuple[str, str]]]) -> None:
-    assert len(digests[case]) == CUTS
-    for found, expected in digests[case]:
-        assert found == expected
+def test_every_name(case: Case, digests: dict[Case, tuple[str, str]]) -> None:
+    found, expected = digests[case]
+    assert found == expected

@@ -10,12 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import gpusched as gs
-from gpusched.cli import app
 from gpusched_papers import a_srpt
-from gpusched_papers import registry as papers
 from gpusched_papers.a_srpt import (
     A_SRPT,
     BASELINES,
@@ -106,10 +103,3 @@ def test_tables_figures_and_results_are_written(tiny: ASrpt, tmp_path: Path) -> 
     markdown = (tmp_path / "tables.md").read_text(encoding="utf-8")
     assert "Left out: itp/cluster02.csv" in markdown
     assert "a-srpt-by-work: tau=0" in markdown
-
-
-def test_there_is_nothing_exact_in_it() -> None:
-    with pytest.raises(ValueError, match="exact: a-srpt has no part"):
-        papers.paper("a-srpt").reproduce(seeds=2, exact=True)
-    ran = CliRunner().invoke(app, ["reproduce", "a-srpt", "--exact"])
-    assert ran.exit_code == 2

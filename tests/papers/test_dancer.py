@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusched_papers import registry as papers
 from gpusched_papers import unequal_gpus as workloads
 from gpusched_papers.dancer import (
     ARMS,
@@ -150,14 +149,6 @@ def test_tables_figures_and_results_are_written(study: Dancer, tmp_path: Path) -
 def test_what_is_missing_is_left_out_and_said(study: Dancer) -> None:
     missing = dataclasses.replace(study, missing=(Workload("X", trace="x/y.csv"),))
     assert "x/y.csv" in missing.tables()[0].notes[-1]
-
-
-def test_without_the_tables_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GPUSCHED_DATA", "/nowhere")
-    with pytest.raises(
-        ValueError, match=r"dancer: no /nowhere/gavel/.*Narayanan.* by --data or GPUSCHED_DATA"
-    ):
-        papers.paper("dancer").reproduce(seeds=2)
 
 
 class TestWithData:

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from gpusched.cli import app
-from gpusched_papers import registry as papers
 from gpusched_papers.fgd import (
     ALLOCATED,
     AUTHORS,
@@ -129,21 +126,6 @@ def test_tables_figures_and_results_are_written(tiny: Fgd, tmp_path: Path) -> No
     assert first.headings[:2] == ("placement", "allocated, %")
     assert first.rows[0][0] == FGD
     assert first.rows[0][2] == ""
-
-
-def test_without_the_data_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GPUSCHED_DATA", "/nowhere")
-    with pytest.raises(
-        ValueError, match=r"fgd: no /nowhere/openb/.*Weng.* by --data or GPUSCHED_DATA"
-    ):
-        papers.paper("fgd").reproduce(seeds=2)
-    ran = CliRunner().invoke(app, ["reproduce", "fgd", "--quick"])
-    assert ran.exit_code == 2
-
-
-def test_there_is_nothing_exact_in_it() -> None:
-    with pytest.raises(ValueError, match="exact: fgd has no part"):
-        papers.paper("fgd").reproduce(seeds=2, exact=True)
 
 
 @needs_real_data

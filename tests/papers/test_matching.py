@@ -10,15 +10,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpusched_papers import registry as papers
-from gpusched_papers.matching import BASELINES, OURS, Matching, reproduce
-from gpusched_papers.matching import drawn as draw
+from gpusched_papers.matching import (
+    BASELINES,
+    DRAWS,
+    MEASURED,
+    OURS,
+    Matching,
+    count,
+    draw,
+    drawn,
+    num_best,
+    reproduce,
+    theory,
+)
 from gpusched_papers.matching_online import ARMS, Online, Setting
 from gpusched_papers.study import running
 from gpusched_papers.unequal_gpus import GENERATED_ITP
 from tests.each import each
 from tests.papers.patching import patch_paper
 from tests.papers.test_matching_online import fake_run
+from tests.unit.real_data import needs_real_data
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +51,7 @@ def tiny() -> Iterator[Matching]:
 @each("name", BASELINES)
 def test_a_baseline_gives_every_worker_to_one_job(name: str) -> None:
     for size in ((3, 9), (4, 15)):
-        instance = draw(*size, 0)
+        instance = drawn(*size, 0)
         counts = BASELINES[name](instance)
         assert counts.sum(axis=0).tolist() == [1] * instance.num_workers
         assert counts.sum(axis=1).min() >= 1
@@ -100,5 +111,23 @@ def test_what_is_run_online_is_written(tiny: Matching, tmp_path: Path) -> None:
     )
 
 
-def test_it_is_among_the_papers() -> None:
-    assert papers.paper("matching").seeds == 200
+def test_theory_is_the_chance_that_not_all_draws_miss() -> None:
+    # (4, 12): 165 categories, of which 8 are the best 5 %.
+    assert num_best(165) == 8
+    assert theory(165) == pytest.approx(1 - (157 / 165) ** 59)
+    assert round(theory(165), 3) == 0.947
+    random = np.random.default_rng(1)
+    held = (random.integers(0, 165, size=(20_000, DRAWS)) < 8).any(axis=1)
+    assert held.mean() == pytest.approx(theory(165), abs=4 * 0.0016)
+
+
+@needs_real_data
+def test_59_draws_hold_one_of_the_best_as_often_as_theory_says() -> None:
+    # Where equal shares, which every search begins with, are among the best no draw is needed.
+    counted = [count(draw(MEASURED, 4, 12, seed), 50) for seed in range(5000, 5024)]
+    open_ones = [one for one in counted if one.is_open]
+    samples = sum(one.samples for one in open_ones)
+    share, chance = sum(one.hits for one in open_ones) / samples, theory(165)
+    assert samples >= 500
+    assert abs(share - chance) <= 4 * np.sqrt(chance * (1 - chance) / samples)
+    assert all(one.hits == one.samples for one in counted if not one.is_open)

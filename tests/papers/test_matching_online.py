@@ -39,7 +39,7 @@ from gpusched_papers.matching_online import (
     run_arms,
     workload,
 )
-from gpusched_papers.study import Interrupted, running
+from gpusched_papers.study import running
 from gpusched_papers.unequal_gpus import GENERATED_ITP, MAX_GPUS, Workload, jobs_of
 from tests.papers.patching import patch_paper
 from tests.unit.real_data import DATA, needs_real_data
@@ -192,21 +192,3 @@ class TestWithData:
         assert found.missing == ()
         if pytest.importorskip("matplotlib"):
             assert list(found.figures()) == ["online.png"]
-
-    def test_an_interrupt_keeps_the_seeds_that_were_done(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        setting = Setting(GENERATED_ITP, place=TINY)
-
-        def interrupted(stage: str, run: object, tasks: list, *rest: object, **more: object):
-            for task in tasks[:2]:
-                yield task, [fake_run(setting, FIFO, task[-1], 1.0)]
-            raise KeyboardInterrupt
-
-        patch_paper(monkeypatch, "matching", requests=lambda _: {setting: (FIFO,)})
-        patch_paper(monkeypatch, "matching", run_stage=interrupted)
-        with pytest.raises(Interrupted) as stopped:
-            reproduce(seeds=3, quick=True, exact=False, progress=nothing)
-        found = stopped.value.reproduction
-        assert isinstance(found, Online)
-        assert [run.seed for run in found.runs[setting, FIFO]] == [10, 11]

@@ -64,42 +64,34 @@ def halts(case: Case) -> list[int]:
 
 
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE + WITHDRAWING)
-def test_jobs_taken_back_equal_the_reference(policy: str) -> None:
-    @examples(40)
-    @given(data=st.data())
-    def check(data: Any) -> None:
-        case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p))).at(7)
-        run, changes = opened(case), []
-        for at_us in sorted(
-            data.draw(st.lists(st.sampled_from(halts(case)), max_size=3, unique=True))
-        ):
-            run.run_until(at_us / 1e6)
-            state = run.state
-            known = [*state.running.tolist(), *state.waiting.tolist()]
-            if known:
-                job = data.draw(st.sampled_from(known))
-                run.cancel(job)
-                changes.append(Change(at_us, job=job))
-        assert_same(expected(case, changes), outcome(run))
-
-    check()
+@examples(40)
+@given(data=st.data())
+def test_jobs_taken_back_equal_the_reference(policy: str, data: Any) -> None:
+    case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p))).at(7)
+    run, changes = opened(case), []
+    for at_us in sorted(data.draw(st.lists(st.sampled_from(halts(case)), max_size=3, unique=True))):
+        run.run_until(at_us / 1e6)
+        state = run.state
+        known = [*state.running.tolist(), *state.waiting.tolist()]
+        if known:
+            job = data.draw(st.sampled_from(known))
+            run.cancel(job)
+            changes.append(Change(at_us, job=job))
+    assert_same(expected(case, changes), outcome(run))
 
 
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
-def test_another_policy_equals_the_reference(policy: str) -> None:
-    @examples(30)
-    @given(data=st.data())
-    def check(data: Any) -> None:
-        before = st.tuples(st.sampled_from(("fifo", "srtf")), st.sampled_from(PLACEMENTS))
-        case = data.draw(before.flatmap(lambda names: cases(*names))).at(7)
-        at_us = data.draw(st.sampled_from(halts(case)))
-        run = opened(case)
-        run.run_until(at_us / 1e6)
-        run.set(policy=policy)
-        change = Change(at_us, scheduler=make_scheduler(policy, {}))
-        assert_same(expected(case, [change]), outcome(run))
-
-    check()
+@examples(30)
+@given(data=st.data())
+def test_another_policy_equals_the_reference(policy: str, data: Any) -> None:
+    before = st.tuples(st.sampled_from(("fifo", "srtf")), st.sampled_from(PLACEMENTS))
+    case = data.draw(before.flatmap(lambda names: cases(*names))).at(7)
+    at_us = data.draw(st.sampled_from(halts(case)))
+    run = opened(case)
+    run.run_until(at_us / 1e6)
+    run.set(policy=policy)
+    change = Change(at_us, scheduler=make_scheduler(policy, {}))
+    assert_same(expected(case, [change]), outcome(run))
 
 
 def test_a_restart_costs_what_the_policy_in_force_says() -> None:
@@ -116,32 +108,29 @@ def test_a_restart_costs_what_the_policy_in_force_says() -> None:
 
 
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
-def test_changes_of_one_instant_equal_the_reference_whatever_their_order(policy: str) -> None:
-    @examples(40)
-    @given(data=st.data())
-    def check(data: Any) -> None:
-        case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases("fifo", p))).at(7)
-        run, changes = opened(case), []
-        for at_us in sorted(
-            data.draw(st.lists(st.sampled_from(halts(case)), max_size=2, unique=True))
-        ):
-            run.run_until(at_us / 1e6)
-            for _ in range(data.draw(st.integers(1, 4))):
-                state = run.state
-                known = [*state.running.tolist(), *state.waiting.tolist()]
-                if known and data.draw(st.booleans()):
-                    job = data.draw(st.sampled_from(known))
-                    run.cancel(job)
-                    changes.append(Change(at_us, job=job))
-                else:
-                    name = data.draw(st.sampled_from((policy, "fifo", "srtf")))
-                    run.set(policy=name)
-                    changes.append(Change(at_us, scheduler=make_scheduler(name, {})))
-                if data.draw(st.booleans()):
-                    run = run.fork()
-        assert_same(expected(case, changes), outcome(run))
-
-    check()
+@examples(40)
+@given(data=st.data())
+def test_changes_of_one_instant_equal_the_reference_whatever_their_order(
+    policy: str, data: Any
+) -> None:
+    case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases("fifo", p))).at(7)
+    run, changes = opened(case), []
+    for at_us in sorted(data.draw(st.lists(st.sampled_from(halts(case)), max_size=2, unique=True))):
+        run.run_until(at_us / 1e6)
+        for _ in range(data.draw(st.integers(1, 4))):
+            state = run.state
+            known = [*state.running.tolist(), *state.waiting.tolist()]
+            if known and data.draw(st.booleans()):
+                job = data.draw(st.sampled_from(known))
+                run.cancel(job)
+                changes.append(Change(at_us, job=job))
+            else:
+                name = data.draw(st.sampled_from((policy, "fifo", "srtf")))
+                run.set(policy=name)
+                changes.append(Change(at_us, scheduler=make_scheduler(name, {})))
+            if data.draw(st.booleans()):
+                run = run.fork()
+    assert_same(expected(case, changes), outcome(run))
 
 
 BACKFILLING = (
@@ -154,45 +143,39 @@ BACKFILLING = (
 
 
 @pytest.mark.parametrize(("policy", "params"), BACKFILLING)
+@examples(60)
+@given(data=st.data())
 def test_expected_ends_count_from_resumes_as_in_the_reference(
-    policy: str, params: dict[str, Any]
+    policy: str, params: dict[str, Any], data: Any
 ) -> None:
-    @examples(60)
-    @given(data=st.data())
-    def check(data: Any) -> None:
-        # All of them read estimates, and so may follow each other whatever the jobs have.
-        before = data.draw(st.sampled_from(("easy", "conservative")))
-        case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(before, p))).at(7)
-        at_us = data.draw(st.sampled_from(halts(case)))
-        run = opened(case)
-        run.run_until(at_us / 1e6)
-        run.set(policy=gs.Policy(policy, **params))
-        change = Change(at_us, scheduler=make_scheduler(policy, params))
-        assert_same(expected(case, [change]), outcome(run))
-
-    check()
+    # All of them read estimates, and so may follow each other whatever the jobs have.
+    before = data.draw(st.sampled_from(("easy", "conservative")))
+    case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(before, p))).at(7)
+    at_us = data.draw(st.sampled_from(halts(case)))
+    run = opened(case)
+    run.run_until(at_us / 1e6)
+    run.set(policy=gs.Policy(policy, **params))
+    change = Change(at_us, scheduler=make_scheduler(policy, params))
+    assert_same(expected(case, [change]), outcome(run))
 
 
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
-def test_jobs_submitted_at_their_times_are_those_of_the_trace(policy: str) -> None:
-    @examples(25)
-    @given(data=st.data())
-    def check(data: Any) -> None:
-        case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p))).at(7)
-        whole = make_trace(case.jobs)
-        late = data.draw(st.sets(st.integers(1, max(1, len(whole) - 1)))) & set(range(len(whole)))
-        early = [job for job in range(len(whole)) if job not in late]
-        cluster = make_cluster(case.servers, case.network, case.room)
-        options: dict[str, Any] = {
-            "policy": gs.Policy(case.policy, **case.policy_params),
-            "placement": choice_text(case.placement, case.placement_params),
-            "seed": case.seed,
-        }
-        run = gs.Simulation(whole._take(early), cluster, **options)
-        for job in sorted(late):
-            run.run_until(int(whole.submit_us[job]) / 1e6)
-            run.submit(whole._take([job]))
-        run.run()
-        assert run.result().digest == gs.simulate(run.trace, cluster, **options).digest
-
-    check()
+@examples(25)
+@given(data=st.data())
+def test_jobs_submitted_at_their_times_are_those_of_the_trace(policy: str, data: Any) -> None:
+    case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p))).at(7)
+    whole = make_trace(case.jobs)
+    late = data.draw(st.sets(st.integers(1, max(1, len(whole) - 1)))) & set(range(len(whole)))
+    early = [job for job in range(len(whole)) if job not in late]
+    cluster = make_cluster(case.servers, case.network, case.room)
+    options: dict[str, Any] = {
+        "policy": gs.Policy(case.policy, **case.policy_params),
+        "placement": choice_text(case.placement, case.placement_params),
+        "seed": case.seed,
+    }
+    run = gs.Simulation(whole._take(early), cluster, **options)
+    for job in sorted(late):
+        run.run_until(int(whole.submit_us[job]) / 1e6)
+        run.submit(whole._take([job]))
+    run.run()
+    assert run.result().digest == gs.simulate(run.trace, cluster, **options).digest

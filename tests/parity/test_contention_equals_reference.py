@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,15 +32,14 @@ UNITS = st.sampled_from([1, 7, SECOND])
 
 
 @pytest.mark.parametrize("contention", CONTENTIONS)
-def test_the_core_equals_the_reference_where_speed_depends_on_placement(contention: str) -> None:
-    @given(data=st.data(), unit=UNITS)
-    def check(data, unit):
-        policy = data.draw(st.sampled_from(POLICIES))
-        placement = data.draw(st.sampled_from(ON_SERVERS))
-        case = data.draw(contended_cases(policy, placement, "ring", contention, scales=SCALES))
-        assert_equal(case.at(unit))
-
-    check()
+@given(data=st.data(), unit=UNITS)
+def test_the_core_equals_the_reference_where_speed_depends_on_placement(
+    contention: str, data: Any, unit: Any
+) -> None:
+    policy = data.draw(st.sampled_from(POLICIES))
+    placement = data.draw(st.sampled_from(ON_SERVERS))
+    case = data.draw(contended_cases(policy, placement, "ring", contention, scales=SCALES))
+    assert_equal(case.at(unit))
 
 
 @examples(20)

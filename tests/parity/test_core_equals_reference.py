@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,24 +19,20 @@ UNITS = st.sampled_from([1, 7, SECOND])
 
 
 @pytest.mark.parametrize("policy", [*POLICIES, *BY_DEADLINE])
-def test_the_core_equals_the_reference(policy: str) -> None:
-    @given(
-        case=st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p, scales=SCALES)),
-        unit=UNITS,
-    )
-    def check(case, unit):
-        assert_equal(case.at(unit))
-
-    check()
+@given(data=st.data(), unit=UNITS)
+def test_the_core_equals_the_reference(policy: str, data: Any, unit: Any) -> None:
+    case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p, scales=SCALES)))
+    assert_equal(case.at(unit))
 
 
 @pytest.mark.parametrize("policy", [*POLICIES, *BY_DEADLINE])
-def test_the_core_equals_the_reference_on_deep_queues(policy: str) -> None:
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
+def test_the_core_equals_the_reference_on_deep_queues(policy: str, seed: int) -> None:
     for placement in PLACEMENTS:
-        for seed in range(2):
-            assert_equal(large_case(policy, placement, seed))
+        assert_equal(large_case(policy, placement, seed))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("policy", "placement"), [("fifo", "count"), ("swf", "best-fit"), ("srtf", "consolidated")]
 )

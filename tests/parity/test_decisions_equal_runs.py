@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
@@ -15,7 +13,6 @@ from tests.boundary.workloads import FirstFit, ShortestFirst, Strict
 from tests.campaigns.decided_runs import Job, Replay, compared, drawn
 from tests.campaigns.deciding import Deciding
 from tests.contract.runs import CLUSTER, DEMANDING, FINISHED, POOLED, REJECTED, ROOMY_CLUSTER, TYPED
-from tests.examples import examples
 from tests.golden import workload as golden
 
 pytestmark = pytest.mark.long
@@ -81,18 +78,6 @@ def test_instants_at_which_nothing_is_told(policy: str) -> None:
     assert decided.digest == whole.digest
 
 
-@pytest.mark.parametrize("policy", ["2d-las:promote=2", "2d-las:inside=entry", "a-srpt:tau=2"])
-def test_options_that_make_a_policy_remember(policy: str) -> None:
-    jobs = of_those_that_run(TYPED["plain"], CLUSTER, policy)
-    decider = Deciding(jobs, CLUSTER, policy, "best-fit", remembers=True)
-    with unwarned():
-        whole = gs.simulate(jobs, CLUSTER, policy=policy, placement="best-fit", speed="fixed")
-        decided = gs.simulate(
-            jobs, CLUSTER, policy=decider, placement="best-fit", speed="fixed"
-        )  # fmt: skip
-    assert decided.digest == whole.digest
-
-
 def workload(policy: str, placement: str = "consolidated") -> gs.Trace:
     kind, _ = golden.fitting(policy)
     return (POOLED if "pooled" in gs.placements()[placement].flags else TYPED)[kind]
@@ -123,19 +108,6 @@ def test_shares_cpu_and_memory(policy: str, placement: str) -> None:
     assert decided == whole
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        "srtf:epoch=period,period_s=30", "srtf:quota=hold", "srtf:displace=true",
-        "srtf:scan=strict", "2d-las:limits=30/300", "las:period_s=20",
-        "sjf:scan=strict", "llf:period_s=7", "easy:depth=3", "easy:backfill=shortest",
-    ],
-)  # fmt: skip
-def test_options(policy: str) -> None:
-    whole, decided = digests(workload(policy.partition(":")[0]), CLUSTER, policy)
-    assert decided == whole
-
-
 @pytest.mark.parametrize("policy", ["2d-las:promote=2", "2d-las:inside=entry"])
 def test_options_that_make_a_policy_remember_are_refused(policy: str) -> None:
     with pytest.raises(ValueError, match="keeps more than the state"):
@@ -149,37 +121,6 @@ def test_objects_of_python(chosen: Any) -> None:
     untyped = POOLED["plain"]
     whole, decided = digests(untyped, CLUSTER, chosen(), FirstFit())
     assert decided == whole
-
-
-job = st.tuples(
-    st.integers(0, 6), st.integers(1, 12), st.integers(1, 6), st.integers(0, 3), st.integers(1, 12)
-)
-
-
-@examples(60)
-@given(
-    st.lists(job, min_size=1, max_size=10),
-    st.sampled_from(sorted(BY_THE_STATE)),
-    st.sampled_from(["consolidated", "first-fit", "best-fit"]),
-    st.booleans(),
-)
-def test_small_cases_with_ties_costs_and_wrong_predictions(
-    jobs: list[tuple[int, ...]], policy: str, placement: str, is_predicted: bool
-) -> None:
-    submit, service, gpus, restart, predicted = zip(*jobs, strict=True)
-    trace = gs.Trace.from_columns(
-        submit, service, gpus, restart_s=restart, estimate_s=predicted, predicted_s=predicted
-    )
-    cluster = gs.Cluster.uniform(2, 4)
-    if not is_predicted:
-        whole, decided = digests(trace, cluster, policy, placement)
-        assert decided == whole
-        return
-    with unwarned():
-        run = gs.simulate(trace, cluster, policy=policy, placement=placement, predictor="column")
-        decider = Deciding(trace, cluster, policy, placement, reads_predictions=True)
-        again = gs.simulate(trace, cluster, policy=decider, placement=placement, predictor="column")
-    assert again.digest == run.digest
 
 
 @pytest.mark.parametrize("policy", sorted(gs.policies()))

@@ -71,24 +71,20 @@ def parameters(draw: st.DrawFn, policy: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("policy", [*POLICIES, *BY_DEADLINE])
-def test_at_the_ends_of_the_range_the_core_equals_the_reference(policy: str) -> None:
+@examples(60)
+@given(data=st.data(), placement=st.sampled_from(["count", "consolidated"]))
+def test_at_the_ends_of_the_range_the_core_equals_the_reference(
+    policy: str, data: Any, placement: Any
+) -> None:
     if policy in ("ada-srsf", "a-srpt"):
         pytest.skip("calculates with seconds")
     takes_scan = policy in orders.NON_PREEMPTIVE or "preemptive" in gs.policies()[policy].flags
-
-    @examples(60)
-    @given(
-        jobs=job_lists(policy),
-        params=parameters(policy) if takes_scan else st.just({}),
-        placement=st.sampled_from(["count", "consolidated"]),
-    )
-    def check(jobs, params, placement):
-        servers = [(2, "gpu"), (1, "gpu")]
-        arguments = (jobs, servers, policy, placement)
-        expected = replay(*arguments, policy_params=params, max_instants=3_000)
-        assert_same(expected, run_native(*arguments, policy_params=params))
-
-    check()
+    jobs = data.draw(job_lists(policy))
+    params = data.draw(parameters(policy) if takes_scan else st.just({}))
+    servers = [(2, "gpu"), (1, "gpu")]
+    arguments = (jobs, servers, policy, placement)
+    expected = replay(*arguments, policy_params=params, max_instants=3_000)
+    assert_same(expected, run_native(*arguments, policy_params=params))
 
 
 def test_deadlines_a_tick_apart_are_told_apart_wherever_they_lie() -> None:

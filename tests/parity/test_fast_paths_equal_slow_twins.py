@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ import pytest
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from tests.each import each
-from tests.parity.slow_twins import slow_twins
+from tests.parity.slow_twins import equal_runs, slow_twins
 
 pytestmark = pytest.mark.long
 
@@ -66,16 +66,7 @@ def assert_equal_schedules(
     policy: str, placement: str, seed: int, kinds: int, span_s: int = 120
 ) -> None:
     """Compare both ways on a backlog."""
-    trace, cluster = backlog(seed, kinds, span_s=span_s)
-    assert_equal_digests(trace, cluster, policy, placement)
-
-
-def assert_equal_digests(trace: gs.Trace, cluster: gs.Cluster, policy: str, placement: str) -> None:
-    with unwarned():
-        fast = gs.simulate(trace, cluster, policy=policy, placement=placement)
-        with slow_twins():
-            slow = gs.simulate(trace, cluster, policy=policy, placement=placement)
-    assert fast.digest == slow.digest
+    equal_runs(*backlog(seed, kinds, span_s=span_s), policy=policy, placement=placement)
 
 
 @each("kinds", [8, 300])
@@ -137,11 +128,7 @@ def test_reservations_move_up_as_if_each_were_made_anew(
             estimate_s=np.ceil(service_s * rng.uniform(least, most, 600) / unit_s) * unit_s,
         )
         cluster = gs.Cluster.uniform(servers=SERVERS, gpus=GPUS)
-        with unwarned():
-            fast = gs.simulate(trace, cluster, policy="conservative", placement=placement)
-            with slow_twins():
-                slow = gs.simulate(trace, cluster, policy="conservative", placement=placement)
-        assert fast.digest == slow.digest
+        equal_runs(trace, cluster, policy="conservative", placement=placement)
 
 
 @each("placement", ["consolidated", "best-fit", "spread"])
@@ -169,7 +156,7 @@ def test_who_comes_while_wide_jobs_wait_for_servers_starts_as_by_the_walk_over_a
     cluster = gs.Cluster.uniform(servers=8, gpus=GPUS)
     for load in (0.8, 1.0):
         trace = gs.generate("philly", jobs=1500, load=load, cluster=cluster, seed=1)
-        assert_equal_digests(trace.with_deadlines(seed=1), cluster, policy, placement)
+        equal_runs(trace.with_deadlines(seed=1), cluster, policy=policy, placement=placement)
 
 
 @each("kinds", [8, 300])
@@ -193,11 +180,7 @@ def test_many_widths_of_jobs_are_chosen_as_by_the_walk_over_all(policy: str) -> 
         gpus=gpus,
     ).with_deadlines(seed=3)
     cluster = gs.Cluster.uniform(servers=625, gpus=GPUS)
-    with unwarned():
-        fast = gs.simulate(trace, cluster, policy=policy, placement="consolidated")
-        with slow_twins():
-            slow = gs.simulate(trace, cluster, policy=policy, placement="consolidated")
-    assert fast.digest == slow.digest
+    fast, _ = equal_runs(trace, cluster, policy=policy, placement="consolidated")
     assert fast.schedule.preemptions.sum() > 0
 
 
@@ -247,32 +230,27 @@ def test_a_withdrawal_does_not_end_the_fast_path(policy: str, placement: str, ki
         assert_equal_withdrawals(policy, placement, seed, kinds)
 
 
-def displaced_digests(policy: str, placement: str, kinds: int) -> Iterator[tuple[str, ...]]:
-    """Digests of displacing runs: the fast ones, the slow ones, and those without."""
+@each(
+    ("policy", "placement", "kinds"),
+    [
+        *itertools.product(DISPLACING, ["consolidated", "buddy", "gpu-packing"], [8]),
+        *itertools.product(
+            ["srtf", "llf", "las:quota=hold", "srtf:scan=strict"], ["best-fit"], [300]
+        ),
+    ],
+)
+def test_who_is_displaced_is_as_by_the_walk_over_all(
+    policy: str, placement: str, kinds: int
+) -> None:
+    changed = []
     for seed in range(3):
         trace, cluster = backlog(seed, kinds, jobs=160)
+        option = ("," if ":" in policy else ":") + "displace=true"
+        fast, _ = equal_runs(trace, cluster, policy=policy + option, placement=placement)
         with unwarned():
             plain = gs.simulate(trace, cluster, policy=policy, placement=placement)
-            option = ("," if ":" in policy else ":") + "displace=true"
-            fast = gs.simulate(trace, cluster, policy=policy + option, placement=placement)
-            with slow_twins():
-                slow = gs.simulate(trace, cluster, policy=policy + option, placement=placement)
-        yield fast.digest, slow.digest, plain.digest
-
-
-@each("placement", ["consolidated", "buddy", "gpu-packing"])
-@each("policy", DISPLACING)
-def test_who_is_displaced_is_as_by_the_walk_over_all(policy: str, placement: str) -> None:
-    fast, slow, plain = zip(*displaced_digests(policy, placement, 8), strict=True)
-    assert fast == slow
-    assert fast != plain
-
-
-@pytest.mark.parametrize("policy", ["srtf", "llf", "las:quota=hold", "srtf:scan=strict"])
-def test_who_is_displaced_of_many_kinds_is_as_by_the_walk_over_all(policy: str) -> None:
-    fast, slow, plain = zip(*displaced_digests(policy, "best-fit", 300), strict=True)
-    assert fast == slow
-    assert fast != plain
+        changed.append(fast.digest != plain.digest)
+    assert any(changed)
 
 
 @pytest.mark.parametrize("quota", ["free", "hold"])
@@ -286,10 +264,7 @@ def test_a_strict_filling_ends_at_the_first_width_that_does_not_fit(quota: str) 
     )
     cluster = gs.Cluster.uniform(servers=1, gpus=12)
     policy = f"serverfilling-srpt:scan=strict,quota={quota}"
-    fast = gs.simulate(trace, cluster, policy=policy, placement="random")
-    with slow_twins():
-        slow = gs.simulate(trace, cluster, policy=policy, placement="random")
-    assert fast.digest == slow.digest
+    fast, _ = equal_runs(trace, cluster, policy=policy, placement="random")
     assert (fast.schedule.start_us[1] > 0) == (quota == "hold")
 
 
@@ -302,8 +277,5 @@ def test_many_that_are_preempted_at_one_instant_are_those_of_the_walk_over_all()
         gpus=rng.choice([1, 1, 2, 3], len(burst)),
     )
     cluster = gs.Cluster.uniform(servers=SERVERS, gpus=GPUS)
-    fast = gs.simulate(trace, cluster, policy="srtf", placement="count")
-    with slow_twins():
-        slow = gs.simulate(trace, cluster, policy="srtf", placement="count")
-    assert fast.digest == slow.digest
+    fast, _ = equal_runs(trace, cluster, policy="srtf", placement="count")
     assert fast.schedule.preemptions.sum() > 100

@@ -10,7 +10,7 @@ import pytest
 
 import gpusched as gs
 from tests.each import each
-from tests.parity.slow_twins import assert_equal_schedules
+from tests.parity.slow_twins import equal_runs
 
 pytestmark = pytest.mark.long
 
@@ -78,7 +78,7 @@ def test_widths_by_deadline_are_those_of_the_walk_over_all(
 ) -> None:
     drawn = workload(seed, types=types, elastic=elastic)
     speed = "table" if elastic else "fixed"
-    assert_equal_schedules(drawn, policy=policy, placement="consolidated", speed=speed)
+    equal_runs(*drawn, policy=policy, placement="consolidated", speed=speed)
 
 
 @each("seed", range(6))
@@ -88,7 +88,7 @@ def test_a_pass_that_begins_where_it_may_differ_is_one_over_all(
     policy: str, types: int, seed: int
 ) -> None:
     drawn = workload(seed, types=types, elastic=True)
-    assert_equal_schedules(drawn, policy=policy, placement="consolidated", speed="table")
+    equal_runs(*drawn, policy=policy, placement="consolidated", speed="table")
 
 
 def test_so_many_grow_that_their_blocks_are_split() -> None:
@@ -103,9 +103,7 @@ def test_so_many_grow_that_their_blocks_are_split() -> None:
     ]
     trace = trace.with_profiles(profiles, index=draws.integers(0, 3, num_jobs))
     drawn = trace, gs.Cluster((gs.ServerGroup(1_000, 8, "A"),))
-    assert_equal_schedules(
-        drawn, policy="afs:period_s=3000", placement="consolidated", speed="table"
-    )
+    equal_runs(*drawn, policy="afs:period_s=3000", placement="consolidated", speed="table")
 
 
 @each("seed", range(3))
@@ -119,4 +117,4 @@ def test_who_runs_by_time_left_stays_in_order_until_it_ends(
     policy: str, placement: str, types: int, predictor: str, seed: int
 ) -> None:
     drawn = workload(seed, types=types, elastic=False)
-    assert_equal_schedules(drawn, policy=policy, placement=placement, predictor=predictor)
+    equal_runs(*drawn, policy=policy, placement=placement, predictor=predictor)

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.base.run_warning import unwarned
 from tests.each import each
-from tests.parity.slow_twins import slow_twins
+from tests.parity.slow_twins import equal_runs
 
 pytestmark = pytest.mark.long
 
@@ -71,18 +70,6 @@ def overloaded(seed: int) -> tuple[gs.Trace, gs.Cluster]:
 def test_who_runs_stays_in_order_as_if_all_were_put_in_order_at_each_decision(
     options: str, predictor: str, placement: str, seed: int
 ) -> None:
-    trace, cluster = overloaded(seed)
-
-    def digest() -> str:
-        with unwarned():
-            return gs.simulate(
-                trace,
-                cluster,
-                policy=f"matching{options}",
-                placement=placement,
-                predictor=predictor,
-            ).digest
-
-    fast = digest()
-    with slow_twins():
-        assert fast == digest()
+    equal_runs(
+        *overloaded(seed), policy=f"matching{options}", placement=placement, predictor=predictor
+    )

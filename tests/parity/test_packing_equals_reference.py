@@ -38,23 +38,19 @@ def assert_equal_to_the_reference(
 
 
 @every_choice
-def test_a_packing_equals_its_readable_twin(placement: str, params: dict[str, Any]) -> None:
-    @examples(20)
-    @given(case=packing_cases())
-    def check(case: PackingCase) -> None:
-        assert_equal_to_the_reference(case, POLICIES[case.seed % len(POLICIES)], placement, params)
-
-    check()
+@examples(20)
+@given(case=packing_cases())
+def test_a_packing_equals_its_readable_twin(
+    placement: str, params: dict[str, Any], case: PackingCase
+) -> None:
+    assert_equal_to_the_reference(case, POLICIES[case.seed % len(POLICIES)], placement, params)
 
 
 @pytest.mark.long
 @every_choice
+@examples(8)
+@given(case=cases_of_many_kinds())
 def test_a_queue_of_many_kinds_equals_its_readable_twin(
-    placement: str, params: dict[str, Any]
+    placement: str, params: dict[str, Any], case: PackingCase
 ) -> None:
-    @examples(8)
-    @given(case=cases_of_many_kinds())
-    def check(case: PackingCase) -> None:
-        assert_equal_to_the_reference(case, SKIPPING[case.seed % len(SKIPPING)], placement, params)
-
-    check()
+    assert_equal_to_the_reference(case, SKIPPING[case.seed % len(SKIPPING)], placement, params)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.base.run_warning import unwarned
 from tests.each import each
-from tests.parity.slow_twins import slow_twins
+from tests.parity.slow_twins import equal_runs
 
 pytestmark = pytest.mark.long
 
@@ -78,16 +76,6 @@ def on_links(seed: int) -> tuple[gs.Trace, gs.Cluster]:
     return trace.with_profiles(gs.model.zoo(), seed=seed), cluster
 
 
-def assert_equal_schedules(trace: gs.Trace, cluster: gs.Cluster, **options: Any) -> gs.Result:
-    """Compare the digests of both ways."""
-    with unwarned():
-        fast = gs.simulate(trace, cluster, **options)
-        with slow_twins():
-            slow = gs.simulate(trace, cluster, **options)
-    assert fast.digest == slow.digest
-    return fast
-
-
 def with_option(policy: str, option: str) -> str:
     """Return the policy with one option more, or none."""
     if not option:
@@ -101,9 +89,7 @@ def test_on_types_of_gpus(policy: str, option: str) -> None:
     for seed, placement in enumerate(("consolidated", "spread", "random")):
         trace, cluster = on_types(seed)
         named = with_option(policy, option)
-        found = assert_equal_schedules(
-            trace, cluster, policy=named, placement=placement, speed="table"
-        )
+        found, _ = equal_runs(trace, cluster, policy=named, placement=placement, speed="table")
         assert found.schedule.preemptions.sum() > 0
 
 
@@ -113,7 +99,7 @@ def test_on_links_that_are_shared(policy: str, option: str) -> None:
     for seed, placement in enumerate(("consolidated", "first-fit", "spread")):
         trace, cluster = on_links(seed)
         for contention in CONTENTIONS:
-            assert_equal_schedules(
+            equal_runs(
                 trace,
                 cluster,
                 policy=with_option(policy, option),
@@ -135,4 +121,4 @@ def test_where_roundings_are_coarse_the_walk_takes_over(
     changed = replace(
         trace, submit_us=submit_us, service_us=service_us, estimate_us=None, deadline_us=None
     ).with_deadlines(seed=1)
-    assert_equal_schedules(changed, cluster, policy=policy, placement="consolidated", speed="table")
+    equal_runs(changed, cluster, policy=policy, placement="consolidated", speed="table")

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.base.run_warning import unwarned
 from tests.each import each
-from tests.parity.slow_twins import slow_twins
+from tests.parity.slow_twins import equal_runs
 from tests.parity.typed_profiles import TYPES, typed_profiles
 
 POLICIES = (
@@ -45,19 +44,7 @@ def crowds(seed: int, jobs: int, restart_s: float | None = None, bursts: int = 4
 def assert_equal_runs(trace: gs.Trace, policy: str, speed: str, placement: str) -> int:
     """Compare schedules and decisions of both ways; return how many promises were made."""
     cluster = gs.Cluster(tuple(gs.ServerGroup(3, 8, name) for name in TYPES))
-    runs = []
-    for is_slow in (False, True):
-        with unwarned():
-            if is_slow:
-                with slow_twins():
-                    run = gs.simulate(
-                        trace, cluster, policy=policy, speed=speed, placement=placement
-                    )
-            else:
-                run = gs.simulate(trace, cluster, policy=policy, speed=speed, placement=placement)
-        runs.append(run)
-    fast, slow = runs
-    assert fast.digest == slow.digest
+    fast, slow = equal_runs(trace, cluster, policy=policy, speed=speed, placement=placement)
     told, known = fast.schedule.decisions(), slow.schedule.decisions()
     assert told.keys() == known.keys()
     for name in told:

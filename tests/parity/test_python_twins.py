@@ -61,30 +61,28 @@ def native(case: Case) -> str:
 
 
 @pytest.mark.parametrize("name", twins.ORDERS)
-def test_a_registered_order_equals_its_native_twin_with_all_options(name: str) -> None:
-    @examples(30)
-    @given(data=st.data(), placement=st.sampled_from(PLACEMENTS), unit=UNITS)
-    def check(data, placement, unit):
-        case = data.draw(cases(name, placement)).at(unit)
-        twin = gs.Policy(f"py-{name}", **case.policy_params)
-        chosen = gs.plugins.PlacementChoice(placement, **case.placement_params)
-        assert digest(case, twin, chosen) == native(case)
-
-    check()
+@examples(30)
+@given(data=st.data(), placement=st.sampled_from(PLACEMENTS), unit=UNITS)
+def test_a_registered_order_equals_its_native_twin_with_all_options(
+    name: str, data: Any, placement: Any, unit: Any
+) -> None:
+    case = data.draw(cases(name, placement)).at(unit)
+    twin = gs.Policy(f"py-{name}", **case.policy_params)
+    chosen = gs.plugins.PlacementChoice(placement, **case.placement_params)
+    assert digest(case, twin, chosen) == native(case)
 
 
 @pytest.mark.parametrize("name", twins.ORDERS)
-def test_an_instance_of_an_order_equals_its_native_twin(name: str) -> None:
-    @few
-    @given(data=st.data(), placement=st.sampled_from(PLACEMENTS))
-    def check(data, placement):
-        case = data.draw(cases(name, placement)).at(SECOND)
-        # An instance has no options of the list scheduler: it runs on their defaults.
-        default = {"period_s": 0} if name == "las" else {}
-        expected = digest(case, gs.Policy(name, **default), placement)
-        assert digest(case, twins.ORDERS[name](), placement) == expected
-
-    check()
+@few
+@given(data=st.data(), placement=st.sampled_from(PLACEMENTS))
+def test_an_instance_of_an_order_equals_its_native_twin(
+    name: str, data: Any, placement: Any
+) -> None:
+    case = data.draw(cases(name, placement)).at(SECOND)
+    # An instance has no options of the list scheduler: it runs on their defaults.
+    default = {"period_s": 0} if name == "las" else {}
+    expected = digest(case, gs.Policy(name, **default), placement)
+    assert digest(case, twins.ORDERS[name](), placement) == expected
 
 
 @pytest.mark.parametrize("lifetime", ["service", "clock"])
@@ -121,28 +119,26 @@ def test_an_order_with_an_option_of_its_own_equals_its_native_twin(
 
 
 @pytest.mark.parametrize("name", twins.PLACEMENTS)
-def test_a_registered_placement_equals_its_native_twin_under_any_policy(name: str) -> None:
-    @examples(30)
-    @given(data=st.data(), policy=st.sampled_from(POLICIES), unit=UNITS)
-    def check(data, policy, unit):
-        case = data.draw(cases(policy, name)).at(unit)
-        twin = gs.plugins.PlacementChoice(f"py-{name}", **case.placement_params)
-        assert digest(case, gs.Policy(policy, **case.policy_params), twin) == native(case)
-
-    check()
+@examples(30)
+@given(data=st.data(), policy=st.sampled_from(POLICIES), unit=UNITS)
+def test_a_registered_placement_equals_its_native_twin_under_any_policy(
+    name: str, data: Any, policy: Any, unit: Any
+) -> None:
+    case = data.draw(cases(policy, name)).at(unit)
+    twin = gs.plugins.PlacementChoice(f"py-{name}", **case.placement_params)
+    assert digest(case, gs.Policy(policy, **case.policy_params), twin) == native(case)
 
 
 @each("name", twins.PLACEMENTS)
-def test_an_instance_of_a_placement_equals_its_native_twin(name: str) -> None:
-    @few
-    @given(data=st.data(), policy=st.sampled_from(POLICIES))
-    def check(data, policy):
-        case = data.draw(cases(policy, name)).at(SECOND)
-        chosen = gs.Policy(policy, **case.policy_params)
-        expected = digest(case, chosen, name)
-        assert digest(case, chosen, twins.PLACEMENTS[name]()) == expected
-
-    check()
+@few
+@given(data=st.data(), policy=st.sampled_from(POLICIES))
+def test_an_instance_of_a_placement_equals_its_native_twin(
+    name: str, data: Any, policy: Any
+) -> None:
+    case = data.draw(cases(policy, name)).at(SECOND)
+    chosen = gs.Policy(policy, **case.policy_params)
+    expected = digest(case, chosen, name)
+    assert digest(case, chosen, twins.PLACEMENTS[name]()) == expected
 
 
 @few
@@ -160,14 +156,14 @@ def test_twins_of_both_seams_work_together(data, order, place):
 @pytest.mark.parametrize(
     ("name", "twin"), [("fifo", twins.StrictScheduler), ("fifo-skip", twins.SkipScheduler)]
 )
-def test_a_scheduler_equals_a_native_one_that_never_preempts(name: str, twin: type) -> None:
-    @examples(40)
-    @given(case=st.sampled_from(PLACEMENTS).flatmap(lambda placement: cases(name, placement)))
-    def check(case):
-        case = case.at(SECOND)
-        assert digest(case, twin(), case.placement) == digest(case, name, case.placement)
-
-    check()
+@examples(40)
+@given(data=st.data())
+def test_a_scheduler_equals_a_native_one_that_never_preempts(
+    name: str, twin: type, data: Any
+) -> None:
+    case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda placement: cases(name, placement)))
+    case = case.at(SECOND)
+    assert digest(case, twin(), case.placement) == digest(case, name, case.placement)
 
 
 @examples(30)

@@ -8,7 +8,7 @@ import pytest
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from tests.each import each
-from tests.parity.slow_twins import assert_equal_schedules, slow_twins
+from tests.parity.slow_twins import equal_runs, slow_twins
 
 pytestmark = pytest.mark.long
 
@@ -61,9 +61,7 @@ def test_who_grows_is_the_same_where_the_others_are_not_looked_at(
     drawn = few(seed, gains, second, load)
     policy = ("afs", "afs:period_s=60")[seed % 2]
     placement = ("consolidated", "first-fit", "spread", "best-fit")[seed]
-    assert_equal_schedules(
-        drawn, speed="table", policy=policy, placement=placement, predictor=predictor
-    )
+    equal_runs(*drawn, speed="table", policy=policy, placement=placement, predictor=predictor)
 
 
 @each("load", [0.5, 2.0])
@@ -101,7 +99,7 @@ def test_gangs_that_no_type_holds(seed: int) -> None:
         max_gpus=np.maximum(gpus, 8),
     ).with_profiles(profiles((1.3, 1.6, 1.9), (0.5,)), index=draws.integers(0, 3, size))
     cluster = gs.Cluster((gs.ServerGroup(1, 8, "A"), gs.ServerGroup(2, 4, "B")))
-    assert_equal_schedules((trace, cluster), speed="table", policy="afs")
+    equal_runs(trace, cluster, speed="table", policy="afs")
 
 
 def test_groups_of_blocks_in_which_nobody_may_win_are_passed_over() -> None:
@@ -115,4 +113,4 @@ def test_groups_of_blocks_in_which_nobody_may_win_are_passed_over() -> None:
         max_gpus=np.full(size, 8),
     ).with_profiles(profiles((1.3, 1.6, 1.9), (0.5,)), index=draws.integers(0, 3, size))
     cluster = gs.Cluster((gs.ServerGroup(530, 8, "A"), gs.ServerGroup(1, 8, "B")))
-    assert_equal_schedules((trace, cluster), speed="table", policy="afs", placement="first-fit")
+    equal_runs(trace, cluster, speed="table", policy="afs", placement="first-fit")

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.base.run_warning import unwarned
 from gpusched.reference.packing import NAMES
-from tests.parity.slow_twins import slow_twins
+from tests.parity.slow_twins import equal_runs
 
 pytestmark = pytest.mark.long
 
@@ -49,9 +48,4 @@ def test_what_stands_on_shelves_goes_where_a_look_at_every_server_puts_it(
     placement: str, policy: str
 ) -> None:
     for seed in range(3):
-        trace, cluster = many_kinds(seed)
-        with unwarned():
-            fast = gs.simulate(trace, cluster, policy=policy, placement=placement, seed=seed)
-            with slow_twins():
-                slow = gs.simulate(trace, cluster, policy=policy, placement=placement, seed=seed)
-        assert fast.digest == slow.digest, seed
+        equal_runs(*many_kinds(seed), policy=policy, placement=placement, seed=seed)

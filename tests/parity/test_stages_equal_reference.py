@@ -6,6 +6,7 @@ import itertools
 import math
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,28 +32,24 @@ ELSEWHERE = ["spread", "random", "consolidated-relaxed", "first-fit"]
 
 
 @pytest.mark.parametrize("contention", CONTENTIONS)
-def test_staged_jobs_under_heavy_edge_equal_the_reference(contention: str) -> None:
-    @examples(60)
-    @given(data=st.data(), unit=UNITS)
-    def check(data, unit):
-        policy = data.draw(st.sampled_from(POLICIES))
-        case = data.draw(staged_cases(policy, "heavy-edge", contention, scales=SCALES))
-        assert_equal(case.at(unit))
-
-    check()
+@examples(60)
+@given(data=st.data(), unit=UNITS)
+def test_staged_jobs_under_heavy_edge_equal_the_reference(
+    contention: str, data: Any, unit: Any
+) -> None:
+    policy = data.draw(st.sampled_from(POLICIES))
+    case = data.draw(staged_cases(policy, "heavy-edge", contention, scales=SCALES))
+    assert_equal(case.at(unit))
 
 
 @pytest.mark.parametrize("contention", CONTENTIONS)
-def test_staged_jobs_anywhere_equal_the_reference(contention: str) -> None:
-    @examples(40)
-    @given(data=st.data(), unit=UNITS)
-    def check(data, unit):
-        policy = data.draw(st.sampled_from(POLICIES))
-        placement = data.draw(st.sampled_from(ELSEWHERE))
-        case = data.draw(staged_cases(policy, placement, contention, scales=SCALES))
-        assert_equal(case.at(unit))
-
-    check()
+@examples(40)
+@given(data=st.data(), unit=UNITS)
+def test_staged_jobs_anywhere_equal_the_reference(contention: str, data: Any, unit: Any) -> None:
+    policy = data.draw(st.sampled_from(POLICIES))
+    placement = data.draw(st.sampled_from(ELSEWHERE))
+    case = data.draw(staged_cases(policy, placement, contention, scales=SCALES))
+    assert_equal(case.at(unit))
 
 
 @examples(60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -61,15 +62,13 @@ def test_in_a_pool_everybody_starts_when_its_reservation_comes(case: Case) -> No
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-def test_who_waits_first_starts_by_the_instant_it_was_promised(placement: str) -> None:
-    @examples(60)
-    @given(case=cases("conservative", placement, "high"))
-    def check(case: Case) -> None:
-        outcome, promises = record(case)
-        for promise in promises:
-            assert outcome.start_us[promise.job] <= promise.shadow
-
-    check()
+@examples(60)
+@given(data=st.data())
+def test_who_waits_first_starts_by_the_instant_it_was_promised(placement: str, data: Any) -> None:
+    case = data.draw(cases("conservative", placement, "high"))
+    outcome, promises = record(case)
+    for promise in promises:
+        assert outcome.start_us[promise.job] <= promise.shadow
 
 
 @examples(60)

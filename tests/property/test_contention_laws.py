@@ -260,32 +260,29 @@ def service_done(speed: Ring, jobs: list[Job], rows: Any, costs: list[int]) -> l
 
 
 @pytest.mark.parametrize("contention", CONTENTIONS)
-def test_the_rates_integrate_to_the_work(contention: str) -> None:
-    @some
-    @given(data=st.data(), policy=st.sampled_from(POLICIES), unit=st.sampled_from([1, 7, SECOND]))
-    def check(data, policy, unit):
-        placement = data.draw(st.sampled_from(ON_SERVERS))
-        case = data.draw(contended_cases(policy, placement, "ring", contention)).at(unit)
-        outcome = run_core(*case.arguments(), **case.speeds())
-        jobs = sorted(case.jobs, key=lambda job: job.submit_us)
-        rules = make_scheduler(policy, case.policy_params)
-        costs = [rules.cost(job, job.gpus) for job in jobs]
-        adds_work = isinstance(rules, Preemptive) and rules.params["restart"] == "work"
-        done = service_done(
-            speed_of(case), jobs, outcome.rows, [0] * len(jobs) if adds_work else costs
-        )
-        for i, job in enumerate(jobs):
-            if outcome.status[i] != FINISHED:
-                assert done[i] == outcome.uncontended_us[i] == 0
-                continue
-            own = job.service_us + getattr(rules, "overrun", 0)
-            work = own + (costs[i] * outcome.preemptions[i] if adds_work else 0)
-            slack = 1e-9 * work + 1e-6
-            assert work - slack <= done[i] <= work + 1 + slack
-            time = outcome.held_us[i] - outcome.paid_us[i]
-            assert work - slack <= outcome.uncontended_us[i] <= time + slack
-
-    check()
+@some
+@given(data=st.data(), policy=st.sampled_from(POLICIES), unit=st.sampled_from([1, 7, SECOND]))
+def test_the_rates_integrate_to_the_work(
+    contention: str, data: Any, policy: Any, unit: Any
+) -> None:
+    placement = data.draw(st.sampled_from(ON_SERVERS))
+    case = data.draw(contended_cases(policy, placement, "ring", contention)).at(unit)
+    outcome = run_core(*case.arguments(), **case.speeds())
+    jobs = sorted(case.jobs, key=lambda job: job.submit_us)
+    rules = make_scheduler(policy, case.policy_params)
+    costs = [rules.cost(job, job.gpus) for job in jobs]
+    adds_work = isinstance(rules, Preemptive) and rules.params["restart"] == "work"
+    done = service_done(speed_of(case), jobs, outcome.rows, [0] * len(jobs) if adds_work else costs)
+    for i, job in enumerate(jobs):
+        if outcome.status[i] != FINISHED:
+            assert done[i] == outcome.uncontended_us[i] == 0
+            continue
+        own = job.service_us + getattr(rules, "overrun", 0)
+        work = own + (costs[i] * outcome.preemptions[i] if adds_work else 0)
+        slack = 1e-9 * work + 1e-6
+        assert work - slack <= done[i] <= work + 1 + slack
+        time = outcome.held_us[i] - outcome.paid_us[i]
+        assert work - slack <= outcome.uncontended_us[i] <= time + slack
 
 
 def speed_of(case: Case) -> Ring:

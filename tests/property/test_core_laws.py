@@ -82,26 +82,26 @@ def can_run(job: Job, case: Case) -> bool:
 
 
 @every_policy
-def test_the_audit_holds_and_every_feasible_job_finishes_once(policy: str) -> None:
-    @some
-    @given(case=any_placement.flatmap(lambda placement: cases(policy, placement)), unit=units)
-    def check(case, unit):
-        case = case.at(unit)
-        result = simulate(case)
-        result.audit().raise_if_bad()
-        outcome = run(case)
-        for job, of_job in enumerate(by_submit(case)):
-            runs = {row[1:3] for row in outcome.rows if row[0] == job}
-            if can_run(of_job, case):
-                assert outcome.status[job] == FINISHED
-                assert outcome.finish_us[job] == max(end for _, end in runs)
-                assert outcome.held_us[job] == sum(end - start for start, end in runs)
-                assert len(runs) == outcome.preemptions[job] + 1
-                assert policy in PREEMPTIVE or len(runs) == 1
-            else:
-                assert (outcome.status[job], runs) == (REJECTED, set())
-
-    check()
+@some
+@given(data=st.data(), unit=units)
+def test_the_audit_holds_and_every_feasible_job_finishes_once(
+    policy: str, data: Any, unit: Any
+) -> None:
+    case = data.draw(any_placement.flatmap(lambda placement: cases(policy, placement)))
+    case = case.at(unit)
+    result = simulate(case)
+    result.audit().raise_if_bad()
+    outcome = run(case)
+    for job, of_job in enumerate(by_submit(case)):
+        runs = {row[1:3] for row in outcome.rows if row[0] == job}
+        if can_run(of_job, case):
+            assert outcome.status[job] == FINISHED
+            assert outcome.finish_us[job] == max(end for _, end in runs)
+            assert outcome.held_us[job] == sum(end - start for start, end in runs)
+            assert len(runs) == outcome.preemptions[job] + 1
+            assert policy in PREEMPTIVE or len(runs) == 1
+        else:
+            assert (outcome.status[job], runs) == (REJECTED, set())
 
 
 def test_a_digest_is_the_same_over_repeats_and_threads() -> None:
@@ -119,7 +119,9 @@ def test_a_digest_is_the_same_over_repeats_and_threads() -> None:
 
 
 @every_policy
-def test_time_has_no_scale_of_its_own(policy: str) -> None:
+@few
+@given(data=st.data(), factor=st.integers(2, 9))
+def test_time_has_no_scale_of_its_own(policy: str, data: Any, factor: Any) -> None:
     """All times longer by a factor (submits, services, estimates, periods, limits and costs) give
     the same schedule, longer by that factor.
 
@@ -129,27 +131,21 @@ def test_time_has_no_scale_of_its_own(policy: str) -> None:
     2d-las is passed by a tick, and floored crossings count whole seconds.
     """
     allowed = ["count"] if policy == "conservative" else PLACEMENTS
-
-    @few
-    @given(data=st.data(), factor=st.integers(2, 9))
-    def check(data, factor):
-        placement = data.draw(st.sampled_from(allowed))
-        estimates = data.draw(st.sampled_from(["none", "high"]))
-        case = data.draw(cases(policy, placement, estimates, NARROW))
-        for in_units_of_its_own in ("sink", "crossing", "preset"):
-            case.policy_params.pop(in_units_of_its_own, None)
-        once, scaled = run(case.at(LCM)), run(case.at(LCM * factor))
-        for name in ("start_us", "finish_us", "held_us", "paid_us"):
-            longer = [time if time < 0 else time * factor for time in getattr(once, name)]
-            assert getattr(scaled, name) == longer, name
-        for name in ("preemptions", "num_servers", "status", "reason"):
-            assert getattr(scaled, name) == getattr(once, name), name
-        assert scaled.rows == [
-            (job, start * factor, end * factor, server, mask)
-            for job, start, end, server, mask in once.rows
-        ]
-
-    check()
+    placement = data.draw(st.sampled_from(allowed))
+    estimates = data.draw(st.sampled_from(["none", "high"]))
+    case = data.draw(cases(policy, placement, estimates, NARROW))
+    for in_units_of_its_own in ("sink", "crossing", "preset"):
+        case.policy_params.pop(in_units_of_its_own, None)
+    once, scaled = run(case.at(LCM)), run(case.at(LCM * factor))
+    for name in ("start_us", "finish_us", "held_us", "paid_us"):
+        longer = [time if time < 0 else time * factor for time in getattr(once, name)]
+        assert getattr(scaled, name) == longer, name
+    for name in ("preemptions", "num_servers", "status", "reason"):
+        assert getattr(scaled, name) == getattr(once, name), name
+    assert scaled.rows == [
+        (job, start * factor, end * factor, server, mask)
+        for job, start, end, server, mask in once.rows
+    ]
 
 
 @many
@@ -204,25 +200,26 @@ def narrow(case: Case) -> Case:
 
 
 @every_policy
-def test_jobs_of_one_gpu_run_at_the_same_times_wherever_the_gpus_are(policy: str) -> None:
+@few
+@given(data=st.data())
+def test_jobs_of_one_gpu_run_at_the_same_times_wherever_the_gpus_are(
+    policy: str, data: Any
+) -> None:
     """A free GPU is all that such a job needs, so that no placement ever refuses one; and where
     all GPUs are given out anew, as many jobs stop as GPUs are claimed. Hence neither the placement
     nor the order of servers, nor their sizes and types, moves a start.
     """
-
-    @few
-    @given(case=any_placement.flatmap(lambda place: cases(policy, place)), data=st.data())
-    def check(case, data):
-        case = narrow(case).at(SECOND)
-        servers = data.draw(st.permutations(case.servers))
-        pooled = replace(case, placement="count", placement_params={})
-        assert times(run(replace(case, servers=servers))) == times(run(pooled))
-
-    check()
+    case = data.draw(any_placement.flatmap(lambda place: cases(policy, place)))
+    case = narrow(case).at(SECOND)
+    servers = data.draw(st.permutations(case.servers))
+    pooled = replace(case, placement="count", placement_params={})
+    assert times(run(replace(case, servers=servers))) == times(run(pooled))
 
 
 @pytest.mark.parametrize("policy", [p for p in POLICIES if p not in ("easy", "serverfilling-srpt")])
-def test_a_placement_that_never_refuses_is_as_good_as_one_pool(policy: str) -> None:
+@some
+@given(data=st.data())
+def test_a_placement_that_never_refuses_is_as_good_as_one_pool(policy: str, data: Any) -> None:
     """Where a gang may lie anywhere, the times of a schedule do not depend on where its gangs lie.
 
     Not so for ``easy``, which keeps later jobs off the very GPUs of its reservation, nor for
@@ -230,19 +227,13 @@ def test_a_placement_that_never_refuses_is_as_good_as_one_pool(policy: str) -> N
     chosen jobs may leave room that others could use (``strict``, ``serverfilling-srpt``), because
     one pool by definition leaves it idle.
     """
-
     estimates = "high" if policy == "conservative" else None
-
-    @some
-    @given(case=st.sampled_from(UNDEMANDING).flatmap(lambda p: cases(policy, p, estimates)))
-    def check(case):
-        jobs = [replace(job, allowed=None) for job in case.jobs]
-        case = replace(case, jobs=jobs).at(SECOND)
-        assume(policy not in PREEMPTIVE or case.policy_params.get("scan") != "strict")
-        pooled = replace(case, placement="count")
-        assert times(run(case)) == times(run(pooled))
-
-    check()
+    case = data.draw(st.sampled_from(UNDEMANDING).flatmap(lambda p: cases(policy, p, estimates)))
+    jobs = [replace(job, allowed=None) for job in case.jobs]
+    case = replace(case, jobs=jobs).at(SECOND)
+    assume(policy not in PREEMPTIVE or case.policy_params.get("scan") != "strict")
+    pooled = replace(case, placement="count")
+    assert times(run(case)) == times(run(pooled))
 
 
 def textbook_srpt(jobs: list[Job], num_gpus: int) -> list[int]:

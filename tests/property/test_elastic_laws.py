@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.reference import FINISHED, Job
@@ -75,69 +76,62 @@ def width(held: dict[int, int]) -> int:
 
 
 @every_speed
-def test_to_name_who_changes_is_to_name_all(speed: str) -> None:
-    @some
-    @given(case=elastic_cases(speed))
-    def check(case):
-        assert simulate(case, NativeChanged).digest == simulate(case).digest
-
-    check()
+@some
+@given(data=st.data())
+def test_to_name_who_changes_is_to_name_all(speed: str, data: Any) -> None:
+    case = data.draw(elastic_cases(speed))
+    assert simulate(case, NativeChanged).digest == simulate(case).digest
 
 
 @every_speed
-def test_every_resize_is_counted_and_paid_once_and_widths_are_kept(speed: str) -> None:
-    @some
-    @given(case=elastic_cases(speed))
-    def check(case):
-        result = simulate(case)
-        result.audit().raise_if_bad()
-        schedule, jobs = result.schedule, by_submit(case)
-        gpu_us = 0
-        for job, runs in runs_of(result).items():
-            follows = [one[1] == other[0] for one, other in itertools.pairwise(runs)]
-            assert schedule.resizes[job] == sum(follows)
-            assert schedule.preemptions[job] == len(follows) - sum(follows)
-            cost = jobs[job].checkpoint_us + jobs[job].restart_us
-            paid = sum(min(cost, end - start) for start, end, _ in runs[1:])
-            assert schedule.paid_us[job] == paid
-            assert schedule.held_us[job] == sum(end - start for start, end, _ in runs)
-            for start, end, held in runs:
-                gpu_us += (end - start) * width(held)
-                assert jobs[job].min_gpus <= width(held) <= (jobs[job].max_gpus or 10**6)
-                names = {case.servers[server][1] for server in held}
-                assert jobs[job].allowed is None or names <= jobs[job].allowed
-        window_us = result.summary()["makespan_s"] * 1e6
-        if window_us > 0:
-            num_gpus = sum(gpus for gpus, _ in case.servers)
-            assert result.summary()["allocation"] == pytest.approx(gpu_us / (num_gpus * window_us))
-
-    check()
+@some
+@given(data=st.data())
+def test_every_resize_is_counted_and_paid_once_and_widths_are_kept(speed: str, data: Any) -> None:
+    case = data.draw(elastic_cases(speed))
+    result = simulate(case)
+    result.audit().raise_if_bad()
+    schedule, jobs = result.schedule, by_submit(case)
+    gpu_us = 0
+    for job, runs in runs_of(result).items():
+        follows = [one[1] == other[0] for one, other in itertools.pairwise(runs)]
+        assert schedule.resizes[job] == sum(follows)
+        assert schedule.preemptions[job] == len(follows) - sum(follows)
+        cost = jobs[job].checkpoint_us + jobs[job].restart_us
+        paid = sum(min(cost, end - start) for start, end, _ in runs[1:])
+        assert schedule.paid_us[job] == paid
+        assert schedule.held_us[job] == sum(end - start for start, end, _ in runs)
+        for start, end, held in runs:
+            gpu_us += (end - start) * width(held)
+            assert jobs[job].min_gpus <= width(held) <= (jobs[job].max_gpus or 10**6)
+            names = {case.servers[server][1] for server in held}
+            assert jobs[job].allowed is None or names <= jobs[job].allowed
+    window_us = result.summary()["makespan_s"] * 1e6
+    if window_us > 0:
+        num_gpus = sum(gpus for gpus, _ in case.servers)
+        assert result.summary()["allocation"] == pytest.approx(gpu_us / (num_gpus * window_us))
 
 
 @every_speed
-def test_what_rates_make_of_the_time_is_the_service(speed: str) -> None:
+@some
+@given(data=st.data())
+def test_what_rates_make_of_the_time_is_the_service(speed: str, data: Any) -> None:
     """Added up over the intervals of a job by the formulas of the reference."""
-
-    @some
-    @given(case=elastic_cases(speed).filter(lambda case: case.contention == "none"))
-    def check(case):
-        result, jobs = simulate(case), by_submit(case)
-        model: Any = make_speed(case.cluster, case.network, speed, case.speed_params, "none", {})
-        for job, runs in runs_of(result).items():
-            if result.schedule.status[job] != FINISHED:
-                continue
-            cost = jobs[job].checkpoint_us + jobs[job].restart_us
-            active = Active(job, restricted(model, jobs[job]))
-            done = rate = 0.0
-            for begin, end, held in runs:
-                active.allocation = held
-                rate = model.uncontended_rate(active)
-                since = begin + cost if begin > runs[0][0] else begin
-                done += max(0, end - since) * rate
-            service = jobs[job].service_us
-            assert service * (1 - 1e-12) <= done <= (service + rate) * (1 + 1e-12)
-
-    check()
+    case = data.draw(elastic_cases(speed).filter(lambda case: case.contention == "none"))
+    result, jobs = simulate(case), by_submit(case)
+    model: Any = make_speed(case.cluster, case.network, speed, case.speed_params, "none", {})
+    for job, runs in runs_of(result).items():
+        if result.schedule.status[job] != FINISHED:
+            continue
+        cost = jobs[job].checkpoint_us + jobs[job].restart_us
+        active = Active(job, restricted(model, jobs[job]))
+        done = rate = 0.0
+        for begin, end, held in runs:
+            active.allocation = held
+            rate = model.uncontended_rate(active)
+            since = begin + cost if begin > runs[0][0] else begin
+            done += max(0, end - since) * rate
+        service = jobs[job].service_us
+        assert service * (1 - 1e-12) <= done <= (service + rate) * (1 + 1e-12)
 
 
 def restricted(model: Any, job: Job) -> Job:

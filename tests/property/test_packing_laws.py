@@ -67,29 +67,28 @@ def usages(case: PackingCase, schedule: Any) -> list[tuple[int, Usage]]:
 
 
 @pytest.mark.parametrize("placement", NAMES)
-def test_nothing_is_oversubscribed_or_refused_without_need(placement: str) -> None:
-    @examples(12)
-    @given(case=packing_cases())
-    def check(case: PackingCase) -> None:
-        in_order = sorted(case.jobs, key=lambda job: job.submit_us)
-        case = PackingCase(in_order, case.servers, case.room, case.network, case.seed)
-        schedule = gs.simulate(
-            make_trace(case.jobs),
-            make_cluster(case.servers, case.network, case.room),
-            policy="fifo-skip",
-            placement=placement,
-            seed=case.seed,
-        ).schedule
-        start_us, status = schedule.start_us.tolist(), schedule.status.tolist()
-        for now, usage in usages(case, schedule):
-            assert usage.is_legal()
-            if placement == "buddy":
-                continue  # refuses what no aligned block holds
-            for job, of_job in enumerate(case.jobs):
-                if status[job] == 0 and of_job.submit_us <= now < start_us[job]:
-                    assert not usage.can_host(job)
-
-    check()
+@examples(12)
+@given(case=packing_cases())
+def test_nothing_is_oversubscribed_or_refused_without_need(
+    placement: str, case: PackingCase
+) -> None:
+    in_order = sorted(case.jobs, key=lambda job: job.submit_us)
+    case = PackingCase(in_order, case.servers, case.room, case.network, case.seed)
+    schedule = gs.simulate(
+        make_trace(case.jobs),
+        make_cluster(case.servers, case.network, case.room),
+        policy="fifo-skip",
+        placement=placement,
+        seed=case.seed,
+    ).schedule
+    start_us, status = schedule.start_us.tolist(), schedule.status.tolist()
+    for now, usage in usages(case, schedule):
+        assert usage.is_legal()
+        if placement == "buddy":
+            continue  # refuses what no aligned block holds
+        for job, of_job in enumerate(case.jobs):
+            if status[job] == 0 and of_job.submit_us <= now < start_us[job]:
+                assert not usage.can_host(job)
 
 
 @examples(60)
