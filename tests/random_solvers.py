@@ -23,15 +23,73 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.online.assignment import AssignmentSolver, assign, transport
+from gpusched.online.assignment import AssignmentSolver, Matching, assign, transport
 from gpusched_papers import exact
-from tests.boundary.hostile_solvers import VALUES, check, error_of, optimum
 
 Random = np.random.Generator
+# What sums may be wrong by, in parts of the greatest figure and for each row.
+ROUNDING = 2.0**-30
+
+VALUES: dict[str, Callable[[np.random.Generator, tuple[int, int]], Any]] = {
+    "tiny": lambda r, s: r.random(s) * 1e-300,
+    "huge": lambda r, s: (r.random(s) * 2 - 1) * 1e300,
+    "all magnitudes": lambda r, s: 10 ** r.uniform(-300, 300, s),
+    "signed magnitudes": lambda r, s: r.choice([-1, 1], s) * 10 ** r.uniform(-300, 300, s),
+    "1e16 apart": lambda r, s: 10.0 ** r.choice([-8, 8], s) * r.random(s),
+    "1e16 apart, whole": lambda r, s: np.where(r.random(s) < 0.5, 1e16, 1) * r.integers(1, 9, s),
+    "great and close": lambda r, s: 1e9 + 1e-6 * r.random(s),
+    "whole and great": lambda r, s: np.rint(r.random(s) * 1e16),
+    "beyond all whole numbers": lambda r, s: r.integers(0, 2**62, s).astype(float) * 2.0**40,
+    "denormal": lambda r, s: 5e-324 * r.integers(0, 4, s),
+    "denormal and normal": lambda r, s: np.where(r.random(s) < 0.5, 5e-324, 1.0),
+    "negative zero": lambda r, s: np.full(s, -0.0),
+    "zeros of both signs": lambda r, s: np.where(r.random(s) < 0.5, -0.0, 0.0),
+    "all equal": lambda r, s: np.full(s, 0.1),
+    "ties": lambda r, s: r.integers(0, 2, s).astype(float),
+    "equal rows": lambda r, s: np.tile(r.random(s[1]), (s[0], 1)),
+    "equal columns": lambda r, s: np.tile(r.random((s[0], 1)), (1, s[1])),
+    "rank one": lambda r, s: np.outer(np.arange(s[0]), np.arange(s[1])).astype(float),
+    "rank one and great": lambda r, s: np.outer(10 ** r.uniform(0, 16, s[0]), r.random(s[1])),
+    "rank one, falling": lambda r, s: np.outer(np.arange(s[0]), -np.arange(s[1])).astype(float),
+    "similar rows": lambda r, s: np.sort(r.random(s[1])) + r.choice([0.05, 0.5]) * r.random(s),
+    "random": lambda r, s: r.random(s),
+}  # fmt: skip
 NAMES = sorted(VALUES)
+
+
+def must_name(mistake: ValueError, *words: str) -> None:
+    """Raise unless the message names what is wrong."""
+    if not any(word in str(mistake) for word in words):
+        raise AssertionError(f"unexpected: {mistake}") from mistake
+
+
+def optimum(cost: Any) -> float | None:
+    try:
+        return float(cost[linear_sum_assignment(cost)].sum())
+    except ValueError:
+        return None
+
+
+def error_of(cost: Any) -> float:
+    finite = np.abs(cost[np.isfinite(cost)])
+    return float(min(cost.shape) * ROUNDING * finite.max(initial=0.0)) + 1e-320
+
+
+def check(cost: Any, solve: Callable[[Any], Matching], error: float) -> None:
+    best = optimum(cost)
+    try:
+        found = solve(cost)
+    except ValueError as mistake:
+        must_name(mistake, "do not suffice" if best is None else "nothing")
+        return
+    assert best is not None
+    assert len(found.rows) == len(np.unique(found.columns)) == min(cost.shape)
+    assert abs(cost[found.rows, found.columns].sum() - best) <= error
+    assert abs(found.cost - best) <= error
 
 
 def costs(random: Random, most: int = 7) -> Any:
@@ -48,12 +106,18 @@ def costs(random: Random, most: int = 7) -> Any:
 
 def try_assign(random: Random) -> None:
     cost = costs(random, 7 if random.random() < 0.9 else 60)
-    check(cost, assign, error_of(cost))
+    error = error_of(cost)
+    check(cost, assign, error)
     if optimum(cost) is None:
         return
-    found = assign(cost)
+    found, other = assign(cost), assign(-cost, maximise=True)
+    assert abs(found.cost + other.cost) <= error
+    # The duals prove it: no pair is cheaper, those of the assignment and of who is left are tight.
     slack = cost - found.row_dual[:, None] - found.column_dual
-    assert slack.min() >= -error_of(cost)
+    assert slack.min() >= -error
+    assert np.abs(slack[found.rows, found.columns]).max() <= error
+    left = (*np.delete(found.row_dual, found.rows), *np.delete(found.column_dual, found.columns))
+    assert np.abs(left).sum() <= error
     if 1e-250 < np.abs(cost[np.isfinite(cost) & (cost != 0)]).min(initial=1) < 1e250:
         scaled = assign(cost * 0.25)
         assert scaled.columns.tolist() == found.columns.tolist()
@@ -67,6 +131,11 @@ def try_auction(random: Random) -> None:
     is_exact = np.array_equal(finite, np.rint(finite)) and spread < 1e6
     error = error_of(cost) + (0.0 if is_exact else 1e-6 * spread)
     check(cost, lambda cost: assign(cost, method="auction"), error)
+    try:
+        with np.errstate(over="ignore"):  # of what such a precision may cost
+            assign(cost, method="auction", epsilon=random.choice([1e-300, 1e-3, 1e300]))
+    except ValueError as mistake:
+        must_name(mistake, "epsilon", "suffice")
 
 
 def try_changed_rows(random: Random) -> None:
@@ -163,6 +232,8 @@ def try_place_jobs(random: Random) -> None:
     sampler = random.choice(["seeded", "uniform", "enumerate", "exact"])
     clearing = random.choice(["transportation", "jonker-volgenant", "auction"])
     found = gs.online.place_jobs(rates, **work, sampler=sampler, clearing=clearing, draws=5)
+    assert found.counts.sum(axis=0).max() <= 1
+    assert found.num_workers.min() >= 1
     assert found.lower_bound_s <= best * (1 + 1e-9)
     assert found.mean_jct_s >= best * (1 - 1e-9)
     if sampler == "exact" and found.is_optimal:
@@ -173,6 +244,21 @@ def try_place_jobs(random: Random) -> None:
         )
         assert scaled.counts.tolist() == found.counts.tolist()
         assert scaled.mean_jct_s == found.mean_jct_s / 2.0**20
+        assert scaled.lower_bound_s == found.lower_bound_s / 2.0**20
+
+
+def try_hostile_rates(random: Random) -> None:
+    rates = np.abs(VALUES[random.choice(NAMES)](random, (5, int(random.integers(1, 9)))))
+    sampler = random.choice(["seeded", "uniform", "enumerate", "exact"])
+    clearing = random.choice(["transportation", "jonker-volgenant", "auction"])
+    options: dict[str, Any] = {"rounds": 3, "round_samples": 10, "draws": 3, "guard": 0.0}
+    try:
+        found = gs.online.place_jobs(rates, **options, sampler=sampler, clearing=clearing)
+    except ValueError as mistake:
+        must_name(mistake, "rates", "workers")
+        return
+    assert found.lower_bound_s <= found.mean_jct_s
+    assert (found.counts.sum(axis=0) <= 1).all()
 
 
 def schedules(job: gs.online.DeadlineJob, types: list[str], slots: int, slot_s: float) -> Any:
@@ -232,6 +318,10 @@ def try_plan_deadlines(random: Random) -> None:
     ]
     shifted = gs.online.plan_deadlines(later, gpus, whole_slots=whole, **options)
     assert (shifted.reason, shifted.upper_bound) == (plan.reason, plan.upper_bound)
+    assert (shifted.cost.tolist(), shifted.dual_objective) == (
+        plan.cost.tolist(),
+        plan.dual_objective,
+    )
 
 
 def batch(random: Random, size: int) -> tuple[gs.Trace, gs.Cluster]:
@@ -273,6 +363,84 @@ def try_fill(random: Random) -> None:
     assert filled.is_placed[0]
 
 
+FIGURES = [
+    0.0, 5e-324, 1e-300, 1e-9, 1.0, 299.9, 1e4, 1e8, 2.0**42, 1e16, 1e300, np.inf, np.nan,
+]  # fmt: skip
+
+
+def hostile_job(random: Random) -> gs.online.DeadlineJob:
+    """Any figures, or such as are not refused at once."""
+    if random.random() < 0.5:
+        return gs.online.DeadlineJob(
+            *random.choice(FIGURES, 3),
+            rates={("A", 1): random.choice(FIGURES), ("A", 2): random.choice(FIGURES)},
+            value=random.choice([1.0, *FIGURES]), change_s=random.choice([0.0, *FIGURES]),
+        )  # fmt: skip
+    return gs.online.DeadlineJob(
+        random.choice([0.0, 1e4, 1e9]), random.choice([1e5, 1e8, 2.0**42]),
+        10 ** random.uniform(-5, 25), {("A", 1): 1.0, ("A", 2): 1e-9},
+        10 ** random.uniform(-90, 90), random.choice([0.0, 1e3, 1e9]),
+    )  # fmt: skip
+
+
+def try_hostile_deadlines(random: Random) -> None:
+    jobs = [hostile_job(random) for _ in range(int(random.integers(0, 4)))]
+    prices = str(random.choice(["market", "density", "theory", "constant"]))
+    slot_s = random.choice([1e-3, 1.0, 300.0, 1e9])
+    try:
+        plan = gs.online.plan_deadlines(jobs, {"A": 2}, prices=prices, slot_s=slot_s)  # type: ignore
+    except ValueError as mistake:
+        must_name(mistake, "jobs[")
+        return
+    assert plan.value <= plan.upper_bound <= sum(job.value for job in jobs) * (1 + 1e-12)
+
+
+def try_hostile_plan(random: Random) -> None:
+    service, widths = 10 ** random.uniform(-6, 10, 8), random.integers(1, 13, 8)
+    options: dict[str, Any] = {
+        "theta_s": random.choice([None, 1e-300, 1e-3, 1e9, 1e300]),
+        "u": random.choice([None, 1e-3, 1.0, 1e9]),
+        "tolerance": random.choice([0.0, 1e-300, 1e-3, 1e300]),
+    }
+    try:
+        gs.online.plan(
+            gs.Trace.from_columns(np.zeros(8), service, widths),
+            gs.Cluster.uniform(3, 4, nic_gbps=10, intra_gbps=100),
+            policy=str(random.choice(["sjf-bco", "ff", "ls", "rand"])),
+            speed="fixed", contention="none", **options,
+        )  # fmt: skip
+    except ValueError as mistake:
+        must_name(mistake, *options, "service")
+
+
+def try_hostile_fill(random: Random) -> None:
+    requests = gs.traces.Requests.from_columns([1, int(random.choice([1, 8, 2**30]))])
+    until = random.choice([1e-300, 1.0, 1e3, 1e300, np.inf, np.nan, 0.0, -1.0])
+    order = str(random.choice(["drawn", "listed"]))
+    try:
+        gs.online.fill(requests, gs.Cluster.uniform(2, 8), until=until, order=order)  # type: ignore
+    except ValueError as mistake:
+        must_name(mistake, "until")
+
+
+def try_hostile_exact(random: Random) -> None:
+    service = np.maximum(10 ** random.uniform(-6, 9, 3), 1e-6)
+    servers, gpus = [(1, 4), (3, 2), (64, 8), (2_000, 1)][int(random.integers(4))]
+    profile = gs.model.JobProfile("model", 10.0 ** random.integers(12), 32.0, 0.0, 0.1)
+    trace = gs.Trace.from_columns(
+        np.zeros(3), service, [1, 2, 2], profile=np.zeros(3, np.int32), profiles=(profile,)
+    )
+    cluster = gs.Cluster.uniform(servers, gpus, nic_gbps=10, intra_gbps=100)
+    try:
+        found = exact.solve(exact.instance(trace, cluster), time_limit_s=2.0)
+    except ValueError as mistake:
+        must_name(mistake, "placements")
+    except TimeoutError:
+        pass
+    else:
+        assert found.lower_bound_s <= found.makespan_s
+
+
 #: A solver's cases, and how many there are of it among a thousand.
 SOLVERS: dict[str, tuple[Callable[[Random], None], int]] = {
     "assign": (try_assign, 280),
@@ -284,6 +452,11 @@ SOLVERS: dict[str, tuple[Callable[[Random], None], int]] = {
     "fill": (try_fill, 10),
     "plan": (try_plan, 10),
     "exact": (try_exact, 2),
+    "place_jobs, hostile": (try_hostile_rates, 40),
+    "plan_deadlines, hostile": (try_hostile_deadlines, 20),
+    "plan, hostile": (try_hostile_plan, 2),
+    "fill, hostile": (try_hostile_fill, 2),
+    "exact, hostile": (try_hostile_exact, 1),
 }
 
 
@@ -349,7 +522,7 @@ def main() -> int:
     failures = run_all(cases, arguments.seed, arguments.seconds)
     for name, count in zip(names, counts, strict=True):
         wrong = sum(failure[0] == name for failure in failures)
-        print(f"{name:16} {count:8} cases {wrong:6} differ")
+        print(f"{name:24} {count:8} cases {wrong:6} differ")
     if failures:
         solver, number, text = failures[0]
         print(

@@ -1,9 +1,7 @@
-"""Every solver ends whatever it is given, and on Ctrl-C within a second."""
+"""Every solver ends whatever it is given, with what is right, and on Ctrl-C within a second."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,26 +11,20 @@ import pytest
 
 import gpusched as gs
 from gpusched.online.assignment import AssignmentSolver, assign, transport
-from tests.boundary.hostile_solvers import SOLVERS
 from tests.boundary.test_interrupts import SOON_S, interrupted, posix
-
-pytestmark = pytest.mark.long
-
-# They take seconds. A solver that never ends is a failure that names its case.
-LIMIT_S = 240
+from tests.examples import number_of
+from tests.random_solvers import SOLVERS, try_case
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_solver_ends_on_hostile_values_with_an_answer_or_an_error(solver: str) -> None:
-    command = [sys.executable, "-m", "tests.boundary.hostile_solvers", solver]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        output, errors = child.communicate(timeout=LIMIT_S)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        output, _ = child.communicate()
-        pytest.fail(f"{solver} has not ended after {LIMIT_S} s: {output.splitlines()[-1]}")
-    assert child.returncode == 0, f"{output.splitlines()[-1:]}\n{errors}"
+def test_random_cases_of_a_solver_are_what_scipy_and_brute_force_say(solver: str) -> None:
+    """The first of those that ``python -m tests.random_solvers`` tries in any number."""
+    for number in range(number_of(10 * SOLVERS[solver][1])):
+        try:
+            try_case(solver, 1, number)
+        except Exception as error:
+            error.add_note(f"case {number}")
+            raise
 
 
 NAN, INF = float("nan"), float("inf")
@@ -153,6 +145,7 @@ IMPORTS = (
 
 
 @posix
+@pytest.mark.long
 @pytest.mark.parametrize("solver", LONG)
 def test_ctrl_c_ends_a_solver(solver: str) -> None:
     # Without the indentation that the imports do not have.

@@ -12,30 +12,13 @@ from scipy.optimize import linear_sum_assignment
 
 from gpusched import _core
 from gpusched.base.arrays import Float64
-from gpusched.online.assignment import AssignmentSolver, Matching, assign, transport
+from gpusched.online.assignment import AssignmentSolver, Matching, transport
 from tests.each import each
 from tests.examples import examples
 
 pytestmark = pytest.mark.long
 
-NUM_INSTANCES = 10_000
-MAX_SIDE = 6
 TOLERANCE = 1e-9
-
-
-def instance(random: np.random.Generator, number: int, *, is_whole: bool = False) -> Float64:
-    """Costs of a small problem: whole numbers with ties, or real ones; some pairs forbidden."""
-    shape = random.integers(1, MAX_SIDE + 1, 2)
-    if number % 5 < 2:
-        shape[1] = shape[0]
-    kind = number % 3
-    if kind == 0 and not is_whole:
-        cost = random.uniform(-1, 1, shape)
-    else:
-        cost = random.integers(-2, 3 if kind == 1 else 100, shape).astype(np.float64)
-    if number % 4 == 0:
-        cost[random.random(shape) < 0.25] = np.inf
-    return cost
 
 
 def optimum(cost: Float64) -> float | None:
@@ -61,54 +44,6 @@ def is_proven(cost: Float64, found: Matching, error: float = TOLERANCE) -> bool:
         and abs(total - found.cost) <= 2 * error * max(cost.shape)
         and (cost.shape[0] == cost.shape[1] or long_side.max() <= error)
     )
-
-
-def cost_or_none(cost: Float64, method: str) -> float | None:
-    try:
-        found = assign(cost, method=method)  # type: ignore[arg-type]
-    except ValueError:
-        return None
-    assert is_proven(cost, found, TOLERANCE if method == "jonker-volgenant" else 0.5)
-    return found.cost
-
-
-def test_assignments_cost_what_scipy_says() -> None:
-    random = np.random.Generator(np.random.PCG64(1))
-    for number in range(NUM_INSTANCES):
-        cost = instance(random, number)
-        expected = optimum(cost)
-        assert cost_or_none(cost, "jonker-volgenant") == pytest.approx(expected, abs=TOLERANCE)
-
-
-def test_auctions_of_whole_numbers_are_exact() -> None:
-    random = np.random.Generator(np.random.PCG64(2))
-    for number in range(NUM_INSTANCES):
-        cost = instance(random, number, is_whole=True)
-        assert cost_or_none(cost, "auction") == optimum(cost)
-
-
-def expanded(value: Float64, supply: list[int], capacity: list[int], may_keep: bool) -> Float64:
-    """A row for each unit and a column for each place; for what may be kept, places at home."""
-    matrix = np.repeat(np.repeat(value, supply, axis=0), capacity, axis=1)
-    home = np.zeros((len(matrix), len(matrix) if may_keep else 0))
-    return np.hstack([matrix, home])
-
-
-def test_transports_are_worth_what_scipy_says_of_the_expanded_matrix() -> None:
-    random = np.random.Generator(np.random.PCG64(3))
-    for number in range(NUM_INSTANCES):
-        value = -instance(random, number)
-        supply = random.integers(0, 3, value.shape[0]).tolist()
-        capacity = random.integers(0, 4, value.shape[1]).tolist()
-        may_keep = number % 2 == 0
-        matrix = expanded(value, supply, capacity, may_keep)
-        expected = optimum(-matrix) if matrix.shape[0] <= matrix.shape[1] else None
-        try:
-            found = transport(value, supply, capacity, at_most=may_keep).value
-        except ValueError:
-            assert expected is None
-            continue
-        assert found == pytest.approx(-expected if expected else 0.0, abs=TOLERANCE)
 
 
 units = st.integers(0, 3)
@@ -145,47 +80,6 @@ def test_prices_clear_the_market_of_a_transport(
     if may_keep:
         assert (found.row_dual >= 0).all()
         assert (found.row_dual[flow.sum(axis=1) < supply] == 0).all()
-
-
-@examples(60)
-@given(st.lists(transports(), min_size=2, max_size=5), st.booleans())
-def test_a_warm_start_changes_no_value(
-    problems: list[tuple[Float64, list[int], list[int]]], is_exact: bool
-) -> None:
-    lasting = _core.Transportation()
-    for value, supply, capacity in problems:
-        counts = np.array(supply, dtype=np.int32), np.array(capacity, dtype=np.int32)
-        flat = value.reshape(-1)
-        try:
-            cold = _core.Transportation().solve(flat, *counts, is_exact)[3]
-        except ValueError:
-            with pytest.raises(ValueError, match="transportation"):
-                lasting.solve(flat, *counts, is_exact, is_warm=True)
-            continue
-        assert lasting.solve(flat, *counts, is_exact, is_warm=True)[3] == cold
-
-
-costs = st.integers(-3, 6).map(float) | st.just(np.inf)
-
-
-@given(st.data(), st.integers(1, 6), st.integers(1, 6))
-def test_changing_rows_equals_solving_anew(data: st.DataObject, rows: int, columns: int) -> None:
-    line = st.lists(costs, min_size=columns, max_size=columns)
-    cost = np.array(data.draw(st.lists(line, min_size=rows, max_size=rows)))
-    solver = AssignmentSolver()
-    if optimum(cost) is None:
-        return
-    solver.solve(cost)
-    for row, changed in data.draw(st.lists(st.tuples(st.integers(0, rows - 1), line), max_size=6)):
-        cost[row] = changed
-        expected = optimum(cost)
-        if expected is None:
-            with pytest.raises(ValueError, match="do not suffice"):
-                solver.change_row(row, changed)
-            return
-        found = solver.change_row(row, changed)
-        assert found.cost == expected
-        assert is_proven(cost, found, error=0.0)
 
 
 def wide(random: np.random.Generator, kind: str, size: int) -> Float64:
@@ -337,76 +231,6 @@ def test_rows_changed_again_and_again_cost_what_scipy_says(shape: tuple[int, int
             found = solver.change_row(row, before[row])
         assert found.cost == pytest.approx(optimum(before), abs=TOLERANCE)
         assert is_proven(before, found)
-
-
-magnitudes = st.sampled_from([0.0, 1.0, 3.0, 5e-324, 1e-8, 1e8, 1e16, 1e299]).flatmap(
-    lambda size: st.integers(-3, 3).map(lambda count: count * size)
-)
-widened = magnitudes | st.floats(-1e300, 1e300) | st.integers(-2, 2).map(float) | st.just(np.inf)
-
-
-@st.composite
-def matrices(draw: st.DrawFn, entry: st.SearchStrategy[float] = widened) -> Float64:
-    rows, columns = draw(st.integers(1, 6)), draw(st.integers(1, 6))
-    line = st.lists(entry, min_size=columns, max_size=columns)
-    if draw(st.booleans()):
-        return np.array([draw(line)] * rows)
-    return np.array(draw(st.lists(line, min_size=rows, max_size=rows)))
-
-
-def rounding(cost: Float64) -> float:
-    """What a sum may be wrong by."""
-    greatest = np.abs(cost[np.isfinite(cost)]).max(initial=0.0)
-    return float(min(cost.shape) * 2.0**-30 * greatest) + 1e-320
-
-
-@examples(200)
-@given(matrices())
-def test_costs_of_all_magnitudes_are_assigned_within_rounding(cost: Float64) -> None:
-    expected = optimum(cost)
-    if expected is None:
-        with pytest.raises(ValueError, match="do not suffice"):
-            assign(cost)
-        return
-    found = assign(cost)
-    assert abs(found.cost - expected) <= rounding(cost)
-    assert (cost - found.row_dual[:, None] - found.column_dual).min() >= -rounding(cost)
-
-
-@examples(200)
-@given(st.data(), matrices())
-def test_rows_changed_there_and_back_cost_what_they_did(data: st.DataObject, cost: Float64) -> None:
-    expected = optimum(cost)
-    if expected is None:
-        return
-    solver = AssignmentSolver()
-    solver.solve(cost)
-    row = data.draw(st.integers(0, len(cost) - 1))
-    numbers = st.floats(-1e300, 1e300) | magnitudes
-    line = data.draw(st.lists(numbers, min_size=cost.shape[1], max_size=cost.shape[1]))
-    there = cost.copy()
-    there[row] = line
-    if optimum(there) is None:  # -1e300 beside an infinity
-        return
-    assert abs(solver.change_row(row, line).cost - optimum(there)) <= rounding(there)
-    assert abs(solver.change_row(row, cost[row]).cost - expected) <= rounding(cost)
-
-
-@given(
-    matrices(st.integers(-1000, 1000).map(lambda n: n / 64)),
-    st.sampled_from([2.0**-9, 2.0**7, 0.1, 3.0]),
-)
-def test_costs_times_a_number_are_assigned_alike(cost: Float64, factor: float) -> None:
-    for method in ("jonker-volgenant", "auction"):
-        one, other = assign(cost, method=method), assign(cost * factor, method=method)
-        is_exact = np.frexp(factor)[0] == 0.5
-        if is_exact and method == "jonker-volgenant":
-            assert other.columns.tolist() == one.columns.tolist()
-            assert other.cost == one.cost * factor
-            assert (other.row_dual == one.row_dual * factor).all()
-        error = 4e-6 * np.ptp(cost) * factor if method == "auction" else 1e-9
-        error += rounding(cost * factor)
-        assert other.cost == pytest.approx(one.cost * factor, abs=error)
 
 
 @examples(60)

@@ -6,7 +6,6 @@ import functools
 import itertools
 import math
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -298,54 +297,6 @@ def test_the_certificate_holds_at_theory_prices(found):
     assert plan.upper_bound >= plan.value - 1e-9
     if plan.exponent <= 1:
         assert plan.dual_objective <= plan.initial_objective + plan.ratio * plan.value + 1e-9
-
-
-@given(jobs)
-@examples(25)
-def test_no_schedule_of_whole_slots_beats_the_upper_bound(found):
-    found = found[:3]
-    gpus = {"A": 2, "B": 2}
-    plan = plan_deadlines(found, gpus, slot_s=SLOT_S, prices="theory", segments=8)
-    choices = [[None, *schedules(job, whole_slots=True)[:40]] for job in found]
-    best = 0.0
-    for combination in itertools.product(*choices):
-        value = sum(j.value for j, s in zip(found, combination, strict=True) if s is not None)
-        if value <= best:
-            continue
-        held: dict[tuple[str, int], int] = {}
-        for schedule in combination:
-            for slot, configuration in enumerate(schedule[1], schedule[0]) if schedule else ():
-                if configuration is not None:
-                    key = configuration[0], slot
-                    held[key] = held.get(key, 0) + configuration[1]
-        if all(count <= gpus[gpu_type] for (gpu_type, _), count in held.items()):
-            best = value
-    assert plan.upper_bound >= best - 1e-9
-
-
-@given(
-    jobs,
-    st.sampled_from(["market", "density", "theory", "constant"]),
-    st.sampled_from([1, 2, 65_535, 65_536, 10**6, 10**10]),
-    st.booleans(),
-)
-def test_a_shift_of_time_by_whole_slots_changes_nothing(found, prices, slots, knows):
-    gpus, shift_s = {"A": 2, "B": 3}, slots * SLOT_S
-    later = [
-        replace(job, arrival_s=job.arrival_s + shift_s, deadline_s=job.deadline_s + shift_s)
-        for job in found
-    ]
-    plan, shifted = (
-        plan_deadlines(some, gpus, slot_s=SLOT_S, prices=prices, known_bounds=knows)
-        for some in (found, later)
-    )
-    assert shifted.reason == plan.reason
-    assert shifted.cost.tolist() == plan.cost.tolist()
-    assert shifted.upper_bound == plan.upper_bound >= plan.value
-    assert shifted.dual_objective == plan.dual_objective
-    for index in range(len(found)):
-        moved = [step.from_s - shift_s for step in shifted.steps(index)]
-        assert moved == [step.from_s for step in plan.steps(index)]
 
 
 def fits(works: list[float], slots: int, ends: tuple[float, float]) -> bool:
