@@ -68,7 +68,7 @@ py::typing::Dict<py::str, py::object> standing_of(Run& run) {
     attained_us.push_back(state.attained(job).count());
     preemptions.push_back(state.record(job).preemptions);
     added_us.push_back(state.past(job).redo.count());
-    const bool runs = state.holds(job);
+    const bool runs = state.is_running(job);
     start_us.push_back(runs ? state.slot(job).start.count() : -1);
     cost_us.push_back(runs ? state.slot(job).cost.count() : 0);
     if (!runs) continue;

@@ -56,6 +56,7 @@ void bind_run_measures(py::module_& m) {
       .def_readonly("num_finished", &RunMeasures::num_finished)
       .def_readonly("num_rejected", &RunMeasures::num_rejected)
       .def_readonly("num_unfinished", &RunMeasures::num_unfinished)
+      .def_readonly("num_cancelled", &RunMeasures::num_cancelled)
       .def_readonly("first_submit_us", &RunMeasures::first_submit_us, "The first of them.")
       .def_readonly("last_finish_us", &RunMeasures::last_finish_us, "The last of them.")
       .def_property_readonly("flow_us", wide(&RunMeasures::flow_us), "Finish - submit.")

@@ -33,14 +33,14 @@ py::typing::Dict<py::str, py::object> state_of(Run& run) {
   std::vector<std::int64_t> held_server;
   std::vector<GpuMask> held_mask;
   for (const JobId job : run.live()) {
-    if (!state.holds(job)) {
+    if (!state.is_running(job)) {
       waiting.push_back(job);
       continue;
     }
     const Slot& slot = state.slot(job);
     running.push_back(job);
     start_us.push_back(slot.start.count());
-    finish_us.push_back(slot.finish.count());
+    finish_us.push_back(slot.end().count());
     gpus.push_back(slot.gpus);
     for (const Piece& piece : slot.pieces) {
       held_job.push_back(job);

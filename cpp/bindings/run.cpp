@@ -139,12 +139,12 @@ bool Run::go_until_start(JobId job) {
   if (job >= halted().state().num_arrived()) {
     throw InvalidInput("job: " + std::to_string(job) + " has not arrived");
   }
-  bool holds = false;
+  bool runs = false;
   guarded([&] {
     Simulation& simulation = run_->simulation();
-    while (!(holds = simulation.state().holds(job)) && simulation.step()) control_.check();
+    while (!(runs = simulation.state().is_running(job)) && simulation.step()) control_.check();
   });
-  return holds;
+  return runs;
 }
 
 const Simulation& Run::halted() const {
@@ -190,7 +190,7 @@ void Run::check_next(Time at) {
 void Run::cancel(JobId job, Time at) {
   check_next(at);
   const State& state = halted().state();
-  if (job >= state.num_arrived() || (!state.is_waiting(job) && !state.holds(job))) {
+  if (job >= state.num_arrived() || (!state.is_waiting(job) && !state.is_running(job))) {
     throw InvalidInput("cancel: job " + std::to_string(job) + " neither waits nor runs");
   }
   attempt(is_native_, [&] { run_->simulation().cancel(job, at); });
@@ -221,7 +221,7 @@ std::vector<Event> Run::take_events() {
 const std::vector<JobId>& Run::live() {
   const State& state = halted().state();
   for (; num_seen_ < state.num_arrived(); ++num_seen_) live_.push_back(num_seen_);
-  std::erase_if(live_, [&](JobId job) { return !state.is_waiting(job) && !state.holds(job); });
+  std::erase_if(live_, [&](JobId job) { return !state.is_waiting(job) && !state.is_running(job); });
   return live_;
 }
 

@@ -11,7 +11,7 @@
 namespace gpusched {
 
 void DancerBook::begin(const Setup& setup) {
-  planner.emplace(options, gpus_by_type(setup.state));
+  planner.emplace(options, setup.state.gpus_up_by_type());
   sets.clear();
   control = &setup.control;
   jobs.clear();

@@ -4,16 +4,6 @@
 
 namespace gpusched {
 
-std::vector<std::int64_t> gpus_by_type(const State& state) {
-  const Cluster& cluster = state.cluster();
-  if (state.occupancy().is_pooled()) return {cluster.num_gpus()};
-  std::vector<std::int64_t> gpus(static_cast<std::size_t>(cluster.num_types()));
-  for (std::size_t type = 0; type < gpus.size(); ++type) {
-    gpus[type] = cluster.gpus_of(TypeMask{1} << type);
-  }
-  return gpus;
-}
-
 std::span<const PlanConfiguration> ConfigurationSets::of(const State& state, JobId job) {
   const JobColumns& columns = state.jobs().columns();
   const Key key{state.classes().of(job), state.jobs().has_profiles() ? columns.profile[job] : 0,
@@ -51,7 +41,7 @@ ConfigurationSets::Set ConfigurationSets::find_on(const State& state, JobId job,
 }
 
 ConfigurationSets::Set ConfigurationSets::find(const State& state, JobId job) const {
-  const auto available = gpus_by_type(state);
+  const auto& available = state.gpus_up_by_type();
   Set all;
   int fastest = -1;  // type at the job's own width, or wherever it runs at all
   double greatest = 0.0;

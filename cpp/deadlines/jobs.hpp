@@ -72,7 +72,4 @@ struct DancerJob {
   [[nodiscard]] bool is_in_time(const PlanQuery& query) const;
 };
 
-/// GPUs of each type; of a pool, all of them as type 0.
-[[nodiscard]] std::vector<std::int64_t> gpus_by_type(const State& state);
-
 }  // namespace gpusched

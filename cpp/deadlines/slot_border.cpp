@@ -135,7 +135,7 @@ void SlotBorder::retry(const State& state) {
 }
 
 void SlotBorder::hand_out(const State& state) {
-  spare_ = gpus_by_type(state);
+  spare_ = state.gpus_up_by_type();
   for (std::size_t type = 0; type < spare_.size(); ++type) {
     spare_[type] -= book_->planner->ledger().promised(static_cast<int>(type), book_->slot);
   }

@@ -37,23 +37,14 @@ void ElasticJobs::begin(const Setup& setup, bool own_width_only, bool keeps_slow
   jobs_.clear();
   holders_.clear();
   touched_.clear();
-  const Cluster& cluster = setup.state.cluster();
-  if (setup.state.occupancy().is_pooled()) {
-    total_.assign(1, cluster.num_gpus());
-  } else {
-    total_.clear();
-    for (int type = 0; type < cluster.num_types(); ++type) {
-      total_.push_back(cluster.gpus_of(TypeMask{1} << type));
-    }
-  }
+  total_ = setup.state.gpus_up_by_type();
   left_ = unheld_ = total_;
-  all_left_ = all_unheld_ = cluster.num_gpus();
+  all_left_ = all_unheld_ = setup.state.gpus_up();
 }
 
 void ElasticJobs::describe(const State& state, Job& job) const {
-  const std::vector<int> widths = own_width_only_
-                                      ? std::vector<int>{state.jobs().gpus(job.id)}
-                                      : widths_of(state, job.id, state.cluster().num_gpus());
+  const std::vector<int> widths = own_width_only_ ? std::vector<int>{state.jobs().gpus(job.id)}
+                                                  : widths_of(state, job.id, state.gpus_up());
   for (int type = 0; type < num_types(); ++type) {
     double best = 0;
     for (const int width : widths) {

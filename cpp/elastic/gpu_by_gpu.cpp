@@ -118,7 +118,7 @@ void GpuByGpu::line_up_touched(const State& state) {
 
 void GpuByGpu::line_up(const State& state, ElasticJobs::Job& job) {
   const Time error = state.jobs().predicted(job.id) - state.jobs().service(job.id);
-  job.line_key = (state.slot(job.id).finish + error).count();
+  job.line_key = (state.slot(job.id).work_end + error).count();
   if (ElasticJobs::is_restarting(state, job)) {
     restarting_.push_back(&job);
   } else {

@@ -35,7 +35,7 @@ Contender contender_of(const State& state, const ElasticJobs& jobs, ElasticJobs:
 /// tick less is on the safe side.
 double pace_of(const State& state, const ElasticJobs::Job& job) {
   if (!state.is_running(job.id)) return 0.0;
-  const Time ticks = state.slot(job.id).finish - state.now() - kTick;
+  const Time ticks = state.slot(job.id).work_end - state.now() - kTick;
   if (ticks <= Time{0}) return std::numeric_limits<double>::max();
   const auto left = static_cast<double>(state.true_remaining(job.id).count());
   return left / static_cast<double>(ticks.count()) / least_of(job).rate;

@@ -84,11 +84,11 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
   note(EventKind::start, job);
 }
 
-void Executor::hold(std::uint32_t id, JobId job, Time start, Time finish,
+void Executor::hold(std::uint32_t id, JobId job, Time start, Time work_end,
                     const Allocation& allocation) {
   Slot& slot = state_->slot_at(id);
   slot.start = start;
-  slot.finish = finish;
+  slot.work_end = work_end;
   slot.job = job;
   slot.gpus = allocation.gpus;
   slot.is_suspended = false;
@@ -96,7 +96,7 @@ void Executor::hold(std::uint32_t id, JobId job, Time start, Time finish,
   JobRecord& record = state_->record_of(job);
   record.slot = id;
   record.phase = Phase::running;
-  record.finish = finish;
+  record.finish = slot.end();
   record.num_servers = static_cast<std::int32_t>(allocation.pieces.size());
   state_->acquire(slot);
 }
@@ -123,7 +123,7 @@ void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocati
   if (progress_->is_active()) {
     progress_->start(id, allocation.ranks);  // the finish is right once the decision has ended
   } else {
-    finishes_->move(id, slot.finish);
+    finishes_->move(id, slot.end());
   }
 }
 
@@ -167,7 +167,7 @@ void Executor::stand(JobId job, Time start, Time cost, Time attained,
   past.held = before + cost + work;
   past.paid = cost;
   hold(id, job, start, paid_at + (length - attained), allocation);
-  finishes_->set(id, slot.finish);
+  finishes_->set(id, slot.end());
 }
 
 Slot& Executor::running_slot(JobId job, const char* verb) {
@@ -232,7 +232,7 @@ Time Executor::service_of_run(const Slot& slot, std::uint32_t id) const noexcept
 /// Times with GPUs were noted at the start as if the job ran to its end.
 void Executor::void_finish(const Slot& slot) noexcept {
   JobPast& past = state_->past_of(slot.job);
-  past.held -= slot.finish - state_->now();
+  past.held -= slot.end() - state_->now();
   past.paid -= std::max(Time{0}, slot.paid_at() - state_->now());
   JobRecord& record = state_->record_of(slot.job);
   record.phase = Phase::waiting;
@@ -319,10 +319,11 @@ void Executor::move_finishes() {
   for (const std::uint32_t id : progress_->update()) {
     Slot& slot = state_->slot_at(id);
     JobRecord& record = state_->record_of(slot.job);
-    const Time finish = progress_->finish_of(id);
-    if (record.has_past) state_->past_of(slot.job).held += finish - slot.finish;
-    record.finish = slot.finish = finish;
-    finishes_->move(id, finish);
+    const Time before = slot.end();
+    slot.work_end = progress_->finish_of(id);
+    if (record.has_past) state_->past_of(slot.job).held += slot.end() - before;
+    record.finish = slot.end();
+    finishes_->move(id, slot.end());
   }
 }
 
@@ -333,8 +334,9 @@ void Executor::finish(std::uint32_t id) {
   if (slot.is_whole) {
     log_->append_whole(slot.job, slot.pieces);
   } else {
-    log_->append(slot.job, slot.start, slot.finish, slot.pieces);
+    log_->append(slot.job, slot.start, slot.end(), slot.pieces);
   }
+  state_->end(slot.job, Phase::finished);
   note(EventKind::finish, slot.job);
   state_->give_back_slot(id);
 }
@@ -344,7 +346,7 @@ void Executor::cancel(std::uint32_t id) {
   state_->release(state_->slot_at(id));
   cut_off(id);
   finishes_->drop(id);
-  state_->record_of(job).phase = Phase::cancelled;
+  state_->end(job, Phase::cancelled);
   state_->slot_at(id).job = job;
   state_->give_back_slot(id);
   note(EventKind::cancel, job);

@@ -84,8 +84,9 @@ class Executor final : public Actions {
   [[noreturn, gnu::noinline, gnu::cold]] void fail(JobId job, const char* what) const;
   [[nodiscard]] Slot& running_slot(JobId job, const char* verb);
   void begin_run(std::uint32_t id, JobId job, const Allocation& allocation);
-  /// From `start` on the job has the slot, and these GPUs until `finish` if nothing happens.
-  void hold(std::uint32_t id, JobId job, Time start, Time finish, const Allocation& allocation);
+  /// From `start` on the job has the slot and these GPUs; its work is done at `work_end` if nothing
+  /// happens.
+  void hold(std::uint32_t id, JobId job, Time start, Time work_end, const Allocation& allocation);
   [[nodiscard]] Time service_of_run(const Slot& slot, std::uint32_t id) const noexcept;
   void void_finish(const Slot& slot) noexcept;
   void end_run(Slot& slot);

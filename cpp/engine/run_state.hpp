@@ -30,8 +30,8 @@ class RunState final : public State {
     records_[job].reason = reason;
   }
 
-  /// A job that waits never will run: its user took it back.
-  void cancel(JobId job) noexcept { records_[job].phase = Phase::cancelled; }
+  /// A job that waits never will run, or one whose run has ended never runs again.
+  void end(JobId job, Phase phase) noexcept { records_[job].phase = phase; }
 
   /// Makes room for so many running jobs at once.
   void reserve_slots(std::size_t count) { slots_.reserve(count); }
@@ -69,6 +69,14 @@ class RunState final : public State {
   /// The GPUs of the slot, with all that its job asks for beside them.
   void acquire(const Slot& slot) {
     occupancy_.acquire(slot.gpus, slot.pieces, jobs_.demand(slot.job));
+  }
+  /// From now on no job can have the GPUs of the slot.
+  void withhold(const Slot& slot) {
+    occupancy_.acquire(slot.gpus, slot.pieces);
+    num_up_ -= slot.gpus;
+    for (const Piece& piece : slot.pieces) {
+      up_[static_cast<std::size_t>(cluster().type(piece.server))] -= piece.gpus;
+    }
   }
   void release(const Slot& slot) {
     occupancy_.release(slot.gpus, slot.pieces, jobs_.demand(slot.job));

@@ -8,13 +8,19 @@ namespace gpusched {
 
 Status Schedule::status(JobId job) const noexcept {
   switch (records_[job].phase) {
+    case Phase::waiting:
     case Phase::running:
+      break;
+    case Phase::finished:
       return Status::finished;
     case Phase::rejected:
       return Status::rejected;
-    case Phase::waiting:
     case Phase::cancelled:
-      break;
+      return Status::cancelled;
+    case Phase::killed:
+      return Status::killed;
+    case Phase::failed:
+      return Status::failed;
   }
   return Status::unfinished;
 }

@@ -12,7 +12,8 @@
 
 namespace gpusched {
 
-enum class Status : std::uint8_t { finished, rejected, unfinished };
+/// How a job ended; an unfinished one waited or ran as the run ended. Numbers stand in files.
+enum class Status : std::uint8_t { finished, rejected, unfinished, cancelled, killed, failed };
 
 struct Counters {
   std::uint64_t num_instants = 0;

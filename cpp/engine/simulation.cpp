@@ -57,7 +57,7 @@ std::size_t take_from_all(const Standing& standing, RunState& state) {
       slot.pieces.push_back(piece);
       slot.gpus += piece.gpus;
     }
-    state.acquire(slot);
+    state.withhold(slot);
   }
   return row;
 }
@@ -224,7 +224,7 @@ void Simulation::cancel(JobId job, Time at) {
       fail_input("cancel: job " + std::to_string(job) +
                  " waits, and the policy cannot do without a job that waits");
     }
-    state_.cancel(job);
+    state_.end(job, Phase::cancelled);
     executor_.note(EventKind::cancel, job);
   }
   change({Change::cancel, job}, at);
@@ -241,7 +241,7 @@ void Simulation::apply_outside() {
   for (const Change& change : now.changes) {
     if (change.kind != Change::ask) is_outside_ = true;
     // It may have waited, or have just finished.
-    if (change.kind != Change::cancel || !state_.holds(change.job)) continue;
+    if (change.kind != Change::cancel || !state_.is_running(change.job)) continue;
     executor_.cancel(state_.record(change.job).slot);
     finished_.push_back(change.job);
   }

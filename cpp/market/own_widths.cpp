@@ -8,7 +8,7 @@
 namespace gpusched {
 
 void OwnWidths::begin(const State& state) {
-  free_ = state.cluster().num_gpus();
+  free_ = state.gpus_up();
   num_gpus_ = static_cast<double>(free_);
   num_jobs_ = 0;
   opened_ = Time{0};
@@ -64,7 +64,7 @@ void OwnWidths::hold(const State& state, JobId id) {
   Job& job = jobs_[id];
   free_ -= width(job.line);
   const Slot& run = state.slot(id);
-  job.key = (run.finish + state.jobs().predicted(id) - state.jobs().service(id)).count();
+  job.key = (run.work_end + state.jobs().predicted(id) - state.jobs().service(id)).count();
   if (run.cost > Time{0}) {
     job.place = Place::settling;
     settling_.push_back(id);

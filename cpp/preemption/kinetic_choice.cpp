@@ -31,7 +31,7 @@ void KineticChoice::begin(const Setup& setup, ChoiceRule rule, Order& order) {
   order_ = &order;
   seed_ = setup.seed;
   rule_ = rule;
-  num_gpus_ = state.cluster().num_gpus();
+  num_gpus_ = state.gpus_up();
   total_ = given_up_ = 0;
   widths_.clear();
   for (ClassId id = 0; id < classes.num_classes(); ++id) widths_.push_back(classes.gpus(id));
@@ -423,7 +423,7 @@ bool KineticChoice::has_too_many_widths(const State& state) {
   const JobId num_jobs = state.jobs().num_jobs();
   std::int64_t gpus = 0;
   for (JobId job = 0; job < num_jobs; ++job) gpus += state.jobs().gpus(job);
-  return num * gpus > state.cluster().num_gpus() * std::int64_t{num_jobs};
+  return num * gpus > state.gpus_up() * std::int64_t{num_jobs};
 }
 
 /// Of those that wait.

@@ -7,7 +7,7 @@
 namespace gpusched {
 
 void PooledSrpt::begin(const Setup& setup) {
-  num_gpus_ = setup.state.cluster().num_gpus();
+  num_gpus_ = setup.state.gpus_up();
   const std::size_t num_classes = setup.state.classes().num_classes();
   waiting_.assign(num_classes, {});
   retry_at_.assign(num_classes, 0);
@@ -108,7 +108,7 @@ bool PooledSrpt::withdraw(const State& state, JobId job) {
 void PooledSrpt::decide(const State& state, const Instant& instant, Actions& actions) {
   for (const JobId job : instant.finished) {
     // Nobody has started in its slot since; a job that was taken back would have run on.
-    running_.erase(state.slots()[state.record(job).slot].finish, job);
+    running_.erase(state.slots()[state.record(job).slot].work_end, job);
     num_released_ += state.jobs().gpus(job);
   }
   if (instant.arrived.empty() && num_waiting_ == 0) return;

@@ -197,7 +197,7 @@ void PreemptiveScheduler::take_waiting(ClassId id, KeyedJob job) {
 }
 
 void PreemptiveScheduler::choose(const State& state) {
-  std::int64_t budget = state.cluster().num_gpus();
+  std::int64_t budget = state.gpus_up();
   ClassId id = 0;
   KeyedJob waiting = queue_.least(is_strict_ ? kAnyWidth : budget, id);
   std::size_t next = 0;
@@ -323,7 +323,7 @@ void PreemptiveScheduler::redistribute(const State& state, Actions& actions) {
   }
   enqueue(state, unranked_);
   unranked_.clear();
-  if (active_gpus_ <= state.cluster().num_gpus() && !displaces_ && !order_->remembers()) {
+  if (active_gpus_ <= state.gpus_up() && !displaces_ && !order_->remembers()) {
     start_all(state, actions);
     return;
   }

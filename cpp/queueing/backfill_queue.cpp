@@ -24,15 +24,52 @@ void BackfillQueue::add(JobId job) {
     compact(line);
   }
   const std::int64_t estimate = jobs_->estimate(job).count();
-  const std::size_t at = line.jobs.size();
-  line.jobs.push_back(job);
-  line.estimate.push_back(estimate);
-  if (at % kBlock == 0) line.block_least.push_back(kGone);
-  if (at % (kBlock * kBlock) == 0) line.super_least.push_back(kGone);
-  line.block_least.back() = std::min(line.block_least.back(), estimate);
-  line.super_least.back() = std::min(line.super_least.back(), estimate);
+  const std::size_t end = line.jobs.size();
+  if (end == 0 || line.jobs[end - 1] < job) {
+    line.jobs.push_back(job);
+    line.estimate.push_back(estimate);
+    if (end % kBlock == 0) line.block_least.push_back(kGone);
+    if (end % (kBlock * kBlock) == 0) line.super_least.push_back(kGone);
+    line.block_least.back() = std::min(line.block_least.back(), estimate);
+    line.super_least.back() = std::min(line.super_least.back(), estimate);
+  } else {
+    insert(line, job, estimate);
+  }
   ++line.num_waiting;
   ++size_;
+}
+
+/// Before others that wait or have waited: all blocks from there on hold other jobs than before.
+void BackfillQueue::insert(Line& line, JobId job, std::int64_t estimate) {
+  const auto place = std::lower_bound(line.jobs.begin(), line.jobs.end(), job);
+  const auto at = place - line.jobs.begin();
+  if (*place == job) {
+    line.estimate[static_cast<std::size_t>(at)] = estimate;
+  } else {
+    line.jobs.insert(place, job);
+    line.estimate.insert(line.estimate.begin() + at, estimate);
+  }
+  line.head = std::min(line.head, static_cast<std::size_t>(at));
+  line.passed = {};
+  bound_blocks(line, static_cast<std::size_t>(at) / kBlock);
+}
+
+/// Of the blocks from that one on.
+void BackfillQueue::bound_blocks(Line& line, std::size_t first) {
+  line.block_least.resize(first);
+  for (std::size_t at = first * kBlock; at < line.jobs.size(); ++at) {
+    if (at % kBlock == 0) line.block_least.push_back(kGone);
+    line.block_least.back() = std::min(line.block_least.back(), line.estimate[at]);
+  }
+  bound_supers(line);
+}
+
+void BackfillQueue::bound_supers(Line& line) {
+  line.super_least.clear();
+  for (std::size_t block = 0; block < line.block_least.size(); ++block) {
+    if (block % kBlock == 0) line.super_least.push_back(kGone);
+    line.super_least.back() = std::min(line.super_least.back(), line.block_least[block]);
+  }
 }
 
 void BackfillQueue::compact(Line& line) {
@@ -45,11 +82,7 @@ void BackfillQueue::compact(Line& line) {
   for (std::size_t* place : {&line.passed.begin, &line.passed.end}) {
     *place -= std::min(*place, static_cast<std::size_t>(gone));
   }
-  line.super_least.clear();
-  for (std::size_t block = 0; block < line.block_least.size(); ++block) {
-    if (block % kBlock == 0) line.super_least.push_back(kGone);
-    line.super_least.back() = std::min(line.super_least.back(), line.block_least[block]);
-  }
+  bound_supers(line);
 }
 
 void BackfillQueue::remove(JobId job) {

@@ -36,7 +36,7 @@ class BackfillQueue {
   /// there is none.
   [[nodiscard]] Time shortest(ClassId id) const noexcept;
 
-  /// Jobs of a class are added in order of their JobIds.
+  /// In any order, but a job that comes after all others of its class costs no more than itself.
   void add(JobId job);
   void remove(JobId job);
 
@@ -72,6 +72,9 @@ class BackfillQueue {
   /// The first place from `from` on whose job is short enough; the number of places if none is.
   [[nodiscard]] static std::size_t find(Line& line, std::size_t from, std::int64_t longest);
   static void raise(Line& line, std::size_t block);
+  static void insert(Line& line, JobId job, std::int64_t estimate);
+  static void bound_blocks(Line& line, std::size_t first);
+  static void bound_supers(Line& line);
   static void compact(Line& line);
 
   const JobTable* jobs_ = nullptr;

@@ -143,7 +143,12 @@ RunMeasures summed(const JudgedJobs& jobs, std::int64_t short_service_us, Outcom
       case Status::rejected:
         ++measures.num_rejected;
         continue;
+      case Status::cancelled:
+        ++measures.num_cancelled;
+        [[fallthrough]];
       case Status::unfinished:
+      case Status::killed:
+      case Status::failed:
         ++measures.num_unfinished;
         measures.accepted_gpu_milli_us += width * service;
         continue;

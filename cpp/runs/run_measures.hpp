@@ -47,7 +47,8 @@ struct Percentiles {
 struct RunMeasures {
   std::int64_t num_finished = 0;
   std::int64_t num_rejected = 0;
-  std::int64_t num_unfinished = 0;
+  std::int64_t num_unfinished = 0;  ///< not rejected, and not all their work done
+  std::int64_t num_cancelled = 0;   ///< of those
   /// The first submit and the last finish of those that finished.
   std::int64_t first_submit_us = 0;
   std::int64_t last_finish_us = 0;

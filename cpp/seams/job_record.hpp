@@ -11,11 +11,20 @@
 
 namespace gpusched {
 
-enum class Phase : std::uint8_t { waiting, running, rejected, cancelled };
+/// Where a job stands. The last five are final; nothing kills a job or lets it fail yet.
+enum class Phase : std::uint8_t {
+  waiting,
+  running,
+  finished,   // with all its work done
+  rejected,   // it can never run
+  cancelled,  // its user took it back
+  killed,     // at a limit
+  failed,     // by itself
+};
 
-/// What is known of one job; two share a cache line. Written when it arrives, starts or is
-/// preempted; a finish touches nothing, because `finish` is written at the start as if the job ran
-/// to its end, and corrected when it is preempted.
+/// What is known of one job; two share a cache line. Written when it arrives, starts, ends or is
+/// preempted; `finish` is written at the start as if the job ran to its end, and corrected when it
+/// is preempted.
 struct alignas(32) JobRecord {
   Time start;   ///< first start; kNever before
   Time finish;  ///< of the present run while running

@@ -120,7 +120,7 @@ class KeyOrder final : public Order {
   if (view.now() < paid) return {.value = left.count(), .until = paid};
   if (left == kTick) return {left.count()};  // and not less, whatever was predicted
   const Time last = view.now() + (left - kTick);
-  const bool bends = last + kTick < run.finish;  // and is not at its end by then
+  const bool bends = last + kTick < run.end();  // and is not at its end by then
   return {.value = left.count(), .slope = -1, .until = bends ? last : kNever};
 }
 

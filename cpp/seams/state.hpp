@@ -37,7 +37,7 @@ struct Pace {
 /// A running job: its allocation, and when the present run began and will end.
 struct Slot {
   Time start;
-  Time finish;
+  Time work_end;  ///< when all its work is done, if nothing ends the run before
   Time cost;  ///< restart cost at the head of the run
   JobId job = kNoJob;
   std::int32_t gpus = 0;
@@ -46,6 +46,8 @@ struct Slot {
   std::vector<Piece> pieces;
 
   [[nodiscard]] bool is_busy() const noexcept { return job != kNoJob; }
+  /// When the run ends: with the work, as nothing else ends one yet that was known beforehand.
+  [[nodiscard]] Time end() const noexcept { return work_end; }
   /// When the restart is paid: progress begins.
   [[nodiscard]] Time paid_at() const noexcept { return start + cost; }
   /// Whether the job pays for a restart and has made no progress since.
@@ -74,6 +76,10 @@ class State {
   [[nodiscard]] const JobClasses& classes() const noexcept { return *classes_; }
   [[nodiscard]] const Occupancy& occupancy() const noexcept { return occupancy_; }
   [[nodiscard]] const Cluster& cluster() const noexcept { return occupancy_.cluster(); }
+  /// GPUs that the run may use: of each type, or under a pool of all together. What is withheld
+  /// from every job is none of them, so this is the budget of who plans for the cluster as a whole.
+  [[nodiscard]] const std::vector<std::int64_t>& gpus_up_by_type() const noexcept { return up_; }
+  [[nodiscard]] std::int64_t gpus_up() const noexcept { return num_up_; }
 
   /// Jobs that have arrived by now: rows [0, num_arrived).
   [[nodiscard]] JobId num_arrived() const noexcept { return num_arrived_; }
@@ -88,17 +94,10 @@ class State {
     }
   }
   [[nodiscard]] bool is_running(JobId job) const noexcept {
-    const JobRecord& record = records_[job];
-    return record.phase == Phase::running && record.finish > now_;
+    return records_[job].phase == Phase::running;
   }
   [[nodiscard]] bool is_restarting(JobId job) const noexcept {
     return is_running(job) && slot(job).is_restarting(now_);
-  }
-  /// Whether the job is in a slot, also at the very instant of its finish before that is handled.
-  [[nodiscard]] bool holds(JobId job) const noexcept {
-    const JobRecord& record = records_[job];
-    return record.phase == Phase::running && record.slot < slots_.size() &&
-           slots_[record.slot].job == job;
   }
   [[nodiscard]] bool is_waiting(JobId job) const noexcept {
     return job < num_arrived_ && records_[job].phase == Phase::waiting;
@@ -117,7 +116,7 @@ class State {
     const JobRecord& record = records_[job];
     if (is_running(job)) {
       const Slot& run = slots_[record.slot];
-      return std::min(run.finish - now_, run.finish - run.start - run.cost);
+      return std::min(run.work_end - now_, run.work_end - run.start - run.cost);
     }
     const JobPast past = records_.past(job);
     return jobs_.service(job) + past.redo - (past.held - past.paid);
@@ -128,7 +127,7 @@ class State {
     const Time all = past.held - past.paid;
     if (!is_running(job)) return all;
     const Slot& run = slots_[records_[job].slot];
-    return all - std::min(run.finish - now_, run.finish - run.start - run.cost);
+    return all - std::min(run.end() - now_, run.end() - run.start - run.cost);
   }
   /// Service and the work that preemptions added, in ticks of service.
   [[nodiscard]] double work(JobId job) const noexcept {
@@ -164,15 +163,26 @@ class State {
         speed_(speed),
         classes_(std::make_shared<const JobClasses>(jobs, cluster)),
         occupancy_(cluster, pooled, jobs.has_demands() && !pooled, has_shapes && !pooled),
+        num_up_(cluster.num_gpus()),
         records_(jobs.num_jobs()),
         progress_(speed.is_fixed() ? 0 : jobs.num_jobs()),
-        run_id_(next_run_id()) {}
+        run_id_(next_run_id()) {
+    if (pooled) {
+      up_.assign(1, num_up_);
+    } else {
+      for (int type = 0; type < cluster.num_types(); ++type) {
+        up_.push_back(cluster.gpus_of(TypeMask{1} << type));
+      }
+    }
+  }
   /// Another run, which has come as far.
   State(const State& other)
       : jobs_(other.jobs_),
         speed_(other.speed_),
         classes_(other.classes_),
         occupancy_(other.occupancy_),
+        up_(other.up_),
+        num_up_(other.num_up_),
         records_(other.records_, other.num_arrived_, other.jobs_.num_jobs()),
         progress_(other.progress_),
         slots_(other.slots_),
@@ -188,6 +198,8 @@ class State {
   Ref<const Speed> speed_;
   std::shared_ptr<const JobClasses> classes_;  // shared by copies
   Occupancy occupancy_;
+  std::vector<std::int64_t> up_;
+  std::int64_t num_up_;
   JobRecords records_;
   std::vector<JobProgress> progress_;
   std::vector<Slot> slots_;

@@ -476,6 +476,9 @@ class RunMeasures:
         ln of the JCT in seconds.
         """
     @property
+    def num_cancelled(self) -> int:
+        ...
+    @property
     def num_finished(self) -> int:
         ...
     @property

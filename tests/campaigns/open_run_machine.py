@@ -13,6 +13,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.reference import (
+    CANCELLED,
     PLACEMENTS,
     REJECTED,
     UNFINISHED,
@@ -337,7 +338,7 @@ class Machine:
         """What a cancelled job would have taken decides nothing where nobody knows it."""
         ended = {
             job.id for number, job in enumerate(jobs)
-            if job.id in cancelled and actual.status[number] == UNFINISHED
+            if job.id in cancelled and actual.status[number] == CANCELLED
         }  # fmt: skip
         if not ended:
             return

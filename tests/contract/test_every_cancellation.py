@@ -7,13 +7,13 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
+from gpusched.schedules.schedule import CANCELLED
 
 SETTLED = [
     "a-srpt", "a-srpt:scan=strict", "ada-srsf", "conservative", "edf-fastest", "ff", "ls", "rand",
     "sjf-bco",
 ]  # fmt: skip
 """Who comes last and is never looked at changes nothing of these."""
-_CANCELLED = 2
 
 
 def workload(*, last: bool) -> gs.Trace:
@@ -52,7 +52,7 @@ def test_a_job_that_is_taken_back_starts_no_more_and_all_others_end(policy: str)
             schedule = result.schedule
             assert schedule.start_us[gone] == begun[gone]
             expected = np.zeros(len(schedule.status))
-            expected[gone] = _CANCELLED
+            expected[gone] = CANCELLED
             assert schedule.status.tolist() == expected.tolist()
             assert result.audit().problems == []
 

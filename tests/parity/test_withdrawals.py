@@ -14,6 +14,7 @@ from gpusched import _core
 from gpusched.base.run_warning import unwarned
 from gpusched.engine.seams import placement_seam
 from gpusched.online.cluster_state import asked, standing_run
+from gpusched.schedules.schedule import CANCELLED
 from tests.each import each
 from tests.parity.test_decisions_equal_runs import BY_THE_STATE
 
@@ -70,7 +71,7 @@ def check(run: gs.Simulation, policy: str, placement: str, pick: int, runs_too: 
         run.cancel(job)
     run.run()
     found = run.result().schedule
-    assert (found.status[gone] == 2).all()
+    assert (found.status[gone] == CANCELLED).all()
     assert found.finish_us[live[left]].tolist() == expected.tolist()
     return True
 
@@ -139,7 +140,7 @@ def test_those_that_remember_forget_the_job_alone(policy: str) -> None:
     ends_us = result.intervals["end_us"]
     for job, at_s in gone.items():
         assert (ends_us[result.intervals["job"] == job] <= at_s * 1e6).all()
-    assert (result.schedule.status[list(gone)] == 2).all()
+    assert (result.schedule.status[list(gone)] == CANCELLED).all()
     assert (np.delete(result.schedule.status, list(gone)) == 0).all()
     result.audit()
 

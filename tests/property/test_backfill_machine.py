@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import insort
+
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -23,7 +25,7 @@ lengths = st.sampled_from([0, 3, 39, 40, 500, LONGEST, NEVER - 1, NEVER])
 
 
 class BackfillMachine(RuleBasedStateMachine):
-    """Jobs come in order and leave from anywhere; who is short enough is asked for."""
+    """Jobs come in order or later and leave from anywhere; who is short enough is asked for."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,6 +37,7 @@ class BackfillMachine(RuleBasedStateMachine):
         self.native = _testing.BackfillQueue(jobs, cluster)
         self.waiting: tuple[list[int], list[int]] = ([], [])
         self.num_added = 0
+        self.later: list[int] = []  # who was passed over, or has left
 
     def next(self, own: int, after: int, longest: int) -> int | None:
         short = (job for job in self.waiting[own] if job > after and ESTIMATES[job] <= longest)
@@ -48,13 +51,27 @@ class BackfillMachine(RuleBasedStateMachine):
     def remove(self, own: int, job: int) -> None:
         self.native.remove(job)
         self.waiting[own].remove(job)
+        self.later.append(job)
 
-    @rule(num_new=st.integers(1, 300) | st.integers(5_000, 10_000))
-    def add(self, num_new: int) -> None:
+    @rule(num_new=st.integers(1, 300) | st.integers(5_000, 10_000), every=st.sampled_from([0, 7]))
+    def add(self, num_new: int, every: int) -> None:
+        """All of the next, or all but some."""
         for job in range(self.num_added, min(self.num_added + num_new, NUM_JOBS)):
-            self.native.add(job)
-            self.waiting[job % 2].append(job)
             self.num_added += 1
+            if every and job % every == 0:
+                self.later.append(job)
+            else:
+                self.native.add(job)
+                self.waiting[job % 2].append(job)
+
+    @precondition(lambda self: self.later)
+    @rule(where=fractions, num_new=st.integers(1, 20))
+    def add_later(self, where: float, num_new: int) -> None:
+        first = int(where * len(self.later))
+        for job in reversed(self.later[first : first + num_new]):
+            self.native.add(job)
+            insort(self.waiting[job % 2], job)
+        del self.later[first : first + num_new]
 
     @precondition(lambda self: any(self.waiting))
     @rule(own=classes, where=fractions, num_removed=st.integers(1, 3_000))

@@ -48,7 +48,7 @@ class ASrpt final : public Scheduler {
     finder_.reset();
     const bool has_links = !setup.state.speed().is_fixed();
     if (has_links) finder_.emplace(setup.state.cluster().network());
-    machine_.begin(setup.state.cluster().num_gpus());
+    machine_.begin(setup.state.gpus_up());
     jobs_.assign(setup.state.jobs().num_jobs(), {});
     kinds_.clear();
     kind_of_.clear();
@@ -151,8 +151,7 @@ class ASrpt final : public Scheduler {
   [[nodiscard]] double virtual_work(const State& state, JobId job) const {
     // In this order: what is whole in GPU ticks is rounded once.
     return static_cast<double>(state.jobs().gpus(job)) *
-           duration(state, kinds_[jobs_[job].kind], job) /
-           static_cast<double>(state.cluster().num_gpus());
+           duration(state, kinds_[jobs_[job].kind], job) / static_cast<double>(state.gpus_up());
   }
 
   /// Predicted ticks on a good placement.

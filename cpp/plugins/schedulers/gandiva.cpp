@@ -157,7 +157,7 @@ class Gandiva final : public Scheduler {
     for (auto& [kind, own] : classes_) {
       const std::int64_t wanted = own.sets.num_jobs() * kind.second;
       if (wanted == 0) continue;
-      const std::int64_t part = wanted * state.cluster().num_gpus() / all;
+      const std::int64_t part = wanted * state.gpus_up() / all;
       const std::int64_t more = std::min(part, wanted) - own.sets.num_gpus();
       if (more > 0) {
         expand(state, kind, own.sets, ceil_div(more, kind.second));

@@ -43,7 +43,7 @@ class WholeFilling final : public PreemptiveScheduler {
   void begin(const Setup& setup) override {
     PreemptiveScheduler::begin(setup);
     num_odd_widths_ = 0;
-    const std::int64_t num_gpus = setup.state.cluster().num_gpus();
+    const std::int64_t num_gpus = setup.state.gpus_up();
     for (JobId job = 0; job < setup.state.jobs().num_jobs(); ++job) {
       const auto gpus = static_cast<std::uint64_t>(setup.state.jobs().gpus(job));
       const bool divides =
@@ -62,7 +62,7 @@ class WholeFilling final : public PreemptiveScheduler {
  protected:
   void choose(const State& state) override {
     // The prefix in key order; waiting jobs leave the queue and return if they are not served.
-    const std::int64_t num_gpus = state.cluster().num_gpus();
+    const std::int64_t num_gpus = state.gpus_up();
     std::int64_t missing = num_gpus;
     std::size_t next = 0;
     prefix_.clear();

@@ -142,7 +142,7 @@ class Themis final : public Scheduler {
     leases_.end(state.now(), jobs_,
                 [&](ElasticJobs::Job& job) { sufferers_.add(unfairness(state, job.id), job); });
     if (jobs_.all_left() == 0) return;
-    const auto num_gpus = static_cast<double>(state.cluster().num_gpus());
+    const auto num_gpus = static_cast<double>(state.gpus_up());
     sufferers_.add_waiting(
         waiting_, [&](const LeastGpus& need) { return need.narrowest() <= jobs_.all_left(); },
         [&](const Sufferers::Block& block) {
@@ -166,7 +166,7 @@ class Themis final : public Scheduler {
     const auto elapsed = static_cast<double>((state.now() - state.jobs().submit(job)).count());
     const auto left = static_cast<double>(state.remaining(job).count());
     const auto service = static_cast<double>(std::max(kTick, state.jobs().predicted(job)).count());
-    const double share = static_cast<double>(state.cluster().num_gpus()) / crowd_.mean(job);
+    const double share = static_cast<double>(state.gpus_up()) / crowd_.mean(job);
     const double longer = std::max(1.0, static_cast<double>(state.jobs().gpus(job)) / share);
     return (elapsed + left) / (service * longer);
   }

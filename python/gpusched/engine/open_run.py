@@ -572,7 +572,7 @@ class Simulation:
         """Take back a job: if it waits it never starts, if it runs it ends now and frees its GPUs.
 
         The policy decides anew at the first instant that is not over: now, or a microsecond after
-        the instant that was just handled. The job counts as unfinished.
+        the instant that was just handled. Its status is ``"cancelled"``.
 
         Returns
         -------

@@ -23,6 +23,7 @@ from gpusched.reference.lists import (
     ServerFilling,
 )
 from gpusched.reference.model import (
+    CANCELLED,
     FINISHED,
     REJECT_REASONS,
     REJECTED,
@@ -53,6 +54,7 @@ POLICIES = (
 
 __all__ = [
     "BY_DEADLINE",
+    "CANCELLED",
     "CONTENTIONS",
     "FINISHED",
     "PLACEMENTS",

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from gpusched.reference.cluster import Cluster, Free, Network
 from gpusched.reference.model import (
+    CANCELLED,
     FINISHED,
     REJECTED,
     Active,
@@ -281,6 +282,7 @@ class Engine:
         if job not in self.active:
             return False
         self.active.remove(job)
+        job.status = CANCELLED
         if not job.running:
             return False
         job.settle(self.now)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-FINISHED, REJECTED, UNFINISHED = 0, 1, 2
+FINISHED, REJECTED, UNFINISHED, CANCELLED = 0, 1, 2, 3
 
 REJECT_REASONS = (
     "",

@@ -94,7 +94,7 @@ def held_gpu_us(trace: Trace, schedule: Schedule, *, is_fixed: bool) -> Float64:
     is_fixed
         Whether every job ran at its own width: then the log is not needed.
     """
-    if not is_fixed or (np.asarray(schedule.status) == UNFINISHED).any():
+    if not is_fixed or (np.asarray(schedule.status) >= UNFINISHED).any():
         return logged_gpu_us(trace, schedule.intervals())
     gpus = trace.gpus.astype(np.float64)
     if trace.share_milli is not None:

@@ -196,7 +196,11 @@ row(30, "num_rejected", "count", "neutral", "jobs", "",
     "Jobs that were refused.", lambda run: run.measures.num_rejected,
     table="none")
 row(40, "num_unfinished", "count", "neutral", "jobs", "",
-    "Jobs that waited or ran when the run ended.", lambda run: run.measures.num_unfinished,
+    "Jobs that waited or ran when the run ended, or were cancelled.",
+    lambda run: run.measures.num_unfinished,
+    table="none")
+row(45, "num_cancelled", "count", "neutral", "jobs", "",
+    "Jobs that were cancelled as they waited or ran.", lambda run: run.measures.num_cancelled,
     table="none")
 row(50, "mean_jct_s", "s", "lower", "jobs", "mean JCT",
     "Mean job completion time: finish - submit.", lambda run: run.mean_s(run.measures.flow_us),

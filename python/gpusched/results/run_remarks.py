@@ -11,7 +11,7 @@ from gpusched.base.wording import plural
 from gpusched.plugins.info import POLICY_KINDS
 from gpusched.plugins.registry import has_flag_of, registered
 from gpusched.prediction.registry import predicts_by
-from gpusched.schedules.schedule import FINISHED, REJECT_REASONS, REJECTED, UNFINISHED
+from gpusched.schedules.schedule import FINISHED, REJECT_REASONS, REJECTED, STATUSES, UNFINISHED
 from gpusched.traces.stated_services import misread_services
 
 if TYPE_CHECKING:
@@ -54,8 +54,9 @@ def unserved(result: RunLog) -> list[str]:
         lines = [
             f"{plural(count, 'job')} rejected: {why}" for count, why in reasons if count and why
         ]
-    if num_unfinished := int(np.count_nonzero(status == UNFINISHED)):
-        lines.append(f"{plural(num_unfinished, 'job')} unfinished, left out of the job metrics")
+    for code in range(UNFINISHED, len(STATUSES)):
+        if count := int(np.count_nonzero(status == code)):
+            lines.append(f"{plural(count, 'job')} {STATUSES[code]}, left out of the job metrics")
     return lines
 
 

@@ -15,7 +15,10 @@ from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_c
 FINISHED: Final = 0
 REJECTED: Final = 1
 UNFINISHED: Final = 2
-STATUSES: Final = ("finished", "rejected", "unfinished")
+CANCELLED: Final = 3
+STATUSES: Final = ("finished", "rejected", "unfinished", "cancelled", "killed", "failed")
+"""How a job ended; an unfinished one waited or ran as the run ended. Nothing kills a job or lets it
+fail yet."""
 
 REJECT_REASONS: Final = (
     "",

@@ -401,7 +401,7 @@ def _num_without(result: Result) -> int:
     refused = (status == REJECTED) & (np.asarray(schedule.reason) > 0)
     num_without = int(np.count_nonzero(refused))
     if len(schedule.decisions()["job"]) == 0:
-        num_without += int(np.count_nonzero(status == UNFINISHED))
+        num_without += int(np.count_nonzero(status >= UNFINISHED))
     return num_without
 
 

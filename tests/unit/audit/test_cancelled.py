@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched.schedules.schedule import CANCELLED
 from tests.boundary.workloads import CLUSTER, trace
 from tests.campaigns.tamperings import stored, with_schedule
 
@@ -34,7 +35,7 @@ def said(result: gs.Result, *warnings: str) -> gs.Result:
 @pytest.mark.parametrize("policy", ["fifo", "sjf", "easy", "conservative", "srtf", "las", "wspt"])
 def test_an_audit_takes_cancelled_jobs_for_what_they_are(policy, placement):
     result = cancelled(policy, placement=placement)
-    assert (result.schedule.status == 2).sum() == 2
+    assert (result.schedule.status == CANCELLED).sum() == 2
     assert result.audit().problems == []
     report = result.audit(level="decisions")
     assert str(report) == "no problems"

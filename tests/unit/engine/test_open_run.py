@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched.schedules.schedule import CANCELLED
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
 from tests.each import each
 
@@ -261,7 +262,7 @@ def test_unknown_events_are_refused():
         opened().on("starts", print)
 
 
-def test_cancelled_jobs_are_unfinished_and_told_of():
+def test_cancelled_jobs_are_told_of():
     run = opened(policy="fifo")
     told: list[int | None] = []
     run.on("cancel", lambda event: told.append(event.job))
@@ -272,7 +273,7 @@ def test_cancelled_jobs_are_unfinished_and_told_of():
     assert waiting not in run.state.waiting
     run.run()
     result = run.result()
-    assert (result.schedule.status[[waiting, running]] == 2).all()
+    assert (result.schedule.status[[waiting, running]] == CANCELLED).all()
     assert result.schedule.start_us[waiting] == -1
     assert result.intervals["end_us"][result.intervals["job"] == running].max() == 80_000_000
     assert sorted(told) == sorted([waiting, running])
@@ -286,7 +287,7 @@ def test_an_audit_takes_a_cancelled_job_for_what_it_is():
     run.cancel(0)
     run.run()
     result = run.result()
-    assert result.schedule.status[0] == 2
+    assert result.schedule.status[0] == CANCELLED
     assert result.audit().problems == []
 
 

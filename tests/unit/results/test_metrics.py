@@ -20,7 +20,7 @@ from tests.unit.small_runs import SECOND, job, simulated
 
 KEYS = [
     "policy", "placement", "predictor", "speed", "contention", "clairvoyant", "seed",
-    "num_jobs", "num_finished", "num_rejected", "num_unfinished",
+    "num_jobs", "num_finished", "num_rejected", "num_unfinished", "num_cancelled",
     "mean_jct_s", "p50_jct_s", "p90_jct_s", "p95_jct_s",
     "p99_jct_s", "max_jct_s", "geomean_jct_s", "mean_wait_s",
     "p50_wait_s", "p90_wait_s", "p95_wait_s", "p99_wait_s", "mean_queueing_delay_s",
@@ -144,7 +144,7 @@ def test_what_no_finished_job_defines_is_nan():
     result = simulated([job(0, 1, 99), job(5, 1, 99)])
     summary = result.summary()
     assert (summary["num_finished"], summary["num_rejected"]) == (0, 2)
-    for key in [*KEYS[11:26], "mean_servers", "lower_bound_mean_jct_s", "gap", "makespan_gap"]:
+    for key in [*KEYS[12:27], "mean_servers", "lower_bound_mean_jct_s", "gap", "makespan_gap"]:
         assert math.isnan(summary[key]), key
     assert summary["preemptions"] == 0
     assert result.audit().ok

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched import _core
 from gpusched.engine.simulation import simulate_quietly
-from gpusched.schedules.schedule import FINISHED, REJECTED, UNFINISHED
+from gpusched.schedules.schedule import CANCELLED, FINISHED, REJECTED, STATUSES, UNFINISHED
 from gpusched.traces.trace_facts import nearest_rank
 from tests.each import each
 
@@ -37,7 +37,7 @@ one_job = st.fixed_dictionaries(
         "resizes": st.integers(0, 100),
         "num_servers": st.integers(0, 1000),
         "tenant": st.integers(0, 4),
-        "status": st.sampled_from([FINISHED, FINISHED, FINISHED, REJECTED, UNFINISHED]),
+        "status": st.sampled_from([*[FINISHED] * 6, *range(len(STATUSES))]),
     }
 )
 DTYPES = {
@@ -85,7 +85,8 @@ def test_the_figures_are_those_of_the_formulas(columns):
 
     assert measures.num_finished == done.sum()
     assert measures.num_rejected == (status == REJECTED).sum()
-    assert measures.num_unfinished == (status == UNFINISHED).sum()
+    assert measures.num_unfinished == (status >= UNFINISHED).sum()
+    assert measures.num_cancelled == (status == CANCELLED).sum()
     assert measures.first_submit_us == (submit_us[0] if done.any() else 0)
     assert measures.last_finish_us == columns["finish_us"][done].max(initial=0)
     assert measures.flow_us == exact(flow_us)
@@ -231,7 +232,9 @@ def test_a_column_of_another_type_is_refused(name):
 
 def test_an_unknown_status_is_refused():
     with pytest.raises(ValueError, match="status"):
-        _core.run_measures(**_columns(status=np.array([0, 3], np.uint8)), short_service_us=1)
+        _core.run_measures(
+            **_columns(status=np.array([0, len(STATUSES)], np.uint8)), short_service_us=1
+        )
 
 
 @pytest.mark.parametrize("tenant", [-1, 1, 2**31 - 1])

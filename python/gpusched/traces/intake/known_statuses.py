@@ -6,7 +6,10 @@ from typing import Final
 
 from gpusched.base.labels import STATUSES, Labels
 
-OF_A_RUN: Final = {"finished": "ok", "rejected": "unknown", "unfinished": "unknown"}
+OF_A_RUN: Final = {
+    "finished": "ok", "rejected": "unknown", "unfinished": "unknown", "cancelled": "killed",
+    "killed": "killed", "failed": "failed",
+}  # fmt: skip
 """What the status of a job in a result says of how it ends: it has all its run time, or no one
 knows."""
 _NUM_SHOWN: Final = 5
