@@ -1,11 +1,10 @@
 """The bound on A-SRPT's total completion time, on random instances: what holds, and how closely.
 
-``python -m tests.a_srpt_bound --instances 10000`` prints the figures.
+``python -m tests.campaigns.theorems a-srpt-fixed a-srpt-stages`` prints the figures.
 """
 
 from __future__ import annotations
 
-import argparse
 import heapq
 import math
 import random
@@ -62,16 +61,6 @@ class Check:
     bound: float
     lower: float  # no schedule is below
     slack: float  # what rounding to ticks can add
-
-    @property
-    def ratio(self) -> float:
-        """How much of the bound is used."""
-        return self.total / self.bound
-
-    @property
-    def holds(self) -> bool:
-        """Whether the schedule lies between what no schedule beats and the bound."""
-        return self.lower - self.slack <= self.total <= self.bound + self.slack
 
 
 def draw_graph(rng: random.Random, name: str, gpus: int) -> gs.model.JobGraph:
@@ -185,26 +174,3 @@ def check(instance: Instance) -> Check:
         lower=max(virtual, ends_alone),
         slack=4.0 * len(trace) ** 2,
     )
-
-
-def main() -> None:
-    """Check many instances of both speeds."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--instances", type=int, default=10_000)
-    parser.add_argument("--first-seed", type=int, default=1_000_000)
-    options = parser.parse_args()
-    for speed in ("fixed", "stages"):
-        seeds = range(options.first_seed, options.first_seed + options.instances)
-        checks = [check(draw_instance(seed, speed)) for seed in seeds]
-        ratios = np.array([found.ratio for found in checks])
-        violated = [s for s, found in zip(seeds, checks, strict=True) if not found.holds]
-        print(
-            f"{speed}: {len(checks):,} instances, {len(violated)} violate the bound, "
-            f"tightest {ratios.max():.4f}, median {np.median(ratios):.4f}"
-        )
-        if violated:
-            print("seeds:", *violated[:10])
-
-
-if __name__ == "__main__":
-    main()

@@ -24,7 +24,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     ),
     "deadlines": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_dancer.py",
-        "property/test_dancer_promises.py", "property/test_deadline_laws.py",
+        "property/test_deadline_laws.py",
         "papers/test_dancer.py", "unit/core/schedulers/test_deadline_policies.py",
         "property/test_plan_laws.py", "property/test_plan_oracle_laws.py",
         "unit/bounds/test_deadline_bounds.py", "property/test_planner_machine.py",
@@ -100,7 +100,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_assignment_laws.py", "property/test_market_laws.py",
         "unit/online/test_assignment.py", "property/test_assignment_machine.py",
         "parity/test_lanes_equal_pairs.py", "property/test_graph_cut_laws.py",
-        "property/test_native_pieces.py", "property/test_a_srpt_bound.py",
+        "property/test_native_pieces.py", "unit/campaigns/test_theorems.py",
         "unit/online/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py",
         "property/test_graph_cut_gaps.py", "property/test_contention_laws.py",
         "papers/test_sjf_bco.py", "property/test_plan_oracle_laws.py",
@@ -159,7 +159,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "contract/test_every_speed.py", "unit/core/schedulers/test_heterogeneous_policies.py",
     ),
     "plugins/schedulers/afs": ("parity/test_afs_equals_reference.py",),
-    "plugins/schedulers/a_srpt": ("property/test_a_srpt_bound.py",),
+    "plugins/schedulers/a_srpt": ("unit/campaigns/test_theorems.py",),
     "plugins/schedulers/chronus": (
         "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
         "property/test_elastic_laws.py",

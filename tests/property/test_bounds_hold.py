@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +19,8 @@ from gpusched.bounds.known import (
     shared_cost,
 )
 from gpusched.bounds.registry import BoundedJobs, JobColumns, known_bounds
-from gpusched.reference import PLACEMENTS, POLICIES, Job, replay
+from gpusched.reference import Job, replay
+from tests.a_srpt_bound import srpt_completion
 from tests.examples import examples
 from tests.theorems.exact_schedules import Jobs, least_makespan, least_sum_of_jct
 
@@ -55,21 +58,6 @@ def gang_instances(draw: st.DrawFn) -> tuple[Jobs, int]:
     return draw(st.lists(one, min_size=3, max_size=6)), num_gpus
 
 
-@pytest.mark.long
-@given(gang_instances())
-@examples(50)
-def test_no_sum_bound_exceeds_the_exact_preemptive_optimum(instance):
-    jobs, num_gpus = instance
-    assert largest_sum(jobs, num_gpus) <= least_sum_of_jct(jobs, num_gpus)
-
-
-@given(gang_instances())
-@examples(50)
-def test_the_makespan_bound_does_not_exceed_the_exact_preemptive_optimum(instance):
-    jobs, num_gpus = instance
-    assert makespan_bound(columns(jobs), num_gpus) <= least_makespan(jobs, num_gpus)
-
-
 def test_the_optima_are_those_worked_by_hand():
     jobs = [(0, 4, 2), (1, 1, 1), (1, 1, 1)]
     # Both short jobs interrupt the long one together: 5 + 1 + 1; or wait: 4 + 4 + 4.
@@ -77,29 +65,6 @@ def test_the_optima_are_those_worked_by_hand():
     assert least_makespan(jobs, 2) == 5
     assert largest_sum(jobs, 2) <= 7
     assert makespan_bound(columns(jobs), 2) == 5
-
-
-@given(gang_instances(), st.sampled_from(POLICIES), st.sampled_from(PLACEMENTS))
-def test_no_bound_exceeds_a_schedule_of_any_policy(instance, policy, placement):
-    jobs, num_gpus = instance
-    servers = [(1, "gpu")] * num_gpus if num_gpus < 4 else [(num_gpus // 2, "gpu")] * 2
-    outcome = replay([Job(*one) for one in jobs], servers, policy, placement)
-    served = [
-        one
-        for one, finish in zip(sorted_by_submit(jobs), outcome.finish_us, strict=True)
-        if finish >= 0
-    ]
-    if not served:
-        return
-    finishes = [finish for finish in outcome.finish_us if finish >= 0]
-    flow = sum(finishes) - sum(submit for submit, _, _ in served)
-    assert largest_sum(served, num_gpus) <= flow
-    window = max(finishes) - min(submit for submit, _, _ in served)
-    assert makespan_bound(columns(served), num_gpus) <= window
-
-
-def sorted_by_submit(jobs: Jobs) -> Jobs:
-    return sorted(jobs, key=lambda one: one[0])
 
 
 @given(gang_instances(), st.lists(st.floats(0.1, 10), min_size=6, max_size=6))
@@ -139,3 +104,25 @@ def test_sharing_the_cost_is_no_worse_than_services_however_many_rounds(instance
     some = columns(jobs)
     lower, more = (shared_cost(some, num_gpus, rounds=count) for count in (rounds, rounds + 1))
     assert float(bound("trivial", some)) * (1 - 1e-12) <= lower <= more
+
+
+arrivals = st.lists(
+    st.tuples(st.integers(0, 8), st.integers(1, 6).map(float)), min_size=1, max_size=5
+)
+
+
+@examples(60)
+@given(arrivals)
+def test_no_order_of_priorities_beats_shortest_remaining_first(jobs):
+    submit, work = [float(at) for at, _ in jobs], [units for _, units in jobs]
+    best = math.inf
+    for priority in itertools.permutations(range(len(jobs))):
+        left, now, total = list(work), 0.0, 0.0
+        while any(left):
+            here = [job for job in priority if left[job] and submit[job] <= now]
+            if here:
+                left[here[0]] -= 1
+                total += now + 1 if not left[here[0]] else 0
+            now += 1
+        best = min(best, total)
+    assert srpt_completion(submit, work) <= best

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import struct
 
@@ -14,7 +13,6 @@ from gpusched.reference import Job, replay
 from gpusched.reference.model import Active
 from gpusched.reference.placements import consolidated
 from gpusched.reference.rng import GOLDEN, below, mix, uniform
-from tests.examples import examples
 from tests.reference.cases import cases
 
 pytestmark = pytest.mark.long
@@ -27,55 +25,11 @@ def by_submit(jobs):
     return sorted(jobs, key=lambda job: job.submit_us)
 
 
-def least_total_flow(jobs):
-    """One GPU, tick by tick: the best of all choices."""
-
-    @functools.cache
-    def best(now, left):
-        if not any(left):
-            return 0
-        ready = [i for i, (submit, _) in enumerate(jobs) if submit <= now and left[i] > 0]
-        unfinished = sum(submit <= now and left[i] > 0 for i, (submit, _) in enumerate(jobs))
-        if not ready:
-            return best(now + 1, left)
-        after = (tuple(n - (i == j) for j, n in enumerate(left)) for i in ready)
-        return unfinished + min(best(now + 1, state) for state in after)
-
-    return best(0, tuple(service for _, service in jobs))
-
-
-def srtf_total_flow(jobs, placement):
-    gangs = [Job(submit, service, 1) for submit, service in jobs]
-    outcome = replay(gangs, [(1, "gpu")], "srtf", placement)
-    return sum(outcome.finish_us) - sum(submit for submit, _ in jobs)
-
-
-@examples(60)
-@given(st.lists(st.tuples(st.integers(0, 8), st.integers(1, 5)), min_size=1, max_size=4))
-def test_srtf_on_one_gpu_is_optimal(jobs):
-    assert srtf_total_flow(jobs, "count") == least_total_flow(jobs)
-
-
 @given(case=cases("conservative", "count", estimates="none"))
 def test_conservative_with_true_estimates_starts_no_job_later_than_fifo(case):
     case = case.at(1)
     fifo = replay(case.jobs, case.servers, "fifo").start_us
     assert all(own <= start for own, start in zip(case.replay().start_us, fifo, strict=True))
-
-
-@given(st.lists(st.tuples(times, services, st.sampled_from([1, 2, 4, 8])), min_size=1, max_size=12))
-def test_serverfilling_fills_the_cluster_when_widths_are_powers_of_two(columns):
-    jobs = by_submit(Job(*column) for column in columns)
-    outcome = replay(jobs, [(8, "gpu")], "serverfilling-srpt")
-    ends = {tick for row in outcome.rows for tick in row[1:3]}
-    for instant in ends | {job.submit_us for job in jobs}:
-        demand = sum(
-            job.gpus
-            for i, job in enumerate(jobs)
-            if job.submit_us <= instant < outcome.finish_us[i]
-        )
-        held = sum(jobs[row[0]].gpus for row in outcome.rows if row[1] <= instant < row[2])
-        assert held == min(8, demand)
 
 
 @given(
