@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
 from tests.each import each
-from tests.examples import examples
 
 ITP = "job_id,submission_time,duration,num_gpu\na,0,10,1\nb,1,20,2\n"
 ROW = "1 0 0 5 2 -1 -1 2 9 -1 1 1 1 1 1 1 -1 -1\n"
@@ -333,28 +332,3 @@ def test_a_damaged_file_is_named(
         read_trace(path)
     assert str(raised.value).startswith(str(path))
     assert message in str(raised.value)
-
-
-@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    base=st.sampled_from([ITP, SWF, PHILLY, GAVEL, f"[{JOB},\n{JOB}]"]),
-    data=st.data(),
-)
-def test_a_damaged_text_ends_in_a_trace_or_in_a_clear_error(
-    tmp_path: Path, base: str, data: st.DataObject
-) -> None:
-    at = data.draw(st.integers(0, len(base)))
-    until = data.draw(st.integers(at, len(base)))
-    put = data.draw(st.text(alphabet='0129,;"\n\t \r\x85[]{}a.-', max_size=4))
-    (tmp_path / "oracle_throughputs.json").write_text('{"v100": {"LM": {"null": 2.0}}}')
-    path = tmp_path / "damaged.csv"
-    path.write_bytes((base[:at] + put + base[until:]).encode())
-
-    try:
-        trace = read_trace(path)
-    except ValueError as error:
-        assert str(error).startswith(str(path))  # noqa: PT017 - either end is fine
-    else:
-        assert len(trace) >= 1
-        lines = path.read_bytes().split(b"\n")
-        assert trace.row.max() <= len(lines)

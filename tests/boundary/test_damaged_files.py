@@ -358,14 +358,6 @@ def test_a_parquet_of_equal_values_is_read_up_to_the_limit(tmp_path: Path) -> No
     refused(path, gs.read_trace, "72,000,000 bytes, more than 67,108,864 bytes")
 
 
-@pytest.mark.parametrize("place", range(-60, 0, 3))
-def test_a_parquet_with_a_damaged_footer_is_refused_by_name(tmp_path: Path, place: int) -> None:
-    data = bytearray(whole_files.parquet())
-    data[place] ^= 0xFF
-    (tmp_path / "a.parquet").write_bytes(data)
-    read_or_refused(tmp_path / "a.parquet")
-
-
 # Archives of one file
 
 

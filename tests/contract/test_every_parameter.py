@@ -50,6 +50,7 @@ def test_a_value_survives_being_written_as_text(
     assert type(chosen).parse(str(chosen)).parameters == chosen.parameters
 
 
+@pytest.mark.long
 @every_name
 def test_a_run_with_a_parameter_at_an_end_of_its_range_ends_or_is_refused_at_once(
     info: gs.plugins.PluginInfo,

@@ -94,6 +94,7 @@ def test_the_best_baseline_has_the_least_mean(tiny: ASrpt) -> None:
                           a_srpt.SRTF) == 1.0  # fmt: skip
 
 
+@pytest.mark.long
 def test_tables_figures_and_results_are_written(tiny: ASrpt, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     files = {path.name for path in tiny.write(tmp_path)}

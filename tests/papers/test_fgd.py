@@ -109,6 +109,7 @@ def test_the_published_figures_agree_with_each_other() -> None:
     assert more == pytest.approx(MORE_GPUS, abs=10)
 
 
+@pytest.mark.long
 def test_tables_figures_and_results_are_written(tiny: Fgd, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     default = Fgd(

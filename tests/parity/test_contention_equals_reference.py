@@ -92,9 +92,15 @@ def crowd(policy: str, placement: str) -> Case:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_the_core_equals_the_reference_where_links_are_crowded(policy: str) -> None:
-    for placement in ("spread", "random", "consolidated-relaxed"):
-        assert_equal(crowd(policy, placement))
+@pytest.mark.parametrize(
+    "placement",
+    [
+        "spread",
+        *(pytest.param(n, marks=pytest.mark.long) for n in ("random", "consolidated-relaxed")),
+    ],
+)
+def test_the_core_equals_the_reference_where_links_are_crowded(policy: str, placement: str) -> None:
+    assert_equal(crowd(policy, placement))
 
 
 @pytest.mark.parametrize(
