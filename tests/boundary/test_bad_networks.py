@@ -40,21 +40,15 @@ def simulate(**arguments: Any) -> gs.Result:
             ValueError,
             "intra_gbps of server 0 is missing",
         ),
-        (
-            {"trace": gs.Trace.from_columns([0], [1], [1])},
-            ValueError,
-            "profile",
-        ),
+        ({"trace": gs.Trace.from_columns([0], [1], [1])}, ValueError, "profile"),
     ],
 )
-def test_a_wrong_argument_is_named(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_argument_is_named(arguments, error, message):
     with pytest.raises(error, match=message):
         simulate(**arguments)
 
 
-def test_a_contention_alone_asks_for_the_ring() -> None:
+def test_a_contention_alone_asks_for_the_ring():
     assert simulate(speed=None, contention="shared").spec.speed == "ring"
     assert simulate(speed=None).spec.speed == "fixed"
     graphs = [gs.model.JobGraph(f"{n}", (gs.model.Stage(n, 0.1, 1e8, 0.0),)) for n in (2, 6)]
@@ -62,7 +56,7 @@ def test_a_contention_alone_asks_for_the_ring() -> None:
     assert simulate(trace=staged, speed=None, contention="shared").spec.speed == "stages"
 
 
-def test_a_ring_wider_than_the_cluster_is_a_counted_reject() -> None:
+def test_a_ring_wider_than_the_cluster_is_a_counted_reject():
     wide = gs.Trace.from_columns([0, 0], [10, 20], [9, 8]).with_profiles([PROFILE])
     result = simulate(trace=wide)
     assert result.jobs.status.tolist() == ["rejected", "finished"]
@@ -106,9 +100,7 @@ GPUS, TYPES = np.array([4, 4], np.int32), np.array([0, 0], np.int32)
         ),
     ],
 )
-def test_the_core_refuses_a_network_by_column_and_row(
-    columns: dict[str, list[float]], message: str
-) -> None:
+def test_the_core_refuses_a_network_by_column_and_row(columns, message):
     arrays = {
         name: np.array(values, np.float64 if name.endswith("_per_s") else np.int32)
         for name, values in columns.items()
@@ -128,9 +120,7 @@ def test_the_core_refuses_a_network_by_column_and_row(
         ({"compute_s": [float("inf")]}, "compute_s: row 0 is inf"),
     ],
 )
-def test_the_core_refuses_profiles_by_column_and_row(
-    columns: dict[str, list[float]], message: str
-) -> None:
+def test_the_core_refuses_profiles_by_column_and_row(columns, message):
     good = {"profile": [0, 0], "gradient_bytes": [1e8], "compute_s": [0.1]} | columns
     arrays = {
         name: np.array(values, np.int32 if name == "profile" else np.float64)
@@ -140,7 +130,7 @@ def test_the_core_refuses_profiles_by_column_and_row(
         _core.JobTable(JOBS.submit_us, JOBS.service_us, JOBS.gpus, **arrays)
 
 
-def test_a_wrong_dtype_is_a_type_error_and_not_a_copy() -> None:
+def test_a_wrong_dtype_is_a_type_error_and_not_a_copy():
     with pytest.raises(TypeError):
         _core.Cluster(GPUS, TYPES, nic_bytes_per_s=np.ones(2, np.float32))
     with pytest.raises(TypeError):

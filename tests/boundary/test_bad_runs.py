@@ -52,9 +52,7 @@ def simulate(**arguments: Any) -> gs.Result:
         ({"polcy": "fifo"}, TypeError, "unexpected keyword argument 'polcy'"),
     ],
 )
-def test_a_wrong_argument_is_named(
-    arguments: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_a_wrong_argument_is_named(arguments, error, message):
     with pytest.raises(error, match=message):
         simulate(**arguments)
 
@@ -88,27 +86,27 @@ def test_a_wrong_argument_is_named(
         ("las:epoch=period,period_s=0", "parameter period_s: epoch=period needs a period above"),
     ],
 )
-def test_a_malformed_policy_text_says_what_is_wrong_with_it(text: str, message: str) -> None:
+def test_a_malformed_policy_text_says_what_is_wrong_with_it(text, message):
     with pytest.raises((ValueError, TypeError), match=message):
         simulate(policy=text)
 
 
 @each("kappa", ["nan", "0.99", "-inf", "1e400", "two"])
-def test_a_malformed_placement_text_says_what_is_wrong_with_it(kappa: str) -> None:
+def test_a_malformed_placement_text_says_what_is_wrong_with_it(kappa):
     message = "placement consolidated-relaxed: parameter kappa"
     with pytest.raises(ValueError, match=message):
         simulate(placement=f"consolidated-relaxed:kappa={kappa}")
 
 
 @pytest.mark.parametrize("servers", [0, -1, 300_000_000])
-def test_a_cluster_has_a_server(servers: int) -> None:
+def test_a_cluster_has_a_server(servers):
     with pytest.raises(ValueError, match=f"servers: {servers} must lie in 1.."):
         gs.Cluster.uniform(servers)
     with pytest.raises(ValueError, match="at least one group of servers"):
         gs.Cluster(())
 
 
-def test_every_cluster_that_can_be_described_can_be_simulated() -> None:
+def test_every_cluster_that_can_be_described_can_be_simulated():
     from gpusched.model.cluster import MAX_SERVERS
 
     cluster = gs.Cluster.uniform(MAX_SERVERS, 1)
@@ -117,7 +115,7 @@ def test_every_cluster_that_can_be_described_can_be_simulated() -> None:
 
 
 @each("policy", gs.policies())
-def test_jobs_that_can_never_run_are_rejected_and_block_nobody(policy: str) -> None:
+def test_jobs_that_can_never_run_are_rejected_and_block_nobody(policy):
     runnable = trace(40)
     giants = np.arange(0, 160, 8)
     columns = {
@@ -151,7 +149,7 @@ def test_jobs_that_can_never_run_are_rejected_and_block_nobody(policy: str) -> N
     ],
 )
 @each("placement", sorted(set(gs.placements()) - {"count"}))
-def test_a_reject_says_why(placement: str, gpu_types: str, gpus: int, reason: str) -> None:
+def test_a_reject_says_why(placement, gpu_types, gpus, reason):
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "K80"), gs.ServerGroup(2, 4, "V100")))
     jobs = gs.Trace.from_columns([0, 0], [5, 5], [gpus, 1], gpu_types=[gpu_types, ""])
     frame = gs.simulate(jobs, cluster, placement=placement).jobs
@@ -160,7 +158,7 @@ def test_a_reject_says_why(placement: str, gpu_types: str, gpus: int, reason: st
 
 
 @pytest.mark.parametrize("placement", ["consolidated", "consolidated-relaxed:kappa=1"])
-def test_a_placement_that_refuses_an_empty_cluster_says_so(placement: str) -> None:
+def test_a_placement_that_refuses_an_empty_cluster_says_so(placement):
     cluster = gs.Cluster((gs.ServerGroup(1, 4), gs.ServerGroup(4, 1)))
     jobs = gs.Trace.from_columns([0, 0], [5, 5], [8, 1])
     frame = gs.simulate(jobs, cluster, placement=placement).jobs
@@ -168,14 +166,14 @@ def test_a_placement_that_refuses_an_empty_cluster_says_so(placement: str) -> No
     assert frame.reason[0] == "the placement refuses it on an empty cluster"
 
 
-def test_a_pool_does_not_know_types() -> None:
+def test_a_pool_does_not_know_types():
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "K80"), gs.ServerGroup(2, 4, "V100")))
     jobs = gs.Trace.from_columns([0, 0], [5, 5], [1, 1], gpu_types=["", "K80"])
     with pytest.raises(ValueError, match="placement: job 1 allows only some GPU types"):
         gs.simulate(jobs, cluster, placement="count")
 
 
-def test_an_estimate_that_is_missing_is_named() -> None:
+def test_an_estimate_that_is_missing_is_named():
     jobs = gs.Trace.from_columns([0, 1, 2], [5, 5, 5], [1, 1, 1], estimate_s=[1, np.nan, 3])
     with pytest.raises(ValueError, match=r"job 1 \(row 1\) has no estimate_s"):
         gs.simulate(jobs, CLUSTER, predictor="estimate")
@@ -183,7 +181,7 @@ def test_an_estimate_that_is_missing_is_named() -> None:
 
 
 @pytest.mark.parametrize("gpus", [13, 2**31 - 1])
-def test_the_widest_gang_there_could_be_is_rejected_without_ado(gpus: int) -> None:
+def test_the_widest_gang_there_could_be_is_rejected_without_ado(gpus):
     jobs = gs.Trace.from_columns([0, 0], [LONGEST_S, 1], [gpus, 1])
     for policy in gs.policies():
         assert gs.simulate(jobs, CLUSTER, policy=policy).schedule.status.tolist() == [1, 0]
@@ -195,7 +193,7 @@ LONG = 9_007_199_254 * 10**6
 
 
 @each("policy", POLICIES)
-def test_the_longest_and_latest_jobs_are_scheduled_as_by_the_readable_engine(policy: str) -> None:
+def test_the_longest_and_latest_jobs_are_scheduled_as_by_the_readable_engine(policy):
     jobs = [
         Job(LATE + 8 * i * 10**6, LONG - i * 10**14, 1 + i % 4, estimate_us=LONG, weight=10.0**-i)
         for i in range(7)
@@ -209,9 +207,7 @@ def test_the_longest_and_latest_jobs_are_scheduled_as_by_the_readable_engine(pol
 
 @pytest.mark.parametrize("policy", ["conservative", "easy"])
 @pytest.mark.parametrize("placement", ["count", "first-fit"])
-def test_estimates_that_add_up_to_more_than_time_has_do_not_wrap(
-    policy: str, placement: str
-) -> None:
+def test_estimates_that_add_up_to_more_than_time_has_do_not_wrap(policy, placement):
     # 1,100 reservations one after the other end beyond 2^63 us, though all jobs are short.
     num_jobs = 1_100
     jobs = gs.Trace.from_columns(
@@ -226,7 +222,7 @@ def test_estimates_that_add_up_to_more_than_time_has_do_not_wrap(
 
 
 @pytest.mark.parametrize("restart", ["time", "work"])
-def test_restart_costs_that_add_up_to_more_than_time_has_are_an_error(restart: str) -> None:
+def test_restart_costs_that_add_up_to_more_than_time_has_are_an_error(restart):
     # A job that is preempted 800 times, and owes half a millennium each time.
     num_jobs = 800
     jobs = gs.Trace.from_columns(
@@ -244,7 +240,7 @@ def test_restart_costs_that_add_up_to_more_than_time_has_are_an_error(restart: s
             gs.simulate(jobs, **arguments)
 
 
-def test_a_turn_that_costs_more_than_it_gains_is_refused_and_not_run_for_ever() -> None:
+def test_a_turn_that_costs_more_than_it_gains_is_refused_and_not_run_for_ever():
     jobs = gs.Trace.from_columns([0, 0], [100, 100], [1, 1])
     with pytest.raises(ValueError, match=r"restart=work: job 0 would lose"):
         gs.simulate(jobs, gs.Cluster.uniform(1, 1), policy="las:restart=work,cost_s=60")
@@ -258,7 +254,7 @@ LISTENS_UNTIL_US = {"chronus-leases": 240_000_000}
 
 
 @each("policy", gs.policies())
-def test_the_smallest_workload_there_is_runs(policy: str) -> None:
+def test_the_smallest_workload_there_is_runs(policy):
     one = gs.Trace.from_columns([LATEST_S], [1e-9], [1])
     result = gs.simulate(one, gs.Cluster.uniform(1, 1), policy=policy)
     assert result.audit().ok

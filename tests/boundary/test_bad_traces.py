@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -65,7 +64,7 @@ def columns(**changes: Any) -> dict[str, Any]:
         ({"id": [7, 8, 7]}, "row 2, column 'id': 7 must be unique, row 0 has it too"),
     ],
 )
-def test_a_bad_value_names_row_column_value_and_rule(changes: Any, message: str) -> None:
+def test_a_bad_value_names_row_column_value_and_rule(changes, message):
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared
         Trace.from_columns(**columns(**changes))
 
@@ -83,19 +82,19 @@ def test_a_bad_value_names_row_column_value_and_rule(changes: Any, message: str)
         ({"gpu_types": [1, 2, 3]}, "column 'gpu_types' must hold text or collections of text"),
     ],
 )
-def test_a_wrong_kind_of_name_is_a_type_error(changes: Any, message: str) -> None:
+def test_a_wrong_kind_of_name_is_a_type_error(changes, message):
     with pytest.raises(TypeError, match=message):
         Trace.from_columns(**columns(**changes))
 
 
 @each("column", ["service_s", "gpus", "id", "user", "weight", "gpu_types"])
-def test_columns_of_another_length_are_named(column: str) -> None:
+def test_columns_of_another_length_are_named(column):
     values = ["T4", "T4"] if column == "gpu_types" else [1, 2]
     with pytest.raises(ValueError, match=f"column '{column}' has length 2, not 3"):
         Trace.from_columns(**columns(**{column: values}))
 
 
-def test_a_trace_without_jobs_is_an_error() -> None:
+def test_a_trace_without_jobs_is_an_error():
     with pytest.raises(ValueError, match="columns: no jobs"):
         Trace.from_columns([], [], [])
     with pytest.raises(
@@ -106,7 +105,7 @@ def test_a_trace_without_jobs_is_an_error() -> None:
         Trace.from_columns(**columns(), on_bad="ignore")
 
 
-def test_a_duplicate_id_of_a_rejected_row_does_no_harm() -> None:
+def test_a_duplicate_id_of_a_rejected_row_does_no_harm():
     trace = Trace.from_columns(**columns(id=["a", "a", "b"], gpus=[0, 1, 1]), on_bad="reject")
 
     assert trace.id.tolist() == ["a", "b"]
@@ -114,7 +113,7 @@ def test_a_duplicate_id_of_a_rejected_row_does_no_harm() -> None:
         Trace.from_columns(**columns(id=["a", "a", "b"]), on_bad="reject")
 
 
-def test_a_schedule_that_would_overflow_the_time_type_is_refused() -> None:
+def test_a_schedule_that_would_overflow_the_time_type_is_refused():
     longest = 2**53 / 1e6
     fits = 511
 
@@ -129,7 +128,7 @@ values = st.one_of(
 
 
 @given(st.lists(st.tuples(values, values, values), min_size=1, max_size=6))
-def test_whatever_the_numbers_the_jobs_that_are_left_are_sound(rows: list[Any]) -> None:
+def test_whatever_the_numbers_the_jobs_that_are_left_are_sound(rows):
     submit, service, gpus = (np.array([float(v) for v in column]) for column in zip(*rows))  # noqa: B905
     try:
         trace = Trace.from_columns(submit, service, gpus, on_bad="reject")
@@ -162,9 +161,7 @@ def test_whatever_the_numbers_the_jobs_that_are_left_are_sound(rows: list[Any]) 
         ("\n\n", "no jobs; the file has no row below its header"),
     ],
 )
-def test_a_malformed_or_truncated_csv_names_file_and_line(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_a_malformed_or_truncated_csv_names_file_and_line(tmp_path, text, message):
     path = tmp_path / "bad.csv"
     path.write_text(text)
 
@@ -175,7 +172,7 @@ def test_a_malformed_or_truncated_csv_names_file_and_line(
         assert message in str(error.value)
 
 
-def test_bad_values_in_a_csv_are_counted_or_raised_with_their_line(tmp_path: Path) -> None:
+def test_bad_values_in_a_csv_are_counted_or_raised_with_their_line(tmp_path):
     path = tmp_path / "bad.csv"
     path.write_text(
         ITP
@@ -203,7 +200,7 @@ def test_bad_values_in_a_csv_are_counted_or_raised_with_their_line(tmp_path: Pat
     )
 
 
-def test_a_file_of_rejects_only_is_an_error_that_gives_the_reasons(tmp_path: Path) -> None:
+def test_a_file_of_rejects_only_is_an_error_that_gives_the_reasons(tmp_path):
     path = tmp_path / "bad.csv"
     path.write_text("job_id,submission_time,duration,num_gpu\na,0,0,1\nb,0,1,0\n")
 
@@ -211,7 +208,7 @@ def test_a_file_of_rejects_only_is_an_error_that_gives_the_reasons(tmp_path: Pat
         read_trace(path)
 
 
-def test_a_philly_time_that_is_none_is_a_reject_with_its_line(tmp_path: Path) -> None:
+def test_a_philly_time_that_is_none_is_a_reject_with_its_line(tmp_path):
     path = tmp_path / "bad.csv"
     path.write_text(PHILLY + "2017-13-09 07:01:55,66.0,1,66.0,11cb48\n09.10.2017,6,1,6,a\n")
 
@@ -240,9 +237,7 @@ def test_a_philly_time_that_is_none_is_a_reject_with_its_line(tmp_path: Path) ->
         ("{}", "no known format begins with '{}'"),
     ],
 )
-def test_a_malformed_original_log_names_file_line_and_field(
-    tmp_path: Path, text: str, message: str
-) -> None:
+def test_a_malformed_original_log_names_file_line_and_field(tmp_path, text, message):
     path = tmp_path / "log.json"
     path.write_text(text)
 
@@ -261,9 +256,7 @@ def test_a_malformed_original_log_names_file_line_and_field(
         ("a.trace", GAVEL + "LM\tcmd\n", "line 2: 2 fields, but a row must have 7"),
     ],
 )
-def test_a_malformed_log_of_columns_names_file_and_line(
-    tmp_path: Path, name: str, text: str, message: str
-) -> None:
+def test_a_malformed_log_of_columns_names_file_and_line(tmp_path, name, text, message):
     path = tmp_path / name
     path.write_text(text)
 
@@ -273,7 +266,7 @@ def test_a_malformed_log_of_columns_names_file_and_line(
     assert message in str(error.value)
 
 
-def test_a_word_in_an_swf_log_is_a_reject_with_its_line(tmp_path: Path) -> None:
+def test_a_word_in_an_swf_log_is_a_reject_with_its_line(tmp_path):
     path = tmp_path / "a.swf"
     path.write_text(SWF + ROW.replace("1 0 0 5", "2 0 0 five"))
 
@@ -322,9 +315,7 @@ def parquet_bytes(**data: Any) -> bytes:
         ("a.npz", npz_bytes(**columns(gpus=[0, 0, 0])), ValueError, "all 3 rows were rejected"),
     ],
 )
-def test_a_damaged_file_is_named(
-    tmp_path: Path, name: str, data: bytes, error: type[Exception], message: str
-) -> None:
+def test_a_damaged_file_is_named(tmp_path, name, data, error, message):
     path = tmp_path / name
     path.write_bytes(data)
 

@@ -7,7 +7,6 @@ import pickle
 import threading
 import time
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -55,7 +54,7 @@ def stopped() -> threading.Event:
 
 
 @calls
-def test_nothing_runs_where_the_stop_is_set_before(name: str) -> None:
+def test_nothing_runs_where_the_stop_is_set_before(name):
     call, total = CALLS[name]
     with pytest.raises(gs.Cancelled) as caught:
         call(stop=stopped())
@@ -64,7 +63,7 @@ def test_nothing_runs_where_the_stop_is_set_before(name: str) -> None:
     assert str(caught.value).startswith("stopped after 0 of ")
 
 
-def test_no_plug_in_is_asked_where_the_stop_is_set_before() -> None:
+def test_no_plug_in_is_asked_where_the_stop_is_set_before():
     class Untouched(ShortestFirst):
         def rank(self, view: Any, jobs: Any) -> Any:
             raise AssertionError
@@ -78,25 +77,25 @@ def test_no_plug_in_is_asked_where_the_stop_is_set_before() -> None:
 
 
 @calls
-def test_a_stop_that_is_never_set_changes_nothing(name: str) -> None:
+def test_a_stop_that_is_never_set_changes_nothing(name):
     call, _ = CALLS[name]
     assert call(stop=threading.Event()) is not None
 
 
 @calls
 @pytest.mark.parametrize("stop", [True, "now", lambda: True])
-def test_a_stop_that_is_no_event_is_a_type_error(name: str, stop: Any) -> None:
+def test_a_stop_that_is_no_event_is_a_type_error(name, stop):
     call, _ = CALLS[name]
     with pytest.raises(TypeError, match=r"stop: expected a threading\.Event, not "):
         call(stop=stop)
 
 
-def test_wrong_arguments_come_before_a_stop() -> None:
+def test_wrong_arguments_come_before_a_stop():
     with pytest.raises(ValueError, match="unknown policy"):
         gs.simulate(trace(), CLUSTER, policy="fifoo", stop=stopped())
 
 
-def test_a_cancelled_run_is_an_exception_and_no_keyboard_interrupt() -> None:
+def test_a_cancelled_run_is_an_exception_and_no_keyboard_interrupt():
     assert issubclass(gs.Cancelled, Exception)
     assert not issubclass(gs.Cancelled, KeyboardInterrupt)
     assert issubclass(gs.Interrupted, KeyboardInterrupt)
@@ -110,9 +109,7 @@ def test_a_cancelled_run_is_an_exception_and_no_keyboard_interrupt() -> None:
     seam=st.sampled_from(["policy", "placement"]),
     predictor=st.sampled_from(["oracle", "last-value"]),
 )
-def test_a_stop_in_any_call_of_a_plug_in_is_honoured(
-    num_jobs: int, at_call: int, seam: str, predictor: str
-) -> None:
+def test_a_stop_in_any_call_of_a_plug_in_is_honoured(num_jobs, at_call, seam, predictor):
     stop, num_calls = threading.Event(), 0
 
     def count() -> None:
@@ -145,7 +142,7 @@ def test_a_stop_in_any_call_of_a_plug_in_is_honoured(
         assert len(made.trace) == num_jobs
 
 
-def test_a_reallocation_that_reads_many_targets_hears_a_stop() -> None:
+def test_a_reallocation_that_reads_many_targets_hears_a_stop():
     stop = threading.Event()
 
     class Repeats(gs.Scheduler):
@@ -157,7 +154,7 @@ def test_a_reallocation_that_reads_many_targets_hears_a_stop() -> None:
         gs.simulate(*ENDLESS, policy=Repeats(), stop=stop)
 
 
-def test_a_reallocation_of_many_jobs_hears_a_stop_before_it_has_tried_all() -> None:
+def test_a_reallocation_of_many_jobs_hears_a_stop_before_it_has_tried_all():
     stop, num_jobs, num_tried = threading.Event(), 20_000, 0
 
     class Nowhere(gs.Placement):
@@ -178,7 +175,7 @@ def test_a_reallocation_of_many_jobs_hears_a_stop_before_it_has_tried_all() -> N
     assert 0 < num_tried < num_jobs
 
 
-def test_a_cancelled_run_tells_how_many_jobs_had_finished() -> None:
+def test_a_cancelled_run_tells_how_many_jobs_had_finished():
     stop = threading.Event()
     short = np.ones(500)
     jobs = gs.Trace.from_columns(
@@ -206,7 +203,7 @@ def test_a_cancelled_run_tells_how_many_jobs_had_finished() -> None:
             part.save("nowhere.npz")
 
 
-def test_an_online_run_that_is_cancelled_holds_what_had_finished() -> None:
+def test_an_online_run_that_is_cancelled_holds_what_had_finished():
     stop = threading.Event()
 
     class Last(ShortestFirst):
@@ -222,7 +219,7 @@ def test_an_online_run_that_is_cancelled_holds_what_had_finished() -> None:
     assert 0 < summary["num_finished"] == caught.value.num_finished < 60
 
 
-def test_a_stop_before_anything_ran_leaves_no_result_and_one_after_all_ran_the_whole() -> None:
+def test_a_stop_before_anything_ran_leaves_no_result_and_one_after_all_ran_the_whole():
     with pytest.raises(gs.Cancelled) as caught:
         gs.simulate(trace(), CLUSTER, stop=stopped())
     assert caught.value.result is None
@@ -233,7 +230,7 @@ def test_a_stop_before_anything_ran_leaves_no_result_and_one_after_all_ran_the_w
     assert not caught.value.result.is_partial
 
 
-def test_a_plan_tells_how_far_it_is_and_can_be_stopped() -> None:
+def test_a_plan_tells_how_far_it_is_and_can_be_stopped():
     batch = gs.Trace.from_columns([0] * 4, [5, 6, 7, 8], [1, 2, 1, 2])
     options: dict[str, Any] = {"speed": "fixed", "contention": "none"}
     seen: list[gs.Progress] = []
@@ -244,7 +241,7 @@ def test_a_plan_tells_how_far_it_is_and_can_be_stopped() -> None:
         gs.online.plan(batch, CLUSTER, **options, progress=lambda now: stop.set(), stop=stop)
 
 
-def test_a_plan_for_deadlines_tells_how_far_it_is_and_can_be_stopped() -> None:
+def test_a_plan_for_deadlines_tells_how_far_it_is_and_can_be_stopped():
     seen: list[gs.Progress] = []
     deadlines(30, progress=seen.append)
     assert seen[-1] == gs.Progress(30, 30)
@@ -260,13 +257,13 @@ def test_a_plan_for_deadlines_tells_how_far_it_is_and_can_be_stopped() -> None:
     assert 0 < caught.value.num_finished < caught.value.total == 20_000
 
 
-def test_a_stop_that_is_set_by_the_last_progress_is_honoured() -> None:
+def test_a_stop_that_is_set_by_the_last_progress_is_honoured():
     stop = threading.Event()
     with pytest.raises(gs.Cancelled, match="60 of 60"):
         gs.simulate(trace(), CLUSTER, progress=lambda now: stop.set(), stop=stop)
 
 
-def test_a_cancelled_comparison_holds_what_had_finished() -> None:
+def test_a_cancelled_comparison_holds_what_had_finished():
     stop = threading.Event()
     done = set()
 
@@ -284,7 +281,7 @@ def test_a_cancelled_comparison_holds_what_had_finished() -> None:
     assert kept.table().height == 2
 
 
-def test_a_stop_that_is_set_once_all_policies_are_done_loses_none() -> None:
+def test_a_stop_that_is_set_once_all_policies_are_done_loses_none():
     stop = threading.Event()
 
     class Last(ShortestFirst):
@@ -298,7 +295,7 @@ def test_a_stop_that_is_set_once_all_policies_are_done_loses_none() -> None:
     assert len(kept.results) + len(kept.unfinished) == 1
 
 
-def test_an_error_of_a_run_is_not_taken_for_a_stop() -> None:
+def test_an_error_of_a_run_is_not_taken_for_a_stop():
     class Nested(ShortestFirst):
         def rank(self, view: Any, jobs: Any) -> Any:
             gs.simulate(trace(), CLUSTER, stop=stopped())
@@ -316,14 +313,11 @@ WATCHDOG_S = 60.0
 
 @pytest.mark.parametrize(
     ("library", "solver", "objective"),
-    [
-        (scipy.optimize, "milp", "ftf"),
-        (scipy.optimize, "linprog", "water-filling"),
-    ],
+    [(scipy.optimize, "milp", "ftf"), (scipy.optimize, "linprog", "water-filling")],
 )
 def test_a_stop_does_not_wait_for_the_linear_program_of_gavel(
-    library: ModuleType, solver: str, objective: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    library, solver, objective, monkeypatch
+):
     stop, is_over = threading.Event(), threading.Event()
 
     def slow(*_args, **_options):

@@ -22,7 +22,7 @@ def test_changes_of_all_kinds_are_refused_by_name():
 
 
 @pytest.mark.parametrize("store", changed_stores.STORES)
-def test_changed_bytes_of_a_store_are_not_taken_for_whole(store: str) -> None:
+def test_changed_bytes_of_a_store_are_not_taken_for_whole(store):
     if store == "case":
         try:
             changed_stores.replay_tool()

@@ -72,9 +72,7 @@ FIRST = {"a name": lambda: "las", "an order": Served, "a scheduler": Line}
 # What a run refers to that is gone is found under a sanitizer, and often without.
 @pytest.mark.parametrize("first", FIRST)
 @pytest.mark.parametrize("second", FIRST)
-def test_of_two_changes_of_policy_the_last_counts_and_the_others_leave_nothing(
-    first: str, second: str
-) -> None:
+def test_of_two_changes_of_policy_the_last_counts_and_the_others_leave_nothing(first, second):
     run, other = opened(FIRST[first]()), opened(FIRST[first]())
     gone = int(run.state.waiting[0])
     run.set(policy=FIRST[second]())
@@ -95,7 +93,7 @@ def test_of_two_changes_of_policy_the_last_counts_and_the_others_leave_nothing(
     assert digest(fork) == expected
 
 
-def test_a_fork_amid_a_change_outlives_the_run_and_its_policies() -> None:
+def test_a_fork_amid_a_change_outlives_the_run_and_its_policies():
     run = opened(Line())
     run.set(policy=Line())
     fork = run.fork()
@@ -135,7 +133,7 @@ REFUSED: dict[str, tuple[Callable[[gs.Simulation], object], str]] = {
 
 @each("is_changed", [False, True])
 @each("what", REFUSED)
-def test_what_is_refused_leaves_the_run_as_it_was(what: str, is_changed: bool) -> None:
+def test_what_is_refused_leaves_the_run_as_it_was(what, is_changed):
     call, message = REFUSED[what]
     run, other = opened(placement="count"), opened(placement="count")
     if is_changed:
@@ -162,7 +160,7 @@ class Refusing(Line):
         raise LookupError(f"job {job}")
 
 
-def test_an_error_of_a_policy_that_is_to_forget_a_job_leaves_the_run_as_it_was() -> None:
+def test_an_error_of_a_policy_that_is_to_forget_a_job_leaves_the_run_as_it_was():
     run, other = opened(Refusing()), opened(Refusing())
     with pytest.raises(LookupError, match="job"):
         run.cancel(int(run.state.waiting[0]))
@@ -186,7 +184,7 @@ class Meddling(Line):
         return self
 
 
-def test_a_policy_that_is_asked_to_forget_a_job_cannot_bring_the_run_further() -> None:
+def test_a_policy_that_is_asked_to_forget_a_job_cannot_bring_the_run_further():
     policy = Meddling()
     run, other = opened(policy), opened(Line())
     policy.run = run
@@ -223,7 +221,7 @@ def alone(policy: Any) -> gs.Result:
 
 
 @pytest.mark.parametrize("then", LISTS, ids=str)
-def test_jobs_that_come_after_a_change_are_judged_by_the_policy_that_decides(then: Any) -> None:
+def test_jobs_that_come_after_a_change_are_judged_by_the_policy_that_decides(then):
     assert alone("ff").schedule.status.tolist() == [0, 0, 0, 0]
     assert alone(then).schedule.status.tolist() == [0, REJECTED, 0, 0]
     assert result_of(WIDE, "ff", then, 4).digest == alone(then).digest
@@ -232,9 +230,7 @@ def test_jobs_that_come_after_a_change_are_judged_by_the_policy_that_decides(the
 
 @pytest.mark.parametrize("then", LISTS, ids=str)
 @pytest.mark.parametrize("at_s", [5.5, 9])
-def test_who_waits_or_runs_and_could_not_start_under_the_next_policy_is_rejected(
-    then: Any, at_s: float
-) -> None:
+def test_who_waits_or_runs_and_could_not_start_under_the_next_policy_is_rejected(then, at_s):
     # At 5.5 s it runs; with one more job before it, it waits.
     trace = gs.Trace.from_columns([0, 5, 6, 7], [3 if at_s < 6 else 30, 10, 10, 10], [1, 6, 1, 1])
     result = result_of(trace, "ff", then, at_s)
@@ -244,12 +240,12 @@ def test_who_waits_or_runs_and_could_not_start_under_the_next_policy_is_rejected
     assert len(ends) == (3 if at_s < 6 else 0)  # a row of each server
 
 
-def test_a_rejection_is_final() -> None:
+def test_a_rejection_is_final():
     result = result_of(WIDE, "fifo", "ff", 5.5)
     assert result.schedule.status.tolist() == [0, REJECTED, 0, 0]
 
 
-def test_rejections_at_a_change_are_told_and_counted() -> None:
+def test_rejections_at_a_change_are_told_and_counted():
     run = gs.Simulation(WIDE, UNEVEN, policy="ff", placement="consolidated")
     heard: list[tuple[str, int | None]] = []
     for event in ("preempt", "reject"):
@@ -264,7 +260,7 @@ def test_rejections_at_a_change_are_told_and_counted() -> None:
 
 
 @each("policy", sorted(gs.policies()))
-def test_every_policy_takes_over_in_mid_run_and_gives_way_again(policy: str) -> None:
+def test_every_policy_takes_over_in_mid_run_and_gives_way_again(policy):
     rng = np.random.default_rng(3)
     submit, service = np.sort(rng.integers(0, 60, 30)), rng.integers(5, 90, 30)
     trace = gs.Trace.from_columns(
@@ -299,7 +295,7 @@ QUEUE = {"submit_us": [0, 1, 2], "service_us": [100, 100, 100], "gpus": [3, 4, 1
 
 @each("asks_first", [False, True])
 @each("policy", ["fifo", "easy", "conservative", "srtf", "ff"])
-def test_a_question_hides_no_cancellation_of_the_same_tick(policy: str, asks_first: bool) -> None:
+def test_a_question_hides_no_cancellation_of_the_same_tick(policy, asks_first):
     def finishes(*, asks: bool) -> list[int]:
         run = core_run(policy, **QUEUE)
         run.proceed(10, 2**62)
@@ -327,9 +323,7 @@ def standing(jobs: int) -> _core.Standing:
 
 @each("then", ["fifo", "sjf", "srtf", "las", "easy"])
 @each("is_cancelled", [False, True])
-def test_a_policy_that_takes_over_a_run_begun_in_its_midst_sees_each_job_once(
-    then: str, is_cancelled: bool
-) -> None:
+def test_a_policy_that_takes_over_a_run_begun_in_its_midst_sees_each_job_once(then, is_cancelled):
     def finishes(policy: str, *, changes: bool) -> list[int]:
         run = core_run(policy, standing(3), **QUEUE)
         if is_cancelled:
@@ -344,8 +338,8 @@ def test_a_policy_that_takes_over_a_run_begun_in_its_midst_sees_each_job_once(
 @each("then", ["fifo", "sjf", "srtf", "las", "easy"])
 @each("is_cancelled", [False, True])
 def test_a_policy_may_take_over_in_the_second_in_which_a_job_of_the_state_started(
-    then: str, is_cancelled: bool
-) -> None:
+    then, is_cancelled
+):
     nothing = np.zeros(3, np.int64)
     now = _core.Standing(
         50, attained_us=nothing, start_us=np.array([50, -1, -1]), cost_us=nothing,
@@ -367,7 +361,7 @@ def test_a_policy_may_take_over_in_the_second_in_which_a_job_of_the_state_starte
     assert (rows["start_us"] < rows["end_us"]).all()
 
 
-def test_nobody_is_told_how_long_a_cancelled_job_would_have_run() -> None:
+def test_nobody_is_told_how_long_a_cancelled_job_would_have_run():
     jobs = gs.Trace.from_columns(
         [0, 0, 100, 101], [10_000, 20, 50, 60], [1, 1, 1, 1], user=["u", "v", "u", "v"]
     )
@@ -384,7 +378,7 @@ def test_nobody_is_told_how_long_a_cancelled_job_would_have_run() -> None:
     assert told[0][3] == 20_000_000
 
 
-def test_a_job_that_finishes_as_the_policy_changes_is_told_to_a_predictor() -> None:
+def test_a_job_that_finishes_as_the_policy_changes_is_told_to_a_predictor():
     jobs = gs.Trace.from_columns([0, 100], [20, 50], [1, 1], user=["u", "u"])
     run = gs.Simulation(jobs, CLUSTER, policy="sjf", predictor="last-value")
     run.run_until(20)
@@ -394,7 +388,7 @@ def test_a_job_that_finishes_as_the_policy_changes_is_told_to_a_predictor() -> N
     assert run._online.predicted_us[1] == 20_000_000
 
 
-def test_a_job_that_keeps_its_gpus_through_a_change_of_policy_has_one_interval() -> None:
+def test_a_job_that_keeps_its_gpus_through_a_change_of_policy_has_one_interval():
     run = gs.Simulation(gs.Trace.from_columns([0, 0], [4, 9], [3, 6]), CLUSTER, policy="sjf")
     run.run_until(1)
     run.set(policy="fifo")
@@ -406,7 +400,7 @@ def test_a_job_that_keeps_its_gpus_through_a_change_of_policy_has_one_interval()
     assert intervals["end_us"][0] == 4_000_000
 
 
-def test_a_partial_result_has_no_intervals_of_no_length() -> None:
+def test_a_partial_result_has_no_intervals_of_no_length():
     run = gs.Simulation(gs.Trace.from_columns([0, 5], [10, 10], [1, 1]), CLUSTER, policy="fifo")
     run.step()
     with unwarned():
@@ -425,7 +419,7 @@ def test_a_partial_result_has_no_intervals_of_no_length() -> None:
     [{}, {"policy": "sjf", "predictor": "last-value"}, {"policy": "calls back"}],
     ids=["native", "learning", "callbacks"],
 )
-def test_a_second_thread_is_refused_and_changes_nothing(options: dict[str, Any]) -> None:
+def test_a_second_thread_is_refused_and_changes_nothing(options):
     trace = gs.generate("philly", 100, load=0.9, cluster=CLUSTER, seed=1)
     calls_back = options.get("policy") == "calls back"
     options = {} if calls_back else options
@@ -462,7 +456,7 @@ def test_a_second_thread_is_refused_and_changes_nothing(options: dict[str, Any])
         assert run.result().digest == expected
 
 
-def test_threads_that_race_for_one_run_leave_it_sound() -> None:
+def test_threads_that_race_for_one_run_leave_it_sound():
     trace = gs.generate("philly", 150, load=0.9, cluster=CLUSTER, seed=1)
     with unwarned():
         expected = gs.simulate(trace, CLUSTER, policy="las").digest
@@ -495,9 +489,7 @@ def test_threads_that_race_for_one_run_leave_it_sound() -> None:
 
 @each("policy", ["sjf-bco", "ff", "ls", "rand"])
 @each("mode", ["queue", "idle"])
-def test_a_cap_that_was_raised_for_a_job_that_is_taken_back_falls_again(
-    policy: str, mode: str
-) -> None:
+def test_a_cap_that_was_raised_for_a_job_that_is_taken_back_falls_again(policy, mode):
     def told(*, changes: bool) -> tuple[list[int], tuple[str, ...]]:
         # The second raises the cap to 200 s or more, under which the third may share its GPU.
         jobs = [(0, 90, 4), (10, 200, 4), (30, 60, 2), (31, 60, 1)]

@@ -57,20 +57,20 @@ def foreign(array: np.ndarray) -> dict[str, Any]:
 KINDS = sorted({*foreign(np.ones(4)), *foreign(np.ones(4, np.int64))})
 
 
-def test_columns_of_the_right_types_are_taken() -> None:
+def test_columns_of_the_right_types_are_taken():
     assert len(_core.JobTable(**columns())) == 4
 
 
 @each("kind", KINDS)
 @each("name", COLUMNS)
-def test_a_column_of_another_type_is_a_type_error_and_not_a_copy(name: str, kind: str) -> None:
+def test_a_column_of_another_type_is_a_type_error_and_not_a_copy(name, kind):
     given = columns()
     with pytest.raises(TypeError):
         _core.JobTable(**given | {name: foreign(given[name]).get(kind, "no column")})
 
 
 @pytest.mark.parametrize("name", ["server_gpus", "server_type"])
-def test_a_server_column_of_another_type_is_a_type_error(name: str) -> None:
+def test_a_server_column_of_another_type_is_a_type_error(name):
     given = {"server_gpus": np.ones(2, np.int32), "server_type": np.zeros(2, np.int32)}
     assert _core.Cluster(**given).num_gpus == 2
     for array in foreign(given[name]).values():
@@ -79,7 +79,7 @@ def test_a_server_column_of_another_type_is_a_type_error(name: str) -> None:
 
 
 @each("name", sorted(set(COLUMNS) - {"submit_us"}))
-def test_a_column_of_another_length_is_named(name: str) -> None:
+def test_a_column_of_another_length_is_named(name):
     given = columns()
     with pytest.raises(ValueError, match=f"{name}: length 3 differs from submit_us: 4"):
         _core.JobTable(**given | {name: given[name][:3].copy()})
@@ -104,14 +104,14 @@ def test_a_column_of_another_length_is_named(name: str) -> None:
         ("type_set", -1, "type_set: row 2 is -1; an index into the type sets"),
     ],
 )
-def test_a_bad_value_is_named_by_column_row_and_rule(name: str, value: Any, message: str) -> None:
+def test_a_bad_value_is_named_by_column_row_and_rule(name, value, message):
     given = columns()
     given[name][2] = value
     with pytest.raises(ValueError, match=message):
         _core.JobTable(**given)
 
 
-def test_a_table_needs_a_job_and_a_cluster_a_server() -> None:
+def test_a_table_needs_a_job_and_a_cluster_a_server():
     nothing = np.array([], np.int64)
     with pytest.raises(ValueError, match="submit_us: a trace needs at least one job"):
         _core.JobTable(nothing, nothing, nothing.astype(np.int32))
@@ -129,12 +129,12 @@ def test_a_table_needs_a_job_and_a_cluster_a_server() -> None:
         (1, 64, "server_type: server 1 has type 64; 0 to 63 are allowed"),
     ],
 )
-def test_a_bad_server_is_named(gpus: int, gpu_type: int, message: str) -> None:
+def test_a_bad_server_is_named(gpus, gpu_type, message):
     with pytest.raises(ValueError, match=message):
         _core.Cluster(np.array([8, gpus], np.int32), np.array([0, gpu_type], np.int32))
 
 
-def test_a_job_table_keeps_its_columns_alive() -> None:
+def test_a_job_table_keeps_its_columns_alive():
     jobs = trace()
     expected = gs.simulate(jobs, CLUSTER, placement="count").digest
     table = _core.JobTable(jobs.submit_us.copy(), jobs.service_us.copy(), jobs.gpus.copy())
@@ -148,7 +148,7 @@ def test_a_job_table_keeps_its_columns_alive() -> None:
     del filler
 
 
-def test_a_result_outlives_the_trace_and_the_cluster_it_was_given() -> None:
+def test_a_result_outlives_the_trace_and_the_cluster_it_was_given():
     def result() -> gs.Result:
         return gs.simulate(trace(seed=1), gs.Cluster.uniform(3, 4), policy="srtf")
 
@@ -159,10 +159,9 @@ def test_a_result_outlives_the_trace_and_the_cluster_it_was_given() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["start_us", "finish_us", "held_us", "paid_us", "preemptions", "num_servers", "status"],
+    "name", ["start_us", "finish_us", "held_us", "paid_us", "preemptions", "num_servers", "status"]
 )
-def test_a_column_of_a_schedule_outlives_it_and_is_its_own(name: str) -> None:
+def test_a_column_of_a_schedule_outlives_it_and_is_its_own(name):
     schedule = gs.simulate(trace(), CLUSTER, policy="srtf").schedule
     column, expected = getattr(schedule, name), getattr(schedule, name).tolist()
     column_to_spoil = getattr(schedule, name)
@@ -175,7 +174,7 @@ def test_a_column_of_a_schedule_outlives_it_and_is_its_own(name: str) -> None:
     del filler
 
 
-def test_an_interval_log_outlives_its_schedule() -> None:
+def test_an_interval_log_outlives_its_schedule():
     schedule = gs.simulate(trace(), CLUSTER, policy="srtf").schedule
     rows = schedule.intervals()
     expected = {name: column.tolist() for name, column in schedule.intervals().items()}
@@ -188,7 +187,7 @@ def test_an_interval_log_outlives_its_schedule() -> None:
     }
 
 
-def test_a_schedule_has_the_types_it_documents() -> None:
+def test_a_schedule_has_the_types_it_documents():
     schedule = gs.simulate(trace(), CLUSTER).schedule
     expected = dict.fromkeys(("start_us", "finish_us", "held_us", "paid_us"), "int64")
     expected |= {"preemptions": "int32", "num_servers": "int32"}
@@ -203,7 +202,7 @@ def test_a_schedule_has_the_types_it_documents() -> None:
 
 
 @pytest.mark.parametrize("argument", ["description", "jobs", "cluster"])
-def test_none_is_no_argument_of_the_core(argument: str) -> None:
+def test_none_is_no_argument_of_the_core(argument):
     jobs = trace()
     given: dict[str, Any] = {
         "jobs": _core.JobTable(jobs.submit_us, jobs.service_us, jobs.gpus),
@@ -217,19 +216,19 @@ def test_none_is_no_argument_of_the_core(argument: str) -> None:
 
 
 @each("argument", ["policy", "placement", "speed", "contention", "seed"])
-def test_none_describes_no_run(argument: str) -> None:
+def test_none_describes_no_run(argument):
     given: dict[str, Any] = {"policy": "fifo", "placement": "count"}
     assert _core.RunDescription(**given) is not None
     with pytest.raises(TypeError):
         _core.RunDescription(**given | {argument: None})
 
 
-def test_a_description_is_of_names_and_of_no_positions() -> None:
+def test_a_description_is_of_names_and_of_no_positions():
     with pytest.raises(TypeError):
         _core.RunDescription("fifo", "count")  # type: ignore[call-arg, misc]
 
 
-def test_a_run_keeps_the_objects_of_its_description_alive() -> None:
+def test_a_run_keeps_the_objects_of_its_description_alive():
     jobs = trace()
     expected = gs.simulate(jobs, CLUSTER, policy=Shortest()).digest
     run = _core.Run(
@@ -255,7 +254,7 @@ def plan(**changed: Any) -> Any:
 
 
 @pytest.mark.parametrize("column", ["type", "gpus", "rate"])
-def test_a_column_of_plans_of_another_length_is_refused(column: str) -> None:
+def test_a_column_of_plans_of_another_length_is_refused(column):
     plan()
     for other in (ONE_JOB[column][:1], np.repeat(ONE_JOB[column], 2)):
         with pytest.raises(ValueError, match="type, gpus and rate must have one length"):
@@ -273,7 +272,7 @@ def line(**changed: Any) -> _core.LeaseLine:
 
 
 @pytest.mark.parametrize("column", ["gpus", "leases", "until"])
-def test_a_column_of_claims_of_another_length_is_refused(column: str) -> None:
+def test_a_column_of_claims_of_another_length_is_refused(column):
     for other in (TWO_CLAIMS[column][:1], np.repeat(TWO_CLAIMS[column], 2)):
         with pytest.raises(ValueError, match="gpus, leases and until: lengths differ"):
             line(**{column: other})
@@ -288,7 +287,7 @@ def test_a_column_of_claims_of_another_length_is_refused(column: str) -> None:
         ("taken", [-1, 2**30]),
     ],
 )
-def test_what_no_claim_can_ask_for_is_refused_and_not_cut(column: str, values: list[int]) -> None:
+def test_what_no_claim_can_ask_for_is_refused_and_not_cut(column, values):
     for value in values:
         changed = TWO_CLAIMS[column].copy()
         changed[-1] = value
@@ -300,7 +299,7 @@ def test_what_no_claim_can_ask_for_is_refused_and_not_cut(column: str, values: l
 
 
 @pytest.mark.parametrize("place", [2, 3, 2**40])
-def test_a_claim_that_is_not_there_is_refused(place: int) -> None:
+def test_a_claim_that_is_not_there_is_refused(place):
     claims = line()
     with pytest.raises(IndexError, match="place: there are fewer claims"):
         claims.try_join(place)

@@ -86,7 +86,7 @@ def digest(plug_in: Any) -> str:
     [Scaled(1), Scaled(-1), WithState(-1), WithSlots(), WithNew(2, sign=-1), FirstFit(), Strict()],
     ids=lambda plug_in: type(plug_in).__name__,
 )
-def test_a_plug_in_of_python_is_the_same_after_a_copy(copied: Any, plug_in: Any) -> None:
+def test_a_plug_in_of_python_is_the_same_after_a_copy(copied, plug_in):
     expected = digest(plug_in)  # also: one that has run can be copied
     made = copied(plug_in)
     assert type(made) is type(plug_in)
@@ -96,20 +96,20 @@ def test_a_plug_in_of_python_is_the_same_after_a_copy(copied: Any, plug_in: Any)
 
 
 @copies
-def test_a_plug_in_that_refers_to_itself_is_copied(copied: Any) -> None:
+def test_a_plug_in_that_refers_to_itself_is_copied(copied):
     made = copied(Knot())
     assert made.me is made or copied is copy.copy
     assert digest(made) == digest(Strict())
 
 
 @pytest.mark.parametrize("name", [n for n, i in gs.policies().items() if not i.is_native])
-def test_a_registered_policy_of_python_can_be_copied(name: str) -> None:
+def test_a_registered_policy_of_python_can_be_copied(name):
     made = gs.policies()[name].python_class
     assert made is not None
     assert type(copy.deepcopy(made())) is made
 
 
-def test_a_plug_in_that_keeps_a_view_says_that_it_cannot_be_pickled() -> None:
+def test_a_plug_in_that_keeps_a_view_says_that_it_cannot_be_pickled():
     class Keeper(ShortestFirst):
         def rank(self, view: Any, jobs: Any) -> Any:
             self.view = view
@@ -137,7 +137,7 @@ OF_THIS_PROCESS = {
 
 @copies
 @pytest.mark.parametrize("name", OF_THIS_PROCESS)
-def test_what_belongs_to_the_process_says_that_it_cannot_be_copied(name: str, copied: Any) -> None:
+def test_what_belongs_to_the_process_says_that_it_cannot_be_copied(name, copied):
     with pytest.raises(TypeError, match=f"cannot pickle or copy '{name}' objects of the core"):
         copied(OF_THIS_PROCESS[name])
 
@@ -154,12 +154,12 @@ def native_classes() -> list[type]:
 
 
 @pytest.mark.parametrize("native", native_classes(), ids=lambda native: native.__name__)
-def test_every_native_class_says_how_it_is_copied(native: type) -> None:
+def test_every_native_class_says_how_it_is_copied(native):
     assert any("__reduce__" in vars(base) for base in native.__mro__[:-2])
 
 
 @copies
-def test_what_gangs_ask_for_and_hold_is_copied(copied: Any) -> None:
+def test_what_gangs_ask_for_and_hold_is_copied(copied):
     allocation = copied(_core.Allocation(3, [(0, 3), (2, 4)], [2, 0, 1]))
     assert (allocation.gpus, allocation.pieces) == (3, [(0, 3), (2, 4)])
     assert allocation.ranks == [2, 0, 1]
@@ -170,7 +170,7 @@ def test_what_gangs_ask_for_and_hold_is_copied(copied: Any) -> None:
 
 
 @each("ranks", [[0], [0, 0], [1, 2], [-1, 0], [0, 1, 2]])
-def test_the_ranks_of_an_allocation_are_its_workers(ranks: list[int]) -> None:
+def test_the_ranks_of_an_allocation_are_its_workers(ranks):
     with pytest.raises(ValueError, match="each of the 2 workers once"):
         _core.Allocation(2, [(0, 3)], ranks)
 
@@ -186,7 +186,7 @@ RUNS: dict[str, dict[str, Any]] = {
 
 @copies
 @pytest.mark.parametrize("name", RUNS)
-def test_a_result_is_the_same_after_a_copy(name: str, copied: Any) -> None:
+def test_a_result_is_the_same_after_a_copy(name, copied):
     jobs = trace(user=[f"u{job % 3}" for job in range(60)])
     result = gs.simulate(jobs, CLUSTER, **RUNS[name])
     made = copied(result)
@@ -202,7 +202,7 @@ def test_a_result_is_the_same_after_a_copy(name: str, copied: Any) -> None:
     assert copied(made).digest == result.digest
 
 
-def test_a_result_with_admissions_keeps_its_decisions(tmp_path: Any) -> None:
+def test_a_result_with_admissions_keeps_its_decisions(tmp_path):
     jobs = trace(deadline_s=np.full(60, 400.0), value=np.arange(1, 61))
     result = gs.simulate(jobs, CLUSTER, policy="dancer")
     made = pickle.loads(pickle.dumps(result))
@@ -210,14 +210,14 @@ def test_a_result_with_admissions_keeps_its_decisions(tmp_path: Any) -> None:
         assert list(made.schedule.decisions()[column]) == list(values), column
 
 
-def test_arrays_of_a_copied_result_are_read_only() -> None:
+def test_arrays_of_a_copied_result_are_read_only():
     made = pickle.loads(pickle.dumps(gs.simulate(trace(), CLUSTER)))
     for array in (made.trace.gpus, made.schedule.start_us, made.schedule.intervals()["mask"]):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
 
 
-def test_what_a_result_can_compute_again_does_not_travel() -> None:
+def test_what_a_result_can_compute_again_does_not_travel():
     result = gs.simulate(trace(500), CLUSTER)
     fresh = len(pickle.dumps(result))
     result.summary(), result.jobs, result.events, result.series, result.audit()
@@ -227,7 +227,7 @@ def test_what_a_result_can_compute_again_does_not_travel() -> None:
 
 
 @copies
-def test_a_comparison_is_the_same_after_a_copy(copied: Any) -> None:
+def test_a_comparison_is_the_same_after_a_copy(copied):
     comparison = gs.compare(trace(), CLUSTER, ["fifo", "srtf"])
     made = copied(comparison)
     assert repr(made.summaries) == repr(comparison.summaries)
@@ -236,7 +236,7 @@ def test_a_comparison_is_the_same_after_a_copy(copied: Any) -> None:
 
 
 @copies
-def test_errors_that_carry_a_comparison_are_copied(copied: Any) -> None:
+def test_errors_that_carry_a_comparison_are_copied(copied):
     comparison = gs.compare(trace(), CLUSTER, ["fifo"])
     for error in (gs.Interrupted(comparison), gs.Cancelled(1, 2, "policies", comparison)):
         made = copied(error)
@@ -257,7 +257,7 @@ def compared(stop_at: int) -> gs.Comparison:
     return gs.compare(trace(), CLUSTER, ["fifo", "sjf"])
 
 
-def test_a_pool_of_processes_takes_plug_ins_and_returns_results() -> None:
+def test_a_pool_of_processes_takes_plug_ins_and_returns_results():
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
         result, order = pool.submit(replayed, Scaled(-1)).result(timeout=120)
@@ -273,6 +273,6 @@ def test_a_pool_of_processes_takes_plug_ins_and_returns_results() -> None:
     "arguments",
     [(), (gs.Order,), (1, 2), (gs.Order, 2), (gs.Order, dict), (gs.Order, gs.Scheduler)],
 )
-def test_only_a_seam_and_a_class_that_derives_from_it_are_made_again(arguments: tuple) -> None:
+def test_only_a_seam_and_a_class_that_derives_from_it_are_made_again(arguments):
     with pytest.raises(TypeError, match="_remade: expected a seam and a class that derives"):
         _core._remade(*arguments)

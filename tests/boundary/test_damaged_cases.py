@@ -21,7 +21,7 @@ needs_tool = pytest.mark.skipif(
 
 
 @pytest.fixture
-def case(tmp_path: Path) -> tuple[Path, gs.Result]:
+def case(tmp_path):
     result = gs.simulate(
         gs.generate("philly", jobs=30, load=0.9, seed=1), gs.Cluster.uniform(8, 8), policy="srtf"
     )
@@ -29,7 +29,7 @@ def case(tmp_path: Path) -> tuple[Path, gs.Result]:
     return tmp_path / "case", result
 
 
-def test_a_case_has_a_head_that_its_contents_give(case: tuple[Path, gs.Result]) -> None:
+def test_a_case_has_a_head_that_its_contents_give(case):
     file = case[0].read_bytes()
     assert file.startswith(b"GPUSCASE")
     assert sealed(unsealed(file)) == file
@@ -43,13 +43,13 @@ def replayed(path: Path) -> subprocess.CompletedProcess[str]:
 
 
 @needs_tool
-def test_a_whole_case_is_replayed(case: tuple[Path, gs.Result]) -> None:
+def test_a_whole_case_is_replayed(case):
     path, result = case
     assert result.digest in replayed(path).stdout
 
 
 @needs_tool
-def test_a_case_from_before_columns_were_counted_is_replayed() -> None:
+def test_a_case_from_before_columns_were_counted_is_replayed():
     # Format 5: a run under ring with profiles, types, weights and deadlines.
     done = replayed(Path(__file__).with_name("format_5.case"))
     assert done.stdout.strip() == (
@@ -59,9 +59,7 @@ def test_a_case_from_before_columns_were_counted_is_replayed() -> None:
 
 @needs_tool
 @pytest.mark.parametrize("added", [-1, 1])
-def test_a_case_may_lack_the_last_columns_but_has_no_unknown_ones(
-    added: int, tmp_path: Path
-) -> None:
+def test_a_case_may_lack_the_last_columns_but_has_no_unknown_ones(added, tmp_path):
     trace = gs.generate("philly", jobs=30, load=0.9, seed=1)
     result = gs.simulate(trace, gs.Cluster.uniform(8, 8))
     result.save_case(tmp_path / "case")
@@ -83,7 +81,7 @@ def test_a_case_may_lack_the_last_columns_but_has_no_unknown_ones(
 
 
 @needs_tool
-def test_a_case_that_was_changed_in_any_way_is_refused(case: tuple[Path, gs.Result]) -> None:
+def test_a_case_that_was_changed_in_any_way_is_refused(case):
     path, _ = case
     file, draw = path.read_bytes(), random.Random(1)
     changed = [file[:length] for length in (0, 7, 30, 87, 88, 200, len(file) - 1)]

@@ -48,13 +48,13 @@ def refused(path: Path, read: Any, message: str, error: type[Exception] = ValueE
         ("a.toml", "a=" + "{b=" * DEEP, gs.read_cluster),
     ],
 )
-def test_deeply_nested_text_is_an_error(tmp_path: Path, name: str, text: str, read: Any) -> None:
+def test_deeply_nested_text_is_an_error(tmp_path, name, text, read):
     (tmp_path / name).write_text(text)
     refused(tmp_path / name, read, name)
 
 
 @pytest.mark.parametrize("digits", [400, 5_000])
-def test_huge_integers_are_an_error(tmp_path: Path, digits: int) -> None:
+def test_huge_integers_are_an_error(tmp_path, digits):
     number = "9" * digits
     files = {
         "table.json": (f'{{"v100": {{"m": {{"null": {number}}}}}}}', gs.model.read_throughputs),
@@ -68,21 +68,21 @@ def test_huge_integers_are_an_error(tmp_path: Path, digits: int) -> None:
         refused(tmp_path / name, read, name)
 
 
-def test_a_huge_throughput_is_named_by_its_keys(tmp_path: Path) -> None:
+def test_a_huge_throughput_is_named_by_its_keys(tmp_path):
     (tmp_path / "table.json").write_text('{"v100": {"m": {"null": 1' + "0" * 400 + "}}}")
     refused(
         tmp_path / "table.json", gs.model.read_throughputs, "'v100', 'm': .* must be below 1.8e308"
     )
 
 
-def test_a_switch_with_a_name_of_many_digits_is_ordered_as_a_number(tmp_path: Path) -> None:
+def test_a_switch_with_a_name_of_many_digits_is_ordered_as_a_number(tmp_path):
     rows = [f"s{n},D,P,A{name}" for n, name in enumerate(("9" * 5000, "10", "9", "007"))]
     (tmp_path / "topo.csv").write_text("ip,DSW,PSW,ASW\n" + "\n".join(rows) + "\n")
     leaves = [group.domain for group in gs.model.read_topology(tmp_path / "topo.csv").servers]
     assert leaves == ["D/P/A007", "D/P/A9", "D/P/A10", f"D/P/A{'9' * 5000}"]
 
 
-def test_a_key_of_very_many_parts_is_refused_before_it_is_decoded(tmp_path: Path) -> None:
+def test_a_key_of_very_many_parts_is_refused_before_it_is_decoded(tmp_path):
     spec = tmp_path / "spec.toml"
     for text in (
         "[" + "a." * DEEP + "a]\n",
@@ -102,9 +102,7 @@ def read_spec(path: Path) -> gs.RunSpec:
 
 
 @pytest.mark.parametrize("text", ["seed = " + "9" * 5_000, "a=" + "[" * DEEP, "seed = \xff"])
-def test_a_specification_that_cannot_be_decoded_is_an_error_by_name(
-    tmp_path: Path, text: str
-) -> None:
+def test_a_specification_that_cannot_be_decoded_is_an_error_by_name(tmp_path, text):
     (tmp_path / "spec.toml").write_text(text, encoding="latin-1")
     refused(tmp_path / "spec.toml", read_spec, r"spec\.toml: ")
 
@@ -112,7 +110,7 @@ def test_a_specification_that_cannot_be_decoded_is_an_error_by_name(
 # Messages
 
 
-def test_what_a_message_quotes_of_a_file_stays_in_one_line(tmp_path: Path) -> None:
+def test_what_a_message_quotes_of_a_file_stays_in_one_line(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("submit_s,service_s,a\x85b\x1b[2J\n0,1,2\n")
     with pytest.raises(ValueError, match="a\\\\x85b\\\\x1b") as caught:
@@ -125,7 +123,7 @@ def test_what_a_message_quotes_of_a_file_stays_in_one_line(tmp_path: Path) -> No
     assert str(caught.value).isprintable()
 
 
-def test_what_a_message_quotes_of_a_file_is_not_longer_than_can_be_read(tmp_path: Path) -> None:
+def test_what_a_message_quotes_of_a_file_is_not_longer_than_can_be_read(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(",".join(f"c{n}" for n in range(10_000)) + "\n" + "1," * 9_999 + "1\n")
     with pytest.raises(ValueError, match=r"characters\) \.\.\. ") as caught:
@@ -135,9 +133,7 @@ def test_what_a_message_quotes_of_a_file_is_not_longer_than_can_be_read(tmp_path
 
 
 @pytest.mark.parametrize("column", ["user", "queue", "group", "status"])
-def test_a_column_of_names_that_holds_records_is_named_with_its_file(
-    tmp_path: Path, column: str
-) -> None:
+def test_a_column_of_names_that_holds_records_is_named_with_its_file(tmp_path, column):
     columns = {"submit_s": [0, 1], "service_s": [1, 1], "gpus": [1, 1]}
     path = tmp_path / "a.parquet"
     for values in ([{"a": 1}, {"a": 2}], [[1], []], [b"a", b"b"]):
@@ -145,7 +141,7 @@ def test_a_column_of_names_that_holds_records_is_named_with_its_file(
         refused(path, gs.read_trace, f"column '{column}' must hold text or integers", TypeError)
 
 
-def test_a_column_of_types_that_holds_numbers_is_named_with_its_file(tmp_path: Path) -> None:
+def test_a_column_of_types_that_holds_numbers_is_named_with_its_file(tmp_path):
     path = tmp_path / "a.parquet"
     columns = {"submit_s": [0], "service_s": [1], "gpus": [1], "gpu_types": [7]}
     pl.DataFrame(columns).write_parquet(path)
@@ -158,7 +154,7 @@ def test_a_column_of_types_that_holds_numbers_is_named_with_its_file(tmp_path: P
 @pytest.mark.parametrize(
     "time", ["0000-01-01 00:00:00", "-0001-01-01 00:00:00", "12000-01-01 00:00"]
 )
-def test_years_beyond_the_calendar_are_rejected_rows(tmp_path: Path, time: str) -> None:
+def test_years_beyond_the_calendar_are_rejected_rows(tmp_path, time):
     path = tmp_path / "wall.csv"
     path.write_text(whole_files.WALL.replace("2020-01-01 00:00:00,10", f"{time},10", 1))
     if time.startswith("0000"):
@@ -180,7 +176,7 @@ def read_or_refused(path: Path) -> None:
     assert path.name in message
 
 
-def test_typed_times_beyond_the_calendar_are_rejected_rows(tmp_path: Path) -> None:
+def test_typed_times_beyond_the_calendar_are_rejected_rows(tmp_path):
     path = tmp_path / "wall.parquet"
     ticks = pl.Series([-(2**62), 0, 2**62]).cast(pl.Datetime("us"))
     pl.DataFrame({"submit_time": ticks, "duration": [1, 1, 1], "gpus": [1, 1, 1]}).write_parquet(
@@ -190,7 +186,7 @@ def test_typed_times_beyond_the_calendar_are_rejected_rows(tmp_path: Path) -> No
     assert (len(trace), trace.rejects.total) == (1, 2)
 
 
-def test_a_clock_that_leaves_the_calendar_is_an_error(tmp_path: Path) -> None:
+def test_a_clock_that_leaves_the_calendar_is_an_error(tmp_path):
     path = tmp_path / "log.swf"
     path.write_text(whole_files.SWF.replace("1000000000", "999999999999"))
     refused(path, gs.read_trace, "UnixStartTime 999999999999 must lie before the year 10000")
@@ -202,7 +198,7 @@ def test_a_clock_that_leaves_the_calendar_is_an_error(tmp_path: Path) -> None:
 # Text
 
 
-def test_a_byte_order_mark_changes_nothing(tmp_path: Path) -> None:
+def test_a_byte_order_mark_changes_nothing(tmp_path):
     endings = (".csv", ".toml", ".swf", ".json", ".trace")
     num_read = 0
     for reader in readers(tmp_path).values():
@@ -214,7 +210,7 @@ def test_a_byte_order_mark_changes_nothing(tmp_path: Path) -> None:
     assert num_read > 30
 
 
-def test_a_line_of_megabytes_and_a_million_columns_end_soon(tmp_path: Path) -> None:
+def test_a_line_of_megabytes_and_a_million_columns_end_soon(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(CSV.replace("0,10,1", "0,10," + "1" * 20_000_000))
     read_or_refused(path)
@@ -224,7 +220,7 @@ def test_a_line_of_megabytes_and_a_million_columns_end_soon(tmp_path: Path) -> N
     read_or_refused(path)
 
 
-def test_more_columns_than_may_be_are_refused_in_every_table(tmp_path: Path) -> None:
+def test_more_columns_than_may_be_are_refused_in_every_table(tmp_path):
     names = [f"c{n}" for n in range(MAX_COLUMNS + 1)]
     np.savez(tmp_path / "a.npz", **dict.fromkeys(names, np.zeros(1)))
     refused(tmp_path / "a.npz", gs.read_trace, "10,001 columns; there may be 10,000")
@@ -240,7 +236,7 @@ def bomb(num_mib: int) -> bytes:
     return gzip.compress(bytes(1 << 20), mtime=0) * num_mib
 
 
-def test_a_gzip_bomb_is_refused_early(tmp_path: Path) -> None:
+def test_a_gzip_bomb_is_refused_early(tmp_path):
     path = tmp_path / "a.csv.gz"
     path.write_bytes(bomb(10_240))  # 10 MB that ask for 10 GiB
     assert path.stat().st_size < 12_000_000
@@ -249,7 +245,7 @@ def test_a_gzip_bomb_is_refused_early(tmp_path: Path) -> None:
     refused(path, lambda p: gs.read_trace(p, max_bytes=1_000_000), "more than 1,000,000 bytes")
 
 
-def test_what_compresses_well_is_read_up_to_the_limit(tmp_path: Path) -> None:
+def test_what_compresses_well_is_read_up_to_the_limit(tmp_path):
     path = tmp_path / "a.csv.gz"
     text = CSV + "1,20,2\n" * 1_000_000
     path.write_bytes(gzip.compress(text.encode()))
@@ -261,7 +257,7 @@ def test_what_compresses_well_is_read_up_to_the_limit(tmp_path: Path) -> None:
     assert len(unpack(path, more, max_bytes=1 << 30)[0]) == FREE_BYTES + len(CSV)
 
 
-def test_gzip_in_members_and_with_padding_is_unpacked_whole() -> None:
+def test_gzip_in_members_and_with_padding_is_unpacked_whole():
     pieces = [b"a" * 100_000, b"", b"bc" * 700_000, bytes(3_000_000)]
     packed = b"".join(map(gzip.compress, pieces))
     assert unpack("x", packed)[0] == b"".join(pieces)
@@ -298,7 +294,7 @@ def with_submits(content: bytes) -> bytes:
     return file.getvalue()
 
 
-def test_an_npz_bomb_is_refused(tmp_path: Path) -> None:
+def test_an_npz_bomb_is_refused(tmp_path):
     path = tmp_path / "a.npz"
     path.write_bytes(zip_of("submit_s.npy", npy(np.zeros(10_000_000))))
     assert path.stat().st_size < 100_000
@@ -323,12 +319,12 @@ def test_an_npz_bomb_is_refused(tmp_path: Path) -> None:
         (with_submits(b"\x93NUMPY\x01\x00v\x00" + b"(" * 117 + b"\n"), "'submit_s.npy': "),
     ],
 )
-def test_archives_in_foreign_ways_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
+def test_archives_in_foreign_ways_are_refused(tmp_path, content, message):
     (tmp_path / "a.npz").write_bytes(content)
     refused(tmp_path / "a.npz", gs.read_trace, message)
 
 
-def test_an_encrypted_archive_is_refused(tmp_path: Path) -> None:
+def test_an_encrypted_archive_is_refused(tmp_path):
     data = bytearray(zip_of("a.npy", npy(np.zeros(3))))
     for mark, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         data[data.find(mark) + place] |= 1
@@ -337,7 +333,7 @@ def test_an_encrypted_archive_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shape", [(2**40,), (2**32, 2**32), (2**62, 4)])
-def test_an_array_that_claims_more_than_there_is_takes_no_space(tmp_path: Path, shape: Any) -> None:
+def test_an_array_that_claims_more_than_there_is_takes_no_space(tmp_path, shape):
     file = io.BytesIO()
     header = {"descr": "<f8", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)
@@ -349,7 +345,7 @@ def test_an_array_that_claims_more_than_there_is_takes_no_space(tmp_path: Path, 
     refused(tmp_path / "a.npz", gs.read_trace, "0 bytes do not hold shape")
 
 
-def test_a_parquet_of_equal_values_is_read_up_to_the_limit(tmp_path: Path) -> None:
+def test_a_parquet_of_equal_values_is_read_up_to_the_limit(tmp_path):
     path = tmp_path / "a.parquet"
     many = 3_000_000
     pl.select(
@@ -370,7 +366,7 @@ def tar_with(member: tarfile.TarInfo, content: bytes, **changes: Any) -> bytes:
     return bytes(header) + content + bytes(1024)
 
 
-def test_an_archive_that_leads_back_to_its_own_begin_ends(tmp_path: Path) -> None:
+def test_an_archive_that_leads_back_to_its_own_begin_ends(tmp_path):
     member = tarfile.TarInfo("pax")
     member.type = tarfile.REGTYPE
     backwards = (124, b"\xff" * 10 + b"\xfc\x00")  # a size of -1024
@@ -379,7 +375,7 @@ def test_an_archive_that_leads_back_to_its_own_begin_ends(tmp_path: Path) -> Non
     refused(path, gs.read_cluster, "damaged archive|negative")
 
 
-def test_a_sparse_file_in_an_archive_is_refused(tmp_path: Path) -> None:
+def test_a_sparse_file_in_an_archive_is_refused(tmp_path):
     member = tarfile.TarInfo("servers.csv")
     member.type = tarfile.GNUTYPE_SPARSE
     huge = (483, b"%011o\0" % (8 << 30))
@@ -392,7 +388,7 @@ def test_a_sparse_file_in_an_archive_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("read", [gs.read_trace, gs.read_cluster, gs.traces.read_requests])
-def test_every_reader_of_tables_takes_a_limit(tmp_path: Path, read: Any) -> None:
+def test_every_reader_of_tables_takes_a_limit(tmp_path, read):
     path = tmp_path / "a.csv"
     path.write_text(CSV)
     size = len(CSV)
@@ -401,7 +397,7 @@ def test_every_reader_of_tables_takes_a_limit(tmp_path: Path, read: Any) -> None
         read(path, max_bytes=1.5)
 
 
-def test_a_missing_file_and_a_folder_stay_what_they_are(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_stay_what_they_are(tmp_path):
     readers = (
         gs.read_trace, gs.read_cluster, gs.traces.read_requests, gs.model.read_profiles,
         gs.model.read_throughputs, gs.model.read_topology, gs.load_result,
@@ -415,7 +411,7 @@ def test_a_missing_file_and_a_folder_stay_what_they_are(tmp_path: Path) -> None:
             read(tmp_path)
 
 
-def test_a_sum_of_gzip_that_is_wrong_is_found(tmp_path: Path) -> None:
+def test_a_sum_of_gzip_that_is_wrong_is_found(tmp_path):
     packed = bytearray(gzip.compress(CSV.encode()))
     packed[-8:-4] = struct.pack("<L", zlib.crc32(b"other"))
     (tmp_path / "a.csv.gz").write_bytes(packed)
@@ -423,9 +419,7 @@ def test_a_sum_of_gzip_that_is_wrong_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "m", "1"])
-def test_a_file_is_named_even_where_its_name_occurs_in_every_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_file_is_named_even_where_its_name_occurs_in_every_message(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     Path(name).write_text("[" * DEEP)
     for read in (
@@ -439,7 +433,7 @@ def test_a_file_is_named_even_where_its_name_occurs_in_every_message(
             read(name)
 
 
-def test_a_numpy_archive_without_our_columns_is_not_unpacked(tmp_path: Path) -> None:
+def test_a_numpy_archive_without_our_columns_is_not_unpacked(tmp_path):
     path = tmp_path / "zeros.npz"
     np.savez_compressed(path, zeros=np.zeros(32 << 20, dtype=np.int8))
     tracemalloc.start()
@@ -449,7 +443,7 @@ def test_a_numpy_archive_without_our_columns_is_not_unpacked(tmp_path: Path) -> 
     assert most < 8 << 20
 
 
-def test_an_array_of_no_bytes_holds_no_rows(tmp_path: Path) -> None:
+def test_an_array_of_no_bytes_holds_no_rows(tmp_path):
     header = io.BytesIO()
     shape = {"descr": "<U0", "fortran_order": False, "shape": (1 << 40,)}
     np.lib.format.write_array_header_1_0(header, shape)

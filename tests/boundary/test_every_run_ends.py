@@ -163,7 +163,7 @@ def with_long_periods(policy: str) -> gs.Policy:
 
 @pytest.mark.parametrize("case", HOSTILE)
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_run_on_hostile_jobs_ends(policy: str, case: str) -> None:
+def test_a_run_on_hostile_jobs_ends(policy, case):
     lasts = case == "a microsecond beside 2^53"
     chosen = with_long_periods(policy) if lasts else policy
     found = simulate(HOSTILE[case](), CLUSTER, chosen, WATCHDOG_S)
@@ -188,7 +188,7 @@ SOLVING = [
 
 @pytest.mark.parametrize("epoch", ["event", "period"])
 @pytest.mark.parametrize("policy", LISTS)
-def test_a_run_of_centuries_with_a_period_of_a_millisecond_ends(policy: str, epoch: str) -> None:
+def test_a_run_of_centuries_with_a_period_of_a_millisecond_ends(policy, epoch):
     chosen = gs.Policy(policy, period_s=1e-3, epoch=epoch)
     found = simulate(centuries(), CLUSTER, chosen, WATCHDOG_S)
     assert found is not None, f"still running after {WATCHDOG_S} s"
@@ -197,9 +197,7 @@ def test_a_run_of_centuries_with_a_period_of_a_millisecond_ends(policy: str, epo
 
 
 @pytest.mark.parametrize(("policy", "period", "least"), SOLVING)
-def test_a_run_of_centuries_whose_decisions_take_long_can_be_stopped(
-    policy: str, period: str, least: float
-) -> None:
+def test_a_run_of_centuries_whose_decisions_take_long_can_be_stopped(policy, period, least):
     # It would end likewise, but a million decisions of theirs are minutes.
     assert stops(centuries(), gs.Policy(policy, **{period: least}))
 
@@ -221,7 +219,7 @@ def of_all_kinds() -> gs.Trace:
 
 
 @pytest.mark.parametrize("policy", [n for n, i in POLICIES.items() if "elastic" not in i.flags])
-def test_a_run_with_thousands_of_kinds_of_jobs_ends(policy: str) -> None:
+def test_a_run_with_thousands_of_kinds_of_jobs_ends(policy):
     found = simulate(of_all_kinds(), CLUSTER, policy, WATCHDOG_S)
     assert found is not None, f"still running after {WATCHDOG_S} s"
 
@@ -247,5 +245,5 @@ def stops(jobs: gs.Trace, policy: Any) -> bool:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_run_that_shall_stop_stops(policy: str) -> None:
+def test_a_run_that_shall_stop_stops(policy):
     assert stops(flood(), policy)

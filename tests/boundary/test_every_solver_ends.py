@@ -17,7 +17,7 @@ from tests.random_solvers import SOLVERS, try_case
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_random_cases_of_a_solver_are_what_scipy_and_brute_force_say(solver: str) -> None:
+def test_random_cases_of_a_solver_are_what_scipy_and_brute_force_say(solver):
     """The first of those that ``python -m tests.random_solvers`` tries in any number."""
     for number in range(number_of(10 * SOLVERS[solver][1])):
         try:
@@ -73,9 +73,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
 
 
 @pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_what_no_solver_can_count_with_is_refused_by_name(
-    call: Callable[[], object], message: str
-) -> None:
+def test_what_no_solver_can_count_with_is_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
@@ -147,7 +145,7 @@ IMPORTS = (
 @posix
 @pytest.mark.long
 @pytest.mark.parametrize("solver", LONG)
-def test_ctrl_c_ends_a_solver(solver: str) -> None:
+def test_ctrl_c_ends_a_solver(solver):
     # Without the indentation that the imports do not have.
     lines = [line[8:] for line in LONG[solver].splitlines()]
     seconds, output, _ = interrupted(IMPORTS + "\n".join(lines))

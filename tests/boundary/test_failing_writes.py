@@ -17,7 +17,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize("writer", ["result.npz", "jobs.parquet", "study"])
-def test_each_call_may_fail_and_the_old_file_or_the_new_one_is_there(writer: str) -> None:
+def test_each_call_may_fail_and_the_old_file_or_the_new_one_is_there(writer):
     done = failing_writes.check(writer)
     assert done.returncode == 0, done.stdout + done.stderr
     assert int(done.stdout.splitlines()[-1].split()[0]) >= 15

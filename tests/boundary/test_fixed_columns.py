@@ -91,7 +91,7 @@ def kept(tmp_path: Path) -> dict[str, Any]:
     }
 
 
-def test_no_array_that_is_kept_can_be_written_to(tmp_path: Path) -> None:
+def test_no_array_that_is_kept_can_be_written_to(tmp_path):
     found = {
         path: is_fixed(array)
         for name, thing in kept(tmp_path).items()
@@ -101,7 +101,7 @@ def test_no_array_that_is_kept_can_be_written_to(tmp_path: Path) -> None:
     assert {path for path, fixed in found.items() if not fixed} == set()
 
 
-def test_a_trace_does_not_change_with_the_arrays_it_was_made_of() -> None:
+def test_a_trace_does_not_change_with_the_arrays_it_was_made_of():
     jobs = trace()
     gpus, codes = jobs.gpus.copy(), np.zeros(len(jobs), np.int32)
     made = dataclasses.replace(jobs, gpus=gpus, user=Labels(codes, ("a", "b")))
@@ -112,7 +112,7 @@ def test_a_trace_does_not_change_with_the_arrays_it_was_made_of() -> None:
     assert set(made.user.values()) == {"a"}
 
 
-def test_the_memory_of_a_column_is_not_copied_again() -> None:
+def test_the_memory_of_a_column_is_not_copied_again():
     jobs = rich()
     renamed = dataclasses.replace(jobs, name="other")
     for field in dataclasses.fields(jobs):
@@ -122,7 +122,7 @@ def test_the_memory_of_a_column_is_not_copied_again() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["m8[us]", "M8[us]", "O"])
-def test_what_lends_no_memory_is_read_only_all_the_same(dtype: str) -> None:
+def test_what_lends_no_memory_is_read_only_all_the_same(dtype):
     from gpusched.base.arrays import read_only
 
     assert not read_only(np.array([1, 2], dtype)).flags.writeable

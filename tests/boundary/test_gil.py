@@ -276,11 +276,11 @@ CALLS: dict[str, Callable[[], Call]] = {
 
 
 @each("name", CALLS)
-def test_another_thread_goes_on_during_a_call_that_lasts(name: str) -> None:
+def test_another_thread_goes_on_during_a_call_that_lasts(name):
     assert lets_others_go_on(CALLS[name])
 
 
-def test_a_call_that_keeps_the_gil_is_told_from_one_that_gives_it_away() -> None:
+def test_a_call_that_keeps_the_gil_is_told_from_one_that_gives_it_away():
     with beating() as beats:
         before = beats[0]
         sum(range(3_000_000))
@@ -288,7 +288,7 @@ def test_a_call_that_keeps_the_gil_is_told_from_one_that_gives_it_away() -> None
 
 
 @pytest.mark.parametrize("name", ["remaining_us", "attained_us", "waiting"])
-def test_another_thread_goes_on_while_a_long_queue_is_shown(name: str) -> None:
+def test_another_thread_goes_on_while_a_long_queue_is_shown(name):
     class HeardError(Exception):
         """Ends the run."""
 

@@ -150,16 +150,14 @@ STRANGE: dict[str, Any] = {
 
 @each("kind", list(NUMBERS))
 @each("column", NUMERIC)
-def test_numbers_are_taken_exactly(column: str, kind: str) -> None:
+def test_numbers_are_taken_exactly(column, kind):
     values = good(column)
     assert same(built(**{column: NUMBERS[kind](values)}), built(**{column: values}))
 
 
 @each("kind", list(NULLS))
 @each("column", NUMERIC)
-def test_a_value_that_is_missing_is_none_or_an_error_that_names_the_row(
-    column: str, kind: str
-) -> None:
+def test_a_value_that_is_missing_is_none_or_an_error_that_names_the_row(column, kind):
     first, _, last = good(column)
     given = NULLS[kind]([first, None, last])
     if column in MAY_MISS:
@@ -172,7 +170,7 @@ def test_a_value_that_is_missing_is_none_or_an_error_that_names_the_row(
 
 @each("kind", list(DURATIONS))
 @each("column", SECONDS)
-def test_durations_are_seconds_and_nothing_else(column: str, kind: str) -> None:
+def test_durations_are_seconds_and_nothing_else(column, kind):
     values = [datetime.timedelta(seconds=seconds) for seconds in good(column)]
     assert same(built(**{column: DURATIONS[kind](values)}), built(**{column: good(column)}))
     with pytest.raises(TypeError, match="'gpus' must hold integers or floats, not durations"):
@@ -180,14 +178,14 @@ def test_durations_are_seconds_and_nothing_else(column: str, kind: str) -> None:
 
 
 @each("kind", ["list", "NumPy us", "pandas", "Polars", "Arrow", "pandas Arrow"])
-def test_a_missing_duration_is_missing(kind: str) -> None:
+def test_a_missing_duration_is_missing(kind):
     values = [datetime.timedelta(seconds=1), None, datetime.timedelta(seconds=3)]
     jobs = built(estimate_s=DURATIONS[kind](values))
     assert jobs.estimate_us is not None
     assert jobs.estimate_us.tolist() == [1_000_000, -1, 3_000_000]
 
 
-def test_durations_are_exact_to_the_microsecond_or_refused() -> None:
+def test_durations_are_exact_to_the_microsecond_or_refused():
     longest = 2**51 - 1
     ticks = np.array([1, 1_234_567_890_123_457, longest], "m8[us]")
     assert built(service_s=ticks).service_us.tolist() == ticks.astype(np.int64).tolist()
@@ -200,7 +198,7 @@ def test_durations_are_exact_to_the_microsecond_or_refused() -> None:
 
 @each("kind", list(STRANGE))
 @each("column", NUMERIC)
-def test_what_is_no_number_is_a_type_error_that_names_the_column(column: str, kind: str) -> None:
+def test_what_is_no_number_is_a_type_error_that_names_the_column(column, kind):
     if column == "submit_s" and "dates" in kind:
         assert built(submit_s=STRANGE[kind]).epoch == _DAY
         return
@@ -210,14 +208,14 @@ def test_what_is_no_number_is_a_type_error_that_names_the_column(column: str, ki
 
 @each("column", ALL)
 @each("shape", ["table", "number"])
-def test_what_is_no_row_is_refused_by_name(column: str, shape: str) -> None:
+def test_what_is_no_row_is_refused_by_name(column, shape):
     values = np.array([good(column)]) if shape == "table" else np.array(1)
     with pytest.raises((TypeError, ValueError), match=f"column '{column}'"):
         built(**{column: values})
 
 
 @each("column", ALL)
-def test_an_empty_column_is_refused_by_name(column: str) -> None:
+def test_an_empty_column_is_refused_by_name(column):
     for nothing in ([], np.array([]), pl.Series([]), pa.array([])):
         with pytest.raises(ValueError, match=f"columns: no jobs|'{column}' has length 0, not 3|'"):
             built(**{column: nothing})
@@ -241,7 +239,7 @@ TEXTS: dict[str, Container] = {
 
 @each("kind", list(TEXTS))
 @each("column", [*LABELS, "gpu_types", "id"])
-def test_texts_are_taken_from_any_container(column: str, kind: str) -> None:
+def test_texts_are_taken_from_any_container(column, kind):
     values = ["x", "y", "z"] if column == "id" else good(column)
     assert same(built(**{column: TEXTS[kind](values)}), built(**{column: values}))
 
@@ -260,7 +258,7 @@ MISSING_TEXTS: dict[str, Container] = {
 
 @each("kind", list(MISSING_TEXTS))
 @each("column", [*LABELS, "gpu_types", "id"])
-def test_a_missing_text_is_not_given_and_no_name(column: str, kind: str) -> None:
+def test_a_missing_text_is_not_given_and_no_name(column, kind):
     first, _, last = good(column) if column != "id" else ("x", "y", "z")
     given = MISSING_TEXTS[kind]([first, None, last])
     if column == "id":
@@ -272,18 +270,18 @@ def test_a_missing_text_is_not_given_and_no_name(column: str, kind: str) -> None
 
 @each("column", ["id", *LABELS])
 @each("values", [[b"a", b"b", b"c"], [1j, 2j, 3j], [object()] * 3, [_DAY] * 3])
-def test_what_is_no_name_is_a_type_error_that_names_the_column(column: str, values: Any) -> None:
+def test_what_is_no_name_is_a_type_error_that_names_the_column(column, values):
     with pytest.raises(TypeError, match=f"column '{column}' must hold"):
         built(**{column: values})
 
 
-def test_ids_of_both_kinds_are_refused() -> None:
+def test_ids_of_both_kinds_are_refused():
     with pytest.raises(TypeError, match="column 'id' must hold integers or text, not both"):
         built(id=["a", 1, 2])
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])
-def test_a_frame_is_read_as_its_columns_are(library: str) -> None:
+def test_a_frame_is_read_as_its_columns_are(library):
     data: dict[str, Any] = {
         "submit_s": [datetime.timedelta(seconds=s) for s in (0, 1, 2)],
         "service_s": [3, 4, 5],
@@ -297,7 +295,7 @@ def test_a_frame_is_read_as_its_columns_are(library: str) -> None:
     assert same(made, built(**data))
 
 
-def test_another_kind_of_frame_is_refused_with_the_remedy() -> None:
+def test_another_kind_of_frame_is_refused_with_the_remedy():
     frame = pl.DataFrame({"submit_s": [0], "service_s": [1], "gpus": [1]})
     wrong: list[tuple[Callable[..., Trace], Any, str]] = [
         (Trace.from_polars, frame.lazy(), r"not polars.LazyFrame; call \.collect\(\) first"),
@@ -311,13 +309,13 @@ def test_another_kind_of_frame_is_refused_with_the_remedy() -> None:
             build(given)
 
 
-def test_a_pandas_frame_with_a_name_twice_is_refused() -> None:
+def test_a_pandas_frame_with_a_name_twice_is_refused():
     frame = pd.DataFrame([[0, 1, 2, 3]], columns=["submit_s", "service_s", "gpus", "gpus"])
     with pytest.raises(ValueError, match="frame: there are two columns 'gpus'"):
         Trace.from_pandas(frame)
 
 
-def test_bad_statuses_are_counted_where_rows_may_be_bad() -> None:
+def test_bad_statuses_are_counted_where_rows_may_be_bad():
     jobs = built(status=["ok", "banana", "pear"], on_bad="reject")
     assert len(jobs) == 1
     assert jobs.rejects.counts == {"status must be one of ok, failed, killed, unknown": 2}

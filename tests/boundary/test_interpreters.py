@@ -48,7 +48,7 @@ def said(imported: str, before: str = "", after: str = "", options: str = "optio
     return made.stdout
 
 
-def test_the_core_is_refused_in_a_sub_interpreter() -> None:
+def test_the_core_is_refused_in_a_sub_interpreter():
     for options in ("options = ()", LEGACY):
         lines = said("import gpusched._core", options=options).splitlines()
         assert [line.partition(":")[0] for line in lines] == ["refused", "refused", "done"]
@@ -56,17 +56,17 @@ def test_the_core_is_refused_in_a_sub_interpreter() -> None:
         assert "works in the main interpreter of a process only" in lines[0]
 
 
-def test_the_package_is_refused_in_a_sub_interpreter() -> None:
+def test_the_package_is_refused_in_a_sub_interpreter():
     lines = said("import gpusched; gpusched.simulate").splitlines()
     assert [line.partition(":")[0] for line in lines] == ["refused", "refused", "done"]
 
 
-def test_the_main_interpreter_goes_on_around_a_refusal() -> None:
+def test_the_main_interpreter_goes_on_around_a_refusal():
     after = "assert gs.simulate(jobs, gs.Cluster.uniform(1, 1)).digest == digest"
     lines = said("import gpusched._core", before=RUN, after=after).splitlines()
     assert [line.partition(":")[0] for line in lines] == ["refused", "refused", "done"]
 
 
-def test_the_core_can_be_loaded_after_a_refusal() -> None:
+def test_the_core_can_be_loaded_after_a_refusal():
     lines = said("import gpusched._core", after=RUN).splitlines()
     assert [line.partition(":")[0] for line in lines] == ["refused", "refused", "done"]

@@ -62,7 +62,7 @@ def interrupted(code: str) -> tuple[float, str, int]:
 
 
 @posix
-def test_ctrl_c_ends_a_run_as_a_keyboard_interrupt() -> None:
+def test_ctrl_c_ends_a_run_as_a_keyboard_interrupt():
     code = f"""
         print("ready", flush=True)
         gs.simulate({ENDLESS}, policy="las")
@@ -76,7 +76,7 @@ def test_ctrl_c_ends_a_run_as_a_keyboard_interrupt() -> None:
 
 
 @posix
-def test_a_process_that_catches_ctrl_c_goes_on_as_if_nothing_had_been() -> None:
+def test_a_process_that_catches_ctrl_c_goes_on_as_if_nothing_had_been():
     code = f"""
         import threading
         before = gs.simulate(*small, policy="srtf").digest
@@ -93,7 +93,7 @@ def test_a_process_that_catches_ctrl_c_goes_on_as_if_nothing_had_been() -> None:
 
 
 @posix
-def test_ctrl_c_ends_a_run_with_a_plug_in_of_python() -> None:
+def test_ctrl_c_ends_a_run_with_a_plug_in_of_python():
     code = f"""
         class Attained(gs.Order):
             lifetime, preemptive = "service", True
@@ -110,7 +110,7 @@ def test_ctrl_c_ends_a_run_with_a_plug_in_of_python() -> None:
 
 
 @posix
-def test_ctrl_c_in_a_comparison_keeps_what_had_finished() -> None:
+def test_ctrl_c_in_a_comparison_keeps_what_had_finished():
     code = f"""
         print("ready", flush=True)
         try:
@@ -124,7 +124,7 @@ def test_ctrl_c_in_a_comparison_keeps_what_had_finished() -> None:
 
 
 @posix
-def test_ctrl_c_in_a_comparison_that_is_not_caught_ends_the_process() -> None:
+def test_ctrl_c_in_a_comparison_that_is_not_caught_ends_the_process():
     code = f"""
         print("ready", flush=True)
         gs.compare({ENDLESS}, ["las", "las:period_s=61", "las:period_s=62"], threads=2)
@@ -157,7 +157,7 @@ SEARCHES = {
 
 @posix
 @pytest.mark.parametrize("search", SEARCHES)
-def test_ctrl_c_ends_a_search(search: str) -> None:
+def test_ctrl_c_ends_a_search(search):
     seconds, output, returncode = interrupted(
         "import numpy as np\n" + textwrap.dedent(SEARCHES[search])
     )
@@ -198,20 +198,20 @@ def burst(num_jobs: int, span_s: float) -> gs.Trace:
 
 
 @pytest.mark.parametrize("span_s", [0, 1_000], ids=["at one instant", "one after the other"])
-def test_a_policy_that_is_slow_on_a_deep_queue_can_be_stopped(span_s: float) -> None:
+def test_a_policy_that_is_slow_on_a_deep_queue_can_be_stopped(span_s):
     cluster = gs.Cluster.uniform(servers=8, gpus=8)
     seconds = seconds_to_stop(burst(60_000, span_s), cluster, policy="conservative")
     assert seconds < SOON_S
 
 
-def test_a_slow_placement_can_be_stopped() -> None:
+def test_a_slow_placement_can_be_stopped():
     cluster = gs.Cluster.uniform(servers=8_192, gpus=8)
     options = {"policy": "easy", "placement": "random"}
     assert seconds_to_stop(burst(60_000, 1_000), cluster, **options) < SOON_S
 
 
 @pytest.mark.parametrize("after_s", [0.3, 2.0])
-def test_dancer_can_be_stopped_while_it_clears_servers_of_a_full_cluster(after_s: float) -> None:
+def test_dancer_can_be_stopped_while_it_clears_servers_of_a_full_cluster(after_s):
     servers = 8_192
     rng, narrow, wide = np.random.default_rng(1), 7 * servers, servers // 2
     # Narrow jobs are on every server as gangs of whole servers come, again and again.
@@ -226,7 +226,7 @@ def test_dancer_can_be_stopped_while_it_clears_servers_of_a_full_cluster(after_s
     assert seconds_to_stop(trace, cluster, after_s=after_s, **options) < SOON_S
 
 
-def test_a_slow_plug_in_of_python_can_be_stopped() -> None:
+def test_a_slow_plug_in_of_python_can_be_stopped():
     class Slow(ShortestFirst):
         def rank(self, view: Any, jobs: Any) -> Any:
             time.sleep(0.002)  # of the order of a model's inference

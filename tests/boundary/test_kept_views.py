@@ -133,7 +133,7 @@ TestKeptViews.settings = examples(12, stateful_step_count=25)
 
 @pytest.mark.long
 @pytest.mark.skipif("GPUSCHED_HARSH" in os.environ, reason="this is the process with harsh memory")
-def test_the_same_holds_where_freed_memory_is_overwritten() -> None:
+def test_the_same_holds_where_freed_memory_is_overwritten():
     made = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", __file__],
         cwd=Path(__file__).resolve().parents[2],
@@ -146,5 +146,5 @@ def test_the_same_holds_where_freed_memory_is_overwritten() -> None:
     assert made.returncode == 0, made.stdout[-3000:] + made.stderr[-1000:]
 
 
-def test_a_look_that_is_not_refused_is_told_from_one_that_is() -> None:
+def test_a_look_that_is_not_refused_is_told_from_one_that_is():
     assert refusal(lambda shown: shown, 3) == "found 3"

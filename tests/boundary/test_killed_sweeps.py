@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -66,7 +65,7 @@ def facts(result: gs.studies.SweepResult) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("executor", LONGEST)
-def test_a_study_that_is_killed_goes_on(executor: str, tmp_path: Path) -> None:
+def test_a_study_that_is_killed_goes_on(executor, tmp_path):
     whole = facts(gs.sweep(STUDY))
     chance = random.Random(executor)
     started = subprocess.Popen(

@@ -154,7 +154,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))
-def test_a_killed_command_leaves_whole_files(command: str, tmp_path: Path) -> None:
+def test_a_killed_command_leaves_whole_files(command, tmp_path):
     prepare(tmp_path)
     made = subprocess.run(
         [sys.executable, "-c", KILLER, "target", str(KILLS), *COMMANDS[command]],

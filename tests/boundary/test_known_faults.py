@@ -45,13 +45,13 @@ def study(**more: object) -> gs.Study:
 
 @pytest.mark.xfail(strict=True, reason="infinity and None are written as JSON, which is no TOML")
 @pytest.mark.parametrize("value", [float("inf"), None])
-def test_a_study_folder_that_is_written_can_be_read(value: object) -> None:
+def test_a_study_folder_that_is_written_can_be_read(value):
     made = study(traces=[{"generate": "philly", "jobs": 9, "deadlines": {"share": value}}])
     assert gs.Study.from_toml(made.to_toml()) == made
 
 
 @pytest.mark.xfail(strict=True, reason="the time of a trace is added to the wall clock of its zone")
-def test_a_trace_that_begins_later_begins_so_much_later_over_a_change_of_clock() -> None:
+def test_a_trace_that_begins_later_begins_so_much_later_over_a_change_of_clock():
     trace = jobs(epoch=BEFORE_SUMMER)  # two hours later, by which the wall clock goes three
     epoch = trace.rebased().epoch
     assert epoch is not None
@@ -59,20 +59,20 @@ def test_a_trace_that_begins_later_begins_so_much_later_over_a_change_of_clock()
 
 
 @pytest.mark.xfail(strict=True, reason="two times of one zone are subtracted as wall clocks")
-def test_a_trace_is_cut_at_the_moment_that_is_named_over_a_change_of_clock() -> None:
+def test_a_trace_is_cut_at_the_moment_that_is_named_over_a_change_of_clock():
     trace = jobs(epoch=BEFORE_SUMMER)
     second = (BEFORE_SUMMER.astimezone(UTC) + timedelta(seconds=9000)).astimezone(BERLIN)
     assert trace.between(second, None).submit_s.tolist() == [9000.0]
 
 
 @pytest.mark.xfail(strict=True, reason="the story adds seconds to the wall clock of the zone")
-def test_the_story_of_a_job_tells_the_clock_of_its_zone() -> None:
+def test_the_story_of_a_job_tells_the_clock_of_its_zone():
     result = gs.simulate(jobs(epoch=BEFORE_SUMMER), CLUSTER, policy="fifo")
     assert "came at 2024-03-31 04:30:00" in " ".join(result.explain(0).lines)
 
 
 @pytest.mark.xfail(strict=True, reason="merging keeps counts and first rows of rejects alone")
-def test_a_merged_trace_knows_in_which_columns_rows_were_rejected() -> None:
+def test_a_merged_trace_knows_in_which_columns_rows_were_rejected():
     first, second = (
         gs.Trace.from_columns([0.0], [60.0], [1], id=[number], name=name)
         for number, name in enumerate("ab")
@@ -84,7 +84,7 @@ def test_a_merged_trace_knows_in_which_columns_rows_were_rejected() -> None:
 
 
 @pytest.mark.xfail(strict=True, reason="costs and groups are of other parts of the run")
-def test_one_answer_has_one_number_of_gpu_hours() -> None:
+def test_one_answer_has_one_number_of_gpu_hours():
     options = ["--servers", "4", "--jobs", "300", "-p", "fifo", "--warm-up", "100000"]
     found = CliRunner().invoke(app, ["run", *options, "--by", "gpus", "--price", "1", "--json"])
     told = json.loads(found.stdout)
@@ -97,9 +97,7 @@ def test_one_answer_has_one_number_of_gpu_hours() -> None:
 
 
 @pytest.mark.xfail(strict=True, reason="submit does the run again at each call")
-def test_jobs_submitted_one_after_another_have_the_run_done_again_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_jobs_submitted_one_after_another_have_the_run_done_again_once(monkeypatch):
     run = gs.Simulation(jobs(), CLUSTER, policy="fifo")
     run.run_until(5000)
     opened, num_opened = saved_run.opened, list[int]()
@@ -117,7 +115,7 @@ def test_jobs_submitted_one_after_another_have_the_run_done_again_once(
 
 @pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="there is no /dev/shm")
 @pytest.mark.xfail(strict=True, reason="whatever lies below /dev is taken for a device")
-def test_a_file_in_shared_memory_is_replaced_and_never_half_written() -> None:
+def test_a_file_in_shared_memory_is_replaced_and_never_half_written():
     path = Path(f"/dev/shm/gpusched-{os.getpid()}.txt")
     path.write_text("old")
     try:
@@ -129,21 +127,21 @@ def test_a_file_in_shared_memory_is_replaced_and_never_half_written() -> None:
 
 
 @pytest.mark.xfail(strict=True, reason="a date without a zone is written as if it were UTC")
-def test_swf_does_not_give_a_zone_to_dates_that_have_none(tmp_path: Path) -> None:
+def test_swf_does_not_give_a_zone_to_dates_that_have_none(tmp_path):
     write_trace(jobs(epoch=datetime(2024, 5, 1)), tmp_path / "jobs.swf")
     epoch = gs.read_trace(tmp_path / "jobs.swf").epoch
     assert epoch is None or epoch.tzinfo is None
 
 
 @pytest.mark.xfail(strict=True, reason="the environments draw from one sequence of the seed")
-def test_environment_i_of_a_vector_is_that_of_seed_plus_i() -> None:
+def test_environment_i_of_a_vector_is_that_of_seed_plus_i():
     trace = gs.generate("philly", 60, load=1.0, cluster=CLUSTER, seed=1)
     together, apart = (gs.gym.QueueVectorEnv(3, trace, CLUSTER, jobs=20, slots=4) for _ in "ab")
     assert np.array_equal(together.reset(seed=5)[0], apart.reset(seed=[5, 6, 7])[0])
 
 
 @pytest.mark.xfail(strict=True, reason="all processors of the machine are counted in some places")
-def test_threads_are_as_many_as_the_process_may_use() -> None:
+def test_threads_are_as_many_as_the_process_may_use():
     calls = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path in PACKAGE.rglob("*.py")
@@ -154,7 +152,7 @@ def test_threads_are_as_many_as_the_process_may_use() -> None:
 
 
 @pytest.mark.xfail(strict=True, reason="the folder is told to other processes by the environment")
-def test_a_folder_of_data_for_one_call_is_not_set_for_the_whole_process(tmp_path: Path) -> None:
+def test_a_folder_of_data_for_one_call_is_not_set_for_the_whole_process(tmp_path):
     from gpusched.base.real_data import VARIABLE, data_at
 
     before = os.environ.get(VARIABLE)

@@ -6,7 +6,6 @@ import gzip
 import subprocess
 import sys
 import tracemalloc
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -45,7 +44,7 @@ except MemoryError as error:
 
 
 @pytest.fixture(scope="module")
-def trace() -> gs.Trace:
+def trace():
     return gs.generate("philly", NUM_JOBS, load=0.9, cluster=CLUSTER, seed=1)
 
 
@@ -62,9 +61,7 @@ def have(monkeypatch: pytest.MonkeyPatch, num_bytes: float) -> None:
         ("read", "jobs.csv: to read it needs at least 20 MiB"),
     ],
 )
-def test_a_limit_of_the_address_space_is_seen_before_anything_begins(
-    what: str, needs: str, tmp_path: Path
-) -> None:
+def test_a_limit_of_the_address_space_is_seen_before_anything_begins(what, needs, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", CODE, what],
         cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120,
@@ -73,7 +70,7 @@ def test_a_limit_of_the_address_space_is_seen_before_anything_begins(
     assert "MiB are available (limit of the address space, ulimit -v): " in done.stdout
 
 
-def test_what_is_said_to_be_needed_at_least_is(trace: gs.Trace) -> None:
+def test_what_is_said_to_be_needed_at_least_is(trace):
     """The records and the log of the result alone take as much."""
     needed = least_bytes(trace, CLUSTER, is_pooled=False)
     assert needed == NUM_JOBS * 56
@@ -82,33 +79,25 @@ def test_what_is_said_to_be_needed_at_least_is(trace: gs.Trace) -> None:
 
 
 @pytest.mark.parametrize("start", [gs.simulate, gs.Simulation, gs.compare])
-def test_a_run_that_cannot_fit_is_refused(
-    start: object, trace: gs.Trace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_cannot_fit_is_refused(start, trace, monkeypatch):
     have(monkeypatch, NUM_JOBS * 55)
     with pytest.raises(MemoryError, match=r"400,000 jobs .*needs? at least .* \(a test\)"):
         start(trace, CLUSTER)  # type: ignore[operator]
 
 
-def test_a_run_that_needs_more_than_half_says_so(
-    trace: gs.Trace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_needs_more_than_half_says_so(trace, monkeypatch):
     have(monkeypatch, NUM_JOBS * 80)
     with pytest.warns(gs.RunWarning, match="needs at least 21 MiB of memory, and 31 MiB are"):
         gs.simulate(trace, CLUSTER, policy="fifo-skip")
 
 
-def test_the_results_of_a_comparison_count_together(
-    trace: gs.Trace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_results_of_a_comparison_count_together(trace, monkeypatch):
     have(monkeypatch, NUM_JOBS * 150)
     with pytest.raises(MemoryError, match="3 runs of up to 400,000 jobs together need"):
         gs.compare(trace, CLUSTER, ["fifo", "sjf", "srtf"])
 
 
-def test_the_runs_of_a_study_that_are_under_way_at_a_time_are_told_of_together(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_runs_of_a_study_that_are_under_way_at_a_time_are_told_of_together(monkeypatch):
     monkeypatch.setattr(memory, "LEAST_LOOKED_UP", 1)
     have(monkeypatch, 1000 * 200)
     study = {
@@ -120,9 +109,7 @@ def test_the_runs_of_a_study_that_are_under_way_at_a_time_are_told_of_together(
         assert gs.sweep(study, executor="threads:3").num_failed == 0
 
 
-def test_to_generate_takes_what_is_said_to_be_needed_at_least_and_little_more(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_to_generate_takes_what_is_said_to_be_needed_at_least_and_little_more(monkeypatch):
     gs.generate("philly", 1_000)  # tables of the profile
     tracemalloc.start()
     try:
@@ -138,16 +125,14 @@ def test_to_generate_takes_what_is_said_to_be_needed_at_least_and_little_more(
         gs.generate("philly", NUM_JOBS)
 
 
-def test_to_generate_what_needs_more_than_half_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_to_generate_what_needs_more_than_half_is_told(monkeypatch):
     have(monkeypatch, NUM_JOBS * 200)
     with pytest.warns(gs.RunWarning, match="to generate 400,000 jobs needs at least 42 MiB"):
         gs.generate("philly", NUM_JOBS)
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "npz", "swf"])
-def test_a_file_that_cannot_fit_is_not_read(
-    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_fit_is_not_read(ending, tmp_path, monkeypatch):
     path = tmp_path / f"jobs.{ending}"
     jobs = gs.generate("philly", 2_000, seed=1)
     if ending == "csv.gz":
@@ -173,9 +158,7 @@ def test_a_file_that_cannot_fit_is_not_read(
         gs.read_trace(path)
 
 
-def test_a_file_that_needs_more_than_half_is_told_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_needs_more_than_half_is_told_of(tmp_path, monkeypatch):
     path = tmp_path / "jobs.csv"
     write_trace(gs.generate("philly", 2_000, seed=1), path)
     monkeypatch.setattr(memory, "LEAST_LOOKED_UP", 1)
@@ -184,9 +167,7 @@ def test_a_file_that_needs_more_than_half_is_told_of(
         gs.read_trace(path)
 
 
-def test_on_the_command_line_it_is_a_mistake_in_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_the_command_line_it_is_a_mistake_in_a_line(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "LEAST_LOOKED_UP", 1)
     have(monkeypatch, 1_000)
     command = ["trace", "generate", "philly", str(tmp_path / "jobs.csv"), "--jobs", "2000"]

@@ -89,9 +89,7 @@ def check_that_runs_still_work() -> None:
 @pytest.mark.parametrize("calls", [1, 9, 30])
 @pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("plug_in", PLUG_INS)
-def test_an_exception_comes_through_as_the_object_it_is(
-    plug_in: type, error: BaseException, calls: int
-) -> None:
+def test_an_exception_comes_through_as_the_object_it_is(plug_in, error, calls):
     if plug_in is FailingAtTheStart:
         calls = 1
     with pytest.raises(type(error)) as caught:
@@ -107,7 +105,7 @@ def test_an_exception_comes_through_as_the_object_it_is(
 
 
 @pytest.mark.parametrize("plug_in", PLUG_INS)
-def test_an_instance_that_failed_may_be_run_again(plug_in: type) -> None:
+def test_an_instance_that_failed_may_be_run_again(plug_in):
     instance = plug_in(OddError("odd", 1), 1 if plug_in is FailingAtTheStart else 20)
     with pytest.raises(OddError):
         run(instance)
@@ -116,7 +114,7 @@ def test_an_instance_that_failed_may_be_run_again(plug_in: type) -> None:
     assert run(instance).digest == run(fresh).digest
 
 
-def test_nothing_is_kept_alive_by_a_run() -> None:
+def test_nothing_is_kept_alive_by_a_run():
     for fails in (False, True):
         order = FailingOrder(OddError("odd", 1), 20 if fails else 10**9)
         jobs = trace()
@@ -132,14 +130,14 @@ def test_nothing_is_kept_alive_by_a_run() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("a value"), TypeError("a type")])
-def test_a_comparison_names_the_policy_whose_plug_in_failed(error: Exception) -> None:
+def test_a_comparison_names_the_policy_whose_plug_in_failed(error):
     with pytest.raises(type(error), match=rf"policy python:FailingOrder: {error}") as caught:
         gs.compare(trace(), CLUSTER, ["fifo", FailingOrder(error, 5)], placement="first-fit")
     assert caught.value.__cause__ is error
     check_that_runs_still_work()
 
 
-def test_a_comparison_adds_a_note_to_an_error_it_cannot_remake() -> None:
+def test_a_comparison_adds_a_note_to_an_error_it_cannot_remake():
     error = OddError("odd", 7)
     with pytest.raises(OddError) as caught:
         gs.compare(trace(), CLUSTER, ["fifo", FailingOrder(error, 5)], placement="first-fit")
@@ -147,7 +145,7 @@ def test_a_comparison_adds_a_note_to_an_error_it_cannot_remake() -> None:
     assert error.__notes__ == ["in the run of policy python:FailingOrder"]
 
 
-def test_progress_that_fails_ends_the_run() -> None:
+def test_progress_that_fails_ends_the_run():
     long_ago = np.array([0, 1]), np.array([1e9, 1e9]), np.array([1, 1])
     endless = gs.Trace.from_columns(*long_ago)  # decided anew each minute for sixty years
     one_gpu = gs.Cluster.uniform(1, 1)
@@ -172,12 +170,12 @@ def test_progress_that_fails_ends_the_run() -> None:
         ),
     ],
 )
-def test_a_plug_in_that_is_not_finished_says_what_is_missing(plug_in: type, message: str) -> None:
+def test_a_plug_in_that_is_not_finished_says_what_is_missing(plug_in, message):
     with pytest.raises(TypeError, match=message):
         run(plug_in())
 
 
-def test_a_method_with_other_arguments_is_a_type_error() -> None:
+def test_a_method_with_other_arguments_is_a_type_error():
     class Short(gs.Order):
         def rank(self, view: Any) -> Any:
             return [0.0]
@@ -187,7 +185,7 @@ def test_a_method_with_other_arguments_is_a_type_error() -> None:
 
 
 @pytest.mark.parametrize("lifetime", ["forever", "", 7, None])
-def test_an_unknown_lifetime_is_a_value_error(lifetime: Any) -> None:
+def test_an_unknown_lifetime_is_a_value_error(lifetime):
     order = type("Odd", (ShortestFirst,), {"lifetime": lifetime})()
     message = f"order: lifetime is '{lifetime}'; allowed: fixed service clock"
     with pytest.raises(ValueError, match=message):
@@ -210,7 +208,7 @@ def test_an_unknown_lifetime_is_a_value_error(lifetime: Any) -> None:
         (lambda n: {"a": 1}, "must return one number per job: 1"),
     ],
 )
-def test_keys_must_be_one_finite_number_per_job(answer: Any, message: str) -> None:
+def test_keys_must_be_one_finite_number_per_job(answer, message):
     class Odd(gs.Order):
         def rank(self, view: Any, jobs: Any) -> Any:
             return answer(len(jobs))
@@ -223,7 +221,7 @@ def test_keys_must_be_one_finite_number_per_job(answer: Any, message: str) -> No
 
 
 @each("kind", ["f4", "i8", "i4", "u8", "?", ">f8", "O"])
-def test_keys_may_be_numbers_of_any_type(kind: str) -> None:
+def test_keys_may_be_numbers_of_any_type(kind):
     class Gang(gs.Order):
         def rank(self, view: Any, jobs: Any) -> Any:
             return view.gpus[jobs].astype(kind)
@@ -261,9 +259,7 @@ def test_keys_may_be_numbers_of_any_type(kind: str) -> None:
         ([(0, 0b11), (0, 0b10)], gs.InvariantError, "job 0: "),
     ],
 )
-def test_a_placement_must_name_the_whole_gang_on_free_gpus(
-    answer: Any, error: type[Exception], message: str
-) -> None:
+def test_a_placement_must_name_the_whole_gang_on_free_gpus(answer, error, message):
     class Odd(gs.Placement):
         def place(self, free: Any, request: Any) -> Any:
             return answer
@@ -274,7 +270,7 @@ def test_a_placement_must_name_the_whole_gang_on_free_gpus(
     check_that_runs_still_work()
 
 
-def test_a_placement_must_keep_to_the_allowed_types() -> None:
+def test_a_placement_must_keep_to_the_allowed_types():
     class Careless(gs.Placement):
         def place(self, free: Any, request: Any) -> Any:
             return [(0, 1)]
@@ -285,7 +281,7 @@ def test_a_placement_must_keep_to_the_allowed_types() -> None:
         gs.simulate(jobs, cluster, placement=Careless())
 
 
-def test_gpus_that_another_job_holds_are_not_free() -> None:
+def test_gpus_that_another_job_holds_are_not_free():
     class SameForAll(gs.Placement):
         def place(self, free: Any, request: Any) -> Any:
             return [(0, 1)]

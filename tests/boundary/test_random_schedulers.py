@@ -78,7 +78,7 @@ def workload(rng: random.Random, *, is_typed: bool) -> gs.Trace:
 
 
 @pytest.mark.parametrize("placement", ["count", "best-fit", "spread", "consolidated", "random"])
-def test_whatever_a_scheduler_tries_the_schedule_is_possible(placement: str) -> None:
+def test_whatever_a_scheduler_tries_the_schedule_is_possible(placement):
     refused = done = 0
     for seed in range(25):
         jobs = workload(random.Random(seed), is_typed=placement != "count")

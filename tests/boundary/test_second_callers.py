@@ -91,7 +91,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_a_solver_that_is_at_work_refuses_a_second_caller(name: str) -> None:
+def test_a_solver_that_is_at_work_refuses_a_second_caller(name):
     script = f"NAME, SIZES = {name!r}, {SIZES[name]!r}\n{SCRIPT}"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
@@ -102,7 +102,7 @@ def test_a_solver_that_is_at_work_refuses_a_second_caller(name: str) -> None:
 
 
 @pytest.mark.parametrize("delay_s", [0.02, 0.06, 0.1])
-def test_ctrl_c_does_not_take_the_solution_away(delay_s: float) -> None:
+def test_ctrl_c_does_not_take_the_solution_away(delay_s):
     x, y, u, v = np.random.default_rng(1).random((4, 3000))
     far = np.hypot(x[:, None] - u, y[:, None] - v)
     solver = AssignmentSolver()
@@ -137,9 +137,7 @@ def episodes(env: Any, seed: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("num_envs", [None, 3])
-def test_a_second_thread_is_refused_by_an_environment_and_harms_no_episode(
-    num_envs: int | None,
-) -> None:
+def test_a_second_thread_is_refused_by_an_environment_and_harms_no_episode(num_envs):
     def make() -> Any:
         if num_envs is None:
             return gs.gym.QueueEnv(JOBS, CLUSTER, slots=16, jobs=500)

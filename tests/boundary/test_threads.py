@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,7 +20,7 @@ POLICIES = ["fifo", "sjf", "srtf", "2d-las", "easy", "conservative", "random"]
 
 
 @pytest.fixture(autouse=True)
-def restless() -> Iterator[None]:
+def restless():
     """Let threads change places as often as they can."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -41,7 +41,7 @@ def in_threads(*calls: Callable[[], Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("placement", ["count", "consolidated", "random"])
-def test_native_runs_that_share_a_trace_do_not_disturb_each_other(placement: str) -> None:
+def test_native_runs_that_share_a_trace_do_not_disturb_each_other(placement):
     jobs = trace(400)
 
     def digest(policy: str) -> str:
@@ -52,7 +52,7 @@ def test_native_runs_that_share_a_trace_do_not_disturb_each_other(placement: str
         assert in_threads(*(lambda p=policy: digest(p) for policy in POLICIES)) == alone
 
 
-def test_one_job_table_serves_many_runs_at_once() -> None:
+def test_one_job_table_serves_many_runs_at_once():
     jobs = trace(400)
     table = _core.JobTable(jobs.submit_us, jobs.service_us, jobs.gpus)
     servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type)
@@ -67,7 +67,7 @@ def test_one_job_table_serves_many_runs_at_once() -> None:
     assert in_threads(*(lambda p=policy: digest(p) for policy in POLICIES)) == alone
 
 
-def test_instances_of_their_own_run_in_parallel() -> None:
+def test_instances_of_their_own_run_in_parallel():
     runs = [(trace(150 + seed, seed), seed) for seed in range(6)]
 
     def python(jobs: gs.Trace, seed: int) -> str:
@@ -83,7 +83,7 @@ def test_instances_of_their_own_run_in_parallel() -> None:
 
 
 @pytest.mark.parametrize("seam", ["placement", "order"])
-def test_one_instance_serves_two_runs_at_once_or_refuses_clearly(seam: str) -> None:
+def test_one_instance_serves_two_runs_at_once_or_refuses_clearly(seam):
     workloads = [trace(150 + seed, seed) for seed in range(4)]
     shared = FirstFit() if seam == "placement" else ShortestFirst()
     options = {"policy": "sjf", "placement": "first-fit"}
@@ -113,7 +113,7 @@ def small_market(size: int, seed: int) -> _core.MatchingProblem:
     )
 
 
-def test_one_market_serves_one_thread_at_a_time_and_refuses_the_others() -> None:
+def test_one_market_serves_one_thread_at_a_time_and_refuses_the_others():
     problems = [small_market(4 + 2 * (i % 3) + i % 5, i) for i in range(60)]
     expected = [_core.MatchingMarket().solve(p, {}).counts.tolist() for p in problems]
     shared = _core.MatchingMarket()
@@ -134,14 +134,14 @@ def test_one_market_serves_one_thread_at_a_time_and_refuses_the_others() -> None
     assert shared.solve(problems[0], {}).counts.tolist() == expected[0]
 
 
-def test_a_placement_of_python_serves_all_policies_of_a_comparison() -> None:
+def test_a_placement_of_python_serves_all_policies_of_a_comparison():
     policies, jobs = ["fifo", "sjf", "srtf", "easy"], trace(200)
     native = gs.compare(jobs, CLUSTER, policies, placement="first-fit").results
     made = gs.compare(jobs, CLUSTER, policies, placement=FirstFit(), threads=4).results
     assert [made[p].digest for p in policies] == [native[p].digest for p in policies]
 
 
-def test_a_registered_placement_of_python_serves_all_policies_of_a_comparison() -> None:
+def test_a_registered_placement_of_python_serves_all_policies_of_a_comparison():
     policies, jobs = ["fifo", "sjf", "srtf", "easy"], trace(200)
     native = gs.compare(jobs, CLUSTER, policies, placement="first-fit").results
     gs.register_placement("first-fit-in-python")(FirstFit)
@@ -152,7 +152,7 @@ def test_a_registered_placement_of_python_serves_all_policies_of_a_comparison() 
     assert [made.results[p].digest for p in policies] == [native[p].digest for p in policies]
 
 
-def test_a_run_inside_a_plug_in_of_another_run_is_a_run_like_any_other() -> None:
+def test_a_run_inside_a_plug_in_of_another_run_is_a_run_like_any_other():
     inner, outer = trace(30, seed=1), trace(30, seed=2)
     seen = []
 
@@ -175,7 +175,7 @@ def test_a_run_inside_a_plug_in_of_another_run_is_a_run_like_any_other() -> None
     assert set(seen) == {gs.simulate(inner, CLUSTER, policy="sjf").digest}
 
 
-def test_a_native_run_lets_python_go_on() -> None:
+def test_a_native_run_lets_python_go_on():
     # Decided anew each minute for a long time: the run outlasts the counting.
     endless = gs.Trace.from_columns([0, 1], [1e9, 1e9], [1, 1])
     stop = threading.Event()

@@ -41,7 +41,7 @@ class KeepingScheduler(Keeper, Strict):
 
 
 @pytest.mark.parametrize("plug_in", [KeepingOrder, KeepingPlacement, KeepingScheduler])
-def test_arrays_that_are_kept_stay_what_they_were(plug_in: type) -> None:
+def test_arrays_that_are_kept_stay_what_they_were(plug_in):
     keeper = plug_in()
     seam = "placement" if plug_in is KeepingPlacement else "policy"
     gs.simulate(trace(), CLUSTER, **{seam: keeper})
@@ -52,7 +52,7 @@ def test_arrays_that_are_kept_stay_what_they_were(plug_in: type) -> None:
     assert [array.tolist() for array in arrays] == before
 
 
-def test_a_request_that_is_kept_names_its_job() -> None:
+def test_a_request_that_is_kept_names_its_job():
     keeper = KeepingPlacement()
     jobs = trace()
     gs.simulate(jobs, CLUSTER, placement=keeper)
@@ -61,7 +61,7 @@ def test_a_request_that_is_kept_names_its_job() -> None:
     assert (request.types, request.preemptions) == (1, 0)
 
 
-def test_whole_columns_are_those_of_the_trace_and_read_only() -> None:
+def test_whole_columns_are_those_of_the_trace_and_read_only():
     jobs = trace(weight=np.linspace(0.5, 2, 60))
     seen: dict[str, Any] = {}
 
@@ -86,7 +86,7 @@ def test_whole_columns_are_those_of_the_trace_and_read_only() -> None:
             seen[name].setflags(write=True)
 
 
-def test_a_plug_in_that_writes_into_what_it_is_given_harms_nobody() -> None:
+def test_a_plug_in_that_writes_into_what_it_is_given_harms_nobody():
     class Vandal(ShortestFirst):
         def rank(self, view: Any, jobs: Any) -> Any:
             keys = super().rank(view, jobs).copy()
@@ -106,7 +106,7 @@ def test_a_plug_in_that_writes_into_what_it_is_given_harms_nobody() -> None:
 
 
 @pytest.mark.parametrize("num_jobs", [1, 30, 61, 90])
-def test_an_instance_sees_the_columns_of_the_run_it_is_in(num_jobs: int) -> None:
+def test_an_instance_sees_the_columns_of_the_run_it_is_in(num_jobs):
     order, placement, scheduler = ShortestFirst(), FirstFit(), Strict()
     for seed in range(12):
         jobs = trace(num_jobs + seed % 3, seed=seed)
@@ -120,7 +120,7 @@ def test_an_instance_sees_the_columns_of_the_run_it_is_in(num_jobs: int) -> None
 @pytest.mark.parametrize(
     "look", [lambda view: view.place(0), lambda view: view.waiting, lambda view: view.running]
 )
-def test_only_the_state_of_a_scheduler_lists_jobs_and_places_them(look: Any) -> None:
+def test_only_the_state_of_a_scheduler_lists_jobs_and_places_them(look):
     class Curious(ShortestFirst):
         def rank(self, view: Any, jobs: Any) -> Any:
             look(view)
@@ -132,7 +132,7 @@ def test_only_the_state_of_a_scheduler_lists_jobs_and_places_them(look: Any) -> 
 
 @each("job", [-1, 60, 2**31, 2**40])
 @each("ask", ["remaining_us", "attained_us", "place"])
-def test_a_job_that_has_not_arrived_is_an_index_error(ask: str, job: int) -> None:
+def test_a_job_that_has_not_arrived_is_an_index_error(ask, job):
     class Curious(Strict):
         def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
             getattr(state, ask)(job if ask == "place" else np.array([job]))
@@ -150,9 +150,7 @@ def test_a_job_that_has_not_arrived_is_an_index_error(ask: str, job: int) -> Non
         (0, -1, ValueError, "server 0 has 4 free GPUs, not -1"),
     ],
 )
-def test_gpus_that_are_not_there_cannot_be_asked_for(
-    server: int, count: int, error: type[Exception], message: str
-) -> None:
+def test_gpus_that_are_not_there_cannot_be_asked_for(server, count, error, message):
     class Greedy(gs.Placement):
         def place(self, free: Any, request: Any) -> Any:
             return [(server, free.lowest_free(server, count))]
@@ -161,7 +159,7 @@ def test_gpus_that_are_not_there_cannot_be_asked_for(
         gs.simulate(trace(), CLUSTER, placement=Greedy())
 
 
-def test_no_action_is_taken_inside_of_reallocate() -> None:
+def test_no_action_is_taken_inside_of_reallocate():
     shown: list[Any] = []
     tried = []
 
@@ -207,6 +205,6 @@ MADE_BY_NEW: dict[str, Callable[[], Any]] = {
 
 
 @each("what", MADE_BY_NEW)
-def test_an_object_that_was_never_initialised_is_refused(what: str) -> None:
+def test_an_object_that_was_never_initialised_is_refused(what):
     with pytest.raises((ValueError, TypeError), match="never initialised"):
         MADE_BY_NEW[what]()

@@ -15,8 +15,7 @@ from tests.each import each
 
 TYPED = gs.Cluster((gs.ServerGroup(2, 4, "K80"), gs.ServerGroup(1, 4, "V100")))
 TABLE = gs.model.JobProfile(
-    "model",
-    throughput={"K80": {1: 1.0, 2: 2.0, 4: 3.0}, "V100": {1: 2.0, 2: 4.0, 4: 0.0}},
+    "model", throughput={"K80": {1: 1.0, 2: 2.0, 4: 3.0}, "V100": {1: 2.0, 2: 4.0, 4: 0.0}}
 )
 
 
@@ -75,13 +74,13 @@ WRONG = {
 
 
 @each("wrong", WRONG)
-def test_a_wrong_resize_is_refused_with_time_and_job(wrong: str) -> None:
+def test_a_wrong_resize_is_refused_with_time_and_job(wrong):
     deed, message = WRONG[wrong]
     with pytest.raises(gs.InvariantError, match=r"at 1000000 us, job \d+: .*" + message):
         run(deed)
 
 
-def test_a_refused_resize_leaves_the_state_as_it_was() -> None:
+def test_a_refused_resize_leaves_the_state_as_it_was():
     class Stubborn(Strict):
         """Tries everything wrong, and carries on."""
 
@@ -114,7 +113,7 @@ def test_a_refused_resize_leaves_the_state_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("speed", ["fixed", "table"])
-def test_a_migration_is_allowed_under_every_speed(speed: str) -> None:
+def test_a_migration_is_allowed_under_every_speed(speed):
     jobs = elastic(2, restart_s=[3, 0])
     result = run(resize(0, 2, (1, 0b1100)), trace=jobs, speed=speed)
     assert result.schedule.resizes.tolist() == [1, 0]
@@ -138,7 +137,7 @@ TARGETS = {
 
 
 @each("wrong", TARGETS)
-def test_a_wrong_reallocation_is_refused_by_name(wrong: str) -> None:
+def test_a_wrong_reallocation_is_refused_by_name(wrong):
     targets, error, message = TARGETS[wrong]
     deed = reallocate(*targets)
 
@@ -156,7 +155,7 @@ def test_a_wrong_reallocation_is_refused_by_name(wrong: str) -> None:
         gs.simulate(jobs, TYPED, policy=Waits(deed), speed="table", placement="first-fit")
 
 
-def test_a_refused_reallocation_does_not_haunt_the_next_one() -> None:
+def test_a_refused_reallocation_does_not_haunt_the_next_one():
     class Retries(gs.Scheduler):
         def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
             active = sorted([*state.waiting.tolist(), *state.running.tolist()])
@@ -171,7 +170,7 @@ def test_a_refused_reallocation_does_not_haunt_the_next_one() -> None:
 
 
 @pytest.mark.parametrize("parts", [[(1, 4)], [(0, 4), (1, 1)], [(0, 3), (1, 1)]])
-def test_a_job_that_cannot_run_on_its_parts_is_told_of(parts: Any) -> None:
+def test_a_job_that_cannot_run_on_its_parts_is_told_of(parts):
     seen = []
 
     class Tries(gs.Scheduler):
@@ -185,7 +184,7 @@ def test_a_job_that_cannot_run_on_its_parts_is_told_of(parts: Any) -> None:
     assert result.audit().ok
 
 
-def test_a_job_without_a_place_is_told_of_and_goes_on() -> None:
+def test_a_job_without_a_place_is_told_of_and_goes_on():
     seen = []
 
     class TooMuch(gs.Scheduler):
@@ -215,7 +214,7 @@ def place(*hands: list[tuple[int, int]]) -> gs.Scheduler:
     return Dealt()
 
 
-def test_shares_of_a_gpu_that_are_more_than_it_are_refused() -> None:
+def test_shares_of_a_gpu_that_are_more_than_it_are_refused():
     jobs = shared(0.5, 0.3, 0.3)
     with pytest.raises(gs.InvariantError, match="at 0 us, job 2: its share is not free"):
         gs.simulate(jobs, CLUSTER, policy=place(*[[(0, 1)]] * 3), placement="first-fit")
@@ -235,12 +234,12 @@ def test_shares_of_a_gpu_that_are_more_than_it_are_refused() -> None:
         ([(0, 0)], "has no GPU|width|whole gang"),
     ],
 )
-def test_a_share_is_of_one_gpu_that_exists(pieces: Any, message: str) -> None:
+def test_a_share_is_of_one_gpu_that_exists(pieces, message):
     with pytest.raises(gs.InvariantError, match=f"at 0 us, job 0: .*({message})"):
         gs.simulate(shared(0.5), CLUSTER, policy=place(pieces), placement="first-fit")
 
 
-def test_a_whole_gpu_is_not_one_of_which_a_share_is_taken() -> None:
+def test_a_whole_gpu_is_not_one_of_which_a_share_is_taken():
     with pytest.raises(gs.InvariantError, match="at 0 us, job 1: a GPU is not free"):
         gs.simulate(
             shared(0.1, 1.0), CLUSTER, policy=place([(0, 1)], [(0, 1)]), placement="first-fit"
@@ -248,7 +247,7 @@ def test_a_whole_gpu_is_not_one_of_which_a_share_is_taken() -> None:
 
 
 @pytest.mark.parametrize("column", ["cpu", "memory_gib"])
-def test_cpu_and_memory_that_a_server_does_not_have_are_refused(column: str) -> None:
+def test_cpu_and_memory_that_a_server_does_not_have_are_refused(column):
     cluster = gs.Cluster.uniform(servers=2, gpus=4, cpu=8, memory_gib=8)
     jobs = shared(1.0, 1.0, **{column: [5.0, 4.0]})
     with pytest.raises(gs.InvariantError, match="at 0 us, job 1: the server lacks CPU or memory"):
@@ -257,7 +256,7 @@ def test_cpu_and_memory_that_a_server_does_not_have_are_refused(column: str) -> 
     assert result.audit().ok
 
 
-def test_demands_need_somebody_who_knows_of_them() -> None:
+def test_demands_need_somebody_who_knows_of_them():
     jobs = shared(0.5, 1.0)
     with pytest.raises(ValueError, match="the policy chooses GPUs itself and knows nothing else"):
         gs.simulate(jobs, CLUSTER, policy="sjf-bco", placement="first-fit")
@@ -270,7 +269,7 @@ def test_demands_need_somebody_who_knows_of_them() -> None:
         gs.simulate(tables, TYPED, policy="fifo", placement="first-fit", speed="table")
 
 
-def test_a_job_that_asks_for_more_than_any_server_has_is_rejected() -> None:
+def test_a_job_that_asks_for_more_than_any_server_has_is_rejected():
     cluster = gs.Cluster.uniform(servers=2, gpus=4, cpu=8, memory_gib=8)
     jobs = gs.Trace.from_columns([0] * 4, [5] * 4, [1, 4, 4, 8], cpu=[9, 2, 3, 2])
     result = gs.simulate(jobs, cluster, policy="fifo", placement="best-fit")
@@ -278,7 +277,7 @@ def test_a_job_that_asks_for_more_than_any_server_has_is_rejected() -> None:
     assert result.audit().ok
 
 
-def test_a_job_for_whose_width_there_is_no_figure_is_rejected() -> None:
+def test_a_job_for_whose_width_there_is_no_figure_is_rejected():
     jobs = gs.Trace.from_columns([0] * 4, [5] * 4, [2, 3, 5, 4], profiles=TABLE)
     result = gs.simulate(jobs, TYPED, policy="fifo", placement="first-fit", speed="table")
     assert result.schedule.reason.tolist() == [0, 0, 4, 0]

@@ -96,7 +96,7 @@ DEEDS = {
 
 
 @each("wrong", DEEDS)
-def test_a_wrong_deed_is_refused_with_time_job_and_digest(wrong: str) -> None:
+def test_a_wrong_deed_is_refused_with_time_job_and_digest(wrong):
     deed, job, message = DEEDS[wrong]
     with pytest.raises(gs.InvariantError) as caught:
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(deed))
@@ -107,12 +107,12 @@ def test_a_wrong_deed_is_refused_with_time_job_and_digest(wrong: str) -> None:
 
 
 @each("at_us", [1_000_000, 999_999, 0, -1, -(2**63)])
-def test_a_wake_up_must_lie_ahead(at_us: int) -> None:
+def test_a_wake_up_must_lie_ahead(at_us):
     with pytest.raises(gs.InvariantError, match="at 1000000 us: a wake-up must lie ahead"):
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(call("wake", at_us)))
 
 
-def test_an_error_in_a_later_decision_tells_its_time_and_what_was_done_before() -> None:
+def test_an_error_in_a_later_decision_tells_its_time_and_what_was_done_before():
     def error_of(deed: Any) -> str:
         with pytest.raises(gs.InvariantError) as caught:
             gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(deed, at_s=10))
@@ -125,7 +125,7 @@ def test_an_error_in_a_later_decision_tells_its_time_and_what_was_done_before() 
 
 
 @pytest.mark.parametrize("pieces", [[(0, 0), (1, 0b11)], [(1, 0b11), (2, 0)]])
-def test_a_server_without_a_gpu_is_no_part_of_an_allocation(pieces: Any) -> None:
+def test_a_server_without_a_gpu_is_no_part_of_an_allocation(pieces):
     jobs = gs.Trace.from_columns([0], [5], [2])
     with pytest.raises(gs.InvariantError, match="at 0 us, job 0: "):
         gs.simulate(jobs, CLUSTER, policy=Wrong(start(0, 2, pieces), at_s=0), placement=Refusing())
@@ -151,17 +151,17 @@ class Refusing(gs.Placement):
     ],
     ids=["back on its GPUs", "and forth"],
 )
-def test_a_job_changes_its_state_once_in_a_decision(deed: Any) -> None:
+def test_a_job_changes_its_state_once_in_a_decision(deed):
     with pytest.raises(gs.InvariantError, match="at 1000000 us, job 0: "):
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(deed))
 
 
-def test_a_job_that_has_just_started_cannot_be_preempted_at_once() -> None:
+def test_a_job_that_has_just_started_cannot_be_preempted_at_once():
     with pytest.raises(gs.InvariantError, match="at 0 us, job 0: "):
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(call("preempt", 0), at_s=0))
 
 
-def test_a_resize_is_a_value_error() -> None:
+def test_a_resize_is_a_value_error():
     deed = call("resize", 0, Allocation(1, [(1, 1)]))
     with pytest.raises(
         ValueError, match="resize: job 0 runs under a speed that knows its run time for"
@@ -173,7 +173,7 @@ def test_a_resize_is_a_value_error() -> None:
     ("gpus", "pieces", "message"),
     [(1, [(0, 1)], "a pool has no servers"), (13, [], "whole gang"), (0, [], "whole gang")],
 )
-def test_a_pool_is_checked_as_well(gpus: int, pieces: Any, message: str) -> None:
+def test_a_pool_is_checked_as_well(gpus, pieces, message):
     jobs = gs.Trace.from_columns([0, 1], [5, 5], [12, 1])
     deed = start(1, gpus, pieces)
     with pytest.raises(gs.InvariantError, match=f"at 1000000 us, job 1: .*{message}"):
@@ -185,7 +185,7 @@ def test_a_pool_is_checked_as_well(gpus: int, pieces: Any, message: str) -> None
 @pytest.mark.parametrize(
     "arguments", [(-1, Allocation(1)), (2**32, Allocation(1)), (0.5, Allocation(1)), (0, None)]
 )
-def test_a_wrong_kind_of_argument_is_a_type_error(arguments: Any) -> None:
+def test_a_wrong_kind_of_argument_is_a_type_error(arguments):
     with pytest.raises(TypeError, match="incompatible function arguments"):
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(call("start", *arguments)))
 
@@ -194,12 +194,12 @@ def test_a_wrong_kind_of_argument_is_a_type_error(arguments: Any) -> None:
     "arguments",
     [(1, None), ("1",), (1, [(0,)]), (1, [(0, -1)]), (1, [(0, 2**64)]), (2**31, []), (1, [0, 1])],
 )
-def test_a_malformed_allocation_is_a_type_error(arguments: Any) -> None:
+def test_a_malformed_allocation_is_a_type_error(arguments):
     with pytest.raises(TypeError):
         Allocation(*arguments)
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
+def test_numbers_of_numpy_are_numbers():
     allocation = Allocation(np.int32(2), [(np.int64(1), np.uint64(3))])
     assert (allocation.gpus, allocation.pieces) == (2, [(1, 3)])
     jobs = gs.Trace.from_columns([0], [5], [2])
@@ -209,7 +209,7 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert result.intervals["server"].tolist() == [1]
 
 
-def test_a_refused_action_leaves_the_state_as_it_was() -> None:
+def test_a_refused_action_leaves_the_state_as_it_was():
     class Stubborn(Strict):
         """Tries everything wrong at every decision, and carries on."""
 
@@ -238,13 +238,13 @@ def test_a_refused_action_leaves_the_state_as_it_was() -> None:
     assert result.digest == gs.simulate(jobs, CLUSTER, policy="fifo").digest
 
 
-def test_a_rejected_job_cannot_be_started() -> None:
+def test_a_rejected_job_cannot_be_started():
     jobs = gs.Trace.from_columns([0, 0], [5, 5], [50, 1])
     with pytest.raises(gs.InvariantError, match="at 0 us, job 0: only a waiting job can start"):
         gs.simulate(jobs, CLUSTER, policy=Wrong(start(0, 50), at_s=0))
 
 
-def test_a_scheduler_that_does_nothing_leaves_jobs_unfinished_and_says_so() -> None:
+def test_a_scheduler_that_does_nothing_leaves_jobs_unfinished_and_says_so():
     class Idle(gs.Scheduler):
         def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
             pass
@@ -257,7 +257,7 @@ def test_a_scheduler_that_does_nothing_leaves_jobs_unfinished_and_says_so() -> N
     assert not result.audit().ok
 
 
-def test_jobs_that_still_hold_gpus_at_the_end_hold_them_until_then() -> None:
+def test_jobs_that_still_hold_gpus_at_the_end_hold_them_until_then():
     def stop_all(state: Any, actions: Any) -> None:
         for job in state.running.tolist():
             actions.preempt(job)
@@ -275,7 +275,7 @@ def test_jobs_that_still_hold_gpus_at_the_end_hold_them_until_then() -> None:
     assert schedule.preemptions.tolist() == [1, 0, 0, 0]
 
 
-def test_the_earliest_wake_up_of_a_decision_counts_and_only_until_the_next() -> None:
+def test_the_earliest_wake_up_of_a_decision_counts_and_only_until_the_next():
     seen = []
 
     class Sleeper(Strict):
@@ -291,18 +291,18 @@ def test_the_earliest_wake_up_of_a_decision_counts_and_only_until_the_next() -> 
 
 
 @pytest.mark.parametrize("at_us", [NEVER, 2**63 - 2])
-def test_a_wake_up_beyond_time_is_an_error_and_not_a_hang(at_us: int) -> None:
+def test_a_wake_up_beyond_time_is_an_error_and_not_a_hang(at_us):
     with pytest.raises(ValueError, match=r"passes 2\^62 microseconds"):
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(call("wake", at_us), at_s=36))
 
 
-def test_a_suspended_job_that_is_not_restored_is_preempted() -> None:
+def test_a_suspended_job_that_is_not_restored_is_preempted():
     result = gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(call("suspend", 0)))
     assert result.schedule.preemptions.tolist() == [1, 0, 0, 0]
     assert result.audit().ok
 
 
-def test_a_suspended_job_that_is_restored_never_stopped() -> None:
+def test_a_suspended_job_that_is_restored_never_stopped():
     deed = in_turn(call("suspend", 0), call("restore", 0))
     result = gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(deed))
     assert result.digest == gs.simulate(Wrong.jobs, CLUSTER, policy="fifo").digest

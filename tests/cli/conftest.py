@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,14 +13,14 @@ from gpusched.cli import app
 
 
 @pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for variable in ("COLUMNS", "FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
         monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture
-def gpusched() -> Callable[..., Result]:
+def gpusched():
     """Run the command with some arguments, without a terminal."""
 
     def invoke(*arguments: object) -> Result:
@@ -32,7 +30,7 @@ def gpusched() -> Callable[..., Result]:
 
 
 @pytest.fixture
-def gpusched_json(gpusched: Callable[..., Result]) -> Callable[..., dict[str, Any]]:
+def gpusched_json(gpusched):
     """Run the command with ``--json`` and decode what it prints."""
 
     def invoke(*arguments: object) -> dict[str, Any]:
@@ -45,7 +43,7 @@ def gpusched_json(gpusched: Callable[..., Result]) -> Callable[..., dict[str, An
 
 
 @pytest.fixture
-def jobs_csv(tmp_path: Path) -> Path:
+def jobs_csv(tmp_path):
     """A trace of 300 jobs, the widest of 32 GPUs, with two rows that are no jobs."""
     trace = gs.generate("philly", 300, load=0.9, cluster=gs.Cluster.uniform(4, 8), seed=1)
     gpus = [min(int(width), 32) for width in trace.gpus]

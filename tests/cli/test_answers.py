@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import gpusched as gs
@@ -13,17 +11,17 @@ FOUR = ("--servers", 4)
 
 
 @pytest.fixture
-def result(jobs_csv: Path) -> gs.Result:
+def result(jobs_csv):
     return gs.simulate(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), policy="easy")
 
 
 @pytest.mark.parametrize("by", [*breakdown.GROUPINGS, "widths"])
-def test_the_option_knows_the_groupings_of_results(gpusched, jobs_csv: Path, by: str) -> None:
+def test_the_option_knows_the_groupings_of_results(gpusched, jobs_csv, by):
     made = gpusched("run", jobs_csv, "-p", "easy", *FOUR, "--by", by)
     assert ("--by: unknown" in made.stderr) is (by not in breakdown.GROUPINGS)
 
 
-def test_a_run_is_broken_down_and_priced(gpusched, jobs_csv: Path, result: gs.Result) -> None:
+def test_a_run_is_broken_down_and_priced(gpusched, jobs_csv, result):
     made = gpusched(
         "run", jobs_csv, "-p", "easy", *FOUR, "--by", "gpus", "--by", "month", "--price", 2.5
     )
@@ -37,7 +35,7 @@ def test_a_run_is_broken_down_and_priced(gpusched, jobs_csv: Path, result: gs.Re
     assert max(map(len, made.stdout.splitlines())) <= 100
 
 
-def test_json_holds_all_groups(gpusched_json, jobs_csv: Path, result: gs.Result) -> None:
+def test_json_holds_all_groups(gpusched_json, jobs_csv, result):
     made = gpusched_json("run", jobs_csv, "-p", "easy", *FOUR, "--by", "gpus", "--price", "gpu=3")
     assert made["by"]["gpus"] == result.by("gpus").to_dicts()
     assert made["cost"]["held"] == result.cost(3).held
@@ -46,7 +44,7 @@ def test_json_holds_all_groups(gpusched_json, jobs_csv: Path, result: gs.Result)
     assert not {"by", "cost"} & made.keys()
 
 
-def test_a_comparison_tells_who_lost_and_who_won(gpusched, jobs_csv: Path) -> None:
+def test_a_comparison_tells_who_lost_and_who_won(gpusched, jobs_csv):
     made = gpusched("compare", jobs_csv, *FOUR, "-p", "fifo,srtf", "--losers", "--by", "gpus")
     assert made.exit_code == 0, made.stderr
     found = gs.compare(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), ["fifo", "srtf"])
@@ -60,7 +58,7 @@ def test_a_comparison_tells_who_lost_and_who_won(gpusched, jobs_csv: Path) -> No
     assert ["1", "srtf"] in policies
 
 
-def test_losers_as_json_have_their_baseline(gpusched_json, jobs_csv: Path) -> None:
+def test_losers_as_json_have_their_baseline(gpusched_json, jobs_csv):
     made = gpusched_json(
         "compare", jobs_csv, *FOUR, "-p", "fifo,srtf,easy", "--losers", "--baseline", "easy",
         "--price", 1,
@@ -72,7 +70,7 @@ def test_losers_as_json_have_their_baseline(gpusched_json, jobs_csv: Path) -> No
     assert made["cost"]["fifo"]["held"] == found.results["srtf"].cost(1).held
 
 
-def test_many_users_are_cut_and_counted(gpusched) -> None:
+def test_many_users_are_cut_and_counted(gpusched):
     made = gpusched("run", "-p", "fifo", "--jobs", 4_000, *FOUR, "--by", "user")
     assert made.exit_code == 0, made.stderr
     assert "more: see --json" in made.stdout

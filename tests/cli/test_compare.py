@@ -23,7 +23,7 @@ def table_lines(stdout: str) -> list[str]:
     return lines[ruler - 1 :]
 
 
-def test_without_a_trace_a_generated_workload_is_compared(gpusched) -> None:
+def test_without_a_trace_a_generated_workload_is_compared(gpusched):
     result = gpusched("compare", *SMALL)
     assert result.exit_code == 0
     heading, _, *rows = table_lines(result.stdout)
@@ -42,7 +42,7 @@ def test_without_a_trace_a_generated_workload_is_compared(gpusched) -> None:
         assert any(label.startswith(metric) for label in labels)
 
 
-def test_no_line_is_wider_than_100_columns_and_none_is_coloured(gpusched) -> None:
+def test_no_line_is_wider_than_100_columns_and_none_is_coloured(gpusched):
     many = ",".join(sorted(gs.policies()))
     for policies in ("fifo,srtf", many, "2d-las:preset=lucid,period_s=120,quota=free,easy"):
         result = gpusched("compare", *SMALL, "--policies", policies)
@@ -51,7 +51,7 @@ def test_no_line_is_wider_than_100_columns_and_none_is_coloured(gpusched) -> Non
         assert "\x1b" not in result.output
 
 
-def test_many_policies_become_rows_and_the_rest_is_named(gpusched) -> None:
+def test_many_policies_become_rows_and_the_rest_is_named(gpusched):
     policies = "fifo,fifo-skip,sjf,sgf,swf,srtf,srsf,las,2d-las,easy"
     result = gpusched("compare", *SMALL, "--policies", policies)
     rows = [line.split() for line in table_lines(result.stdout)[2:]]
@@ -60,7 +60,7 @@ def test_many_policies_become_rows_and_the_rest_is_named(gpusched) -> None:
     assert "jobs/s" in result.stdout.split("--wide shows")[1]
 
 
-def test_wide_shows_every_metric(gpusched) -> None:
+def test_wide_shows_every_metric(gpusched):
     result = gpusched("compare", *SMALL, "--policies", "fifo,srtf", "--wide")
     (ruler,) = (line for line in result.stdout.splitlines() if set(line) == {" ", "─"})
     assert len(ruler) > 100
@@ -68,7 +68,7 @@ def test_wide_shows_every_metric(gpusched) -> None:
         assert word in result.stdout
 
 
-def test_the_best_of_each_metric_carries_a_mark(gpusched) -> None:
+def test_the_best_of_each_metric_carries_a_mark(gpusched):
     result = gpusched("compare", *SMALL, "--policies", "fifo,srtf", "--servers", 2)
     mean = next(line for line in result.stdout.splitlines() if "mean JCT" in line)
     assert mean.endswith("*")
@@ -76,7 +76,7 @@ def test_the_best_of_each_metric_carries_a_mark(gpusched) -> None:
     assert "* best of its metric" in result.stdout
 
 
-def test_the_report_and_the_jobs_are_written(gpusched, tmp_path: Path) -> None:
+def test_the_report_and_the_jobs_are_written(gpusched, tmp_path):
     result = gpusched("compare", *SMALL, "--policies", "fifo,srtf", "--out", tmp_path / "a" / "b")
     assert f"wrote {tmp_path / 'a' / 'b' / 'report.html'}" in result.stderr
     assert (tmp_path / "a" / "b" / "report.html").read_text().startswith("<!doctype html>")
@@ -84,7 +84,7 @@ def test_the_report_and_the_jobs_are_written(gpusched, tmp_path: Path) -> None:
     assert jobs.height == 400
 
 
-def test_the_chart_library_of_the_report_may_be_linked(gpusched, tmp_path: Path) -> None:
+def test_the_chart_library_of_the_report_may_be_linked(gpusched, tmp_path):
     arguments = ("compare", *SMALL, "--policies", "fifo,srtf", "--out", tmp_path)
     assert gpusched(*arguments, "--plotly", "cdn", "--gantt", "0:7200").exit_code == 0
     text = (tmp_path / "report.html").read_text()
@@ -96,7 +96,7 @@ def test_the_chart_library_of_the_report_may_be_linked(gpusched, tmp_path: Path)
     assert "--plotly: must be 'inline', 'cdn' or a path" in " ".join(result.stderr.split())
 
 
-def test_json_is_all_that_goes_to_stdout(gpusched_json) -> None:
+def test_json_is_all_that_goes_to_stdout(gpusched_json):
     made = gpusched_json("compare", *SMALL, "--policies", "fifo,srtf")
     assert [row["policy"] for row in made["results"]] == ["fifo", "srtf"]
     assert made["cluster"]["num_gpus"] == 32
@@ -104,9 +104,7 @@ def test_json_is_all_that_goes_to_stdout(gpusched_json) -> None:
     assert len(made["assumptions"]) == 1
 
 
-def test_a_trace_without_a_cluster_gets_the_fewest_servers(
-    gpusched, gpusched_json, jobs_csv: Path
-) -> None:
+def test_a_trace_without_a_cluster_gets_the_fewest_servers(gpusched, gpusched_json, jobs_csv):
     made = gpusched_json("compare", jobs_csv, "--policies", "fifo")
     trace = gs.read_trace(jobs_csv)
     num_gpus = made["cluster"]["num_gpus"]
@@ -119,7 +117,7 @@ def test_a_trace_without_a_cluster_gets_the_fewest_servers(
     assert "x 4 GPUs" in smaller["cluster"]["description"]
 
 
-def test_a_cluster_comes_from_a_file(gpusched_json, jobs_csv: Path, tmp_path: Path) -> None:
+def test_a_cluster_comes_from_a_file(gpusched_json, jobs_csv, tmp_path):
     (tmp_path / "cluster.toml").write_text(gs.Cluster.uniform(7, 8, "V100").to_toml())
     made = gpusched_json("compare", jobs_csv, "-p", "fifo", "--cluster", tmp_path / "cluster.toml")
     assert made["cluster"]["description"].startswith("7 servers x 8 V100")
@@ -133,9 +131,7 @@ def test_a_cluster_comes_from_a_file(gpusched_json, jobs_csv: Path, tmp_path: Pa
         excerpt=[("itp/cluster06.csv", 80, None), ("philly/philly.csv", 300, None)],
     ),
 )
-def test_real_traces_run_on_a_cluster_of_their_size(
-    gpusched_json, file: str, num_jobs: int, num_gpus: int | None
-) -> None:
+def test_real_traces_run_on_a_cluster_of_their_size(gpusched_json, file, num_jobs, num_gpus):
     made = gpusched_json("compare", DATA / file, "-p", "fifo-skip,sjf")
     if num_gpus is not None:
         assert made["cluster"]["num_gpus"] == num_gpus
@@ -143,7 +139,7 @@ def test_real_traces_run_on_a_cluster_of_their_size(
     assert [row["num_finished"] for row in made["results"]] == [num_jobs, num_jobs]
 
 
-def test_jobs_and_load_reshape_the_trace(gpusched_json, jobs_csv: Path) -> None:
+def test_jobs_and_load_reshape_the_trace(gpusched_json, jobs_csv):
     arguments = ("--jobs", 100, "--load", 0.5, "--servers", 4, "-p", "fifo")
     (row,) = gpusched_json("compare", jobs_csv, *arguments)["results"]
     assert row["num_jobs"] == 100
@@ -153,7 +149,7 @@ def test_jobs_and_load_reshape_the_trace(gpusched_json, jobs_csv: Path) -> None:
     assert row["load"] == pytest.approx(0.5, rel=1e-3)
 
 
-def test_the_seed_decides_the_generated_workload(gpusched_json) -> None:
+def test_the_seed_decides_the_generated_workload(gpusched_json):
     def digest(seed: int) -> str:
         made = gpusched_json("compare", *SMALL, "-p", "random", "--seed", seed)
         return str(made["results"][0]["digest"])
@@ -161,7 +157,7 @@ def test_the_seed_decides_the_generated_workload(gpusched_json) -> None:
     assert digest(1) == digest(1) != digest(2)
 
 
-def test_rejected_rows_and_jobs_are_said_with_their_reasons(gpusched, jobs_csv: Path) -> None:
+def test_rejected_rows_and_jobs_are_said_with_their_reasons(gpusched, jobs_csv):
     result = gpusched("compare", jobs_csv, "-p", "fifo,srtf", "--servers", 2)
     assert result.exit_code == 0
     assert "left out of the trace: service_s" in result.stderr
@@ -184,9 +180,7 @@ def interrupt_after(policy: str, *, summarised: bool, patch: pytest.MonkeyPatch)
     patch.setattr(study, "compare", interrupted)
 
 
-def test_interrupted_runs_leave_a_table_of_the_others(
-    gpusched, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_runs_leave_a_table_of_the_others(gpusched, monkeypatch):
     interrupt_after("fifo", summarised=True, patch=monkeypatch)
     result = gpusched("compare", *SMALL, "-p", "fifo,sjf,srtf")
     assert result.exit_code == 130
@@ -194,9 +188,7 @@ def test_interrupted_runs_leave_a_table_of_the_others(
     assert "interrupted, not in the table: sjf, srtf" in result.stderr
 
 
-def test_an_interrupt_does_not_wait_for_summaries(
-    gpusched, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_does_not_wait_for_summaries(gpusched, monkeypatch):
     interrupt_after("fifo", summarised=False, patch=monkeypatch)
     result = gpusched("compare", *SMALL, "-p", "fifo,sjf")
     assert result.exit_code == 130
@@ -219,9 +211,7 @@ def test_an_interrupt_does_not_wait_for_summaries(
         (["fifo,,sjf,"], ["fifo", "sjf"]),
     ],
 )
-def test_policies_are_split_where_no_parameter_follows(
-    gpusched_json, texts: list[str], policies: list[str]
-) -> None:
+def test_policies_are_split_where_no_parameter_follows(gpusched_json, texts, policies):
     named = [word for text in texts for word in ("-p", text)]
     shown = gpusched_json("compare", "--servers", 4, "--jobs", 20, *named)
     assert [run["policy"] for run in shown["results"]] == [
@@ -239,7 +229,7 @@ def test_policies_are_split_where_no_parameter_follows(
         ([","], "names no policy"),
     ],
 )
-def test_parameters_without_a_policy_are_refused(gpusched, texts: list[str], message: str) -> None:
+def test_parameters_without_a_policy_are_refused(gpusched, texts, message):
     refused = gpusched("compare", *(word for text in texts for word in ("-p", text)))
     assert refused.exit_code == 2
     assert message in refused.stderr
@@ -249,8 +239,8 @@ def test_parameters_without_a_policy_are_refused(gpusched, texts: list[str], mes
     ("error", "code"), [(ValueError("row 7"), 2), (ZeroDivisionError("so"), 1)]
 )
 def test_policies_that_fail_are_named_and_the_others_are_shown(
-    gpusched, monkeypatch, tmp_path: Path, error: Exception, code: int
-) -> None:
+    gpusched, monkeypatch, tmp_path, error, code
+):
     simulate = gs.simulate
 
     def run(*args, policy, **options):
@@ -269,7 +259,7 @@ def test_policies_that_fail_are_named_and_the_others_are_shown(
     assert json.loads(shown.stdout)["failed"] == {"sjf": str(error)}
 
 
-def test_where_every_policy_fails_the_first_is_named_in_one_line(gpusched, monkeypatch) -> None:
+def test_where_every_policy_fails_the_first_is_named_in_one_line(gpusched, monkeypatch):
     def run(*args, policy, **options):
         raise ValueError("row 7")
 

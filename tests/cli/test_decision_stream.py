@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -42,7 +41,7 @@ def answers(*lines: Any, options: tuple[str, ...] = ("--policy", "fifo-skip")) -
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_request_is_answered_with_its_id() -> None:
+def test_a_request_is_answered_with_its_id():
     first, second, third = answers(
         {"id": 7, "state": STATE},
         {"id": "x", "state": STATE, "policy": "fifo"},
@@ -73,7 +72,7 @@ def test_a_request_is_answered_with_its_id() -> None:
         (json.dumps({"id": 1, "state": STATE, "seed": -1}), 1, "seed"),
     ],
 )
-def test_a_mistake_is_answered_and_the_stream_goes_on(line: str, id: Any, error: str) -> None:
+def test_a_mistake_is_answered_and_the_stream_goes_on(line, id, error):
     wrong, right = answers(line, {"id": 2, "state": STATE})
     assert set(wrong) == {"id", "error"}
     assert wrong["id"] == id
@@ -81,7 +80,7 @@ def test_a_mistake_is_answered_and_the_stream_goes_on(line: str, id: Any, error:
     assert (right["id"], right["actions"]) == (2, [START])
 
 
-def test_a_memory_goes_along() -> None:
+def test_a_memory_goes_along():
     jobs = [
         {"id": "a", "submit_s": 0, "gpus": 8, "service_s": 60},
         {"id": "b", "submit_s": 0, "gpus": 16, "service_s": 60},
@@ -107,18 +106,18 @@ def test_a_memory_goes_along() -> None:
     assert none == {"id": 3, "error": "memory: is no base64"}
 
 
-def test_empty_lines_and_an_empty_stream_are_nothing() -> None:
+def test_empty_lines_and_an_empty_stream_are_nothing():
     assert answers("", "   ", {"state": STATE}, "")[0]["actions"] == [START]
     assert answers() == []
 
 
-def test_files_are_no_stream(gpusched: Any) -> None:
+def test_files_are_no_stream(gpusched):
     done = gpusched("decide", "--stream", "--state", "a.json")
     assert done.exit_code == 2
     assert "--stream: states come on stdin" in done.stderr
 
 
-def test_the_schemas_are_those_of_the_lines(gpusched: Any) -> None:
+def test_the_schemas_are_those_of_the_lines(gpusched):
     printed = json.loads(gpusched("decide", "--stream", "--schema").stdout)
     assert set(printed) == {"request", "answer"}
     for part, schema in printed.items():
@@ -133,7 +132,7 @@ def test_the_schemas_are_those_of_the_lines(gpusched: Any) -> None:
 
 
 @pytest.fixture
-def controller() -> Iterator[subprocess.Popen[bytes]]:
+def controller():
     command = [sys.executable, "-m", "gpusched", "decide", "--stream", "-p", "fifo-skip"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with process:
@@ -149,7 +148,7 @@ def ask(process: subprocess.Popen[bytes], request: Any) -> Any:
     return json.loads(process.stdout.readline())
 
 
-def test_each_line_is_answered_before_the_next_is_asked(controller: Any) -> None:
+def test_each_line_is_answered_before_the_next_is_asked(controller):
     for number in range(3):
         assert ask(controller, {"id": number, "state": STATE})["id"] == number
     controller.stdin.close()
@@ -157,7 +156,7 @@ def test_each_line_is_answered_before_the_next_is_asked(controller: Any) -> None
     assert controller.wait(20) == 0
 
 
-def test_an_interrupt_ends_it(controller: Any) -> None:
+def test_an_interrupt_ends_it(controller):
     assert ask(controller, {"id": 1, "state": STATE})["id"] == 1
     controller.send_signal(signal.SIGINT)
     assert controller.wait(20) == 130

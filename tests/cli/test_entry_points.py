@@ -109,7 +109,7 @@ def install(folder: Path, name: str, code: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     install(folder, "acme", PLUGINS)
     install(folder, "broken", "import gpusched\nraise KeyError('no such thing')\n")
@@ -138,7 +138,7 @@ def plain(site: Path | None, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_the_command_lists_what_the_package_registers(site: Path) -> None:
+def test_the_command_lists_what_the_package_registers(site):
     listed = plain(site, "policies")["plugins"]
     kinds = {entry["name"]: entry["kind"] for entry in listed if "acme" in entry["name"]}
     assert kinds == {"acme-widest": "order", "acme-last": "placement", "acme-hour": "predictor"}
@@ -150,7 +150,7 @@ def test_the_command_lists_what_the_package_registers(site: Path) -> None:
     assert plain(site, "reproduce", "acme-paper", "--dry-run")["stages"] == {"runs": 20}
 
 
-def test_a_run_takes_policy_predictor_format_and_metric_of_the_package(site: Path) -> None:
+def test_a_run_takes_policy_predictor_format_and_metric_of_the_package(site):
     done = run(
         site, "run", "jobs.txt", "--policy", "acme-widest", "--predictor", "acme-hour",
         "--servers", "1", "--gpus-per-server", "4", "--json",
@@ -163,7 +163,7 @@ def test_a_run_takes_policy_predictor_format_and_metric_of_the_package(site: Pat
     assert '"acme_longest_delay_s": 59.0' in text
 
 
-def test_a_broken_package_is_named_in_a_line_and_nothing_else_breaks(site: Path) -> None:
+def test_a_broken_package_is_named_in_a_line_and_nothing_else_breaks(site):
     done = run(site, "metrics", "gap")
     assert done.returncode == 0
     (line,) = done.stderr.splitlines()
@@ -172,13 +172,13 @@ def test_a_broken_package_is_named_in_a_line_and_nothing_else_breaks(site: Path)
     )
 
 
-def test_without_the_package_its_names_are_unknown() -> None:
+def test_without_the_package_its_names_are_unknown():
     done = run(None, "run", "--policy", "acme-widest")
     assert done.returncode == 2
     assert "unknown policy 'acme-widest'" in done.stderr
 
 
-def test_the_import_of_the_package_loads_no_other(site: Path) -> None:
+def test_the_import_of_the_package_loads_no_other(site):
     code = (
         "import sys, gpusched as gs\n"
         "trace = gs.Trace.from_columns([0], [5], [1])\n"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import gpusched as gs
@@ -11,18 +9,18 @@ from tests.unit.studies.site_logs import SITE, jobs, logged
 
 
 @pytest.fixture(scope="module")
-def site() -> gs.Trace:
+def site():
     return logged(jobs(0), policy="easy")
 
 
 @pytest.fixture
-def log(site: gs.Trace, tmp_path: Path) -> Path:
+def log(site, tmp_path):
     path = tmp_path / "log.parquet"
     site.to_polars().write_parquet(path)
     return path
 
 
-def test_it_prints_what_the_package_finds(gpusched, log: Path) -> None:
+def test_it_prints_what_the_package_finds(gpusched, log):
     result = gpusched("fidelity", log)
     assert result.exit_code == 0, result.stderr
     assert "nearest: easy, consolidated, 6 servers (48 GPUs)" in result.stdout
@@ -30,14 +28,14 @@ def test_it_prints_what_the_package_finds(gpusched, log: Path) -> None:
     assert max(map(len, result.stdout.splitlines())) <= 100
 
 
-def test_json_holds_all_base_cases(gpusched_json, log: Path) -> None:
+def test_json_holds_all_base_cases(gpusched_json, log):
     made = gpusched_json("fidelity", log)
     assert made == gs.fidelity(gs.read_trace(log)).to_dict()
     assert made["grade"]["letter"] == "A"
     assert len(made["cases"]) == 14
 
 
-def test_the_options_reach_it(gpusched_json, log: Path, tmp_path: Path) -> None:
+def test_the_options_reach_it(gpusched_json, log, tmp_path):
     made = gpusched_json(
         "fidelity", log, "-p", "fifo,2d-las:preset=lucid", "--placements",
         "consolidated-relaxed:kappa=2,spread", "--servers", "6,8", "--gpus-per-server", 8,
@@ -57,7 +55,7 @@ def test_the_options_reach_it(gpusched_json, log: Path, tmp_path: Path) -> None:
     assert named["trace"]["num_jobs"] == 400
 
 
-def test_an_swf_log_has_its_own_starts(gpusched, gpusched_json, log: Path) -> None:
+def test_an_swf_log_has_its_own_starts(gpusched, gpusched_json, log):
     made = gpusched("trace", "convert", log, "log.swf")
     assert made.exit_code == 0, made.output
     again = gpusched_json("fidelity", "log.swf", "-p", "fifo,easy", "--placements", "consolidated")

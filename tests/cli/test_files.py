@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import polars
 import pytest
@@ -24,9 +23,7 @@ def mistake(result, *texts: str) -> None:
 
 
 @pytest.mark.parametrize("alias", ["same", "link", "hard link", "folder"])
-def test_convert_does_not_write_over_what_it_reads(
-    gpusched, jobs_csv: Path, tmp_path: Path, alias: str
-) -> None:
+def test_convert_does_not_write_over_what_it_reads(gpusched, jobs_csv, tmp_path, alias):
     before = jobs_csv.read_bytes()
     target = tmp_path / "other.csv"
     if alias == "same":
@@ -46,8 +43,8 @@ def test_convert_does_not_write_over_what_it_reads(
     ("command", "name"), [("run", "jobs.parquet"), ("compare", "jobs.parquet")]
 )
 def test_a_trace_in_the_folder_of_the_results_is_not_written_over(
-    gpusched, tmp_path: Path, command: str, name: str
-) -> None:
+    gpusched, tmp_path, command, name
+):
     trace = gs.generate("philly", 50, load=0.9, cluster=gs.Cluster.uniform(8, 8))
     trace.to_polars().write_parquet(tmp_path / name)
     before = (tmp_path / name).read_bytes()
@@ -56,7 +53,7 @@ def test_a_trace_in_the_folder_of_the_results_is_not_written_over(
     assert (tmp_path / name).read_bytes() == before
 
 
-def test_generate_does_not_write_over_its_cluster(gpusched, tmp_path: Path) -> None:
+def test_generate_does_not_write_over_its_cluster(gpusched, tmp_path):
     cluster = tmp_path / "cluster.toml"
     cluster.write_text("[[servers]]\ncount = 1\ngpus = 8\n")
     result = gpusched("trace", "generate", "philly", cluster, "--cluster", cluster)
@@ -68,8 +65,8 @@ def test_generate_does_not_write_over_its_cluster(gpusched, tmp_path: Path) -> N
     [("compare", ("report.html", "jobs.parquet")), ("run", ("result.npz", "jobs.parquet"))],
 )
 def test_a_full_disk_loses_neither_the_table_nor_the_old_files(
-    gpusched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, names: tuple[str, ...]
-) -> None:
+    gpusched, tmp_path, monkeypatch, command, names
+):
     for name in names:
         (tmp_path / name).write_text("old")
 
@@ -105,9 +102,7 @@ gpus = 8
         (("sweep", "study.toml", "--report", "page.html", "--out", "runs"), ("page.html",)),
     ],
 )
-def test_a_reader_that_has_seen_enough_costs_none_of_the_files(
-    tmp_path: Path, arguments: tuple[str, ...], names: tuple[str, ...]
-) -> None:
+def test_a_reader_that_has_seen_enough_costs_none_of_the_files(tmp_path, arguments, names):
     (tmp_path / "study.toml").write_text(STUDY)
     reads, writes = os.pipe()
     os.close(reads)  # as `| head -1` does, sooner or later
@@ -119,9 +114,7 @@ def test_a_reader_that_has_seen_enough_costs_none_of_the_files(
 
 
 @pytest.mark.parametrize("json", [(), ("--json",)])
-def test_the_table_is_shown_though_writing_the_files_is_interrupted(
-    gpusched, monkeypatch: pytest.MonkeyPatch, json: tuple[str, ...]
-) -> None:
+def test_the_table_is_shown_though_writing_the_files_is_interrupted(gpusched, monkeypatch, json):
     def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -142,8 +135,8 @@ def test_the_table_is_shown_though_writing_the_files_is_interrupted(
     ],
 )
 def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
-    gpusched, tmp_path: Path, command: tuple[str, ...], place: str, monkeypatch
-) -> None:
+    gpusched, tmp_path, command, place, monkeypatch
+):
     def never(*_: object, **__: object) -> None:
         raise AssertionError("it ran")
 
@@ -157,9 +150,7 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
     assert result.stdout == ""
 
 
-def test_two_runs_into_one_folder_at_once_leave_whole_files_of_one_of_them(
-    jobs_csv: Path, tmp_path: Path
-) -> None:
+def test_two_runs_into_one_folder_at_once_leave_whole_files_of_one_of_them(jobs_csv, tmp_path):
     folder = tmp_path / "out"
     running = [
         subprocess.Popen(

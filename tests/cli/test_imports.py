@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -33,10 +32,7 @@ HOMES = {
 
 def loaded_by(*arguments: str) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
+        [sys.executable, "-c", SCRIPT, *arguments], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     return set(done.stderr.rpartition("LOADED")[2].split())
@@ -61,7 +57,7 @@ def loaded_by(*arguments: str) -> set[str]:
     ],
     ids=str,
 )
-def test_a_command_loads_itself_alone(arguments: list[str], own: str | None) -> None:
+def test_a_command_loads_itself_alone(arguments, own):
     loaded = loaded_by(*arguments)
     assert loaded & {*HOMES.values()} == (set() if own is None else {HOMES[own]})
     assert not loaded & HEAVY
@@ -71,7 +67,7 @@ def test_a_command_loads_itself_alone(arguments: list[str], own: str | None) -> 
         assert not {"gpusched.studies.comparison", "gpusched_papers.registry", "plotly"} & loaded
 
 
-def test_the_command_of_another_distribution_loads_no_other_command() -> None:
+def test_the_command_of_another_distribution_loads_no_other_command():
     loaded = loaded_by("reproduce")
     assert "gpusched_papers.cli.reproduce" in loaded
     assert not loaded & {*HOMES.values()}
@@ -79,12 +75,12 @@ def test_the_command_of_another_distribution_loads_no_other_command() -> None:
 
 
 @each(("name", "entry"), [*Commands.entries.items(), *TRACE_COMMANDS.items()])
-def test_a_command_is_listed_by_the_first_line_of_its_help(name: str, entry: Any) -> None:
+def test_a_command_is_listed_by_the_first_line_of_its_help(name, entry):
     help_text = entry.load(name).help
     assert help_text.partition("\n\n")[0].replace("\n", " ") == entry.help
 
 
-def test_the_help_lists_all_commands() -> None:
+def test_the_help_lists_all_commands():
     done = subprocess.run(
         [sys.executable, "-m", "gpusched", "--help"],
         capture_output=True,

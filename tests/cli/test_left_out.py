@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ REASON = "service_s must be positive"
 
 
 @pytest.fixture
-def study(jobs_csv: Path) -> Path:
+def study(jobs_csv):
     """A study of that trace, with two policies and two seeds."""
     path = jobs_csv.with_name("study.toml")
     path.write_text(
@@ -25,7 +24,7 @@ def study(jobs_csv: Path) -> Path:
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Path:
+def state(tmp_path):
     """A cluster on which the job ``waits`` waits for the job ``runs``."""
     runs = {
         "id": "runs", "submit_s": 0, "gpus": 8, "service_s": 3600, "start_s": 0,
@@ -38,27 +37,27 @@ def state(tmp_path: Path) -> Path:
     return path
 
 
-def test_size_tells_them_once(gpusched, jobs_csv: Path) -> None:
+def test_size_tells_them_once(gpusched, jobs_csv):
     done = gpusched("size", jobs_csv, "--goal", "mean_wait_s < 1 h", "--resamples", 0)
     assert done.exit_code == 0, done.stderr
     assert done.stderr.count(REASON) == 1
 
 
 @pytest.mark.parametrize("more", [(), ("--processes", 2), ("--json",)])
-def test_sweep_tells_them_once(gpusched, study: Path, more: tuple[object, ...]) -> None:
+def test_sweep_tells_them_once(gpusched, study, more):
     done = gpusched("sweep", study, *more)
     assert done.exit_code == 0, done.stderr
     assert done.stderr.count(REASON) == 1
     assert REASON not in done.stdout
 
 
-def test_in_python_a_sweep_warns_of_them_once(study: Path) -> None:
+def test_in_python_a_sweep_warns_of_them_once(study):
     with pytest.warns(gs.RunWarning, match=REASON) as told:
         gs.sweep(study)
     assert len(told) == 1
 
 
-def test_tune_tells_them_once(gpusched, study: Path) -> None:
+def test_tune_tells_them_once(gpusched, study):
     pytest.importorskip("optuna", reason="the extra tune is not installed")
     study.with_name("space.toml").write_text(
         '[[space]]\npolicy = "las"\nperiod_s = { low = 10, high = 600, log = true }\n'
@@ -72,9 +71,7 @@ def test_tune_tells_them_once(gpusched, study: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])
-def test_when_tells_those_of_the_history_once(
-    gpusched, state: Path, jobs_csv: Path, more: tuple[str, ...]
-) -> None:
+def test_when_tells_those_of_the_history_once(gpusched, state, jobs_csv, more):
     done = gpusched(
         "when", "waits", "--state", state, "--history", jobs_csv, "--samples", 20, *more
     )

@@ -17,7 +17,7 @@ def run(*arguments: str) -> str:
     return done.stdout
 
 
-def test_every_metric_and_bound_is_listed() -> None:
+def test_every_metric_and_bound_is_listed():
     shown = run()
     assert all(key in shown for key in gs.metrics())
     assert all(name in shown for name in known_bounds())
@@ -26,7 +26,7 @@ def test_every_metric_and_bound_is_listed() -> None:
     assert [bound["name"] for bound in listed["bounds"]] == list(known_bounds())
 
 
-def test_one_is_shown_with_definition_and_need() -> None:
+def test_one_is_shown_with_definition_and_need():
     shown = " ".join(run("dsr_gap").split())
     assert "lower" in shown
     assert "where the trace has deadlines" in shown
@@ -35,7 +35,7 @@ def test_one_is_shown_with_definition_and_need() -> None:
     assert (bound["quantity"], bound["side"]) == ("makespan", "lower")
 
 
-def test_an_unknown_name_is_a_mistake_that_suggests_the_nearest() -> None:
+def test_an_unknown_name_is_a_mistake_that_suggests_the_nearest():
     done = CliRunner().invoke(app, ["metrics", "mean_jct"])
     assert done.exit_code == 2
     assert "unknown metric or bound 'mean_jct'; did you mean 'mean_jct_s'?" in done.stderr

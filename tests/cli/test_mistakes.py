@@ -112,10 +112,7 @@ MISTAKES = [
         "run -p fifo --jobs 20 --deadlines tightness=x",
         "--deadlines: tightness 'x' must be a number",
     ),
-    (
-        "run -p fifo --jobs 20 --deadlines tightness=0",
-        "tightness: 0.0 must be finite and positive",
-    ),
+    ("run -p fifo --jobs 20 --deadlines tightness=0", "tightness: 0.0 must be finite and positive"),
     ("run -p fifo --jobs 20 --speed table", "--speed table: needs --throughputs FILE"),
     (
         "run -p fifo --jobs 20 --throughputs t.csv --profiles zoo",
@@ -170,10 +167,7 @@ MISTAKES = [
         "tune study.toml --space space.toml --metric mean_jct",
         "metric: unknown metric 'mean_jct'; did you mean",
     ),
-    (
-        f"{TUNE} --threads 2 --processes 2",
-        "--threads and --processes: name one of them",
-    ),
+    (f"{TUNE} --threads 2 --processes 2", "--threads and --processes: name one of them"),
     (
         "tune study.toml --space nowhere.toml --metric mean_jct_s",
         "nowhere.toml: No such file or directory",
@@ -228,8 +222,8 @@ FILES = {
 
 @each(("arguments", "message"), MISTAKES)
 def test_a_mistake_is_one_line_and_leaves_no_file_behind(
-    gpusched, jobs_csv: Path, tmp_path: Path, arguments: str, message: str
-) -> None:
+    gpusched, jobs_csv, tmp_path, arguments, message
+):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     log = jobs(0, 60)
@@ -248,7 +242,7 @@ def files_in(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_defect_of_ours_keeps_its_traceback(gpusched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_of_ours_keeps_its_traceback(gpusched, monkeypatch):
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
@@ -257,9 +251,7 @@ def test_a_defect_of_ours_keeps_its_traceback(gpusched, monkeypatch: pytest.Monk
     assert isinstance(result.exception, ZeroDivisionError)
 
 
-def test_the_traceback_of_a_mistake_can_be_asked_for(
-    gpusched, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_traceback_of_a_mistake_can_be_asked_for(gpusched, monkeypatch):
     monkeypatch.setenv("GPUSCHED_TRACEBACK", "1")
     assert isinstance(gpusched("compare", "-p", "srft").exception, ValueError)
 
@@ -278,7 +270,7 @@ def test_the_traceback_of_a_mistake_can_be_asked_for(
         "trace generate",
     ],
 )
-def test_help_fits_a_terminal_and_goes_to_stdout(gpusched, command: str) -> None:
+def test_help_fits_a_terminal_and_goes_to_stdout(gpusched, command):
     result = gpusched(*command.split(), "--help")
     assert result.exit_code == 0
     assert f"Usage: gpusched {command}".strip() in result.stdout.replace("root", "gpusched")
@@ -287,12 +279,12 @@ def test_help_fits_a_terminal_and_goes_to_stdout(gpusched, command: str) -> None
 
 
 @pytest.mark.parametrize("command", ["compare", "run", "size", "policies", "trace convert"])
-def test_help_shows_examples(gpusched, command: str) -> None:
+def test_help_shows_examples(gpusched, command):
     _, _, examples = gpusched(*command.split(), "--help").stdout.partition("Example")
     assert f"gpusched {command}" in examples
 
 
-def test_help_shows_defaults_and_groups(gpusched) -> None:
+def test_help_shows_defaults_and_groups(gpusched):
     text = gpusched("compare", "--help").stdout
     for part in ("Workload", "Cluster", "Run", "Output", "[default: consolidated]"):
         assert part in text

@@ -11,7 +11,7 @@ KINDS = (gs.policies, gs.placements, gs.speeds, gs.contentions, gs.predictors)
 NAMES = sorted(name for known in KINDS for name in known())
 
 
-def test_every_registered_name_is_listed_with_its_summary(gpusched) -> None:
+def test_every_registered_name_is_listed_with_its_summary(gpusched):
     result = gpusched("policies")
     assert result.exit_code == 0
     first_words = {line.split()[0] for line in result.stdout.splitlines() if line.strip()}
@@ -20,7 +20,7 @@ def test_every_registered_name_is_listed_with_its_summary(gpusched) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES)))
-def test_each_name_shows_its_parameters_with_defaults_and_its_source(gpusched, name: str) -> None:
+def test_each_name_shows_its_parameters_with_defaults_and_its_source(gpusched, name):
     result = gpusched("policies", name)
     assert result.exit_code == 0
     for known in (kind() for kind in KINDS):
@@ -31,7 +31,7 @@ def test_each_name_shows_its_parameters_with_defaults_and_its_source(gpusched, n
                 assert parameter["name"] in flat
 
 
-def test_json_lists_the_same(gpusched_json) -> None:
+def test_json_lists_the_same(gpusched_json):
     plugins = gpusched_json("policies")["plugins"]
     names = {plugin["name"] for plugin in plugins}
     assert names == set(NAMES)
@@ -40,13 +40,13 @@ def test_json_lists_the_same(gpusched_json) -> None:
     assert "preset" in {parameter["name"] for parameter in las["parameters"]}
 
 
-def test_an_unknown_name_suggests_the_nearest(gpusched) -> None:
+def test_an_unknown_name_suggests_the_nearest(gpusched):
     result = gpusched("policies", "srft")
     assert result.exit_code == 2
     assert "did you mean 'srtf'" in result.stderr
 
 
-def test_an_alias_is_shown_as_one(gpusched, gpusched_json) -> None:
+def test_an_alias_is_shown_as_one(gpusched, gpusched_json):
     shown = {plugin["name"]: plugin["alias_of"] for plugin in gpusched_json("policies")["plugins"]}
     assert {name: target for name, target in shown.items() if target} == {
         name: info.alias_of for name, info in gs.policies().items() if info.alias_of
@@ -56,13 +56,13 @@ def test_an_alias_is_shown_as_one(gpusched, gpusched_json) -> None:
     assert "alias" not in gpusched("policies", "fifo").stdout
 
 
-def test_the_flags_of_a_name_are_explained(gpusched) -> None:
+def test_the_flags_of_a_name_are_explained(gpusched):
     flat = " ".join(gpusched("policies", "edf").stdout.split())
     for flag in gs.policies()["edf"].flags:
         assert f"{flag}: {FLAGS[flag]}" in flat
 
 
-def test_a_policy_tells_when_it_preempts_and_what_differs(gpusched, gpusched_json) -> None:
+def test_a_policy_tells_when_it_preempts_and_what_differs(gpusched, gpusched_json):
     shown = " ".join(gpusched("policies", "optimus").stdout.split())
     assert "preempts: multiples of period_s" in shown
     assert f"differs: {gs.policies()['optimus'].differs}" in shown

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import polars
 import pytest
@@ -26,11 +25,11 @@ def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_version_is_that_of_the_package() -> None:
+def test_the_version_is_that_of_the_package():
     assert run("--version").stdout == f"gpusched {gs.__version__}\n"
 
 
-def test_piped_output_has_no_escape_codes_and_no_progress() -> None:
+def test_piped_output_has_no_escape_codes_and_no_progress():
     made = run("compare", *SMALL)
     assert made.returncode == 0, made.stderr
     assert "\x1b" not in made.stdout + made.stderr
@@ -41,7 +40,7 @@ def test_piped_output_has_no_escape_codes_and_no_progress() -> None:
     ]
 
 
-def test_output_survives_a_locale_without_unicode() -> None:
+def test_output_survives_a_locale_without_unicode():
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     made = subprocess.run(
         [*COMMAND, "compare", *SMALL], capture_output=True, env=environment, timeout=60, check=False
@@ -50,13 +49,13 @@ def test_output_survives_a_locale_without_unicode() -> None:
     assert b"mean JCT" in made.stdout
 
 
-def test_a_mistake_is_one_line_of_the_process_too() -> None:
+def test_a_mistake_is_one_line_of_the_process_too():
     made = run("compare", "nowhere.csv")
     assert made.returncode == 2
     assert made.stderr == "gpusched: nowhere.csv: No such file or directory\n"
 
 
-def test_a_reader_that_leaves_early_is_not_worth_a_word() -> None:
+def test_a_reader_that_leaves_early_is_not_worth_a_word():
     shell = f"{sys.executable} -m gpusched policies --json | head -c 10"
     made = subprocess.run(
         ["bash", "-c", shell], capture_output=True, text=True, timeout=60, check=False
@@ -66,7 +65,7 @@ def test_a_reader_that_leaves_early_is_not_worth_a_word() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-def test_ctrl_c_ends_within_a_second_and_reports_what_finished(tmp_path: Path) -> None:
+def test_ctrl_c_ends_within_a_second_and_reports_what_finished(tmp_path):
     # fifo is done long before las, whose jobs take turns each minute, is.
     arguments = ("compare", "--jobs", "60000", "--load", "3.0", "-p", "fifo,las")
     process = subprocess.Popen(
@@ -84,13 +83,10 @@ def test_ctrl_c_ends_within_a_second_and_reports_what_finished(tmp_path: Path) -
     assert time.monotonic() - asked < 3  # a second, and two more for a busy machine
     assert process.returncode == 130
     assert "mean JCT" in stdout
-    assert stderr.splitlines() == [
-        "interrupted, not in the table: las",
-        "no files were written",
-    ]
+    assert stderr.splitlines() == ["interrupted, not in the table: las", "no files were written"]
 
 
-def test_looking_at_help_loads_no_heavy_library() -> None:
+def test_looking_at_help_loads_no_heavy_library():
     code = (
         "import sys\n"
         "from gpusched.cli import app\n"
@@ -100,7 +96,7 @@ def test_looking_at_help_loads_no_heavy_library() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_a_damaged_page_of_parquet_is_named_in_the_last_line(tmp_path: Path) -> None:
+def test_a_damaged_page_of_parquet_is_named_in_the_last_line(tmp_path):
     num_jobs = 40
     path = tmp_path / "jobs.parquet"
     columns = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
-import pytest
 
 import gpusched as gs
 from gpusched.audit import AuditReport
@@ -13,7 +12,7 @@ from gpusched.audit import AuditReport
 SMALL = ("--servers", 4, "--jobs", 200)
 
 
-def test_a_run_prints_a_metric_per_line(gpusched) -> None:
+def test_a_run_prints_a_metric_per_line(gpusched):
     result = gpusched("run", "--policy", "2d-las:preset=lucid", *SMALL)
     assert result.exit_code == 0, result.stderr
     assert "2d-las:preset=lucid" in result.stdout
@@ -23,7 +22,7 @@ def test_a_run_prints_a_metric_per_line(gpusched) -> None:
     assert max(map(len, result.stdout.splitlines())) <= 100
 
 
-def test_json_holds_the_summary(gpusched_json, jobs_csv: Path) -> None:
+def test_json_holds_the_summary(gpusched_json, jobs_csv):
     made = gpusched_json("run", jobs_csv, "-p", "srtf", "--servers", 4)
     expected = gs.simulate(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), policy="srtf")
     assert made["result"]["digest"] == expected.digest
@@ -32,7 +31,7 @@ def test_json_holds_the_summary(gpusched_json, jobs_csv: Path) -> None:
     assert made["cluster"]["num_gpus"] == 32
 
 
-def test_the_result_is_saved_and_loads_again(gpusched, tmp_path: Path) -> None:
+def test_the_result_is_saved_and_loads_again(gpusched, tmp_path):
     result = gpusched("run", "-p", "srtf", *SMALL, "--out", tmp_path / "srtf")
     assert result.exit_code == 0, result.stderr
     loaded = gs.load_result(tmp_path / "srtf" / "result.npz")
@@ -40,7 +39,7 @@ def test_the_result_is_saved_and_loads_again(gpusched, tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "srtf" / "jobs.parquet").equals(loaded.to_polars())
 
 
-def test_a_report_is_written_where_it_is_asked_for(gpusched, gpusched_json, tmp_path: Path) -> None:
+def test_a_report_is_written_where_it_is_asked_for(gpusched, gpusched_json, tmp_path):
     path = tmp_path / "a" / "fifo.html"
     result = gpusched("run", "-p", "fifo", *SMALL, "--report", path, "--plotly", "cdn")
     assert result.exit_code == 0, result.stderr
@@ -58,31 +57,31 @@ def test_a_report_is_written_where_it_is_asked_for(gpusched, gpusched_json, tmp_
     assert made["files"]["report"] == "here.html"
 
 
-def test_nothing_is_written_unless_asked(gpusched, tmp_path: Path) -> None:
+def test_nothing_is_written_unless_asked(gpusched, tmp_path):
     assert gpusched("run", "-p", "srtf", *SMALL).exit_code == 0
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_audit_that_finds_nothing_says_so(gpusched, gpusched_json) -> None:
+def test_an_audit_that_finds_nothing_says_so(gpusched, gpusched_json):
     result = gpusched("run", "-p", "srtf", *SMALL, "--audit")
     assert result.exit_code == 0
     assert "audit: every rule holds" in result.stdout
     assert gpusched_json("run", "-p", "srtf", *SMALL, "--audit")["audit"]["ok"]
 
 
-def test_an_audit_that_finds_something_fails(gpusched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_audit_that_finds_something_fails(gpusched, monkeypatch):
     monkeypatch.setattr(gs.Result, "audit", lambda _: AuditReport(["GPU 3 is used twice"]))
     result = gpusched("run", "-p", "srtf", *SMALL, "--audit")
     assert result.exit_code == 1
     assert "audit: GPU 3 is used twice" in result.stdout
 
 
-def test_a_clairvoyant_policy_is_marked(gpusched) -> None:
+def test_a_clairvoyant_policy_is_marked(gpusched):
     assert "srtf †" in gpusched("run", "-p", "srtf", *SMALL).stdout
     assert "†" not in gpusched("run", "-p", "fifo", *SMALL).stdout
 
 
-def test_a_job_is_explained(gpusched, gpusched_json, jobs_csv: Path) -> None:
+def test_a_job_is_explained(gpusched, gpusched_json, jobs_csv):
     result = gs.simulate(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), policy="fifo")
     job = int(result.jobs.wait_s.argmax())
     arguments = ("run", jobs_csv, "-p", "fifo", "--servers", 4, "--explain", job)
@@ -93,7 +92,7 @@ def test_a_job_is_explained(gpusched, gpusched_json, jobs_csv: Path) -> None:
     assert all(" ".join(line.split()) in shown for line in lines)
 
 
-def test_a_job_is_explained_by_its_id(gpusched, tmp_path: Path) -> None:
+def test_a_job_is_explained_by_its_id(gpusched, tmp_path):
     path = tmp_path / "named.csv"
     path.write_text("id,submit_s,service_s,gpus\n70,0,60,8\n1,5,60,8\n1001_2,9,60,8\n")
     run = ("run", path, "-p", "fifo", "--servers", 1, "--explain")
@@ -107,13 +106,13 @@ def test_a_job_is_explained_by_its_id(gpusched, tmp_path: Path) -> None:
     assert "--explain: none has the id '7'" in gpusched(*run, "id=7").stderr
 
 
-def test_a_job_that_there_is_not_cannot_be_explained(gpusched) -> None:
+def test_a_job_that_there_is_not_cannot_be_explained(gpusched):
     result = gpusched("run", "-p", "fifo", *SMALL, "--explain", 200)
     assert result.exit_code == 2
     assert "--explain: there is no job 200; the last one is 199" in result.stderr
 
 
-def test_a_warm_up_and_a_tail_are_left_out(gpusched, gpusched_json, jobs_csv: Path) -> None:
+def test_a_warm_up_and_a_tail_are_left_out(gpusched, gpusched_json, jobs_csv):
     cuts = ("--warm-up", 3_600, "--tail", 600)
     made = gpusched_json("run", jobs_csv, "-p", "fifo", "--servers", 4, *cuts, "--by", "gpus")
     result = gs.simulate(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), policy="fifo")
@@ -133,7 +132,7 @@ def test_a_warm_up_and_a_tail_are_left_out(gpusched, gpusched_json, jobs_csv: Pa
     assert "none is left without the first" in refused.stderr
 
 
-def test_a_run_whose_log_passes_its_limit_ends_in_a_line(gpusched) -> None:
+def test_a_run_whose_log_passes_its_limit_ends_in_a_line(gpusched):
     result = gpusched("run", "-p", "srtf", *SMALL, "--max-intervals", 50)
     assert result.exit_code == 2
     assert "intervals, the last one of job" in result.stderr

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import gpusched as gs
 
 SMALL = ("--servers", 4, "--jobs", 200)
@@ -25,7 +23,7 @@ backward_s = 0.1
 """
 
 
-def test_a_contention_takes_the_ring_and_says_so(gpusched) -> None:
+def test_a_contention_takes_the_ring_and_says_so(gpusched):
     result = gpusched("run", "-p", "fifo-skip", *SMALL, *NETWORK, *SHARED, "--placement", "spread")
     assert result.exit_code == 0, result.stderr
     flat = " ".join(result.stdout.split())
@@ -34,7 +32,7 @@ def test_a_contention_takes_the_ring_and_says_so(gpusched) -> None:
     assert "slowdown from contention" in flat
 
 
-def test_options_and_arguments_make_the_same_run(gpusched_json, jobs_csv: Path) -> None:
+def test_options_and_arguments_make_the_same_run(gpusched_json, jobs_csv):
     arguments = (jobs_csv, "-p", "srtf", "--servers", 4, *NETWORK, *SHARED, "--seed", 3)
     made = gpusched_json(
         "run", *arguments, "--placement", "spread", "--speed", "ring:overhead_s=0.01",
@@ -55,13 +53,13 @@ def test_options_and_arguments_make_the_same_run(gpusched_json, jobs_csv: Path) 
     assert made["result"]["digest"] != fixed.digest
 
 
-def test_a_comparison_passes_speed_and_contention_to_every_run(gpusched_json) -> None:
+def test_a_comparison_passes_speed_and_contention_to_every_run(gpusched_json):
     made = gpusched_json("compare", "-p", "fifo-skip,srtf", *SMALL, *NETWORK, *SHARED)
     for row in made["results"]:
         assert (row["speed"], row["contention"]) == ("ring", "shared:degradation=0.2")
 
 
-def test_a_single_profile_is_no_assumption(gpusched_json, tmp_path: Path) -> None:
+def test_a_single_profile_is_no_assumption(gpusched_json, tmp_path):
     (tmp_path / "one.toml").write_text(MODELS.partition('\n[[profiles]]\nname = "large"')[0])
     made = gpusched_json(
         "run", "-p", "fifo", *SMALL, *NETWORK, "--profiles", "one.toml", "--speed", "ring"
@@ -69,7 +67,7 @@ def test_a_single_profile_is_no_assumption(gpusched_json, tmp_path: Path) -> Non
     assert not any("profiles" in line for line in made["assumptions"])
 
 
-def test_groups_that_name_profiles_choose_them(gpusched, gpusched_json, tmp_path: Path) -> None:
+def test_groups_that_name_profiles_choose_them(gpusched, gpusched_json, tmp_path):
     (tmp_path / "models.toml").write_text(MODELS)
     trace = tmp_path / "jobs.csv"
     trace.write_text("submit_s,service_s,gpus,group\n0,10,16,small\n100,10,16,large\n")
@@ -83,14 +81,14 @@ def test_groups_that_name_profiles_choose_them(gpusched, gpusched_json, tmp_path
     assert [loaded.profiles[index].name for index in loaded.profile] == ["small", "large"]
 
 
-def test_a_cluster_file_brings_its_own_network(gpusched_json, tmp_path: Path) -> None:
+def test_a_cluster_file_brings_its_own_network(gpusched_json, tmp_path):
     cluster = gs.Cluster.uniform(4, 8, nic_gbps=10, intra_gbps=400).with_racks(2)
     (tmp_path / "racks.toml").write_text(cluster.to_toml())
     made = gpusched_json("run", "-p", "fifo", "--jobs", 200, "--cluster", "racks.toml", *SHARED)
     assert made["cluster"]["description"] == "4 servers x 8 GPUs (32 GPUs in 3 domains)"
 
 
-def test_graphs_take_the_speed_of_stages_and_say_what_was_drawn(gpusched_json) -> None:
+def test_graphs_take_the_speed_of_stages_and_say_what_was_drawn(gpusched_json):
     run = ("run", "-p", "fifo-skip", *SMALL, *NETWORK, "--placement", "heavy-edge", "--seed", 2)
     made = gpusched_json(*run, "--graphs", "zoo", "--contention", "shared")
     row = made["result"]
@@ -102,7 +100,7 @@ def test_graphs_take_the_speed_of_stages_and_say_what_was_drawn(gpusched_json) -
     assert light["result"]["digest"] != row["digest"]
 
 
-def test_graphs_on_the_command_line_are_those_of_the_library(gpusched_json, jobs_csv: Path) -> None:
+def test_graphs_on_the_command_line_are_those_of_the_library(gpusched_json, jobs_csv):
     made = gpusched_json(
         "compare", jobs_csv, "-p", "fifo,srtf", "--servers", 4, *NETWORK, "--seed", 3,
         "--graphs", "zoo:heavy_share=0.5", "--speed", "stages:micro_batches=4",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,20 +24,20 @@ STATE: dict[str, Any] = {
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(STATE))
     return path
 
 
-def test_a_state_is_read_in_the_order_of_submission(path: Path) -> None:
+def test_a_state_is_read_in_the_order_of_submission(path):
     state = gs.online.read_state(path)
     assert state.jobs.id.tolist() == ["runs", "wide", "small"]
     assert state.attained_s.tolist() == [1800, 0, 0]
     assert state.held_mask.tolist() == [0xFF]
 
 
-def test_decide_prints_actions(path: Path, gpusched: Any) -> None:
+def test_decide_prints_actions(path, gpusched):
     done = gpusched("decide", "--state", path, "--policy", "fifo-skip")
     assert "start" in done.stdout
     assert "small" in done.stdout
@@ -58,13 +57,13 @@ def test_decide_prints_actions(path: Path, gpusched: Any) -> None:
     assert "nothing is to be done now" in done.stdout
 
 
-def test_decide_prints_the_schema(gpusched: Any) -> None:
+def test_decide_prints_the_schema(gpusched):
     schema = json.loads(gpusched("decide", "--schema").stdout)
     assert schema == json.loads(json.dumps(gs.online.state_schema()))
     assert {"StateFile", "StateJob", "Cluster"} <= set(schema["$defs"])
 
 
-def test_when_prints_quantiles(path: Path, tmp_path: Path, gpusched: Any) -> None:
+def test_when_prints_quantiles(path, tmp_path, gpusched):
     done = gpusched("when", "wide", "--state", path)
     assert "50 %: in 30.0 min" in done.stdout
     assert "with one more server: 30.0 min sooner" in done.stdout
@@ -97,7 +96,7 @@ def test_when_prints_quantiles(path: Path, tmp_path: Path, gpusched: Any) -> Non
         (lambda s: s["cluster"].update(servers=[]), "servers"),
     ],
 )
-def test_a_file_that_is_wrong_is_refused_by_name(path: Path, change: Any, message: str) -> None:
+def test_a_file_that_is_wrong_is_refused_by_name(path, change, message):
     wrong = json.loads(path.read_text())
     change(wrong)
     path.write_text(json.dumps(wrong))
@@ -107,13 +106,13 @@ def test_a_file_that_is_wrong_is_refused_by_name(path: Path, change: Any, messag
 
 
 @pytest.mark.parametrize("length", range(0, 360, 37))
-def test_a_file_that_is_cut_short_is_refused(path: Path, length: int) -> None:
+def test_a_file_that_is_cut_short_is_refused(path, length):
     path.write_bytes(path.read_bytes()[:length])
     with pytest.raises(ValueError, match=r"cluster\.json: not a readable state"):
         gs.online.read_state(path)
 
 
-def test_mistakes_are_one_line(path: Path, gpusched: Any) -> None:
+def test_mistakes_are_one_line(path, gpusched):
     for arguments, message in (
         (("decide",), "--state: the file is missing"),
         (("decide", "--state", path, "--policy", "conservative"), "keeps more than the state"),

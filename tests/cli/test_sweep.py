@@ -31,14 +31,14 @@ gpus = 8
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Path:
+def study(tmp_path):
     """A study of twelve runs."""
     path = tmp_path / "study.toml"
     path.write_text(STUDY)
     return path
 
 
-def test_it_ends_with_a_table_and_what_is_kept(gpusched, study: Path) -> None:
+def test_it_ends_with_a_table_and_what_is_kept(gpusched, study):
     result = gpusched("sweep", study)
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("loads\ntrace philly, cluster 8 servers x 8 GPUs (64 GPUs),")
@@ -52,7 +52,7 @@ def test_it_ends_with_a_table_and_what_is_kept(gpusched, study: Path) -> None:
     assert len(gs.sweep(study, folder="study.sweep").runs) == 12
 
 
-def test_the_folder_stands_for_the_study(gpusched, study: Path) -> None:
+def test_the_folder_stands_for_the_study(gpusched, study):
     first = gpusched("sweep", study, "--out", "here")
     assert first.exit_code == 0, first.stderr
     study.unlink()
@@ -63,7 +63,7 @@ def test_the_folder_stands_for_the_study(gpusched, study: Path) -> None:
     assert "--out: here is the folder already" in wrong.stderr
 
 
-def test_json_holds_every_run(gpusched_json, study: Path) -> None:
+def test_json_holds_every_run(gpusched_json, study):
     made = gpusched_json("sweep", study)
     expected = gs.sweep(study)
     assert made["num_runs"] == len(made["runs"]) == 12
@@ -72,7 +72,7 @@ def test_json_holds_every_run(gpusched_json, study: Path) -> None:
     assert made["folder"] == "study.sweep"
 
 
-def test_status_says_how_far_it_is(gpusched, gpusched_json, study: Path) -> None:
+def test_status_says_how_far_it_is(gpusched, gpusched_json, study):
     nothing = gpusched("sweep", study, "--status")
     assert nothing.exit_code == 2
     assert "study.sweep: holds no study" in nothing.stderr
@@ -81,7 +81,7 @@ def test_status_says_how_far_it_is(gpusched, gpusched_json, study: Path) -> None
     assert gpusched_json("sweep", "study.sweep", "--status")["num_left"] == 0
 
 
-def test_dry_says_what_it_takes_and_runs_nothing(gpusched, gpusched_json, study: Path) -> None:
+def test_dry_says_what_it_takes_and_runs_nothing(gpusched, gpusched_json, study):
     result = gpusched("sweep", study, "--dry", "--threads", 3)
     assert result.exit_code == 0, result.stderr
     assert "12 runs; 1,200 jobs to simulate, about " in result.stdout
@@ -96,7 +96,7 @@ def test_dry_says_what_it_takes_and_runs_nothing(gpusched, gpusched_json, study:
     assert "12 of them are kept; 0 jobs" in gpusched("sweep", study, "--dry").stdout
 
 
-def test_where_it_runs_makes_no_difference(gpusched, study: Path) -> None:
+def test_where_it_runs_makes_no_difference(gpusched, study):
     tables = {
         gpusched("sweep", study, "--out", option, *where).stdout
         for option, where in {
@@ -106,7 +106,7 @@ def test_where_it_runs_makes_no_difference(gpusched, study: Path) -> None:
     assert len(tables) == 1
 
 
-def test_a_failed_run_is_told_with_the_line_that_repeats_it(gpusched, study: Path) -> None:
+def test_a_failed_run_is_told_with_the_line_that_repeats_it(gpusched, study):
     study.write_text(STUDY.replace("loads =", 'filter = "gpus > 16"\nloads ='))
     study.write_text(study.read_text().replace("jobs = 100", "jobs = [3, 100]"))
     result = gpusched("sweep", study)
@@ -120,7 +120,7 @@ def test_a_failed_run_is_told_with_the_line_that_repeats_it(gpusched, study: Pat
     assert "kept in" not in again.stderr
 
 
-def test_a_metric_is_shown_with_intervals(gpusched, study: Path) -> None:
+def test_a_metric_is_shown_with_intervals(gpusched, study):
     pytest.importorskip("gpusched.studies.compared_runs")
     result = gpusched("sweep", study, "--table", "mean_jct_s", "--table", "utilisation")
     assert result.exit_code == 0, result.stderr
@@ -134,7 +134,7 @@ def test_a_metric_is_shown_with_intervals(gpusched, study: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 @pytest.mark.parametrize("where", ["--threads", "--processes"])
-def test_ctrl_c_ends_soon_and_says_how_to_go_on(study: Path, tmp_path: Path, where: str) -> None:
+def test_ctrl_c_ends_soon_and_says_how_to_go_on(study, tmp_path, where):
     slow = STUDY.replace('"sjf"]', '"sjf", "conservative"]').replace("jobs = 100", "jobs = 20000")
     study.write_text(slow.replace("0.9]", "3.0]"))
     command = [sys.executable, "-m", "gpusched", "sweep", str(study), where, "2"]
@@ -156,7 +156,7 @@ def test_ctrl_c_ends_soon_and_says_how_to_go_on(study: Path, tmp_path: Path, whe
     )
 
 
-def test_the_report_stands_in_the_folder_of_the_study(gpusched, gpusched_json, study: Path) -> None:
+def test_the_report_stands_in_the_folder_of_the_study(gpusched, gpusched_json, study):
     pytest.importorskip("plotly")
     made = gpusched_json("sweep", study, "--plotly", "cdn")
     assert made["files"] == {"report": "study.sweep/report.html"}
@@ -174,7 +174,7 @@ def test_the_report_stands_in_the_folder_of_the_study(gpusched, gpusched_json, s
     assert bad.stderr.startswith("gpusched: --plotly: ")
 
 
-def test_a_single_run_has_a_table_and_no_report(gpusched, gpusched_json, study: Path) -> None:
+def test_a_single_run_has_a_table_and_no_report(gpusched, gpusched_json, study):
     name = gs.sweep(study).runs["run"][0]
     assert gpusched_json("sweep", study, "--only", name)["files"] == {}
     asked = gpusched("sweep", study, "--only", name, "--report", "one.html")
@@ -184,9 +184,7 @@ def test_a_single_run_has_a_table_and_no_report(gpusched, gpusched_json, study: 
 
 @pytest.mark.skipif(os.name != "posix", reason="sets SIGPIPE")
 @pytest.mark.parametrize("command", ["sweep", "reproduce"])
-def test_the_pipe_of_a_dead_worker_does_not_end_a_command(
-    gpusched, study: Path, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
+def test_the_pipe_of_a_dead_worker_does_not_end_a_command(gpusched, study, monkeypatch, command):
     seen = []
 
     class Seen(Exception):
@@ -209,9 +207,7 @@ def test_the_pipe_of_a_dead_worker_does_not_end_a_command(
     assert after == signal.SIG_DFL
 
 
-def test_a_policy_in_python_runs_in_processes_unless_told(
-    gpusched, study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_policy_in_python_runs_in_processes_unless_told(gpusched, study, tmp_path, monkeypatch):
     asked = []
 
     class Seen(Exception):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import gpusched as gs
@@ -17,15 +15,13 @@ TABLE = "model,gpu_type,gpus,iterations_per_s\n" + "".join(
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
+def table(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text(TABLE)
     return path
 
 
-def test_options_and_arguments_make_the_same_run(
-    gpusched_json, jobs_csv: Path, table: Path
-) -> None:
+def test_options_and_arguments_make_the_same_run(gpusched_json, jobs_csv, table):
     made = gpusched_json(
         "run", jobs_csv, "-p", "fifo", "--servers", 4, "--seed", 3, "--throughputs", table,
         "--deadlines", "tightness=2,seed=5,share=0.5",
@@ -38,9 +34,7 @@ def test_options_and_arguments_make_the_same_run(
 
 
 @pytest.mark.parametrize("command", ["run", "compare"])
-def test_deadlines_met_stand_beside_their_bound_and_the_gap(
-    gpusched, jobs_csv: Path, tmp_path: Path, command: str
-) -> None:
+def test_deadlines_met_stand_beside_their_bound_and_the_gap(gpusched, jobs_csv, tmp_path, command):
     shown = gpusched(
         command, jobs_csv, "--servers", 4, "-p", "edf", "--deadlines", "tightness=1,seed=1",
         "--out", tmp_path,
@@ -58,7 +52,7 @@ def test_deadlines_met_stand_beside_their_bound_and_the_gap(
     assert gap == pytest.approx(100 * (bound / met - 1), abs=0.5)
 
 
-def test_a_converted_trace_has_its_deadlines(gpusched, jobs_csv: Path, tmp_path: Path) -> None:
+def test_a_converted_trace_has_its_deadlines(gpusched, jobs_csv, tmp_path):
     target = tmp_path / "due.parquet"
     made = gpusched("trace", "convert", jobs_csv, target, "--deadlines", "tightness=1,seed=1")
     assert made.exit_code == 0, made.stderr

@@ -14,7 +14,7 @@ import gpusched as gs
 from gpusched.cli import app
 
 
-def test_info_shows_counts_widths_load_and_rejects_with_lines(gpusched, jobs_csv: Path) -> None:
+def test_info_shows_counts_widths_load_and_rejects_with_lines(gpusched, jobs_csv):
     result = gpusched("trace", "info", jobs_csv, "--servers", 4)
     assert result.exit_code == 0, result.stderr
     rows = {line[:27].strip(): line[27:].strip() for line in result.stdout.splitlines()}
@@ -26,7 +26,7 @@ def test_info_shows_counts_widths_load_and_rejects_with_lines(gpusched, jobs_csv
     assert "% of GPU time" in result.stdout
 
 
-def test_info_as_json_adds_up(gpusched_json, jobs_csv: Path) -> None:
+def test_info_as_json_adds_up(gpusched_json, jobs_csv):
     made = gpusched_json("trace", "info", jobs_csv)
     assert made["num_jobs"] == sum(row["jobs"] for row in made["widths"]) == 300
     assert sum(row["share_of_gpu_time"] for row in made["widths"]) == pytest.approx(1)
@@ -34,7 +34,7 @@ def test_info_as_json_adds_up(gpusched_json, jobs_csv: Path) -> None:
     assert {line for reason in made["rejects"].values() for line in reason["first_lines"]} == {6, 7}
 
 
-def test_info_counts_the_load_of_the_jobs_that_fit(gpusched, gpusched_json, tmp_path: Path) -> None:
+def test_info_counts_the_load_of_the_jobs_that_fit(gpusched, gpusched_json, tmp_path):
     path = tmp_path / "wide.csv"
     path.write_text("submit_s,service_s,gpus,gpu_types\n0,10,1,\n1,10,99,\n2,10,1,A100\n5,10,2,\n")
     shown = " ".join(gpusched("trace", "info", path, "--servers", 1).stdout.split())
@@ -43,7 +43,7 @@ def test_info_counts_the_load_of_the_jobs_that_fit(gpusched, gpusched_json, tmp_
     assert (made["num_jobs"], made["num_fitting"], made["load"]) == (4, 2, pytest.approx(30 / 40))
 
 
-def test_info_shows_what_jobs_ask_for_beside_gpus(gpusched, tmp_path: Path) -> None:
+def test_info_shows_what_jobs_ask_for_beside_gpus(gpusched, tmp_path):
     (tmp_path / "wishes.csv").write_text(
         "submit_s,service_s,gpus,gpu_share,cpu,memory_gib,value,deadline_s,max_gpus,user,status\n"
         "0,10,1,0.5,2,8,3,15,1,ann,ok\n5,10,2,1,4,16,4.5,100,8,bob,\n9,10,1,0.25,3,9,1,12,1,bob,ok\n"
@@ -63,7 +63,7 @@ def test_info_shows_what_jobs_ask_for_beside_gpus(gpusched, tmp_path: Path) -> N
     } <= shown
 
 
-def test_info_says_where_no_load_is_defined(gpusched, tmp_path: Path) -> None:
+def test_info_says_where_no_load_is_defined(gpusched, tmp_path):
     (tmp_path / "burst.csv").write_text("submit_s,service_s,gpus\n5,10,1\n5,20,2\n")
     result = gpusched("trace", "info", tmp_path / "burst.csv")
     assert result.exit_code == 0
@@ -71,9 +71,7 @@ def test_info_says_where_no_load_is_defined(gpusched, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
-def test_a_converted_trace_reads_back_equal(
-    gpusched, jobs_csv: Path, tmp_path: Path, ending: str
-) -> None:
+def test_a_converted_trace_reads_back_equal(gpusched, jobs_csv, tmp_path, ending):
     target = tmp_path / f"out.{ending}"
     result = gpusched("trace", "convert", jobs_csv, target)
     assert result.exit_code == 0, result.stderr
@@ -86,21 +84,21 @@ def test_a_converted_trace_reads_back_equal(
     assert (before.gpus == after.gpus).all()
 
 
-def test_columns_are_mapped_by_name(gpusched_json, tmp_path: Path) -> None:
+def test_columns_are_mapped_by_name(gpusched_json, tmp_path):
     (tmp_path / "odd.csv").write_text("t0,length,width\n0,10,1\n5,20,2\n")
     pairs = ("--column", "submit_s=t0", "--column", "service_s=length", "--column", "gpus=width")
     assert gpusched_json("trace", "info", tmp_path / "odd.csv", *pairs)["num_jobs"] == 2
 
 
 @pytest.mark.parametrize("command", ["run -p fifo", "compare -p fifo", "trace info"])
-def test_columns_that_are_not_used_are_remarked(gpusched, tmp_path: Path, command: str) -> None:
+def test_columns_that_are_not_used_are_remarked(gpusched, tmp_path, command):
     (tmp_path / "odd.csv").write_text("submit_s,service_s,gpus,colour\n0,10,1,red\n5,20,2,red\n")
     result = gpusched(*command.split(), tmp_path / "odd.csv")
     assert result.exit_code == 0, result.stderr
     assert "odd: columns not used: colour\n" in result.stderr
 
 
-def test_a_trace_may_come_from_stdin_packed_or_in_several_files(tmp_path: Path) -> None:
+def test_a_trace_may_come_from_stdin_packed_or_in_several_files(tmp_path):
     one = "submit_s,service_s,gpus\n0,10,1\n5,20,2\n"
     (tmp_path / "b.csv").write_text("submit_s,service_s,gpus\n3,10,4\n")
     runner = CliRunner()
@@ -112,7 +110,7 @@ def test_a_trace_may_come_from_stdin_packed_or_in_several_files(tmp_path: Path) 
         assert gs.read_trace(tmp_path / "all.csv").gpus.tolist() == [1, 4, 2]
 
 
-def test_a_member_and_a_limit_can_be_named(gpusched, tmp_path: Path) -> None:
+def test_a_member_and_a_limit_can_be_named(gpusched, tmp_path):
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         archive.writestr("a.csv", "submit_s,service_s,gpus\n0,10,1\n")
         archive.writestr("b.csv", "submit_s,service_s,gpus\n0,10,1\n5,20,2\n")
@@ -126,7 +124,7 @@ def test_a_member_and_a_limit_can_be_named(gpusched, tmp_path: Path) -> None:
     assert "--max-bytes: needs a TRACE" in refused.stderr
 
 
-def test_a_trace_is_cut_by_time_condition_and_chance(gpusched, tmp_path: Path) -> None:
+def test_a_trace_is_cut_by_time_condition_and_chance(gpusched, tmp_path):
     rows = "".join(f"2024-05-01T{hour:02}:00Z,60,{hour % 4 + 1}\n" for hour in range(24))
     (tmp_path / "a.csv").write_text(f"submit_s,service_s,gpus\n{rows}")
     cuts = ("--from", "2024-05-01T06:00", "--to", 18 * 3600, "--filter", "gpus > 2")
@@ -143,14 +141,14 @@ def test_a_trace_is_cut_by_time_condition_and_chance(gpusched, tmp_path: Path) -
     assert "--from: needs a TRACE" in refused.stderr
 
 
-def test_options_of_a_format_are_passed_on(gpusched_json, tmp_path: Path) -> None:
+def test_options_of_a_format_are_passed_on(gpusched_json, tmp_path):
     fields = [1, 0, -1, 100, 16, -1, -1, 16, -1, -1, 1, 1, 1, -1, 1, -1, -1, -1]
     (tmp_path / "log.swf").write_text(" ".join(map(str, fields)) + "\n")
     made = gpusched_json("trace", "info", tmp_path / "log.swf", "--option", "processors_per_gpu=8")
     assert made["max_gpus"] == 2
 
 
-def test_a_generated_trace_has_the_jobs_and_the_load_asked_for(gpusched, tmp_path: Path) -> None:
+def test_a_generated_trace_has_the_jobs_and_the_load_asked_for(gpusched, tmp_path):
     target = tmp_path / "jobs.parquet"
     arguments = ("--jobs", 500, "--load", 0.7, "--servers", 8, "--seed", 4)
     result = gpusched("trace", "generate", "helios", target, *arguments)
@@ -160,7 +158,7 @@ def test_a_generated_trace_has_the_jobs_and_the_load_asked_for(gpusched, tmp_pat
     assert made.offered_load(64) == pytest.approx(0.7, rel=1e-3)
 
 
-def test_an_unknown_generator_suggests_the_nearest(gpusched, tmp_path: Path) -> None:
+def test_an_unknown_generator_suggests_the_nearest(gpusched, tmp_path):
     result = gpusched("trace", "generate", "phily", tmp_path / "jobs.csv")
     assert result.exit_code == 2
     assert "did you mean 'philly'" in result.stderr
@@ -173,7 +171,7 @@ def bad_csv(folder: Path) -> Path:
     return path
 
 
-def test_an_audit_names_rows_effects_and_thresholds(gpusched, tmp_path: Path) -> None:
+def test_an_audit_names_rows_effects_and_thresholds(gpusched, tmp_path):
     result = gpusched("trace", "audit", bad_csv(tmp_path), "--servers", 1)
     assert result.exit_code == 0, result.stderr
     text = " ".join(result.stdout.split())
@@ -187,9 +185,7 @@ def test_an_audit_names_rows_effects_and_thresholds(gpusched, tmp_path: Path) ->
     assert set(gs.traces.trace_checks()) <= set(every.stdout.split())
 
 
-def test_a_strict_audit_fails_on_what_is_wrong_alone(
-    gpusched, jobs_csv: Path, tmp_path: Path
-) -> None:
+def test_a_strict_audit_fails_on_what_is_wrong_alone(gpusched, jobs_csv, tmp_path):
     assert gpusched("trace", "audit", bad_csv(tmp_path), "--strict").exit_code == 1
     odd = gpusched("trace", "audit", jobs_csv, "--strict", "--servers", 1, "--gpus-per-server", 32)
     assert odd.exit_code == 0
@@ -200,7 +196,7 @@ def test_a_strict_audit_fails_on_what_is_wrong_alone(
     assert missing.stdout == ""
 
 
-def test_an_audit_as_json_is_that_of_python(gpusched_json, tmp_path: Path) -> None:
+def test_an_audit_as_json_is_that_of_python(gpusched_json, tmp_path):
     path = bad_csv(tmp_path)
     made = gpusched_json("trace", "audit", path, "--servers", 1)
     assert made == gs.traces.audit_trace(path, gs.Cluster.uniform(1, 8)).to_dict()

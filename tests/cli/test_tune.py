@@ -40,14 +40,14 @@ period_s = { low = 10, high = 600, log = true }
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> tuple[object, ...]:
+def files(tmp_path):
     """The arguments of a small search."""
     (tmp_path / "study.toml").write_text(STUDY)
     (tmp_path / "space.toml").write_text(SPACE)
     return ("study.toml", "--space", "space.toml", "--metric", "mean_jct_s", "--held-out", 3)
 
 
-def test_search_and_held_out_jobs_stand_side_by_side(gpusched, files) -> None:
+def test_search_and_held_out_jobs_stand_side_by_side(gpusched, files):
     result = gpusched("tune", *files, "--trials", 6, "--report", "tuning.html", "--plotly", "cdn")
     assert result.exit_code == 0, result.stderr
     expected = gs.tune(
@@ -65,7 +65,7 @@ def test_search_and_held_out_jobs_stand_side_by_side(gpusched, files) -> None:
     assert str(expected.best) in Path("tuning.html").read_text()
 
 
-def test_json_has_all_trials(gpusched_json, files) -> None:
+def test_json_has_all_trials(gpusched_json, files):
     made = gpusched_json("tune", *files, "--trials", 5, "--batch", 2, "--seed", 3, "--out", "here")
     expected = gs.tune(
         "space.toml", "study.toml", "mean_jct_s", trials=5, held_out=3, batch=2, seed=3
@@ -78,7 +78,7 @@ def test_json_has_all_trials(gpusched_json, files) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-def test_ctrl_c_ends_soon_and_says_how_to_go_on(files, tmp_path: Path) -> None:
+def test_ctrl_c_ends_soon_and_says_how_to_go_on(files, tmp_path):
     (tmp_path / "study.toml").write_text(STUDY.replace("jobs = 90", "jobs = 20000"))
     command = [sys.executable, "-m", "gpusched", "tune", *map(str, files)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:

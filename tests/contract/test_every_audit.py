@@ -58,12 +58,12 @@ def one_job(policy: str) -> gs.Result:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_the_audit_knows_from_the_registry_who_never_preempts(policy: str) -> None:
+def test_the_audit_knows_from_the_registry_who_never_preempts(policy):
     found = any(RULE in problem for problem in as_if_preempted(one_job(policy)))
     assert found == ("preemptive" not in POLICIES[policy].flags)
 
 
-def test_at_least_the_known_policies_are_held_to_it() -> None:
+def test_at_least_the_known_policies_are_held_to_it():
     never = {name for name, info in POLICIES.items() if info.preempts is False}
     assert never >= {"fifo", "easy", "a-srpt", "qssf", "spjf", "spwf", "wcs-duration", "sjf-bco"}
 
@@ -79,7 +79,7 @@ class Eager(gs.Scheduler):
 @pytest.mark.parametrize(
     ("flags", "preempts"), [((), None), (("preemptive",), True), (("non-preemptive",), False)]
 )
-def test_of_a_scheduler_of_python_only_what_it_declares_is_assumed(flags, preempts) -> None:
+def test_of_a_scheduler_of_python_only_what_it_declares_is_assumed(flags, preempts):
     try:
         gs.register_scheduler("declaring")(type("Declaring", (Eager,), {"flags": flags}))
         assert gs.policies()["declaring"].preempts is preempts
@@ -95,7 +95,7 @@ def one_job_of(policy: str) -> gs.Result:
     return gs.simulate(trace, gs.Cluster.uniform(1, 2), policy=policy)
 
 
-def test_of_a_name_that_is_not_registered_here_nothing_is_assumed() -> None:
+def test_of_a_name_that_is_not_registered_here_nothing_is_assumed():
     result = one_job_of("fifo")
     spec = gs.RunSpec.from_json(result.spec.to_json().replace('"fifo"', '"elsewhere"'))
     assert declared(spec).preempts is None

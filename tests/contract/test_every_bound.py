@@ -45,7 +45,7 @@ def trace_of(drawn: list[tuple[int, int, int, int | None]]) -> gs.Trace:
 
 
 @every_bound
-def test_a_bound_says_what_it_is(name: str) -> None:
+def test_a_bound_says_what_it_is(name):
     bound = KNOWN[name]
     assert bound.name == name
     assert bound.quantity in QUANTITIES
@@ -55,7 +55,7 @@ def test_a_bound_says_what_it_is(name: str) -> None:
     assert bound.source
 
 
-def test_every_quantity_is_bounded_and_listed_in_order() -> None:
+def test_every_quantity_is_bounded_and_listed_in_order():
     assert set(known_bounds(TOTAL_JCT)) >= {"squashed-srpt", "mean-busy-time", "trivial"}
     assert next(iter(known_bounds(DEADLINES_MET))) == "alone"
     brief = lower_bounds(*TWO_JOBS).total_jct_us
@@ -67,9 +67,7 @@ def test_every_quantity_is_bounded_and_listed_in_order() -> None:
 
 @examples(25)
 @given(workloads, st.sampled_from(POLICIES))
-def test_no_policy_beats_a_bound(
-    drawn: list[tuple[int, int, int, int | None]], policy: str
-) -> None:
+def test_no_policy_beats_a_bound(drawn, policy):
     trace, cluster = trace_of(drawn), gs.Cluster.uniform(2, 2)
     schedule = gs.simulate(trace, cluster, policy=policy).schedule
     assert (schedule.finish_us >= 0).all()
@@ -96,7 +94,7 @@ def test_no_policy_beats_a_bound(
     assert name in KNOWN
 
 
-def test_a_new_bound_enters_the_certificate_of_a_result() -> None:
+def test_a_new_bound_enters_the_certificate_of_a_result():
     trace, cluster = trace_of([(0, 4, 2, 30), (0, 4, 4, 30)]), gs.Cluster.uniform(2, 2)
     # The best schedule: 4 + 8 s.
     attained = Fraction(12_000_000)
@@ -128,7 +126,7 @@ def test_a_new_bound_enters_the_certificate_of_a_result() -> None:
         ("source", "", "source must not be empty"),
     ],
 )
-def test_a_wrong_registration_is_refused(field: str, value: str, message: str) -> None:
+def test_a_wrong_registration_is_refused(field, value, message):
     fields = {
         "name": "another", "quantity": MAKESPAN, "summary": "A.", "assumptions": "B.",
         "source": "C.", field: value,

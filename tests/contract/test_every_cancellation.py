@@ -37,7 +37,7 @@ def crowded(policy: str, *, last: bool, until_s: float) -> gs.Simulation:
 
 
 @pytest.mark.parametrize("policy", sorted(gs.policies()))
-def test_a_job_that_is_taken_back_starts_no_more_and_all_others_end(policy: str) -> None:
+def test_a_job_that_is_taken_back_starts_no_more_and_all_others_end(policy):
     with unwarned():
         run = crowded(policy, last=False, until_s=61)
         waiting = run.state.waiting
@@ -58,7 +58,7 @@ def test_a_job_that_is_taken_back_starts_no_more_and_all_others_end(policy: str)
 
 
 @pytest.mark.parametrize("policy", SETTLED)
-def test_who_comes_last_and_is_taken_back_at_once_was_never_there(policy: str) -> None:
+def test_who_comes_last_and_is_taken_back_at_once_was_never_there(policy):
     with unwarned():
         run = crowded(policy, last=True, until_s=61.75)
         assert int(run.state.waiting[-1]) == 40

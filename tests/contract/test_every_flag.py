@@ -28,7 +28,7 @@ def with_flag(flag: str, plug_ins: dict[str, PluginInfo]) -> set[str]:
 
 
 @pytest.mark.parametrize("flag", FLAGS)
-def test_a_flag_is_explained_in_a_sentence_and_has_users(flag: str) -> None:
+def test_a_flag_is_explained_in_a_sentence_and_has_users(flag):
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", flag)
     assert re.fullmatch(r"[A-Z].{10,}[^.]\.", FLAGS[flag])
     assert KINDS[flag] <= {"order", "scheduler", "placement", "speed", "contention"}
@@ -37,13 +37,13 @@ def test_a_flag_is_explained_in_a_sentence_and_has_users(flag: str) -> None:
 
 
 @pytest.mark.parametrize("info", PLUG_INS, ids=lambda info: f"{info.kind} {info.name}")
-def test_a_misspelt_flag_is_an_error_and_not_false(info: PluginInfo) -> None:
+def test_a_misspelt_flag_is_an_error_and_not_false(info):
     with pytest.raises(ValueError, match="unknown flag 'preemtive'; did you mean 'preemptive'"):
         info.has("preemtive")
 
 
 @pytest.mark.parametrize("policy", [n for n, i in POLICIES.items() if i.kind == "order"])
-def test_the_scan_that_an_order_declares_is_its_default(policy: str) -> None:
+def test_the_scan_that_an_order_declares_is_its_default(policy):
     info = POLICIES[policy]
     scan = info.parameter("scan")
     assert scan is not None
@@ -52,7 +52,7 @@ def test_the_scan_that_an_order_declares_is_its_default(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_only_policies_that_say_so_look_at_estimates(policy: str) -> None:
+def test_only_policies_that_say_so_look_at_estimates(policy):
     jobs = TYPED["plain"]
     services = jobs.service_us
     told = [
@@ -67,7 +67,7 @@ def run_on(jobs: gs.Trace, policy: str) -> str:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_only_policies_that_say_so_plan_a_batch(policy: str) -> None:
+def test_only_policies_that_say_so_plan_a_batch(policy):
     jobs = gs.Trace.from_columns([0, 0, 0], [5, 6, 7], [1, 3, 2])
     cluster = gs.Cluster.uniform(2, 2)
     if not POLICIES[policy].has("offline"):
@@ -89,7 +89,7 @@ def plan_natively(jobs: gs.Trace, cluster: gs.Cluster, policy: str) -> None:
     _core.plan_gangs(table, servers, policy, {}, 0, 1e-3, _core.RunControl())
 
 
-def test_the_placements_of_the_reference_know_demands_and_shares() -> None:
+def test_the_placements_of_the_reference_know_demands_and_shares():
     assert with_flag("demands", PLACEMENTS) >= set(KNOW_DEMANDS)
     assert with_flag("shares", PLACEMENTS) >= set(KNOW_DEMANDS)
 
@@ -109,7 +109,7 @@ def sharing(speed: str = "fixed", placement: str = "consolidated") -> gs.Result:
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-def test_only_placements_that_say_so_share_a_gpu(placement: str) -> None:
+def test_only_placements_that_say_so_share_a_gpu(placement):
     if PLACEMENTS[placement].has("shares"):
         assert sharing(placement=placement).summary()["makespan_s"] == 10
     else:
@@ -118,7 +118,7 @@ def test_only_placements_that_say_so_share_a_gpu(placement: str) -> None:
 
 
 @pytest.mark.parametrize("speed", SPEEDS)
-def test_only_speeds_that_say_so_know_jobs_that_share_a_gpu(speed: str) -> None:
+def test_only_speeds_that_say_so_know_jobs_that_share_a_gpu(speed):
     if SPEEDS[speed].has("shares"):
         assert sharing(speed).summary()["makespan_s"] == 10
     else:
@@ -141,9 +141,7 @@ def fits_on_fewest(sizes: tuple[int, ...], gpus: int) -> bool:
 
 @pytest.mark.parametrize("sizes", CLUSTERS, ids=str)
 @pytest.mark.parametrize("placement", PLACEMENTS)
-def test_an_empty_cluster_takes_what_the_placement_says(
-    placement: str, sizes: tuple[int, ...]
-) -> None:
+def test_an_empty_cluster_takes_what_the_placement_says(placement, sizes):
     widths = np.arange(1, sum(sizes) + 1)
     jobs = gs.Trace.from_columns(widths * 10, np.ones(len(widths)), widths)
     servers = tuple(gs.ServerGroup(1, size, "A") for size in sizes)
@@ -174,7 +172,7 @@ NEEDS = {
 
 @pytest.mark.parametrize("given", [*NEEDS, "nothing"])
 @pytest.mark.parametrize("speed", SPEEDS)
-def test_a_speed_needs_what_it_says_and_nothing_else(speed: str, given: str) -> None:
+def test_a_speed_needs_what_it_says_and_nothing_else(speed, given):
     columns: dict = dict(NEEDS.get(given, {}))
     columns |= {name[:-1]: [0] for name in columns}
     jobs = gs.Trace.from_columns([0], [10], [2], **columns)
@@ -190,7 +188,7 @@ def test_a_speed_needs_what_it_says_and_nothing_else(speed: str, given: str) -> 
 
 
 @pytest.mark.parametrize("speed", SPEEDS)
-def test_a_speed_is_steady_exactly_if_places_do_not_matter(speed: str) -> None:
+def test_a_speed_is_steady_exactly_if_places_do_not_matter(speed):
     together, apart = (
         run_networked("fifo", placement, speed=speed) for placement in ("consolidated", "spread")
     )
@@ -205,7 +203,7 @@ def test_a_speed_is_steady_exactly_if_places_do_not_matter(speed: str) -> None:
 
 
 @pytest.mark.parametrize("speed", [name for name in SPEEDS if not SPEEDS[name].has("steady")])
-def test_a_speed_is_linkless_exactly_if_no_contention_matters(speed: str) -> None:
+def test_a_speed_is_linkless_exactly_if_no_contention_matters(speed):
     digests = {
         run_networked("fifo", "spread", speed=speed, contention=contention).digest
         for contention in CONTENTIONS
@@ -214,7 +212,7 @@ def test_a_speed_is_linkless_exactly_if_no_contention_matters(speed: str) -> Non
 
 
 @pytest.mark.parametrize("speed", SPEEDS)
-def test_only_speeds_that_say_so_let_jobs_have_other_widths(speed: str) -> None:
+def test_only_speeds_that_say_so_let_jobs_have_other_widths(speed):
     one = run_networked if SPEEDS[speed].has("graphs") else run_urgent
     result = one(policy="matching", placement="consolidated", speed=speed)
     result.audit().raise_if_bad()
@@ -243,7 +241,7 @@ def on_one_link(contention: str, num_rings: int) -> int:
 
 
 @pytest.mark.parametrize("contention", CONTENTIONS)
-def test_a_contention_interacts_exactly_if_others_matter(contention: str) -> None:
+def test_a_contention_interacts_exactly_if_others_matter(contention):
     alone, beside_others = on_one_link(contention, 1), on_one_link(contention, MANY)
     assert (alone < beside_others) == CONTENTIONS[contention].has("interacting")
     if CONTENTIONS[contention].has("uncontended"):
@@ -253,7 +251,7 @@ def test_a_contention_interacts_exactly_if_others_matter(contention: str) -> Non
 
 @pytest.mark.parametrize("alias", ALIASES)
 @pytest.mark.parametrize("placement", ["consolidated", "count", "random"])
-def test_an_alias_is_another_name_of_its_target(alias: str, placement: str) -> None:
+def test_an_alias_is_another_name_of_its_target(alias, placement):
     target = ALIASES[alias].alias_of
     assert run(alias, placement).digest == run(target, placement).digest
     assert (
@@ -263,7 +261,7 @@ def test_an_alias_is_another_name_of_its_target(alias: str, placement: str) -> N
 
 
 @pytest.mark.parametrize("alias", ALIASES)
-def test_an_alias_differs_from_its_target_in_defaults_alone(alias: str) -> None:
+def test_an_alias_differs_from_its_target_in_defaults_alone(alias):
     target = gs.Policy.parse(ALIASES[alias].alias_of)
     own = {entry["name"]: entry for entry in ALIASES[alias].parameters}
     others = {entry["name"]: entry for entry in target.info.parameters}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +26,7 @@ WRITTEN = sorted(name for name, known in FORMATS.items() if known.write is not N
 every_format = pytest.mark.parametrize("name", sorted(FORMATS))
 
 
-def test_the_formats_are_there() -> None:
+def test_the_formats_are_there():
     assert set(FORMATS) >= {
         "acme", "batsim", "csv", "elasticflow", "gavel", "helios", "itp", "numpy", "openb",
         "pai-2020", "parquet", "philly-csv", "philly-json", "sacct", "sacct-json", "squeue", "swf",
@@ -36,7 +35,7 @@ def test_the_formats_are_there() -> None:
 
 
 @every_format
-def test_a_format_says_what_it_is(name: str) -> None:
+def test_a_format_says_what_it_is(name):
     known = FORMATS[name]
     assert known.name == name
     assert known.summary.endswith(".")
@@ -46,7 +45,7 @@ def test_a_format_says_what_it_is(name: str) -> None:
 
 
 @every_format
-def test_a_format_recognises_its_own_excerpt_and_reads_it(name: str, tmp_path: Path) -> None:
+def test_a_format_recognises_its_own_excerpt_and_reads_it(name, tmp_path):
     path = FORMATS[name].write_excerpt(tmp_path)
     assert detect(Source(path)).name == name
     trace = gs.read_trace(path)
@@ -59,14 +58,14 @@ def test_a_format_recognises_its_own_excerpt_and_reads_it(name: str, tmp_path: P
 
 
 @every_format
-def test_an_excerpt_is_taken_by_no_other_format(name: str, tmp_path: Path) -> None:
+def test_an_excerpt_is_taken_by_no_other_format(name, tmp_path):
     source = Source(FORMATS[name].write_excerpt(tmp_path))
     takers = {known.name for known in FORMATS.values() if known.recognises(source)}
     assert takers - {"csv"} == {name} - {"csv"}
 
 
 @every_format
-def test_the_command_tells_of_an_excerpt_and_runs_it(name: str, tmp_path: Path) -> None:
+def test_the_command_tells_of_an_excerpt_and_runs_it(name, tmp_path):
     path = str(FORMATS[name].write_excerpt(tmp_path))
     told = CliRunner().invoke(app, ["trace", "info", path])
     assert told.exit_code == 0, told.output
@@ -75,7 +74,7 @@ def test_the_command_tells_of_an_excerpt_and_runs_it(name: str, tmp_path: Path) 
 
 
 @every_format
-def test_a_damaged_excerpt_is_a_mistake_or_a_rejected_row(name: str, tmp_path: Path) -> None:
+def test_a_damaged_excerpt_is_a_mistake_or_a_rejected_row(name, tmp_path):
     path = FORMATS[name].write_excerpt(tmp_path)
     whole = path.read_bytes()
     for length in (len(whole) // 2, len(whole) - 3):
@@ -89,7 +88,7 @@ def test_a_damaged_excerpt_is_a_mistake_or_a_rejected_row(name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_what_a_format_writes_it_reads_back(name: str, tmp_path: Path) -> None:
+def test_what_a_format_writes_it_reads_back(name, tmp_path):
     known = FORMATS[name]
     trace = gs.read_trace(FORMATS[name].write_excerpt(tmp_path))
     for ending in known.endings:
@@ -104,7 +103,7 @@ def test_what_a_format_writes_it_reads_back(name: str, tmp_path: Path) -> None:
             assert (again.user is None) == (trace.user is None)
 
 
-def test_the_command_lists_them() -> None:
+def test_the_command_lists_them():
     listed = json.loads(CliRunner().invoke(app, ["trace", "formats", "--json"]).stdout)["formats"]
     assert [known["name"] for known in listed] == list(FORMATS)
     shown = CliRunner().invoke(app, ["trace", "formats"]).stdout
@@ -120,7 +119,7 @@ def test_the_command_lists_them() -> None:
         ("endings", ("abc",), "format another: write and endings go together"),
     ],
 )
-def test_a_wrong_registration_is_refused(field: str, value: object, message: str) -> None:
+def test_a_wrong_registration_is_refused(field, value, message):
     fields: dict[str, object] = {
         "name": "another", "summary": "A.", "source": "B.", "detection": "C",
         "recognises": lambda source: False, "read": lambda source, on_bad: None,

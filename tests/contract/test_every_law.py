@@ -11,21 +11,21 @@ pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_every_policy_keeps_the_laws(policy: str) -> None:
+def test_every_policy_keeps_the_laws(policy):
     questions()["policy", policy](examples=4)
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-def test_every_placement_keeps_the_laws(placement: str) -> None:
+def test_every_placement_keeps_the_laws(placement):
     questions()["placement", placement](examples=4)
 
 
 @pytest.mark.parametrize("name", COMBINED)
-def test_every_speed_and_contention_keeps_the_laws(name: str) -> None:
+def test_every_speed_and_contention_keeps_the_laws(name):
     questions()["speed", name](examples=4)
 
 
-def test_a_law_has_a_sentence_of_its_own() -> None:
+def test_a_law_has_a_sentence_of_its_own():
     laws = gs.testing.laws()
     sentences = [law.sentence for law in laws.values()]
     assert len(set(sentences)) == len(laws)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +24,7 @@ every_metric = pytest.mark.parametrize("key", sorted(KNOWN))
 
 
 @pytest.fixture(scope="module")
-def runs() -> dict[str, gs.Result]:
+def runs():
     """Runs that together have all that any metric needs."""
     profiled = JOBS.with_profiles(gs.model.zoo(), seed=1)
     return {
@@ -47,7 +46,7 @@ def runs() -> dict[str, gs.Result]:
 
 
 @every_metric
-def test_a_metric_says_what_it_is(key: str) -> None:
+def test_a_metric_says_what_it_is(key):
     metric = KNOWN[key]
     assert metric.key == key
     assert metric.unit in UNITS
@@ -61,9 +60,7 @@ def test_a_metric_says_what_it_is(key: str) -> None:
 
 
 @every_metric
-def test_a_metric_is_computed_where_the_run_has_what_it_needs(
-    key: str, runs: dict[str, gs.Result]
-) -> None:
+def test_a_metric_is_computed_where_the_run_has_what_it_needs(key, runs):
     metric = KNOWN[key]
     summaries = [(run, run.summary()) for run in runs.values()]
     if metric.is_default:
@@ -82,7 +79,7 @@ def test_a_metric_is_computed_where_the_run_has_what_it_needs(
             runs["plain"].metric(key)
 
 
-def test_tables_have_an_order_of_their_own() -> None:
+def test_tables_have_an_order_of_their_own():
     assert [metric.key for metric in main_metrics()][:4] == [
         "dsr", "dsr_bound", "dsr_gap", "mean_jct_s",
     ]  # fmt: skip
@@ -90,7 +87,7 @@ def test_tables_have_an_order_of_their_own() -> None:
 
 
 @pytest.fixture
-def add() -> Iterator[Callable[..., None]]:
+def add():
     """Register a metric that is forgotten after the test."""
 
     def add(**fields: Any) -> None:
@@ -105,7 +102,7 @@ def add() -> Iterator[Callable[..., None]]:
     gs.unregister("longest_delay_s")
 
 
-def test_a_new_metric_is_in_summary_table_json_and_report(add: Callable[..., None]) -> None:
+def test_a_new_metric_is_in_summary_table_json_and_report(add):
     add(table="main")
     comparison = gs.compare(JOBS, CLUSTER, ["fifo", "srtf"])
     for result in comparison.results.values():
@@ -119,9 +116,7 @@ def test_a_new_metric_is_in_summary_table_json_and_report(add: Callable[..., Non
     assert "longest delay" in [metric.label for metric in main_metrics()]
 
 
-def test_a_metric_that_is_not_asked_for_is_computed_by_its_name(
-    add: Callable[..., None],
-) -> None:
+def test_a_metric_that_is_not_asked_for_is_computed_by_its_name(add):
     add(is_default=False)
     result = gs.simulate(JOBS, CLUSTER, policy="fifo")
     assert "longest_delay_s" not in result.summary()
@@ -130,7 +125,7 @@ def test_a_metric_that_is_not_asked_for_is_computed_by_its_name(
         result.metric("longest_dela")
 
 
-def test_a_neutral_metric_has_no_best(add: Callable[..., None]) -> None:
+def test_a_neutral_metric_has_no_best(add):
     add(better="neutral")
     from gpusched.results.shown_metrics import columns
 
@@ -140,7 +135,7 @@ def test_a_neutral_metric_has_no_best(add: Callable[..., None]) -> None:
 
 
 @pytest.mark.usefixtures("add")
-def test_a_metric_that_fails_is_named() -> None:
+def test_a_metric_that_fails_is_named():
     @gs.register_metric("longest_delay_s", unit="s", summary="None.")
     def _fails(run: RunFacts) -> object:
         return [1]
@@ -172,7 +167,7 @@ def test_a_metric_that_fails_is_named() -> None:
         ("kind", "percents", "unknown kind 'percents'; did you mean 'percent'"),
     ],
 )
-def test_a_wrong_registration_is_refused(field: str, value: object, message: str) -> None:
+def test_a_wrong_registration_is_refused(field, value, message):
     fields = {"key": "another", "unit": "s", "summary": "A.", field: value}
     with pytest.raises(ValueError, match=message):
         gs.register_metric(**fields)  # type: ignore[arg-type]
@@ -182,15 +177,13 @@ def test_a_wrong_registration_is_refused(field: str, value: object, message: str
     assert "another" not in gs.metrics()
 
 
-def test_the_short_name_is_the_given_one_or_the_label_in_two_lines(
-    add: Callable[..., None],
-) -> None:
+def test_the_short_name_is_the_given_one_or_the_label_in_two_lines(add):
     add()
     assert gs.metrics()["longest_delay_s"].short == "longest|delay"
     assert KNOWN["allocation"].short == "alloc."
 
 
-def test_a_run_that_took_no_time_has_infinite_speed(runs: dict[str, gs.Result]) -> None:
+def test_a_run_that_took_no_time_has_infinite_speed(runs):
     plain = runs["plain"]
     quick = gs.Result(plain.trace, plain.cluster, plain.spec, plain.schedule, 0.0)
     assert quick.metric("jobs_per_s") == math.inf

@@ -28,7 +28,7 @@ every_parameter = each(
 
 
 @every_name
-def test_a_name_is_described_in_a_sentence_with_its_source(info: gs.plugins.PluginInfo) -> None:
+def test_a_name_is_described_in_a_sentence_with_its_source(info):
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", info.name)
     assert info.kind in KINDS
     assert re.fullmatch(r"[A-Z0-9].{10,}[^.]\.", info.summary)
@@ -39,9 +39,7 @@ def test_a_name_is_described_in_a_sentence_with_its_source(info: gs.plugins.Plug
 
 
 @every_name
-def test_a_policy_that_departs_from_its_source_says_so_in_a_sentence(
-    info: gs.plugins.PluginInfo,
-) -> None:
+def test_a_policy_that_departs_from_its_source_says_so_in_a_sentence(info):
     assert info.has("approximate") == bool(info.differs)
     if info.differs:
         assert re.fullmatch(r"[A-Z0-9].{20,}[^.]\.", info.differs)
@@ -58,27 +56,25 @@ AS_PUBLISHED = {
 
 
 @every_name
-def test_a_policy_is_as_published_or_says_how_its_defaults_depart(
-    info: gs.plugins.PluginInfo,
-) -> None:
+def test_a_policy_is_as_published_or_says_how_its_defaults_depart(info):
     if info.is_policy and not info.source.startswith(OF_OUR_OWN):
         assert bool(info.differs) != (info.name in AS_PUBLISHED)
 
 
 @every_name
-def test_an_order_has_exactly_one_way_to_scan(info: gs.plugins.PluginInfo) -> None:
+def test_an_order_has_exactly_one_way_to_scan(info):
     if info.kind == "order":
         assert len({"preemptive", "strict", "skip"} & set(info.flags)) == 1
 
 
 @every_name
-def test_parameters_have_names_of_their_own(info: gs.plugins.PluginInfo) -> None:
+def test_parameters_have_names_of_their_own(info):
     names = [parameter["name"] for parameter in info.parameters]
     assert len(set(names)) == len(names)
 
 
 @every_parameter
-def test_a_parameter_is_documented(info: gs.plugins.PluginInfo, parameter: dict) -> None:
+def test_a_parameter_is_documented(info, parameter):
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", parameter["name"])
     assert parameter["type"] in TYPES
     assert len(parameter["help"]) >= 10
@@ -88,7 +84,7 @@ def test_a_parameter_is_documented(info: gs.plugins.PluginInfo, parameter: dict)
 
 
 @every_parameter
-def test_a_default_lies_in_its_range(info: gs.plugins.PluginInfo, parameter: dict) -> None:
+def test_a_default_lies_in_its_range(info, parameter):
     default = parameter["default"]
     expected = {"bool": bool, "int": int, "float": float, "str": str, "list": list}
     assert type(default) is expected[parameter["type"]]
@@ -105,7 +101,7 @@ def test_a_default_lies_in_its_range(info: gs.plugins.PluginInfo, parameter: dic
 
 
 @every_name
-def test_a_misspelt_name_is_answered_with_the_nearest(info: gs.plugins.PluginInfo) -> None:
+def test_a_misspelt_name_is_answered_with_the_nearest(info):
     wrong = info.name + "q"
     kind, parse = choice_of(info).kind, choice_of(info).parse
     with pytest.raises(ValueError, match=f"unknown {kind} '{wrong}'; did you mean '"):
@@ -115,15 +111,13 @@ def test_a_misspelt_name_is_answered_with_the_nearest(info: gs.plugins.PluginInf
 
 
 @every_name
-def test_a_parameter_of_another_plug_in_is_refused(info: gs.plugins.PluginInfo) -> None:
+def test_a_parameter_of_another_plug_in_is_refused(info):
     with pytest.raises(ValueError, match=f"{info.name}: unknown parameter 'no_such'"):
         choice(info, no_such=1)
 
 
 @every_parameter
-def test_a_misspelt_parameter_is_answered_with_the_nearest(
-    info: gs.plugins.PluginInfo, parameter: dict
-) -> None:
+def test_a_misspelt_parameter_is_answered_with_the_nearest(info, parameter):
     name = parameter["name"]
     with pytest.raises(
         ValueError, match=f"{info.name}: unknown parameter '{name}q'; did you mean '{name}'"

@@ -25,19 +25,19 @@ def check(policy: str, placement: str = "consolidated", **options: Any) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_every_policy(policy: str) -> None:
+def test_every_policy(policy):
     check(policy)
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
 @pytest.mark.parametrize("policy", ["fifo", "srtf", "easy"])
-def test_every_placement(policy: str, placement: str) -> None:
+def test_every_placement(policy, placement):
     check(policy, placement)
 
 
 @pytest.mark.parametrize("contention", gs.contentions())
 @pytest.mark.parametrize("speed", SPEEDS)
-def test_every_speed_and_contention(speed: str, contention: str) -> None:
+def test_every_speed_and_contention(speed, contention):
     gs.testing.check_speed(
         speed,
         contention=contention,
@@ -49,5 +49,5 @@ def test_every_speed_and_contention(speed: str, contention: str) -> None:
 
 
 @pytest.mark.parametrize("policy", ["dancer", "elasticflow", "chronus", "optimus", "matching"])
-def test_elastic_policies_with_links(policy: str) -> None:
+def test_elastic_policies_with_links(policy):
     check(policy, speed="table", on=(URGENT, NETWORKED_CLUSTER))

@@ -42,9 +42,7 @@ def settings(parameter: dict, value: Any) -> dict[str, Any]:
 
 
 @each(("info", "parameter", "value"), named=VALUES)
-def test_a_value_survives_being_written_as_text(
-    info: gs.plugins.PluginInfo, parameter: dict, value: Any
-) -> None:
+def test_a_value_survives_being_written_as_text(info, parameter, value):
     chosen = choice(info, **settings(parameter, value))
     assert type(chosen).parse(str(chosen)) == chosen
     assert type(chosen).parse(str(chosen)).parameters == chosen.parameters
@@ -52,16 +50,14 @@ def test_a_value_survives_being_written_as_text(
 
 @pytest.mark.long
 @every_name
-def test_a_run_with_a_parameter_at_an_end_of_its_range_ends_or_is_refused_at_once(
-    info: gs.plugins.PluginInfo,
-) -> None:
+def test_a_run_with_a_parameter_at_an_end_of_its_range_ends_or_is_refused_at_once(info):
     for end in all_ends([FEW], [info]):
         with time_limit(30, end.name):
             assert end.check()
 
 
 @every_name
-def test_a_default_that_is_written_out_changes_nothing(info: gs.plugins.PluginInfo) -> None:
+def test_a_default_that_is_written_out_changes_nothing(info):
     defaults = {parameter["name"]: parameter["default"] for parameter in info.parameters}
     chosen = choice(info, **defaults)
     assert run_choice(chosen).digest == run_choice(choice(info)).digest
@@ -84,9 +80,7 @@ BESIDE: dict[str, dict[str, Any]] = {
 
 
 @every_name
-def test_each_value_gives_a_sound_schedule_and_each_parameter_can_change_one(
-    info: gs.plugins.PluginInfo,
-) -> None:
+def test_each_value_gives_a_sound_schedule_and_each_parameter_can_change_one(info):
     plain = run_choice(choice(info)).digest
     known = {parameter["name"] for parameter in info.parameters}
     for parameter in info.parameters:
@@ -144,9 +138,7 @@ def runs_of(
 
 
 @each(("info", "parameter", "value", "error"), named=BAD_VALUES)
-def test_a_value_that_is_not_allowed_is_refused_by_name(
-    info: gs.plugins.PluginInfo, parameter: dict, value: Any, error: type[Exception]
-) -> None:
+def test_a_value_that_is_not_allowed_is_refused_by_name(info, parameter, value, error):
     kind = choice_of(info).kind
     with pytest.raises(error, match=f"{kind} {info.name}: parameter {parameter['name']}"):
         choice(info, **{parameter["name"]: value})

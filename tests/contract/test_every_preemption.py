@@ -40,7 +40,7 @@ def of_one_gpu(services: list[float], **columns: Any) -> gs.Trace:
     )
 
 
-def test_every_policy_that_preempts_says_when() -> None:
+def test_every_policy_that_preempts_says_when():
     assert len(PREEMPTIVE) >= 17
     for name, info in POLICIES.items():
         bound = info.preemption
@@ -53,7 +53,7 @@ def test_every_policy_that_preempts_says_when() -> None:
 @pytest.mark.parametrize("name", sorted(POLICIES))
 @examples(25)
 @given(data=st.data())
-def test_a_policy_preempts_when_it_says_and_at_no_other_time(name: str, data: Any) -> None:
+def test_a_policy_preempts_when_it_says_and_at_no_other_time(name, data):
     trace = data.draw(
         gs.testing.traces(columns=("deadline_s", "checkpoint_s", "restart_s", "estimate_s"))
     )
@@ -67,7 +67,7 @@ def test_a_policy_preempts_when_it_says_and_at_no_other_time(name: str, data: An
 
 @pytest.mark.parametrize("name", PREEMPTIVE)
 @pytest.mark.parametrize("seconds", [pytest.param(1.0, marks=pytest.mark.long), 60.0, 97.0])
-def test_so_it_does_where_jobs_may_change_their_widths(name: str, seconds: float) -> None:
+def test_so_it_does_where_jobs_may_change_their_widths(name, seconds):
     trace, policy = golden.urgent(is_typed=True), shortened(name, seconds)
     _, speed = golden.fitting(name)
     course = course_of(trace, golden.cluster(), policy, speed=speed)
@@ -77,9 +77,7 @@ def test_so_it_does_where_jobs_may_change_their_widths(name: str, seconds: float
 @pytest.mark.parametrize("name", OVERTAKEN_BY_NEWCOMERS)
 @examples(50)
 @given(data=st.data())
-def test_in_a_pool_of_single_gpus_each_arrival_preempts_one_job_at_most(
-    name: str, data: Any
-) -> None:
+def test_in_a_pool_of_single_gpus_each_arrival_preempts_one_job_at_most(name, data):
     trace = data.draw(gs.testing.traces(max_gpus=1, columns=("deadline_s", "restart_s")))
     cluster = data.draw(gs.testing.clusters(max_servers=1))
     course = course_of(trace, cluster, gs.Policy(name), placement="count")
@@ -87,7 +85,7 @@ def test_in_a_pool_of_single_gpus_each_arrival_preempts_one_job_at_most(
 
 
 @pytest.mark.parametrize("name", OVERTAKEN_BY_NEWCOMERS)
-def test_and_all_but_the_first_do_where_each_is_more_urgent(name: str) -> None:
+def test_and_all_but_the_first_do_where_each_is_more_urgent(name):
     services = [100.0 - 5 * place for place in range(16)]
     trace = of_one_gpu(services, deadline_s=[1000 - place for place in range(16)])
     course = course_of(trace, ONE_GPU, gs.Policy(name), placement="count")
@@ -95,7 +93,7 @@ def test_and_all_but_the_first_do_where_each_is_more_urgent(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["srtf", "srsf", "edf", "edf-fastest", "serverfilling-srpt"])
-def test_one_arrival_may_stop_all_that_run(name: str) -> None:
+def test_one_arrival_may_stop_all_that_run(name):
     """So that a bound on the preemptions of an instant can be no less than that."""
     trace = gs.Trace.from_columns(
         [0] * 8 + [1], [100.0] * 8 + [1.0], [1] * 8 + [8], deadline_s=[900] * 8 + [3]
@@ -110,28 +108,26 @@ def _turns(policy: gs.Policy, service_s: float = 50.0) -> Course:
 
 
 @pytest.mark.parametrize("policy", [gs.Policy("las", period_s=1.0), gs.Policy("gavel", round_s=1)])
-def test_two_jobs_alike_take_turns_at_nearly_every_multiple_of_the_period(
-    policy: gs.Policy,
-) -> None:
+def test_two_jobs_alike_take_turns_at_nearly_every_multiple_of_the_period(policy):
     course = _turns(policy)
     check(course, policy)
     assert len(course.preempted) >= 40  # of the 99 multiples before the last finish
 
 
-def test_a_lease_may_end_as_soon_as_it_can() -> None:
+def test_a_lease_may_end_as_soon_as_it_can():
     course = _turns(gs.Policy("themis-greedy", period_s=5.0))
     assert len(course.preempted) >= 8
     assert {ran_us for _, _, ran_us in course.preempted} == {5_000_000}
 
 
-def test_a_slot_may_end_as_soon_as_it_can() -> None:
+def test_a_slot_may_end_as_soon_as_it_can():
     trace = of_one_gpu([100.0] * 12, deadline_s=[1000 - 10 * place for place in range(12)])
     course = course_of(trace, ONE_GPU, gs.Policy("edf-greatest", slot_s=1.0))
     assert len(course.preempted) == 11
     assert {ran_us for _, _, ran_us in course.preempted} == {1_000_000}
 
 
-def test_every_job_may_be_preempted_as_it_passes_each_limit() -> None:
+def test_every_job_may_be_preempted_as_it_passes_each_limit():
     policy = gs.Policy("2d-las", limits=[1, 2, 3], period_s=0.0)
     trace = gs.Trace.from_columns([0] * 6, [10.0] * 6, [1] * 6)
     course = course_of(trace, ONE_GPU, policy)

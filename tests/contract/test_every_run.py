@@ -39,9 +39,7 @@ def is_some(policy: str, placement: str) -> bool:
     ("policy", "placement"),
     [pytest.param(*pair, marks=() if is_some(*pair) else pytest.mark.long) for pair in PAIRS],
 )
-def test_the_audit_holds_and_the_seed_matters_exactly_where_chance_is_declared(
-    policy: str, placement: str
-) -> None:
+def test_the_audit_holds_and_the_seed_matters_exactly_where_chance_is_declared(policy, placement):
     result = run(policy, placement)
     check(result)
     if is_some(policy, placement):
@@ -53,7 +51,7 @@ def test_the_audit_holds_and_the_seed_matters_exactly_where_chance_is_declared(
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_only_policies_that_say_so_preempt(policy: str) -> None:
+def test_only_policies_that_say_so_preempt(policy):
     num_preemptions = sum(
         int(run(policy, placement).schedule.preemptions.sum())
         for placement in WITH_PLACEMENTS
@@ -63,7 +61,7 @@ def test_only_policies_that_say_so_preempt(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_only_policies_that_say_so_look_at_predictions(policy: str) -> None:
+def test_only_policies_that_say_so_look_at_predictions(policy):
     # The estimates of the workload are far from the truth: whoever reads them decides otherwise.
     reads = run(policy).digest != run(policy, predictor="estimate").digest
     is_told = "estimate" in POLICIES[policy].flags  # reads estimates with the oracle as well
@@ -71,13 +69,13 @@ def test_only_policies_that_say_so_look_at_predictions(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_a_run_says_whether_it_saw_the_truth(policy: str) -> None:
+def test_a_run_says_whether_it_saw_the_truth(policy):
     assert run(policy).clairvoyant == ("clairvoyant" in POLICIES[policy].flags)
     assert not run(policy, predictor="estimate").clairvoyant
 
 
 @pytest.mark.parametrize("policy", PLACING)
-def test_a_policy_that_chooses_gpus_itself_asks_no_placement(policy: str) -> None:
+def test_a_policy_that_chooses_gpus_itself_asks_no_placement(policy):
     placements = set(PLACEMENTS) - set(POOLED)
     assert len({run(policy, placement).digest for placement in placements}) == 1
     for placement in POOLED:
@@ -86,7 +84,7 @@ def test_a_policy_that_chooses_gpus_itself_asks_no_placement(policy: str) -> Non
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-def test_only_a_pool_has_no_servers(placement: str) -> None:
+def test_only_a_pool_has_no_servers(placement):
     intervals = run("fifo", placement).intervals
     is_pooled = "pooled" in PLACEMENTS[placement].flags
     assert (intervals["server"] == -1).all() == is_pooled
@@ -95,7 +93,7 @@ def test_only_a_pool_has_no_servers(placement: str) -> None:
 
 @pytest.mark.parametrize("contention", gs.contentions())
 @pytest.mark.parametrize("speed", [name for name in gs.speeds() if name != "fixed"])
-def test_every_speed_and_contention_is_sound_and_repeatable(speed: str, contention: str) -> None:
+def test_every_speed_and_contention_is_sound_and_repeatable(speed, contention):
     for policy, placement in (("fifo", "spread"), ("srtf", "consolidated"), ("easy", "random")):
         result = run_networked(policy, placement, speed=speed, contention=contention)
         check(result)
@@ -108,7 +106,7 @@ BY_DEADLINE = [name for name, info in POLICIES.items() if "deadlines" in info.fl
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_only_policies_that_say_so_choose_widths(policy: str) -> None:
+def test_only_policies_that_say_so_choose_widths(policy):
     if policy in PLACING:  # they know no speed but for a job's own width
         return
     result = run_urgent("table", policy)
@@ -122,7 +120,7 @@ def test_only_policies_that_say_so_choose_widths(policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_only_policies_that_say_so_look_at_deadlines(policy: str) -> None:
+def test_only_policies_that_say_so_look_at_deadlines(policy):
     if policy in PLACING:
         return
     looser = dataclasses.replace(URGENT, deadline_us=None, value=None)
@@ -134,7 +132,7 @@ def test_only_policies_that_say_so_look_at_deadlines(policy: str) -> None:
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-def test_only_placements_that_say_so_know_demands(placement: str) -> None:
+def test_only_placements_that_say_so_know_demands(placement):
     for policy in ("fifo", "srtf", "easy"):
         if gs.placements()[placement].has("demands"):
             check(run_demanding(placement, policy))

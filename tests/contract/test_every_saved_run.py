@@ -14,7 +14,7 @@ CASES = cases()
 
 
 @pytest.fixture(scope="module")
-def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[Case, tuple[str, str]]:
+def digests(tmp_path_factory):
     """Of each case, cut somewhere: what it comes to in another process, and what here."""
     folder: Path = tmp_path_factory.mktemp("runs")
     expected: dict[Path, tuple[Case, str]] = {}
@@ -27,6 +27,6 @@ def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[Case, tuple[str, s
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(str(part) for part in case))
-def test_every_name(case: Case, digests: dict[Case, tuple[str, str]]) -> None:
+def test_every_name(case, digests):
     found, expected = digests[case]
     assert found == expected

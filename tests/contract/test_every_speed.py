@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
 
@@ -36,7 +35,7 @@ FINISHED, REJECTED = 0, 1
 
 
 @pytest.fixture
-def known(speed: str) -> Iterator[None]:
+def known(speed):
     with bare_speed() if speed == "bare" else nullcontext():
         yield
 
@@ -59,7 +58,7 @@ def ends_well(policy: str, placement: str, speed: str, contention: str = "none")
     assert (status == FINISHED).any()
 
 
-def test_the_bare_speed_is_known_to_those_who_ask_for_it() -> None:
+def test_the_bare_speed_is_known_to_those_who_ask_for_it():
     assert "bare" not in gs.speeds()
     with bare_speed():
         assert "bare" in gs.speeds()
@@ -67,7 +66,7 @@ def test_the_bare_speed_is_known_to_those_who_ask_for_it() -> None:
     assert "bare" not in gs.speeds()
 
 
-def test_only_gangs_can_be_apart() -> None:
+def test_only_gangs_can_be_apart():
     jobs = gs.Trace.from_columns([0, 0], [5, 5], [1, 2])
     with bare_speed() as speed:
         limits = gs.bounds.iteration_limits(jobs, CLUSTER, speed=speed)
@@ -75,14 +74,14 @@ def test_only_gangs_can_be_apart() -> None:
 
 
 @pytest.mark.parametrize(("placement", "finish_s"), [("consolidated", 5), ("spread", 10)])
-def test_a_gang_is_slower_apart_than_on_one_server(placement: str, finish_s: int) -> None:
+def test_a_gang_is_slower_apart_than_on_one_server(placement, finish_s):
     jobs = gs.Trace.from_columns([0], [5], [2])
     with bare_speed() as speed:
         result = gs.simulate(jobs, CLUSTER, placement=placement, speed=speed)
     assert result.schedule.finish_us.tolist() == [finish_s * 10**6]
 
 
-def test_a_speed_may_have_an_alias() -> None:
+def test_a_speed_may_have_an_alias():
     run = partial(gs.simulate, JOBS["bare"], CLUSTER, placement="spread")
     with bare_speed():
         alias = run(speed="barer")
@@ -94,7 +93,7 @@ def test_a_speed_may_have_an_alias() -> None:
 @pytest.mark.usefixtures("known")
 @pytest.mark.parametrize("speed", JOBS)
 @pytest.mark.parametrize("policy", gs.policies())
-def test_every_policy_runs_under_every_speed(policy: str, speed: str) -> None:
+def test_every_policy_runs_under_every_speed(policy, speed):
     ends_well(policy, "spread", speed)
     ends_well(policy, "heavy-edge", speed)
 
@@ -102,7 +101,7 @@ def test_every_policy_runs_under_every_speed(policy: str, speed: str) -> None:
 @pytest.mark.usefixtures("known")
 @pytest.mark.parametrize("speed", JOBS)
 @pytest.mark.parametrize("placement", gs.placements())
-def test_every_placement_runs_under_every_speed(placement: str, speed: str) -> None:
+def test_every_placement_runs_under_every_speed(placement, speed):
     for policy in ("srtf", "easy", "a-srpt"):
         ends_well(policy, placement, speed)
 
@@ -110,13 +109,13 @@ def test_every_placement_runs_under_every_speed(placement: str, speed: str) -> N
 @pytest.mark.usefixtures("known")
 @pytest.mark.parametrize("contention", gs.contentions())
 @pytest.mark.parametrize("speed", sorted(set(JOBS) - STEADY))
-def test_every_contention_runs_under_every_speed(speed: str, contention: str) -> None:
+def test_every_contention_runs_under_every_speed(speed, contention):
     for policy in ("a-srpt", "ada-srsf"):
         ends_well(policy, "consolidated", speed, contention)
 
 
 @pytest.mark.parametrize("speed", sorted(name for name, jobs in JOBS.items() if jobs is not PLAIN))
-def test_a_speed_refuses_jobs_that_lack_what_it_reads(speed: str) -> None:
+def test_a_speed_refuses_jobs_that_lack_what_it_reads(speed):
     for policy in ("fifo", "a-srpt", "ada-srsf"):
         with pytest.raises(ValueError, match="the jobs have no"):
             gs.simulate(PLAIN, CLUSTER, policy=policy, speed=speed)

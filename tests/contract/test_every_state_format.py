@@ -31,12 +31,12 @@ def excerpt(name: str, folder: Path) -> list[Path]:
     return files
 
 
-def test_the_formats_are_there() -> None:
+def test_the_formats_are_there():
     assert set(FORMATS) >= {"gpusched", "kueue", "slurm"}
 
 
 @every_format
-def test_a_format_says_what_it_is(name: str) -> None:
+def test_a_format_says_what_it_is(name):
     known = FORMATS[name]
     assert known.name == name
     assert known.summary.endswith(".")
@@ -45,7 +45,7 @@ def test_a_format_says_what_it_is(name: str) -> None:
 
 
 @every_format
-def test_a_format_recognises_its_own_excerpt_and_reads_it(name: str, tmp_path: Path) -> None:
+def test_a_format_recognises_its_own_excerpt_and_reads_it(name, tmp_path):
     files = excerpt(name, tmp_path)
     assert detect([Source(file) for file in files]).name == name
     found = gs.online.read_state(tmp_path)
@@ -63,7 +63,7 @@ def test_a_format_recognises_its_own_excerpt_and_reads_it(name: str, tmp_path: P
 
 
 @every_format
-def test_the_command_decides_on_an_excerpt(name: str, tmp_path: Path) -> None:
+def test_the_command_decides_on_an_excerpt(name, tmp_path):
     excerpt(name, tmp_path)
     done = CliRunner().invoke(
         app, ["decide", "--state", str(tmp_path), "-p", "fifo-skip", "--json"]
@@ -76,7 +76,7 @@ def test_the_command_decides_on_an_excerpt(name: str, tmp_path: Path) -> None:
 
 
 @every_format
-def test_a_damaged_excerpt_is_a_mistake_or_another_state(name: str, tmp_path: Path) -> None:
+def test_a_damaged_excerpt_is_a_mistake_or_another_state(name, tmp_path):
     for file in excerpt(name, tmp_path):
         whole = file.read_bytes()
         for number in range(0, len(whole), max(1, len(whole) // 40)):
@@ -93,13 +93,13 @@ def test_a_damaged_excerpt_is_a_mistake_or_another_state(name: str, tmp_path: Pa
 
 
 @every_format
-def test_options_that_a_format_lacks_are_refused(name: str, tmp_path: Path) -> None:
+def test_options_that_a_format_lacks_are_refused(name, tmp_path):
     excerpt(name, tmp_path)
     with pytest.raises(TypeError, match="has no option 'colour'"):
         gs.online.read_state(tmp_path, colour=1)
 
 
-def test_a_format_may_be_added(tmp_path: Path) -> None:
+def test_a_format_may_be_added(tmp_path):
     def read(sources: object) -> ClusterState:
         return ClusterState(gs.Cluster.uniform(1), gs.Trace.from_columns([0], [1], [1]), 0)
 
@@ -120,7 +120,7 @@ def test_a_format_may_be_added(tmp_path: Path) -> None:
         STATE_FORMATS.remove("mine")
 
 
-def test_no_format_and_no_file_are_mistakes(tmp_path: Path) -> None:
+def test_no_format_and_no_file_are_mistakes(tmp_path):
     with pytest.raises(ValueError, match="no file in the folder ends in"):
         gs.online.read_state(tmp_path)
     with pytest.raises(ValueError, match="no file is named"):

@@ -38,7 +38,7 @@ def crowd(seed: int, jobs: int) -> gs.Trace:
 
 @pytest.mark.parametrize("name", NATIVE)
 @pytest.mark.parametrize("speed", ["fixed", "table"])
-def test_a_scheduler_that_has_run_runs_as_a_new_one(name: str, speed: str) -> None:
+def test_a_scheduler_that_has_run_runs_as_a_new_one(name, speed):
     class Kept(_core._testing.TimedScheduler):
         def __init__(self) -> None:
             super().__init__(name, {})

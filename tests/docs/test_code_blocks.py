@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -33,7 +32,7 @@ WITH_CODE = [page for page in pages() if any(b.language in PYTHON | SHELL for b 
 
 
 @pytest.mark.parametrize("page", WITH_CODE)
-def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
+def test_the_code_of_a_page_runs(page, tmp_path):
     readers_files.write(tmp_path)
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
@@ -48,7 +47,7 @@ def test_the_code_of_a_page_runs(page: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_every_block_says_in_which_language_it_is() -> None:
+def test_every_block_says_in_which_language_it_is():
     for block in (block for page in pages() for block in blocks(page)):
         assert block.language in PYTHON | SHELL | NEITHER, block.where
         if block.language in NEITHER:
@@ -59,7 +58,7 @@ def test_every_block_says_in_which_language_it_is() -> None:
                 assert command.is_run or command.first_word not in COMMANDS, block.where
 
 
-def test_commands_stand_in_fences() -> None:
+def test_commands_stand_in_fences():
     words = COMMANDS | NOT_RUN_COMMANDS
     outside = [
         f"{page}:{number}: {line}"
@@ -70,7 +69,7 @@ def test_commands_stand_in_fences() -> None:
     assert not outside
 
 
-def test_few_blocks_are_not_run_and_each_says_why() -> None:
+def test_few_blocks_are_not_run_and_each_says_why():
     reasons = {b.where: b.not_run for page in pages() for b in blocks(page) if b.not_run}
     assert len(reasons) <= MOST_NOT_RUN, reasons
     assert all(len(reason.split()) >= 3 for reason in reasons.values()), reasons
@@ -117,9 +116,7 @@ wall time 9
         ({"row": "columns"}, "does not print, after what is shown before it,\n  columns"),
     ],
 )
-def test_a_page_that_shows_what_does_not_happen_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, str], said: str | None
-) -> None:
+def test_a_page_that_shows_what_does_not_happen_fails(tmp_path, monkeypatch, changes, said):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     text = PAGE.format(**{"number": "17", "printed": "printed", "row": "rows", **changes})
@@ -142,18 +139,14 @@ def test_a_page_that_shows_what_does_not_happen_fails(
         ("```python\n\nimport os\nos.nothing\n```\n", "has no attribute 'nothing'"),
     ],
 )
-def test_a_page_that_does_not_run_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, said: str
-) -> None:
+def test_a_page_that_does_not_run_fails(tmp_path, monkeypatch, text, said):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     with pytest.raises((Wrong, ValueError, AttributeError), match=said):
         run_page("page.md", text)
 
 
-def test_a_block_that_is_not_run_is_not_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_block_that_is_not_run_is_not_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     run_page("page.md", "<!-- not run: it ends the world -->\n```python\nraise OSError\n```\n")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import inspect
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,14 +47,14 @@ FUNCTIONS = public(inspect.isfunction) | methods()
 
 
 @pytest.fixture(autouse=True)
-def _clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _clean(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     yield
     for name in ("widest-first", "refuses", "idle", "an-hour", "num_wide"):
         gs.unregister(name)
 
 
-def test_there_are_functions() -> None:
+def test_there_are_functions():
     assert len(public(inspect.isfunction)) > 40
     assert len(public(inspect.isclass)) > 60
     assert len(methods()) > 120
@@ -71,12 +70,12 @@ def missing_sections(name: str) -> Iterator[str]:
             yield f"{name} lacks {section}"
 
 
-def test_public_functions_have_their_sections() -> None:
+def test_public_functions_have_their_sections():
     assert not [section for name in sorted(FUNCTIONS) for section in missing_sections(name)]
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_the_example_of_a_public_function_runs(name: str) -> None:
+def test_the_example_of_a_public_function_runs(name):
     finder = doctest.DocTestFinder(recurse=False)
     tests = [test for test in finder.find(FUNCTIONS[name], name, globs={"gs": gs}) if test.examples]
     assert tests, f"{name} has no example"

@@ -20,7 +20,7 @@ def shown() -> list[str]:
     return [*pages(), "CHANGELOG.md", "bench/README.md"]
 
 
-def test_relative_links_lead_somewhere() -> None:
+def test_relative_links_lead_somewhere():
     broken = [
         f"{page}:{number}: there is no {target}"
         for page in shown()
@@ -39,7 +39,7 @@ def files() -> Iterator[Path]:
     yield from (path for path in sorted(ROOT.glob("*")) if path.suffix in KINDS)
 
 
-def test_pages_that_sources_name_exist() -> None:
+def test_pages_that_sources_name_exist():
     named = {
         (path.relative_to(ROOT).as_posix(), page)
         for path in files()
@@ -50,6 +50,6 @@ def test_pages_that_sources_name_exist() -> None:
     assert not {(of, page) for of, page in named if of != here and not (ROOT / page).exists()}
 
 
-def test_a_page_that_is_not_there_is_found() -> None:
+def test_a_page_that_is_not_there_is_found():
     assert _PAGE.findall("see docs/gone.md, and ../docs/semantics.md") == ["docs/gone.md"]
     assert _LINK.findall("[a](b/c.md#d) [e](#f) [g](https://h/i.md)") == ["b/c.md"]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,23 +17,23 @@ EXPRESSIONS = [(code, named) for rows in mistakes.PYTHON.values() for code, name
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _folder(tmp_path_factory):
     with mistakes.folder(tmp_path_factory.mktemp("mistakes")):
         yield
 
 
 @pytest.fixture(scope="module")
-def names() -> dict[str, Any]:
+def names():
     return mistakes.given()
 
 
-def test_there_are_sixty_of_each() -> None:
+def test_there_are_sixty_of_each():
     assert len(COMMANDS) >= 60
     assert len(EXPRESSIONS) >= 60
 
 
 @each(("arguments", "named"), COMMANDS)
-def test_the_command_answers_in_one_line_that_names_it(arguments: str, named: str) -> None:
+def test_the_command_answers_in_one_line_that_names_it(arguments, named):
     code, said, printed = mistakes.said_by_command(arguments)
     assert code == 2, said
     assert said.startswith("gpusched: ")
@@ -46,9 +44,7 @@ def test_the_command_answers_in_one_line_that_names_it(arguments: str, named: st
 
 
 @pytest.mark.parametrize(("expression", "named"), EXPRESSIONS)
-def test_the_error_is_of_a_user_and_names_it(
-    expression: str, named: str, names: dict[str, Any]
-) -> None:
+def test_the_error_is_of_a_user_and_names_it(expression, named, names):
     error = mistakes.said_by_python(expression, names)
     kinds = (ValueError, TypeError, OSError, AttributeError, LookupError)
     assert isinstance(error, kinds), repr(error)
@@ -56,7 +52,7 @@ def test_the_error_is_of_a_user_and_names_it(
     assert "\n" not in str(error)
 
 
-def test_the_page_says_what_is_said() -> None:
+def test_the_page_says_what_is_said():
     made = subprocess.run(
         [sys.executable, ROOT / "docs" / "mistakes.py", "--check"],
         cwd=Path(ROOT), capture_output=True, text=True, timeout=300, check=False,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from tests.docs.blocks import ROOT, Block, blocks, pages
+from tests.docs.blocks import ROOT, blocks, pages
 
 pytestmark = pytest.mark.long
 
@@ -17,7 +16,7 @@ COMPILER = shutil.which("c++") or shutil.which("g++")
 FOLDERS = [ROOT / "cpp" / "include", ROOT / "cpp"]
 
 
-def test_the_docs_show_a_native_plug_in_for_each_seam() -> None:
+def test_the_docs_show_a_native_plug_in_for_each_seam():
     registered = "".join(block.text for block in NATIVE)
     for seam in ("Order", "Placement", "Scheduler", "Speed"):
         assert f"GPUSCHED_REGISTER({seam}," in registered, seam
@@ -25,7 +24,7 @@ def test_the_docs_show_a_native_plug_in_for_each_seam() -> None:
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
 @pytest.mark.parametrize("block", NATIVE, ids=[block.where for block in NATIVE])
-def test_a_native_plug_in_compiles(block: Block, tmp_path: Path) -> None:
+def test_a_native_plug_in_compiles(block, tmp_path):
     source = tmp_path / "plug_in.cpp"
     source.write_text(f'#line {block.line} "{block.page}"\n{block.text}', encoding="utf-8")
     includes = [f"-I{folder}" for folder in FOLDERS if folder.is_dir()]

@@ -37,23 +37,23 @@ def thing(name: str) -> object:
     return getattr(importlib.import_module(module), last)
 
 
-def test_every_public_name_is_in_the_python_reference() -> None:
+def test_every_public_name_is_in_the_python_reference():
     described = {id(thing(name)) for name in documented()}
     assert not {name for name in public() if id(thing(name)) not in described}
 
 
-def test_what_the_python_reference_names_is_there() -> None:
+def test_what_the_python_reference_names_is_there():
     for name in documented():
         assert (thing(name).__doc__ or "").strip(), name
 
 
-def test_what_the_python_reference_names_of_the_package_is_public() -> None:
+def test_what_the_python_reference_names_of_the_package_is_public():
     short = {name for name in documented() if name.count(".") == 1}
     assert short
     assert short <= public()
 
 
-def test_every_page_of_a_group_is_in_its_index() -> None:
+def test_every_page_of_a_group_is_in_its_index():
     for index in ROOT.glob("docs/*/index.md"):
         text = index.read_text(encoding="utf-8")
         listed = set(re.findall(r"^\| \[[^\]]+\]\(([\w-]+)\.md\) \| .+\? \|$", text, re.MULTILINE))
@@ -74,7 +74,7 @@ SHOWN = {
 
 
 @each("name", SHOWN)
-def test_the_pages_of_the_seams_have_every_member_of_what_a_call_shows(name: str) -> None:
+def test_the_pages_of_the_seams_have_every_member_of_what_a_call_shows(name):
     texts = [(ROOT / "docs/reference" / f"{page}.md").read_text("utf-8") for page in SHOWN[name]]
     members = {member for member in dir(getattr(_core, name)) if not member.startswith("_")}
     assert members

@@ -70,17 +70,17 @@ def sentences(text: str) -> Iterator[str]:
         yield from re.split(r"(?<=[.!?])\s+(?=[A-Z*`\[])", " ".join(block.split()))
 
 
-def test_every_paper_has_its_page_and_its_file() -> None:
+def test_every_paper_has_its_page_and_its_file():
     assert set(PAPERS) == set(PAGES)
 
 
 @every_paper
-def test_words_in_brackets_are_known_words(name: str) -> None:
+def test_words_in_brackets_are_known_words(name):
     assert set(MARK.findall(text_of(name))) <= set(MEANINGS)
 
 
 @every_paper
-def test_a_sentence_that_credits_the_paper_says_how_it_is_known(name: str) -> None:
+def test_a_sentence_that_credits_the_paper_says_how_it_is_known(name):
     bare = [
         sentence
         for sentence in sentences(text_of(name))
@@ -90,7 +90,7 @@ def test_a_sentence_that_credits_the_paper_says_how_it_is_known(name: str) -> No
 
 
 @every_paper
-def test_published_columns_and_rows_stand_in_the_file(name: str) -> None:
+def test_published_columns_and_rows_stand_in_the_file(name):
     known = {word: set[str]() for word in MEANINGS}
     for claim in PAPERS[name].claims:
         known[claim.known] |= figures_of(claim)
@@ -109,7 +109,7 @@ def test_published_columns_and_rows_stand_in_the_file(name: str) -> None:
 
 
 @every_paper
-def test_every_published_figure_is_shown_on_the_page(name: str) -> None:
+def test_every_published_figure_is_shown_on_the_page(name):
     shown = set(figures(text_of(name).replace(",", "")))
     for claim in PAPERS[name].claims:
         for value in (claim.value, claim.up_to):
@@ -119,7 +119,7 @@ def test_every_published_figure_is_shown_on_the_page(name: str) -> None:
 
 
 @every_paper
-def test_the_verdicts_of_a_page_follow_from_its_figures(name: str) -> None:
+def test_the_verdicts_of_a_page_follow_from_its_figures(name):
     """A page's own intervals and published figures give the words beside them."""
     number = r"-?\d+(?:\.\d+)?"
     for headings, *rows in tables(text_of(name)):
@@ -141,7 +141,7 @@ def test_the_verdicts_of_a_page_follow_from_its_figures(name: str) -> None:
 
 @pytest.mark.skipif(not ALL_PAPERS.exists(), reason="the page of all papers is not in docs")
 @every_paper
-def test_the_page_of_all_papers_says_what_the_study_says(name: str) -> None:
+def test_the_page_of_all_papers_says_what_the_study_says(name):
     found = ALL_PAPERS.read_text("utf-8")
     for headings, *rows in tables(text_of(name)):
         if headings[-1] == "verdict":
@@ -150,7 +150,7 @@ def test_the_page_of_all_papers_says_what_the_study_says(name: str) -> None:
                 assert shown in found, row
 
 
-def test_a_plug_in_that_names_a_paper_says_what_is_the_paper_s() -> None:
+def test_a_plug_in_that_names_a_paper_says_what_is_the_paper_s():
     registries = (
         gs.policies(), gs.placements(), gs.speeds(), gs.contentions(), gs.predictors()
     )  # fmt: skip

@@ -37,7 +37,7 @@ def is_pdf(path: Path) -> bool:
     return path.read_bytes().startswith(b"%PDF") and path.stat().st_size > 3_000
 
 
-def test_five_policies_at_three_loads_with_ten_seeds(tmp_path: Path) -> None:
+def test_five_policies_at_three_loads_with_ten_seeds(tmp_path):
     printed = run("study.py", tmp_path)
     assert len(re.findall(r"^\| (?:0\.7|0\.9|1\.1) ", printed, re.MULTILINE)) == 15
     latex = (tmp_path / "mean-jct.tex").read_text()
@@ -56,14 +56,14 @@ def test_five_policies_at_three_loads_with_ten_seeds(tmp_path: Path) -> None:
     assert run("study.py", tmp_path) == printed
 
 
-def test_prediction_error_against_jct(tmp_path: Path) -> None:
+def test_prediction_error_against_jct(tmp_path):
     printed = run("prediction_error.py", tmp_path)
     for policy in ("sjf", "srtf", "a-srpt"):
         assert len(re.findall(rf"^\| {policy} \| noise:sigma=", printed, re.MULTILINE)) == 5
     assert is_pdf(tmp_path / "prediction-error.pdf")
 
 
-def test_a_policy_of_ones_own_against_the_others(tmp_path: Path) -> None:
+def test_a_policy_of_ones_own_against_the_others(tmp_path):
     printed = run("own_policy_study.py", tmp_path)
     names = re.findall(r"^\| ([\w-]+) \|", printed, re.MULTILINE)[1:]
     assert names[0] == "my-hrrn"
@@ -72,14 +72,14 @@ def test_a_policy_of_ones_own_against_the_others(tmp_path: Path) -> None:
     assert is_pdf(tmp_path / "my-front.pdf")
 
 
-def test_capacity_planning(tmp_path: Path) -> None:
+def test_capacity_planning(tmp_path):
     printed = run("capacity_study.py", tmp_path)
     found = re.findall(r"^([\w-]+) +(\d+|more than 128) servers: p95 wait", printed, re.MULTILINE)
     assert [policy for policy, _ in found] == ["fifo-skip", "easy", "2d-las"]
     assert is_pdf(tmp_path / "capacity.pdf")
 
 
-def test_the_study_of_the_readme_gives_its_table_and_its_picture(tmp_path: Path) -> None:
+def test_the_study_of_the_readme_gives_its_table_and_its_picture(tmp_path):
     where = importlib.util.spec_from_file_location("study_example", ROOT / "docs/study_example.py")
     assert where is not None
     assert where.loader is not None
@@ -105,7 +105,7 @@ def test_the_study_of_the_readme_gives_its_table_and_its_picture(tmp_path: Path)
         example.with_table("# Nothing\n", tmp_path)
 
 
-def test_a_queue_policy_is_trained_and_held_against_others(tmp_path: Path) -> None:
+def test_a_queue_policy_is_trained_and_held_against_others(tmp_path):
     pytest.importorskip("gymnasium")
     few = ["--rounds", "2", "--population", "10", "--episodes", "1", "--jobs", "60"]
     done = subprocess.run(
@@ -131,7 +131,7 @@ def test_a_queue_policy_is_trained_and_held_against_others(tmp_path: Path) -> No
         assert re.search(rf"learned / {policy}: [\d.]+ \[", printed)
 
 
-def test_looking_ahead_waits_less_than_any_of_its_policies(tmp_path: Path) -> None:
+def test_looking_ahead_waits_less_than_any_of_its_policies(tmp_path):
     printed = run("look_ahead.py", tmp_path, 300)
     found = {
         name: int(minutes) for name, minutes in re.findall(r"^([\w -]+): (\d+) min", printed, re.M)

@@ -33,7 +33,7 @@ def missing(message: str) -> list[str]:
     return [part for part in message.split("...") if part.strip() and part not in sources()]
 
 
-def test_the_page_has_messages_for_every_kind_of_mistake() -> None:
+def test_the_page_has_messages_for_every_kind_of_mistake():
     page = (ROOT / PAGE).read_text(encoding="utf-8")
     parts = page.split("\n## ")[1:]
     tables = {part.split("\n")[0] for part in parts if re.search(r"^\| `", part, re.MULTILINE)}
@@ -42,13 +42,13 @@ def test_the_page_has_messages_for_every_kind_of_mistake() -> None:
 
 
 @each("message", messages())
-def test_a_message_is_one_of_the_sources(message: str) -> None:
+def test_a_message_is_one_of_the_sources(message):
     longest = max(message.split("..."), key=len)
     assert sum(map(str.isalpha, longest)) >= LEAST_LETTERS, "too short to be told from others"
     assert not missing(message)
 
 
-def test_a_message_that_nobody_raises_is_found() -> None:
+def test_a_message_that_nobody_raises_is_found():
     assert missing("a GPU is not idle") == ["a GPU is not idle"]
     assert missing("the key of job ... is endless") == [" is endless"]
     assert not missing("a GPU is not free")

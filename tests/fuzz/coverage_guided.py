@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
     for number, (_, data) in enumerate(reader.files):
         (corpus / str(number)).write_bytes(data)
 
-    def test_one_input(data: bytes) -> None:
+    def test_one_input(data):
         path.write_bytes(data)
         verdict = verdict_on(reader, path, data)
         if verdict.startswith("fault"):

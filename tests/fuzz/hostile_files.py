@@ -14,15 +14,7 @@ from tests.fuzz.hostile_archives import (
     zip_bomb,
     zip_of_members,
 )
-from tests.fuzz.hostile_text import (
-    bare,
-    cells,
-    gzip_bomb,
-    huge_integer,
-    nested,
-    odd_json,
-    wide,
-)
+from tests.fuzz.hostile_text import bare, cells, gzip_bomb, huge_integer, nested, odd_json, wide
 
 HOSTILE: Final[tuple[tuple[int, Callable[[random.Random], bytes]], ...]] = (
     (6, nested), (20, huge_integer), (40, bare), (2, wide), (150, cells), (1, gzip_bomb),
@@ -33,13 +25,7 @@ HOSTILE: Final[tuple[tuple[int, Callable[[random.Random], bytes]], ...]] = (
 
 # A reader of one kind of files is mostly given hostile ones of that kind.
 _FITTING: Final[dict[str, tuple[Callable[[random.Random], bytes], ...]]] = {
-    ".npz": (
-        zip_of_members,
-        zip_of_members,
-        zip_of_members,
-        npy_header,
-        zip_bomb,
-    ),
+    ".npz": (zip_of_members, zip_of_members, zip_of_members, npy_header, zip_bomb),
     ".npy": (npy_header,),
     ".parquet": (parquet_of_types,) * 20 + (parquet_bomb,),
     ".json": (odd_json,) * 10 + (huge_integer, nested),

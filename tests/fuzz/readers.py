@@ -159,10 +159,7 @@ def _of_cluster_text(path: Path) -> Any:
 
 
 def _of_models(folder: Path) -> Iterator[Reader]:
-    profiles = (
-        _text("profiles.toml", whole.PROFILES),
-        _text("profiles.json", whole.PROFILES_JSON),
-    )
+    profiles = (_text("profiles.toml", whole.PROFILES), _text("profiles.json", whole.PROFILES_JSON))
     tables = (
         _text("curves.csv", whole.CURVES),
         _text("oracle_throughputs.json", whole.ORACLE),
@@ -176,10 +173,7 @@ def _of_models(folder: Path) -> Iterator[Reader]:
         (tables[1],),
         lambda path: gs.read_trace(folder / "whole.tsv", "gavel", throughputs=path),
     )
-    steps = (
-        _text("placements.csv", whole.PLACEMENTS),
-        _text("scalability.csv", whole.SCALABILITY),
-    )
+    steps = (_text("placements.csv", whole.PLACEMENTS), _text("scalability.csv", whole.SCALABILITY))
     yield Reader("read_pollux", steps, _of_pollux(folder / "pollux"))
     yield Reader(
         "read_throughputs/pollux",

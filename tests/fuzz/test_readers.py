@@ -32,7 +32,7 @@ def fuzz(*arguments: object, seconds: int = 120) -> subprocess.CompletedProcess[
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds)
 
 
-def test_thousands_of_inputs_are_read_or_refused_by_name() -> None:
+def test_thousands_of_inputs_are_read_or_refused_by_name():
     ran = fuzz("all", "--cases", 60, "--seed", 0, "--jobs", 2)
     assert ran.returncode == 0, ran.stdout[-5_000:]
     num_inputs = int(ran.stdout.splitlines()[-1].split()[0].replace(",", ""))
@@ -41,11 +41,11 @@ def test_thousands_of_inputs_are_read_or_refused_by_name() -> None:
 
 
 @pytest.fixture(scope="module")
-def every(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reader]:
+def every(tmp_path_factory):
     return readers(tmp_path_factory.mktemp("readers"))
 
 
-def test_every_public_reader_of_files_and_every_format_is_there(every: dict[str, Reader]) -> None:
+def test_every_public_reader_of_files_and_every_format_is_there(every):
     public = {
         name
         for room in (gs, gs.traces, gs.model, gs.online, gs.model, gs.prediction)
@@ -58,16 +58,14 @@ def test_every_public_reader_of_files_and_every_format_is_there(every: dict[str,
         assert {f"read_trace/{name}", f"read_trace/format={name}"} <= set(every)
 
 
-def test_whole_files_are_read(every: dict[str, Reader]) -> None:
+def test_whole_files_are_read(every):
     for reader in every.values():
         for name, data in reader.files:
             (reader.folder / name).write_bytes(data)
             assert reader.read(reader.folder / name) is not None, (reader.name, name)
 
 
-def test_a_case_is_always_the_same_and_all_kinds_of_damage_are_drawn(
-    every: dict[str, Reader],
-) -> None:
+def test_a_case_is_always_the_same_and_all_kinds_of_damage_are_drawn(every):
     seen: set[str] = set()
     for reader in every.values():
         for index in range(40):
@@ -79,13 +77,13 @@ def test_a_case_is_always_the_same_and_all_kinds_of_damage_are_drawn(
     assert seen >= ({change.__name__ for change in DAMAGE} | hostile) - rare
 
 
-def test_every_hostile_file_can_be_made() -> None:
+def test_every_hostile_file_can_be_made():
     for _, make in hostile_files.HOSTILE:
         for seed in range(6):
             assert isinstance(make(random.Random(seed)), bytes)
 
 
-def test_damage_takes_empty_and_tiny_files() -> None:
+def test_damage_takes_empty_and_tiny_files():
     for change in DAMAGE:
         for seed in range(30):
             assert isinstance(change(b"x", random.Random(seed)), bytes)
@@ -119,14 +117,12 @@ def raises(error: BaseException) -> Callable[[Path], Any]:
         (SystemExit("a.csv"), "fault: SystemExit"),
     ],
 )
-def test_errors_are_judged_by_type_and_message(
-    tmp_path: Path, error: BaseException, verdict: str
-) -> None:
+def test_errors_are_judged_by_type_and_message(tmp_path, error, verdict):
     assert judged(raises(error), tmp_path / "a.csv").startswith(verdict)
     assert judged(lambda path: path, tmp_path / "a.csv") == "read"
 
 
-def test_a_sealed_file_is_read_unchanged_and_never_otherwise(tmp_path: Path) -> None:
+def test_a_sealed_file_is_read_unchanged_and_never_otherwise(tmp_path):
     sealed = Reader("any", (("a.npz", b"whole"),), lambda path: path, is_sealed=True)
     assert verdict_on(sealed, tmp_path / "a.npz", b"whole") == "read"
     assert verdict_on(sealed, tmp_path / "a.npz", b"Whole").startswith("fault: read a file that")
@@ -158,9 +154,7 @@ sys.exit(fuzz.main(["broken", "--cases", "4", "--jobs", "2", "--seconds", "{seco
         ("bytearray(64 << 30)", 60, "fault: broken --only"),
     ],
 )
-def test_a_broken_reader_is_found_in_whatever_way_it_breaks(
-    what: str, seconds: int, told: str
-) -> None:
+def test_a_broken_reader_is_found_in_whatever_way_it_breaks(what, seconds, told):
     when = 'len(path.read_bytes()) % 2 == 0 or path.read_bytes()[:1] != b"1"'
     program = BROKEN.format(when=when, what=what, seconds=seconds)
     command = [sys.executable, "-c", program]
@@ -170,7 +164,7 @@ def test_a_broken_reader_is_found_in_whatever_way_it_breaks(
     assert "4 inputs in" in ran.stdout
 
 
-def test_a_reader_that_is_not_there_is_a_mistake() -> None:
+def test_a_reader_that_is_not_there_is_a_mistake():
     ran = fuzz("read_nothing")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "no reader begins with 'read_nothing'" in ran.stderr

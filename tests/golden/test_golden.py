@@ -14,7 +14,7 @@ RUNS = digests.runs()
 
 
 @pytest.mark.parametrize("label", sorted(RUNS))
-def test_the_digest_is_the_pinned_one(label: str) -> None:
+def test_the_digest_is_the_pinned_one(label):
     now = digests.digest(*RUNS[label])
     assert now == PINNED.get(label, now), (
         f"the schedule of {label} changed; if that is meant, run `python -m tests.golden`, "
@@ -22,17 +22,17 @@ def test_the_digest_is_the_pinned_one(label: str) -> None:
     )
 
 
-def test_every_registered_name_has_a_golden_digest() -> None:
+def test_every_registered_name_has_a_golden_digest():
     missing = sorted(RUNS.keys() - PINNED.keys())
     assert not missing, f"without a golden digest: {missing}; run `python -m tests.golden`"
 
 
-def test_every_pinned_digest_belongs_to_a_registered_name() -> None:
+def test_every_pinned_digest_belongs_to_a_registered_name():
     gone = sorted(PINNED.keys() - RUNS.keys())
     assert not gone, f"pinned, but no longer registered: {gone}; run `python -m tests.golden`"
 
 
-def test_the_workload_tells_every_two_runs_apart() -> None:
+def test_the_workload_tells_every_two_runs_apart():
     labels = defaultdict(list)
     for label, digest in sorted(PINNED.items()):
         labels[digest].append(label)
@@ -51,7 +51,7 @@ def test_the_workload_tells_every_two_runs_apart() -> None:
     ]
 
 
-def test_the_workload_is_the_one_that_was_pinned() -> None:
+def test_the_workload_is_the_one_that_was_pinned():
     jobs = trace(is_typed=True)
     assert len(jobs) == 160
     assert jobs.submit_us[-1] == 7_806 * 10**6
@@ -60,7 +60,7 @@ def test_the_workload_is_the_one_that_was_pinned() -> None:
     assert cluster().num_gpus == NUM_GPUS
 
 
-def test_a_change_is_told_by_name() -> None:
+def test_a_change_is_told_by_name():
     old = {"policy a": "1" * 64, "policy b": "2" * 64, "policy c": "3" * 64}
     new = {"policy b": "2" * 64, "policy c": "4" * 64, "policy d": "5" * 64}
     assert digests.differences(old, new) == [

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ from gpusched_papers.a_srpt import (
     A_SRPT,
     BASELINES,
     BY_WORK,
-    ASrpt,
     Place,
     Setting,
     Summary,
@@ -36,7 +33,7 @@ TINY = Place("2 x 4", 2, 4, 10.0, 96.0, 70)
 
 
 @pytest.fixture(scope="module")
-def tiny() -> Iterator[ASrpt]:
+def tiny():
     """All runs of two seeds, on few jobs and without the real traces."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPUSCHED_DATA", "/nowhere")
@@ -49,7 +46,7 @@ def tiny() -> Iterator[ASrpt]:
         yield found
 
 
-def test_the_jobs_have_the_load_and_no_more_gpus_than_the_paper() -> None:
+def test_the_jobs_have_the_load_and_no_more_gpus_than_the_paper():
     trace = a_srpt.workload(a_srpt.LARGE, 0.8, None, 1)
     assert trace.gpus.max() == 32
     limits = gs.bounds.iteration_limits(trace, a_srpt.LARGE.cluster())
@@ -58,7 +55,7 @@ def test_the_jobs_have_the_load_and_no_more_gpus_than_the_paper() -> None:
     assert float(np.dot(trace.gpus, run_s)) / (512 * span_s) == pytest.approx(0.8, rel=1e-3)
 
 
-def test_all_policies_get_the_predictions_of_the_run_of_a_srpt_by_work() -> None:
+def test_all_policies_get_the_predictions_of_the_run_of_a_srpt_by_work():
     setting = Setting(TINY)
     ours, theirs = run_arms(setting, (BY_WORK, BASELINES[0]), 0)
     assert ours.r2_log is not None
@@ -68,7 +65,7 @@ def test_all_policies_get_the_predictions_of_the_run_of_a_srpt_by_work() -> None
     assert alone.mean_jct_s == ours.mean_jct_s  # to record changes nothing
 
 
-def test_one_thing_is_changed_at_a_time() -> None:
+def test_one_thing_is_changed_at_a_time():
     for base in (BY_WORK, A_SRPT):
         texts = {(arm.policy, arm.placement) for arm in a_srpt.ablations(base)}
         assert len(texts) == len(a_srpt.ablations(base))
@@ -76,13 +73,13 @@ def test_one_thing_is_changed_at_a_time() -> None:
         assert gs.Policy.parse(a_srpt.by_tau(base, 2.0).policy).parameters["tau"] == 2.0
 
 
-def test_no_run_beats_the_bound_and_every_seed_is_there(tiny: ASrpt) -> None:
+def test_no_run_beats_the_bound_and_every_seed_is_there(tiny):
     for runs in tiny.runs.values():
         assert [run.seed for run in runs] == [1000, 1001]
         assert all(run.completion_ratio >= 1 for run in runs)
 
 
-def test_the_best_baseline_has_the_least_mean(tiny: ASrpt) -> None:
+def test_the_best_baseline_has_the_least_mean(tiny):
     summary = Summary(tiny.runs)
     setting = next(iter(summary.settings()))
     best = summary.best(setting, BASELINES)
@@ -95,7 +92,7 @@ def test_the_best_baseline_has_the_least_mean(tiny: ASrpt) -> None:
 
 
 @pytest.mark.long
-def test_tables_figures_and_results_are_written(tiny: ASrpt, tmp_path: Path) -> None:
+def test_tables_figures_and_results_are_written(tiny, tmp_path):
     pytest.importorskip("matplotlib")
     files = {path.name for path in tiny.write(tmp_path)}
     assert files >= {"policies.png", "tables.md", "runs.csv", "results.json"}

@@ -55,7 +55,7 @@ def reproduce(**_: object) -> Study:
 
 
 @pytest.fixture(autouse=True)
-def papers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Paper]:
+def papers(monkeypatch):
     """Two papers: one that can be run, and one whose module is not there."""
     ran.clear()
     about = {"title": "T", "authors": "A", "venue": "V 2026", "summary": "S."}
@@ -67,7 +67,7 @@ def papers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Paper]:
     return known
 
 
-def test_a_paper_that_fails_stops_no_other(papers: dict[str, Paper]) -> None:
+def test_a_paper_that_fails_stops_no_other(papers):
     fine, lost = reproduce_all(seeds=2)
     assert [row.verdict for row in fine.rows] == ["reproduced", "not comparable"]
     assert fine.command == "gpusched reproduce fine --seeds 2"
@@ -75,9 +75,7 @@ def test_a_paper_that_fails_stops_no_other(papers: dict[str, Paper]) -> None:
     assert "gpusched.nowhere" in lost.left_out
 
 
-def test_what_is_done_is_kept_and_what_failed_is_tried_again(
-    papers: dict[str, Paper], tmp_path: Path
-) -> None:
+def test_what_is_done_is_kept_and_what_failed_is_tried_again(papers, tmp_path):
     first = reproduce_all(seeds=2, keep=tmp_path)
     assert ran == ["judged"]
     assert reproduce_all(seeds=2, keep=tmp_path)[0] == first[0]
@@ -93,9 +91,7 @@ def square(number: int) -> int:
     return number**2
 
 
-def test_seconds_are_those_of_all_parts_whichever_call_ran_them(
-    papers: dict[str, Paper], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_seconds_are_those_of_all_parts_whichever_call_ran_them(papers, monkeypatch, tmp_path):
     def staged(*, seeds: int, progress: Progress, **_: object) -> Study:
         tasks = [(seed,) for seed in range(seeds)]
         squares = run_stage("s", square, tasks, progress, Failures(), name=str)
@@ -116,9 +112,7 @@ def test_seconds_are_those_of_all_parts_whichever_call_ran_them(
     assert f"| fine | s | 3 | {fine.processor_s:.0f} |" in page([fine], "c")
 
 
-def test_ctrl_c_leaves_what_was_done(
-    papers: dict[str, Paper], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_ctrl_c_leaves_what_was_done(papers, monkeypatch, tmp_path):
     def stop(name: str, *rest: object, **more: object) -> Part:
         if name == "lost":
             raise Interrupted(None)
@@ -132,7 +126,7 @@ def test_ctrl_c_leaves_what_was_done(
     assert any((tmp_path / "done").iterdir())
 
 
-def test_the_page_tells_verdicts_commands_seconds_and_what_is_lacking() -> None:
+def test_the_page_tells_verdicts_commands_seconds_and_what_is_lacking():
     fine, lost = reproduce_all(seeds=2)
     text = page([fine, lost], "gpusched reproduce all --seeds 2")
     assert "`gpusched reproduce all --seeds 2`" in text
@@ -144,7 +138,7 @@ def test_the_page_tells_verdicts_commands_seconds_and_what_is_lacking() -> None:
         assert f"- *{word}*: " in text
 
 
-def test_the_command_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_the_page(tmp_path, monkeypatch):
     out = tmp_path / "out"
     ended = CliRunner().invoke(app, ["reproduce", "all", "--seeds", "2", "--out", str(out)])
     assert ended.exit_code == 1  # one is left out
@@ -157,7 +151,7 @@ def test_the_command_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert lost["left_out"]
 
 
-def test_the_command_lists_what_all_would_run() -> None:
+def test_the_command_lists_what_all_would_run():
     shown = CliRunner().invoke(app, ["reproduce", "all", "--quick", "--dry-run", "--json"])
     assert shown.exit_code == 0, shown.stderr
     assert set(json.loads(shown.stdout)["papers"]) == set(known_papers())

@@ -7,12 +7,10 @@ import json
 from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
 from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gpusched.reporting.text_table import Table
 from gpusched_papers import unequal_gpus as workloads
 from gpusched_papers.dancer import (
     ARMS,
@@ -63,7 +61,7 @@ def fake_run(setting: Setting, arm: str, seed: int, dsr: float) -> Run:
 
 
 @pytest.fixture(scope="module")
-def study() -> Dancer:
+def study():
     """All settings, with made-up figures."""
     found = Dancer(gaps=[Gap(seed, 10, 10.0, 11.5, 11, {"dancer": 9}) for seed in range(2)])
     for setting, arms in requests(quick=False).items():
@@ -76,12 +74,12 @@ def study() -> Dancer:
 
 
 @pytest.fixture(scope="module")
-def tables(study: Dancer) -> list[Table]:
+def tables(study):
     """Those of a study from which a workload is missing."""
     return dataclasses.replace(study, missing=(Workload("X", trace="x/y.csv"),)).tables()
 
 
-def test_every_policy_runs_at_every_load_of_every_workload() -> None:
+def test_every_policy_runs_at_every_load_of_every_workload():
     wanted = requests(quick=False)
     everyone = {*ARMS, *ONE_TAKEN_AWAY, *TAKEN_AWAY}
     for of in WORKLOADS:
@@ -94,14 +92,14 @@ def test_every_policy_runs_at_every_load_of_every_workload() -> None:
             assert set(series.arms) <= set(wanted[setting])
 
 
-def test_slots_reach_the_policies_that_have_them() -> None:
+def test_slots_reach_the_policies_that_have_them():
     setting = Setting(GENERATED_ITP, slot_s=60)
     texts = [arm.text(setting) for arm in (DANCER, PINNED, EDF)]
     assert texts == ["dancer:slot_s=60", "elasticflow:types=pinned,slot_s=60", "edf"]
     assert PINNED.text(Setting(GENERATED_ITP)) == "elasticflow:types=pinned"
 
 
-def test_the_tables_tell_gains_and_what_is_possible(tables: list[Table]) -> None:
+def test_the_tables_tell_gains_and_what_is_possible(tables):
     leads, gains, parts = tables[:3]
     assert len(leads.rows) == 16
     assert {row[3:5] for row in leads.rows} == {("elasticflow", "-10.0 ± 0.0")}
@@ -121,7 +119,7 @@ def test_the_tables_tell_gains_and_what_is_possible(tables: list[Table]) -> None
     assert program.rows[-1][-1] == "90.0 %"
 
 
-def test_what_is_ours_is_taken_away_down_to_the_primal_dual_form(tables: list[Table]) -> None:
+def test_what_is_ours_is_taken_away_down_to_the_primal_dual_form(tables):
     one, more = (table for table in tables if "taken away" in table.title)
     assert [row[0] for row in one.rows] == ["dancer", *(arm.name for arm in ONE_TAKEN_AWAY)]
     assert [row[0] for row in more.rows] == ["dancer", *(arm.name for arm in TAKEN_AWAY)]
@@ -130,7 +128,7 @@ def test_what_is_ours_is_taken_away_down_to_the_primal_dual_form(tables: list[Ta
     assert more.rows[-1] == (PLAIN.name, "30.5", "-30.0 ± 0.0", "0 of 16", "0", "16")
 
 
-def test_every_step_takes_away_one_addition_more() -> None:
+def test_every_step_takes_away_one_addition_more():
     options = [set(arm.policy.partition(":")[2].split(",")) for arm in TAKEN_AWAY[:-1]]
     assert [len(some) for some in options] == [1, 2, 3, 4, 5]
     assert all(some < others for some, others in pairwise(options))
@@ -138,12 +136,12 @@ def test_every_step_takes_away_one_addition_more() -> None:
     assert PLAIN.policy == "dancer:preset=theory"
 
 
-def test_the_seeds_that_are_told_are_not_those_on_which_the_policy_was_made() -> None:
+def test_the_seeds_that_are_told_are_not_those_on_which_the_policy_was_made():
     assert max(TUNING_SEEDS) < FIRST_SEED
 
 
 @pytest.mark.long
-def test_tables_figures_and_results_are_written(study: Dancer, tmp_path: Path) -> None:
+def test_tables_figures_and_results_are_written(study, tmp_path):
     pytest.importorskip("matplotlib")
     few = {pair: runs for pair, runs in study.runs.items() if pair[1] in (DANCER, ORDERED, EDF)}
     quick = Dancer({pair: runs for pair, runs in few.items() if pair[0].place == SMALL})
@@ -154,17 +152,17 @@ def test_tables_figures_and_results_are_written(study: Dancer, tmp_path: Path) -
     assert results["runs"][0]["gap"] == pytest.approx(0.8 / 0.6 - 1)
 
 
-def test_what_is_missing_is_left_out_and_said(tables: list[Table]) -> None:
+def test_what_is_missing_is_left_out_and_said(tables):
     assert "x/y.csv" in tables[0].notes[-1]
 
 
 class TestWithData:
     @pytest.fixture(autouse=True)
-    def _data(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _data(self, monkeypatch):
         monkeypatch.setenv("GPUSCHED_DATA", str(DATA))
 
     @pytest.mark.parametrize("of", WORKLOADS, ids=lambda of: of.name)
-    def test_jobs_are_as_the_setting_says(self, of: Workload) -> None:
+    def test_jobs_are_as_the_setting_says(self, of):
         setting = Setting(of, 2.0, TINY, recipe="constant", tightness=2.0, restart_s=7.0)
         jobs, others = workload(setting, 0), workload(setting, 1)
         assert len(jobs) == len(others) == 30
@@ -176,7 +174,7 @@ class TestWithData:
         assert set(jobs.restart_us.tolist()) == {7_000_000}
         assert not np.array_equal(jobs.service_us, others.service_us)
 
-    def test_errors_are_within_bounds_and_not_known_to_the_run(self) -> None:
+    def test_errors_are_within_bounds_and_not_known_to_the_run(self):
         jobs = workload(Setting(GENERATED_ITP, place=TINY, error=0.2), 0)
         assert jobs.estimate_us is not None
         wrong = jobs.estimate_us / jobs.service_us - 1
@@ -184,7 +182,7 @@ class TestWithData:
         without = workload(Setting(GENERATED_ITP, place=TINY), 0)
         assert np.array_equal(jobs.service_us, without.service_us)
 
-    def test_runs_are_the_same_in_any_process_and_below_the_bound(self) -> None:
+    def test_runs_are_the_same_in_any_process_and_below_the_bound(self):
         task = (Setting(GENERATED_ITP, place=TINY), (DANCER, EDF), 0)
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
             again = pool.submit(run_arms, *task).result()
@@ -194,9 +192,7 @@ class TestWithData:
         assert runs[0].broken == 0
         assert runs[1].admitted is None
 
-    def test_nothing_passes_the_bound_where_slots_are_solved_exactly(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_nothing_passes_the_bound_where_slots_are_solved_exactly(self, monkeypatch):
         pytest.importorskip("scipy")
         patch_paper(monkeypatch, "dancer", NUM_JOBS=7, WITHIN_SLOTS=4)
         for seed in range(2):
@@ -204,11 +200,11 @@ class TestWithData:
             assert one.optimum <= one.proven + 1e-6 <= one.relaxed + 2e-6
             assert max(one.optimum, one.met["dancer"]) <= one.bound
 
-    def test_quick_is_one_generated_workload(self) -> None:
+    def test_quick_is_one_generated_workload(self):
         assert {setting.workload for setting in requests(quick=True)} == {GENERATED_ITP}
         assert workloads.absent(WORKLOADS) == ()
 
 
-def test_the_summary_knows_the_main_settings(study: Dancer) -> None:
+def test_the_summary_knows_the_main_settings(study):
     main = Summary(study.runs).main()
     assert len(main) == len(set(main)) == 4 * len(LOADS) + 4

@@ -18,17 +18,17 @@ every_paper = pytest.mark.parametrize("name", sorted(PAPERS))
 
 
 @pytest.fixture(params=["with the data", "without data"], autouse=True)
-def _data(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def _data(request, monkeypatch):
     if request.param == "without data":
         monkeypatch.setenv("GPUSCHED_DATA", "/nowhere")
 
 
-def test_the_papers_are_there() -> None:
+def test_the_papers_are_there():
     assert set(PAPERS) >= {"a-srpt", "dancer", "fgd", "matching", "sjf-bco"}
 
 
 @every_paper
-def test_a_paper_says_what_it_is(name: str) -> None:
+def test_a_paper_says_what_it_is(name):
     paper = PAPERS[name]
     assert paper.title
     assert paper.authors in paper.source
@@ -39,7 +39,7 @@ def test_a_paper_says_what_it_is(name: str) -> None:
 
 
 @every_paper
-def test_a_paper_lists_its_stages(name: str) -> None:
+def test_a_paper_lists_its_stages(name):
     paper = PAPERS[name]
     for quick in (True, False):
         stages = paper.stages(seeds=2, quick=quick)
@@ -56,7 +56,7 @@ def test_a_paper_lists_its_stages(name: str) -> None:
 
 
 @every_paper
-def test_a_run_begins_with_a_stage_that_was_listed(name: str) -> None:
+def test_a_run_begins_with_a_stage_that_was_listed(name):
     paper = PAPERS[name]
     announced: list[tuple[str, int, int]] = []
 
@@ -76,7 +76,7 @@ def test_a_run_begins_with_a_stage_that_was_listed(name: str) -> None:
 
 
 @every_paper
-def test_the_command_lists_a_paper_and_what_it_would_run(name: str) -> None:
+def test_the_command_lists_a_paper_and_what_it_would_run(name):
     listed = json.loads(CliRunner().invoke(app, ["reproduce", "--json"]).stdout)
     assert name in [paper["name"] for paper in listed["papers"]]
     ran = CliRunner().invoke(app, ["reproduce", name, "--quick", "--dry-run", "--json"])
@@ -99,7 +99,7 @@ def test_the_command_lists_a_paper_and_what_it_would_run(name: str) -> None:
         ("name", "all", "the word stands for all papers"),
     ],
 )
-def test_a_wrong_registration_is_refused(field: str, value: object, message: str) -> None:
+def test_a_wrong_registration_is_refused(field, value, message):
     fields: dict[str, object] = {
         "name": "another", "title": "A", "authors": "B", "venue": "C 2026", "summary": "D.",
         "reproduces": ("figure 1",), "module": "nowhere",

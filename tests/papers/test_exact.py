@@ -117,12 +117,12 @@ def least_by_events(problem: exact.Instance) -> float:
 
 
 @pytest.mark.parametrize("seed", [1, 4, 7, 97])
-def test_two_jobs_take_what_every_list_of_phases_at_best_takes(seed: int) -> None:
+def test_two_jobs_take_what_every_list_of_phases_at_best_takes(seed):
     problem = problem_of(*draw(seed, 2))
     assert exact.solve(problem).makespan_s == pytest.approx(least_by_phases(problem), rel=1e-5)
 
 
-def test_three_jobs_take_what_every_list_of_phases_at_best_takes() -> None:
+def test_three_jobs_take_what_every_list_of_phases_at_best_takes():
     problem = problem_of(*draw(83, 3))
     best = least_by_phases(problem)
     assert best > exact.lower_bound_s(problem) + 1
@@ -130,7 +130,7 @@ def test_three_jobs_take_what_every_list_of_phases_at_best_takes() -> None:
 
 
 @each("seed", [2, 23, 83, 97, 132, 247])
-def test_three_jobs_take_no_longer_than_any_schedule_without_idle_starts(seed: int) -> None:
+def test_three_jobs_take_no_longer_than_any_schedule_without_idle_starts(seed):
     problem = problem_of(*draw(seed, 3))
     solution = exact.solve(problem)
     assert solution.is_optimal
@@ -139,9 +139,7 @@ def test_three_jobs_take_no_longer_than_any_schedule_without_idle_starts(seed: i
 
 
 @pytest.mark.parametrize(("degradation", "expected"), [(0.5, 20.0), (0.0, 18.98)])
-def test_rings_run_one_after_the_other_where_sharing_a_link_costs_more(
-    degradation: float, expected: float
-) -> None:
+def test_rings_run_one_after_the_other_where_sharing_a_link_costs_more(degradation, expected):
     # Two rings of 3 GPUs on three servers of 2 meet on one of them. Each takes 10 s alone, most
     # of it on the links, so together 10 s x (1.067 f + 0.12) / 1.187 with f = 2 + a.
     trace, cluster = batch([3, 3], [10.0, 10.0], [2, 2, 2], gradient=1e9)
@@ -152,7 +150,7 @@ def test_rings_run_one_after_the_other_where_sharing_a_link_costs_more(
 
 
 @pytest.mark.parametrize("seed", [2, 97, 136, 144])
-def test_the_core_replays_the_plan_in_the_same_time(seed: int) -> None:
+def test_the_core_replays_the_plan_in_the_same_time(seed):
     trace, cluster = draw(seed, 3)
     solution = exact.solve(problem_of(trace, cluster))
     result = exact.replay(
@@ -166,7 +164,7 @@ def test_the_core_replays_the_plan_in_the_same_time(seed: int) -> None:
     assert result.schedule.num_servers.tolist() == np.count_nonzero(solution.placement, 1).tolist()
 
 
-def test_what_cannot_be_solved_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_solved_is_refused_with_the_reason(monkeypatch):
     trace, cluster = batch([1, 2], [5.0, 7.0], [1, 3])
     late = gs.Trace.from_columns([0, 1], [5, 5], [1, 1])
     with pytest.raises(ValueError, match="submitted at time 0"):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,7 +45,7 @@ PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n" + "".join(
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fgd]:
+def tiny(tmp_path_factory):
     """All runs of two seeds on few servers."""
     folder = tmp_path_factory.mktemp("data")
     (folder / "openb").mkdir()
@@ -61,7 +59,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fgd]:
         yield found
 
 
-def test_every_placement_fills_with_every_list_and_seed(tiny: Fgd) -> None:
+def test_every_placement_fills_with_every_list_and_seed(tiny):
     runs = {(one.workload, one.placement, one.seed) for one in tiny.runs}
     assert len(runs) == len(tiny.runs) == len(WORKLOADS) * len(PLACEMENTS) * 2
     for one in tiny.runs:
@@ -73,14 +71,14 @@ def test_every_placement_fills_with_every_list_and_seed(tiny: Fgd) -> None:
         assert unallocated[0] >= 0.5 - 1e-9
 
 
-def test_every_recorded_list_is_filled_once() -> None:
+def test_every_recorded_list_is_filled_once():
     names = [workload.name for workload in WORKLOADS]
     assert len(set(names)) == len(names) == 17
     assert set(names) == set(RECORDED)
     assert set(SHOWN_LISTS) <= set(WORKLOADS)
 
 
-def test_every_recorded_result_is_compared_with_the_authors_form(tiny: Fgd) -> None:
+def test_every_recorded_result_is_compared_with_the_authors_form(tiny):
     found = tiny.comparisons()
     assert {one.claim.key for one in found} == {claim.key for claim in PUBLISHED.results}
     assert sum(one.claim.key.startswith("allocated-") for one in found) == 17 * 6
@@ -96,13 +94,13 @@ def test_every_recorded_result_is_compared_with_the_authors_form(tiny: Fgd) -> N
                 assert one.claim.value == RECORDED[workload.name]["best-fit"]
 
 
-def test_the_demands_of_the_tables_are_taken_down() -> None:
+def test_the_demands_of_the_tables_are_taken_down():
     assert DEMANDS[0] == 0.5
     assert DEMANDS[-1] == 1.3
     assert all(np.isclose(DEMANDS, demand).any() for demand in SHOWN)
 
 
-def test_the_published_figures_agree_with_each_other() -> None:
+def test_the_published_figures_agree_with_each_other():
     most = (ALLOCATED[FGD] - ALLOCATED["dot-product"]) / (1 - ALLOCATED["dot-product"])
     assert most == pytest.approx(LARGEST_REDUCTION, abs=0.01)
     more = (ALLOCATED[FGD] - ALLOCATED["dot-product"]) * 6_212
@@ -110,7 +108,7 @@ def test_the_published_figures_agree_with_each_other() -> None:
 
 
 @pytest.mark.long
-def test_tables_figures_and_results_are_written(tiny: Fgd, tmp_path: Path) -> None:
+def test_tables_figures_and_results_are_written(tiny, tmp_path):
     pytest.importorskip("matplotlib")
     default = Fgd(
         [one for one in tiny.runs if one.workload == DEFAULT.name]
@@ -130,7 +128,7 @@ def test_tables_figures_and_results_are_written(tiny: Fgd, tmp_path: Path) -> No
 
 
 @needs_real_data
-def test_fgd_leaves_the_least_near_saturation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fgd_leaves_the_least_near_saturation(monkeypatch):
     monkeypatch.setenv("GPUSCHED_DATA", str(DATA))
     summary = Summary([run(DEFAULT, name, seed) for seed in (0, 1) for name in PLACEMENTS])
 

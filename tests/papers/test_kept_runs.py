@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize("name", sorted(papers.known_papers()))
-def test_every_paper_keeps_its_runs(name: str, tmp_path: Path) -> None:
+def test_every_paper_keeps_its_runs(name, tmp_path):
     """What a second call takes gives the same tables."""
     paper = papers.paper(name)
     try:
@@ -32,9 +31,7 @@ def test_every_paper_keeps_its_runs(name: str, tmp_path: Path) -> None:
     assert repr(again.tables()) == repr(first.tables())
 
 
-def test_an_interrupted_reproduction_shows_what_is_done_and_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_reproduction_shows_what_is_done_and_goes_on(tmp_path, monkeypatch):
     actual, runs = KeptRuns.keep, []
 
     def stopped(self: KeptRuns, run: Any, task: tuple[Any, ...], made: Outcome) -> None:
@@ -65,7 +62,7 @@ def test_an_interrupted_reproduction_shows_what_is_done_and_goes_on(
     assert not (tmp_path / "out" / "unfinished").exists()
 
 
-def test_two_places_at_once_are_refused() -> None:
+def test_two_places_at_once_are_refused():
     refused = CliRunner().invoke(app, ["reproduce", "fgd", "--dask", "a:1", "--ray", "local"])
     assert refused.exit_code == 2
     assert "--dask and --ray: name one of them" in refused.stderr

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from gpusched_papers.matching import (
     DRAWS,
     MEASURED,
     OURS,
-    Matching,
     count,
     draw,
     drawn,
@@ -33,7 +30,7 @@ from tests.unit.real_data import needs_real_data
 
 
 @pytest.fixture(scope="module")
-def tiny() -> Iterator[Matching]:
+def tiny():
     """All runs of two seeds on small instances."""
     with pytest.MonkeyPatch.context() as patch:
         patch_paper(
@@ -49,7 +46,7 @@ def tiny() -> Iterator[Matching]:
 
 
 @each("name", BASELINES)
-def test_a_baseline_gives_every_worker_to_one_job(name: str) -> None:
+def test_a_baseline_gives_every_worker_to_one_job(name):
     for size in ((3, 9), (4, 15)):
         instance = drawn(*size, 0)
         counts = BASELINES[name](instance)
@@ -58,28 +55,28 @@ def test_a_baseline_gives_every_worker_to_one_job(name: str) -> None:
         assert np.isfinite(instance.mean_s(counts))
 
 
-def test_nothing_beats_the_proven_optimum(tiny: Matching) -> None:
+def test_nothing_beats_the_proven_optimum(tiny):
     assert {run.seed for run in tiny.runs} == {0, 1}
     for run in tiny.runs:
         assert run.mean_s >= run.optimum_s * (1 - 1e-9), run.arm
         assert not run.bound_s > run.optimum_s * (1 + 1e-9), run.arm
 
 
-def test_the_program_of_highs_agrees(tiny: Matching) -> None:
+def test_the_program_of_highs_agrees(tiny):
     for check in tiny.checks:
         assert check.milp_bound_s <= check.optimum_s * (1 + 1e-6)
         assert check.milp_bound_s >= check.optimum_s * (1 - 1e-3)
         assert check.milp_s >= check.optimum_s * (1 - 1e-9)
 
 
-def test_all_categories_take_longer_than_a_few(tiny: Matching) -> None:
+def test_all_categories_take_longer_than_a_few(tiny):
     for timing in tiny.timings:
         assert timing.categories > 1
         assert timing.per_category_s > 0
         assert timing.is_extrapolated == ((timing.jobs, timing.workers) != (3, 8))
 
 
-def test_tables_figures_and_results_are_written(tiny: Matching, tmp_path: Path) -> None:
+def test_tables_figures_and_results_are_written(tiny, tmp_path):
     pytest.importorskip("matplotlib")
     files = {path.name for path in tiny.write(tmp_path)}
     assert files == {"gap.png", "time.png", "tables.md", "runs.csv", "results.json"}
@@ -89,11 +86,11 @@ def test_tables_figures_and_results_are_written(tiny: Matching, tmp_path: Path) 
     assert OURS in (tmp_path / "tables.md").read_text(encoding="utf-8")
 
 
-def test_without_the_measured_throughputs_the_note_says_so(tiny: Matching) -> None:
+def test_without_the_measured_throughputs_the_note_says_so(tiny):
     assert "gavel/simulation_throughputs.json" in tiny.tables()[0].notes[-1]
 
 
-def test_what_is_run_online_is_written(tiny: Matching, tmp_path: Path) -> None:
+def test_what_is_run_online_is_written(tiny, tmp_path):
     pytest.importorskip("matplotlib")
     runs = {
         (Setting(GENERATED_ITP), arm): [
@@ -111,7 +108,7 @@ def test_what_is_run_online_is_written(tiny: Matching, tmp_path: Path) -> None:
     )
 
 
-def test_theory_is_the_chance_that_not_all_draws_miss() -> None:
+def test_theory_is_the_chance_that_not_all_draws_miss():
     # (4, 12): 165 categories, of which 8 are the best 5 %.
     assert num_best(165) == 8
     assert theory(165) == pytest.approx(1 - (157 / 165) ** 59)
@@ -122,7 +119,7 @@ def test_theory_is_the_chance_that_not_all_draws_miss() -> None:
 
 
 @needs_real_data
-def test_59_draws_hold_one_of_the_best_as_often_as_theory_says() -> None:
+def test_59_draws_hold_one_of_the_best_as_often_as_theory_says():
     # Where equal shares, which every search begins with, are among the best no draw is needed.
     counted = [count(draw(MEASURED, 4, 12, seed), 50) for seed in range(5000, 5024)]
     open_ones = [one for one in counted if one.is_open]

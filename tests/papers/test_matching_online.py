@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,7 +39,7 @@ from gpusched_papers.matching_online import (
     workload,
 )
 from gpusched_papers.study import running
-from gpusched_papers.unequal_gpus import GENERATED_ITP, MAX_GPUS, Workload, jobs_of
+from gpusched_papers.unequal_gpus import GENERATED_ITP, MAX_GPUS, jobs_of
 from tests.papers.patching import patch_paper
 from tests.unit.real_data import DATA, needs_real_data
 
@@ -59,7 +58,7 @@ def fake_run(setting: Setting, arm: Arm, seed: int, mean_jct_s: float) -> Online
 
 
 @pytest.fixture(scope="module")
-def made_up() -> Online:
+def made_up():
     """All settings: matching takes 0.9 of gavel's mean JCT on each seed, and 1.05 of allox's."""
     found = Online()
     for setting, arms in requests(quick=False).items():
@@ -76,12 +75,12 @@ def nothing(*_: object) -> None:
     pass
 
 
-def test_no_seed_is_reported_on_which_anything_was_tuned() -> None:
+def test_no_seed_is_reported_on_which_anything_was_tuned():
     assert len(SEEDS) >= 5
     assert not set(SEEDS) & set(TUNED)
 
 
-def test_every_setting_has_the_policies_that_are_compared() -> None:
+def test_every_setting_has_the_policies_that_are_compared():
     wanted = requests(quick=False)
     for speed in SPEEDS:
         for of in WORKLOADS:
@@ -94,7 +93,7 @@ def test_every_setting_has_the_policies_that_are_compared() -> None:
     assert all(ours.keeps_widths for ours, theirs in PAIRS if theirs == ALLOX and ours == OWN)
 
 
-def test_intervals_are_of_pairs(made_up: Online) -> None:
+def test_intervals_are_of_pairs(made_up):
     # Seeds differ by a factor of 16, pairs not at all.
     summary = Summary(made_up.runs)
     setting = summary.main()[0]
@@ -104,7 +103,7 @@ def test_intervals_are_of_pairs(made_up: Online) -> None:
     assert summary.mean(setting, OWN).half_width > summary.mean(setting, OWN).value
 
 
-def test_the_tables_tell_who_is_ahead_who_is_not_and_what_is_missing(made_up: Online) -> None:
+def test_the_tables_tell_who_is_ahead_who_is_not_and_what_is_missing(made_up):
     tables = dataclasses.replace(made_up, missing=("x/y.csv",)).tables()
     assert "x/y.csv" in tables[0].notes[-1]
     tally = {row[:2]: row[2:] for row in tables[0].rows}
@@ -122,7 +121,7 @@ def test_the_tables_tell_who_is_ahead_who_is_not_and_what_is_missing(made_up: On
     assert [row[1] for row in tables[2].rows if row[0] == "gavel"] == ["6.20 ± 7.57"]
 
 
-def test_without_the_tables_nothing_is_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_tables_nothing_is_run(monkeypatch, tmp_path):
     monkeypatch.setenv("GPUSCHED_DATA", str(tmp_path))
     found = reproduce(seeds=2, quick=False, exact=False, progress=nothing)
     assert isinstance(found, Online)
@@ -131,7 +130,7 @@ def test_without_the_tables_nothing_is_run(monkeypatch: pytest.MonkeyPatch, tmp_
     assert found.figures() == {}
 
 
-def test_fairness_is_the_time_over_that_in_an_equal_share() -> None:
+def test_fairness_is_the_time_over_that_in_an_equal_share():
     # Two jobs share the time on one GPU: alone each takes 10 s, in half of it 20 s.
     samples = {"V100": 1.0, "P100": 1.0, "K80": 1.0}
     profile = gs.model.JobProfile(
@@ -146,11 +145,11 @@ def test_fairness_is_the_time_over_that_in_an_equal_share() -> None:
 
 class TestWithData:
     @pytest.fixture(autouse=True)
-    def _data(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _data(self, monkeypatch):
         monkeypatch.setenv("GPUSCHED_DATA", str(DATA))
 
     @pytest.mark.parametrize("of", WORKLOADS, ids=lambda of: of.name)
-    def test_jobs_are_as_the_setting_says(self, of: Workload) -> None:
+    def test_jobs_are_as_the_setting_says(self, of):
         jobs, others = (workload(Setting(of, 1.4, place=TINY), seed) for seed in SEEDS[:2])
         assert len(jobs) == len(others) == 20
         assert jobs.gpus.max() <= MAX_GPUS
@@ -162,18 +161,18 @@ class TestWithData:
 
     @needs_real_data
     @pytest.mark.parametrize("of", [of for of in WORKLOADS if of.trace], ids=lambda of: of.name)
-    def test_windows_of_seeds_overlap_only_where_the_trace_is_too_short(self, of: Workload) -> None:
+    def test_windows_of_seeds_overlap_only_where_the_trace_is_too_short(self, of):
         rows = [workload(Setting(of), seed).row for seed in SEEDS]
         wanted = min(len(SEEDS) * SMALL.jobs, len(jobs_of(of)))
         assert len(np.unique(np.concatenate(rows))) == wanted
 
-    def test_time_adds_up_to_the_jct(self) -> None:
+    def test_time_adds_up_to_the_jct(self):
         for run in run_arms(Setting(GENERATED_ITP, place=TINY), (OWN, ELASTIC, FIFO), SEEDS[0]):
             parts = run.mean_service_s + run.mean_wait_s + run.mean_slower_s
             assert parts == pytest.approx(run.mean_jct_s, rel=1e-6)
             assert 1 / run.jobs <= run.fairness <= 1
 
-    def test_a_quick_study_has_every_policy(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_quick_study_has_every_policy(self, monkeypatch):
         wanted = {
             dataclasses.replace(setting, place=TINY): arms
             for setting, arms in requests(quick=True).items()

@@ -6,7 +6,6 @@ import json
 import math
 import sys
 from itertools import compress
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ from tests.papers.patching import patch_paper
 
 
 @pytest.fixture(scope="module")
-def short() -> SjfBco:
+def short():
     """The main comparison on two seeds."""
     with running("threads:2"):
         return reproduce(seeds=2, quick=True, exact=False, progress=lambda *_: None)
@@ -34,7 +33,7 @@ def drawn(seed: int = 3, servers: int = 20) -> sjf_bco.Instance:
     return sjf_bco.instance(seed, servers, sjf_bco.CALIBRATION)
 
 
-def test_the_workload_has_the_published_counts_and_ranges() -> None:
+def test_the_workload_has_the_published_counts_and_ranges():
     trace, cluster = drawn().trace, drawn().cluster
     widths, counts = np.unique(trace.gpus, return_counts=True)
     assert dict(zip(widths.tolist(), counts.tolist(), strict=True)) == sjf_bco.JOBS_OF_WIDTH
@@ -48,7 +47,7 @@ def test_the_workload_has_the_published_counts_and_ranges() -> None:
 
 
 @each("width", sorted(sjf_bco.JOBS_OF_WIDTH))
-def test_a_job_alone_takes_its_service_in_the_core(width: int) -> None:
+def test_a_job_alone_takes_its_service_in_the_core(width):
     one = drawn()
     job = int(np.flatnonzero(one.trace.gpus == width)[0])
     result = gs.simulate(
@@ -61,7 +60,7 @@ def test_a_job_alone_takes_its_service_in_the_core(width: int) -> None:
     assert result.schedule.held_us[0] == pytest.approx(one.trace.service_us[job], abs=1)
 
 
-def test_one_seed_gives_the_same_jobs_on_any_number_of_servers() -> None:
+def test_one_seed_gives_the_same_jobs_on_any_number_of_servers():
     few, many = drawn(servers=10), drawn(servers=20)
     np.testing.assert_array_equal(few.trace.service_us, many.trace.service_us)
     np.testing.assert_array_equal(few.trace.gpus, many.trace.gpus)
@@ -70,13 +69,13 @@ def test_one_seed_gives_the_same_jobs_on_any_number_of_servers() -> None:
 
 
 @pytest.mark.parametrize(("degrees", "expected"), [(1, 12.706), (5, 2.571), (19, 2.093)])
-def test_means_have_the_quantiles_of_student_s_tables(degrees: int, expected: float) -> None:
+def test_means_have_the_quantiles_of_student_s_tables(degrees, expected):
     values = np.arange(degrees + 1.0)
     error = values.std(ddof=1) / math.sqrt(degrees + 1)
     assert study.mean(values).half_width / error == pytest.approx(expected, abs=0.0005)
 
 
-def test_a_paired_reduction_ignores_what_is_common_to_the_pairs() -> None:
+def test_a_paired_reduction_ignores_what_is_common_to_the_pairs():
     baseline = np.array([100.0, 200.0, 400.0])
     found = study.reduction(0.9 * baseline, baseline)
     assert found.value == pytest.approx(0.1)
@@ -86,7 +85,7 @@ def test_a_paired_reduction_ignores_what_is_common_to_the_pairs() -> None:
         study.mean([])
 
 
-def test_the_published_reductions_follow_from_the_published_makespans() -> None:
+def test_the_published_reductions_follow_from_the_published_makespans():
     found = [
         round(100 * sjf_bco.reduction(name, servers), 1)
         for name in sjf_bco.BASELINES
@@ -96,7 +95,7 @@ def test_the_published_reductions_follow_from_the_published_makespans() -> None:
     assert sjf_bco.KAPPA_MAKESPAN[8] == sjf_bco.MAKESPAN["sjf-bco"][20]
 
 
-def test_the_order_of_the_policies_and_the_lower_bound_hold(short: SjfBco) -> None:
+def test_the_order_of_the_policies_and_the_lower_bound_hold(short):
     summary = Summary(short.runs, BASE.name)
     for servers in sjf_bco.SERVERS:
         makespan_s = [summary.makespan(name, servers).value for name in sjf_bco.POLICIES]
@@ -105,12 +104,12 @@ def test_the_order_of_the_policies_and_the_lower_bound_hold(short: SjfBco) -> No
     assert all(run.lower_bound_s <= run.makespan_s for run in short.runs)
 
 
-def test_contention_and_overhead_stay_within_the_published_limit(short: SjfBco) -> None:
+def test_contention_and_overhead_stay_within_the_published_limit(short):
     lost = [run.lost_to_contention + run.lost_to_overhead for run in short.runs]
     assert 0.05 < max(lost) <= sjf_bco.MOST_LOST
 
 
-def test_more_servers_are_never_slower_and_sjf_bco_takes_its_best_kappa(short: SjfBco) -> None:
+def test_more_servers_are_never_slower_and_sjf_bco_takes_its_best_kappa(short):
     chosen = {
         (run.reading, run.seed, run.servers): run.makespan_s
         for run in short.runs
@@ -124,7 +123,7 @@ def test_more_servers_are_never_slower_and_sjf_bco_takes_its_best_kappa(short: S
             assert all(run.best_s <= run.tightest_s for run in kappa_runs)
 
 
-def test_by_the_paper_s_rules_caps_are_their_own_and_all_packed_is_ls(short: SjfBco) -> None:
+def test_by_the_paper_s_rules_caps_are_their_own_and_all_packed_is_ls(short):
     paper = {
         (run.policy, run.seed): run
         for run in short.runs
@@ -142,7 +141,7 @@ def test_by_the_paper_s_rules_caps_are_their_own_and_all_packed_is_ls(short: Sjf
         assert widest.tightest_s == paper["ls", seed].makespan_s
 
 
-def test_curves_have_an_instance_for_each_kappa_and_one_for_all_lambdas() -> None:
+def test_curves_have_an_instance_for_each_kappa_and_one_for_all_lambdas():
     runs = sjf_bco.run_curves(0, PAPER)
     by_kappa = sjf_bco.points(runs, PAPER, "kappa")
     assert list(by_kappa) == sorted(sjf_bco.KAPPA_MAKESPAN)
@@ -153,7 +152,7 @@ def test_curves_have_an_instance_for_each_kappa_and_one_for_all_lambdas() -> Non
     assert by_lambda[1] == [alone]
 
 
-def test_chances_are_those_of_all_curves() -> None:
+def test_chances_are_those_of_all_curves():
     flat = {kappa: [500.0] for kappa in sjf_bco.KAPPA_MAKESPAN}
     assert sjf_bco.chance(flat) == sjf_bco.Chance(0.0, 0.0, 0.0, 0.0)
     as_published = {kappa: [float(value)] for kappa, value in sjf_bco.KAPPA_MAKESPAN.items()}
@@ -163,7 +162,7 @@ def test_chances_are_those_of_all_curves() -> None:
     assert sjf_bco.chance(half).is_u == 1.0
 
 
-def test_a_paper_s_figure_stands_beside_both_of_ours(short: SjfBco) -> None:
+def test_a_paper_s_figure_stands_beside_both_of_ours(short):
     found = [(one.claim.key, one.what) for one in short.comparisons()]
     assert {what for key, what in found if key == "below-ff-20"} == {one.name for one in MAIN}
     assert ("lambda-falls", "") not in found  # a quick run has no curves
@@ -173,7 +172,7 @@ def test_a_paper_s_figure_stands_beside_both_of_ours(short: SjfBco) -> None:
     assert widest.verdict == "weaker"
 
 
-def test_the_anchor_is_met_by_the_core_to_the_microsecond() -> None:
+def test_the_anchor_is_met_by_the_core_to_the_microsecond():
     solved = {anchor.model: anchor for anchor in sjf_bco.anchors()}
     reference = solved["resnet50, batch 64"]
     assert reference.alone_s == pytest.approx(295.0, abs=2e-6)
@@ -185,7 +184,7 @@ def test_the_anchor_is_met_by_the_core_to_the_microsecond() -> None:
         assert math.isnan(anchor.alone_s) != fits
 
 
-def test_a_paper_needs_two_seeds_and_a_known_name() -> None:
+def test_a_paper_needs_two_seeds_and_a_known_name():
     with pytest.raises(ValueError, match="seeds: 1 must be at least 2"):
         papers.paper("sjf-bco").reproduce(seeds=1)
     with pytest.raises(ValueError, match=r"unknown paper 'sjf-bc'.*sjf-bco"):
@@ -194,9 +193,7 @@ def test_a_paper_needs_two_seeds_and_a_known_name() -> None:
         table("title", ("a", "b"), [("1",)])
 
 
-def test_an_interrupt_keeps_the_seeds_that_were_done(
-    short: SjfBco, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_keeps_the_seeds_that_were_done(short, monkeypatch):
     def interrupted(_: str, run: object, tasks: list, *rest: object, **more: object) -> object:
         for task in tasks:
             seed, servers, reading = task
@@ -216,7 +213,7 @@ def test_an_interrupt_keeps_the_seeds_that_were_done(
     assert [table.title for table in kept.tables()] == [table.title for table in short.tables()]
 
 
-def test_the_files_hold_all_runs(short: SjfBco, tmp_path: Path) -> None:
+def test_the_files_hold_all_runs(short, tmp_path):
     pytest.importorskip("matplotlib")
     files = short.write(tmp_path)
     assert all(path.stat().st_size > 0 for path in files)
@@ -225,7 +222,7 @@ def test_the_files_hold_all_runs(short: SjfBco, tmp_path: Path) -> None:
     assert "| sjf-bco |" in (tmp_path / "tables.md").read_text()
 
 
-def test_the_command_prints_tables_or_json(monkeypatch: pytest.MonkeyPatch, short: SjfBco) -> None:
+def test_the_command_prints_tables_or_json(monkeypatch, short):
     monkeypatch.setattr(papers.Paper, "reproduce", lambda *_, **__: short)
     shown = CliRunner().invoke(app, ["reproduce", "sjf-bco", "--quick"])
     assert shown.exit_code == 0
@@ -237,9 +234,7 @@ def test_the_command_prints_tables_or_json(monkeypatch: pytest.MonkeyPatch, shor
     assert CliRunner().invoke(app, ["reproduce", "shockwave"]).exit_code == 2
 
 
-def test_figures_without_matplotlib_name_the_extra(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_figures_without_matplotlib_name_the_extra(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     out = ["--out", str(tmp_path / "out")]
     refused = CliRunner().invoke(app, ["reproduce", "sjf-bco", "--quick", *out])

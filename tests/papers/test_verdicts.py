@@ -26,7 +26,7 @@ CLAIM = Claim("makespan", "makespan", "Figure 1", "text", 535.0, unit="s", bette
 OURS = np.array([480.0, 500.0, 520.0, 540.0, 460.0])
 
 
-def test_an_interval_of_one_run_is_wider_than_that_of_the_mean() -> None:
+def test_an_interval_of_one_run_is_wider_than_that_of_the_mean():
     low, high = prediction(OURS)
     # 2.776 is Student's quantile of 4 degrees, 31.62 the standard deviation.
     assert high - 500 == pytest.approx(2.776 * 31.62 * math.sqrt(1 + 1 / 5), rel=1e-3)
@@ -35,7 +35,7 @@ def test_an_interval_of_one_run_is_wider_than_that_of_the_mean() -> None:
     assert of_many[1] - 500 == pytest.approx(2.776 * 31.62 / math.sqrt(5), rel=1e-3)
 
 
-def test_a_prediction_interval_holds_as_many_further_runs_as_it_says() -> None:
+def test_a_prediction_interval_holds_as_many_further_runs_as_it_says():
     rng = np.random.default_rng(1)
     drawn = rng.normal(size=(4000, 8))
     held = [
@@ -57,7 +57,7 @@ def test_a_prediction_interval_holds_as_many_further_runs_as_it_says() -> None:
         (300.0, "higher", "stronger"),
     ],
 )
-def test_a_published_figure_gets_one_of_the_words(value: float, better: str, verdict: str) -> None:
+def test_a_published_figure_gets_one_of_the_words(value, better, verdict):
     claim = replace(CLAIM, value=value, better=better)
     assert compare(claim, OURS).verdict == verdict
     # The direction is that of the claim: mirrored values are judged alike.
@@ -65,12 +65,12 @@ def test_a_published_figure_gets_one_of_the_words(value: float, better: str, ver
     assert compare(replace(claim, value=-value, better=mirrored), -OURS).verdict == verdict
 
 
-def test_a_mean_of_many_runs_is_judged_more_strictly_than_one() -> None:
+def test_a_mean_of_many_runs_is_judged_more_strictly_than_one():
     assert compare(replace(CLAIM, value=570.0), OURS).verdict == "reproduced"
     assert compare(replace(CLAIM, value=570.0, runs=10), OURS).verdict == "stronger"
 
 
-def test_what_lacks_something_is_not_comparable_and_says_why() -> None:
+def test_what_lacks_something_is_not_comparable_and_says_why():
     lacking = replace(CLAIM, lacks="Its instances are not known.")
     for one in (compare(lacking, OURS), beside(lacking)):
         assert one.verdict == "not comparable"
@@ -83,7 +83,7 @@ def test_what_lacks_something_is_not_comparable_and_says_why() -> None:
         compare(replace(CLAIM, is_setting=True), OURS)
 
 
-def test_no_claim_is_left_out_of_the_comparisons() -> None:
+def test_no_claim_is_left_out_of_the_comparisons():
     lacking = replace(CLAIM, key="other", lacks="Unknown.")
     found = with_all([compare(CLAIM, OURS)], [lacking, CLAIM])
     assert [one.claim.key for one in found] == ["other", "makespan"]
@@ -91,7 +91,7 @@ def test_no_claim_is_left_out_of_the_comparisons() -> None:
         with_all([], [CLAIM])
 
 
-def test_the_table_shows_how_a_figure_is_known_and_the_rule() -> None:
+def test_the_table_shows_how_a_figure_is_known_and_the_rule():
     share = Claim("gap", "gap", "abstract", "abstract", 0.02, 0.04, unit="%", lacks="Unknown.")
     shown = verdicts([compare(CLAIM, OURS), beside(share)])
     assert shown.rows[0] == (
@@ -112,8 +112,6 @@ def test_the_table_shows_how_a_figure_is_known_and_the_rule() -> None:
         ((), (Credit("fifo", "all", "rumour"),), "unknown known 'rumour'"),  # type: ignore[arg-type]
     ],
 )
-def test_a_wrong_entry_is_refused(
-    claims: tuple[Claim, ...], credits: tuple[Credit, ...], message: str
-) -> None:
+def test_a_wrong_entry_is_refused(claims, credits, message):
     with pytest.raises(ValueError, match=message):
         Published(claims, credits)

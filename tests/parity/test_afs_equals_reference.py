@@ -59,12 +59,12 @@ def check(drawn: list[tuple[int, int, int]], num_gpus: int) -> None:
 @given(
     st.lists(job, min_size=1, max_size=12).map(lambda jobs: sorted(jobs, key=lambda job: job[0]))
 )
-def test_gpu_by_gpu_of_afs_equals_the_readable_one(drawn: list[tuple[int, int, int]]) -> None:
+def test_gpu_by_gpu_of_afs_equals_the_readable_one(drawn):
     check(drawn, GPUS)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_gpu_by_gpu_among_hundreds_that_could_grow_equals_the_readable_one(seed: int) -> None:
+def test_gpu_by_gpu_among_hundreds_that_could_grow_equals_the_readable_one(seed):
     draws = np.random.default_rng(seed)
     size = 250
     drawn = zip(

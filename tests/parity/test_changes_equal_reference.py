@@ -66,7 +66,7 @@ def halts(case: Case) -> list[int]:
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE + WITHDRAWING)
 @examples(40)
 @given(data=st.data())
-def test_jobs_taken_back_equal_the_reference(policy: str, data: Any) -> None:
+def test_jobs_taken_back_equal_the_reference(policy, data):
     case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p))).at(7)
     run, changes = opened(case), []
     for at_us in sorted(data.draw(st.lists(st.sampled_from(halts(case)), max_size=3, unique=True))):
@@ -83,7 +83,7 @@ def test_jobs_taken_back_equal_the_reference(policy: str, data: Any) -> None:
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
 @examples(30)
 @given(data=st.data())
-def test_another_policy_equals_the_reference(policy: str, data: Any) -> None:
+def test_another_policy_equals_the_reference(policy, data):
     before = st.tuples(st.sampled_from(("fifo", "srtf")), st.sampled_from(PLACEMENTS))
     case = data.draw(before.flatmap(lambda names: cases(*names))).at(7)
     at_us = data.draw(st.sampled_from(halts(case)))
@@ -94,7 +94,7 @@ def test_another_policy_equals_the_reference(policy: str, data: Any) -> None:
     assert_same(expected(case, [change]), outcome(run))
 
 
-def test_a_restart_costs_what_the_policy_in_force_says() -> None:
+def test_a_restart_costs_what_the_policy_in_force_says():
     costly = {"cost_s": 2e-6, "wide_cost_s": 3e-6, "narrow_gpus": 2}
     jobs = [Job(0, 5, 3), Job(1, 2, 3)]
     case = Case(jobs, [(3, "gpu")], "a-srpt-p", "count", costly, {}, seed=0)
@@ -110,9 +110,7 @@ def test_a_restart_costs_what_the_policy_in_force_says() -> None:
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
 @examples(40)
 @given(data=st.data())
-def test_changes_of_one_instant_equal_the_reference_whatever_their_order(
-    policy: str, data: Any
-) -> None:
+def test_changes_of_one_instant_equal_the_reference_whatever_their_order(policy, data):
     case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases("fifo", p))).at(7)
     run, changes = opened(case), []
     for at_us in sorted(data.draw(st.lists(st.sampled_from(halts(case)), max_size=2, unique=True))):
@@ -145,9 +143,7 @@ BACKFILLING = (
 @pytest.mark.parametrize(("policy", "params"), BACKFILLING)
 @examples(60)
 @given(data=st.data())
-def test_expected_ends_count_from_resumes_as_in_the_reference(
-    policy: str, params: dict[str, Any], data: Any
-) -> None:
+def test_expected_ends_count_from_resumes_as_in_the_reference(policy, params, data):
     # All of them read estimates, and so may follow each other whatever the jobs have.
     before = data.draw(st.sampled_from(("easy", "conservative")))
     case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(before, p))).at(7)
@@ -162,7 +158,7 @@ def test_expected_ends_count_from_resumes_as_in_the_reference(
 @pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
 @examples(25)
 @given(data=st.data())
-def test_jobs_submitted_at_their_times_are_those_of_the_trace(policy: str, data: Any) -> None:
+def test_jobs_submitted_at_their_times_are_those_of_the_trace(policy, data):
     case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p))).at(7)
     whole = make_trace(case.jobs)
     late = data.draw(st.sets(st.integers(1, max(1, len(whole) - 1)))) & set(range(len(whole)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -33,9 +32,7 @@ UNITS = st.sampled_from([1, 7, SECOND])
 
 @pytest.mark.parametrize("contention", CONTENTIONS)
 @given(data=st.data(), unit=UNITS)
-def test_the_core_equals_the_reference_where_speed_depends_on_placement(
-    contention: str, data: Any, unit: Any
-) -> None:
+def test_the_core_equals_the_reference_where_speed_depends_on_placement(contention, data, unit):
     policy = data.draw(st.sampled_from(POLICIES))
     placement = data.draw(st.sampled_from(ON_SERVERS))
     case = data.draw(contended_cases(policy, placement, "ring", contention, scales=SCALES))
@@ -99,7 +96,7 @@ def crowd(policy: str, placement: str) -> Case:
         *(pytest.param(n, marks=pytest.mark.long) for n in ("random", "consolidated-relaxed")),
     ],
 )
-def test_the_core_equals_the_reference_where_links_are_crowded(policy: str, placement: str) -> None:
+def test_the_core_equals_the_reference_where_links_are_crowded(policy, placement):
     assert_equal(crowd(policy, placement))
 
 
@@ -111,9 +108,7 @@ def test_the_core_equals_the_reference_where_links_are_crowded(policy: str, plac
         ("las", [(0, 11, 2), (0, 900, 2), (15, 1, 4)], 2),
     ],
 )
-def test_a_job_may_have_done_all_work_a_tick_before_its_finish(
-    policy: str, columns: list[tuple[int, int, int]], gpus: int
-) -> None:
+def test_a_job_may_have_done_all_work_a_tick_before_its_finish(policy, columns, gpus):
     # At a rate of 2.75 / 3.75, 11 / rate is 15 and a rounding error; but 15 * rate is exactly 11.
     model = Profile(1e9, 1.0, {TYPES[0]: 0.0}, {TYPES[0]: 1.25})
     case = Case(

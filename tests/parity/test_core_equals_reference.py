@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,14 +18,14 @@ UNITS = st.sampled_from([1, 7, SECOND])
 
 @pytest.mark.parametrize("policy", [*POLICIES, *BY_DEADLINE])
 @given(data=st.data(), unit=UNITS)
-def test_the_core_equals_the_reference(policy: str, data: Any, unit: Any) -> None:
+def test_the_core_equals_the_reference(policy, data, unit):
     case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p, scales=SCALES)))
     assert_equal(case.at(unit))
 
 
 @pytest.mark.parametrize("policy", [*POLICIES, *BY_DEADLINE])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
-def test_the_core_equals_the_reference_on_deep_queues(policy: str, seed: int) -> None:
+def test_the_core_equals_the_reference_on_deep_queues(policy, seed):
     for placement in PLACEMENTS:
         assert_equal(large_case(policy, placement, seed))
 
@@ -36,13 +34,13 @@ def test_the_core_equals_the_reference_on_deep_queues(policy: str, seed: int) ->
 @pytest.mark.parametrize(
     ("policy", "placement"), [("fifo", "count"), ("swf", "best-fit"), ("srtf", "consolidated")]
 )
-def test_a_thousand_widths_equal_the_reference(policy: str, placement: str) -> None:
+def test_a_thousand_widths_equal_the_reference(policy, placement):
     assert_equal(many_widths(policy, placement, seed=0))
 
 
 @each("policy", POLICIES)
 @each("allowed", ["K80", "V100"])
-def test_count_refuses_jobs_restricted_to_some_of_several_types(policy: str, allowed: str) -> None:
+def test_count_refuses_jobs_restricted_to_some_of_several_types(policy, allowed):
     jobs = [Job(0, SECOND, 1), Job(0, SECOND, 1, allowed=frozenset([allowed]))]
     servers = [(2, "K80"), (2, "V100")]
     for engine in (replay, run_core):
@@ -51,7 +49,7 @@ def test_count_refuses_jobs_restricted_to_some_of_several_types(policy: str, all
 
 
 @each("policy", POLICIES)
-def test_count_takes_jobs_that_allow_every_type(policy: str) -> None:
+def test_count_takes_jobs_that_allow_every_type(policy):
     jobs = [
         Job(0, SECOND, 3, allowed=frozenset(["K80", "V100", "T4"])),
         Job(1, SECOND, 2),
@@ -62,7 +60,7 @@ def test_count_takes_jobs_that_allow_every_type(policy: str) -> None:
 
 
 @each("policy", POLICIES)
-def test_the_first_submit_need_not_be_zero(policy: str) -> None:
+def test_the_first_submit_need_not_be_zero(policy):
     jobs = [Job(61 * SECOND + 5 * i, (3 + i % 4) * SECOND, 1 + i % 3) for i in range(9)]
     servers = [(2, "gpu"), (1, "gpu")]
     for placement in PLACEMENTS:

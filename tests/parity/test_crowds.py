@@ -76,7 +76,7 @@ DIGESTS: dict[tuple[str, bool], str] = {
 
 
 @pytest.mark.parametrize(("policy", "elastic"), list(DIGESTS))
-def test_a_crowd_runs_as_if_all_who_wait_were_looked_at(policy: str, elastic: bool) -> None:
+def test_a_crowd_runs_as_if_all_who_wait_were_looked_at(policy, elastic):
     """The digests are of a build that went through all of them at each decision."""
     trace, cluster = crowd(elastic=elastic)
     speed = "table" if elastic else "fixed"

@@ -56,7 +56,7 @@ def of_those_that_run(jobs: gs.Trace, cluster: gs.Cluster, policy: str) -> gs.Tr
 
 
 @pytest.mark.parametrize("policy", sorted(gs.policies()))
-def test_every_policy_with_its_memory_is_decided_as_it_runs(policy: str) -> None:
+def test_every_policy_with_its_memory_is_decided_as_it_runs(policy):
     jobs = of_those_that_run(workload(policy), CLUSTER, policy)
     assert len(jobs) > REMEMBERED // 2
     decider = Deciding(jobs, CLUSTER, policy, "consolidated", remembers=True)
@@ -67,7 +67,7 @@ def test_every_policy_with_its_memory_is_decided_as_it_runs(policy: str) -> None
 
 
 @pytest.mark.parametrize("policy", ["las", "2d-las:limits=30/300"])
-def test_instants_at_which_nothing_is_told(policy: str) -> None:
+def test_instants_at_which_nothing_is_told(policy):
     """Jobs that are turned down arrive, and are not shown; the policy decides all the same."""
     jobs = TYPED["plain"]._take(np.arange(2 * REMEMBERED))
     decider = Deciding(jobs, CLUSTER, policy, "consolidated", remembers=True)
@@ -84,7 +84,7 @@ def workload(policy: str, placement: str = "consolidated") -> gs.Trace:
 
 
 @pytest.mark.parametrize("policy", sorted(gs.policies()))
-def test_every_policy_is_decided_as_it_runs_or_refused_by_name(policy: str) -> None:
+def test_every_policy_is_decided_as_it_runs_or_refused_by_name(policy):
     if policy in BY_THE_STATE:
         whole, decided = digests(workload(policy), CLUSTER, policy)
         assert decided == whole
@@ -96,26 +96,26 @@ def test_every_policy_is_decided_as_it_runs_or_refused_by_name(policy: str) -> N
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
 @pytest.mark.parametrize("policy", ["fifo", "fifo-skip", "srtf", "easy"])
-def test_every_placement(policy: str, placement: str) -> None:
+def test_every_placement(policy, placement):
     whole, decided = digests(workload(policy, placement), CLUSTER, policy, placement)
     assert decided == whole
 
 
 @pytest.mark.parametrize("policy", ["fifo-skip", "srtf", "serverfilling-srpt", "easy"])
 @pytest.mark.parametrize("placement", ["best-fit", "gpu-packing"])
-def test_shares_cpu_and_memory(policy: str, placement: str) -> None:
+def test_shares_cpu_and_memory(policy, placement):
     whole, decided = digests(DEMANDING, ROOMY_CLUSTER, policy, placement)
     assert decided == whole
 
 
 @pytest.mark.parametrize("policy", ["2d-las:promote=2", "2d-las:inside=entry"])
-def test_options_that_make_a_policy_remember_are_refused(policy: str) -> None:
+def test_options_that_make_a_policy_remember_are_refused(policy):
     with pytest.raises(ValueError, match="keeps more than the state"):
         gs.decide(gs.online.ClusterState(CLUSTER, TYPED["plain"], 1e6), policy=policy)
 
 
 @pytest.mark.parametrize("chosen", [ShortestFirst, Strict])
-def test_objects_of_python(chosen: Any) -> None:
+def test_objects_of_python(chosen):
     whole, decided = digests(TYPED["plain"], CLUSTER, chosen())
     assert decided == whole
     untyped = POOLED["plain"]
@@ -124,14 +124,14 @@ def test_objects_of_python(chosen: Any) -> None:
 
 
 @pytest.mark.parametrize("policy", sorted(gs.policies()))
-def test_an_operator_who_does_as_decided_has_the_run(policy: str) -> None:
+def test_an_operator_who_does_as_decided_has_the_run(policy):
     """A few of the replays of ``python -m tests.campaigns.decided_runs``."""
     for number in range(6):
         replay = drawn(0, number, policy)
         assert compared(replay) in ("same", "refused"), replay
 
 
-def test_a_job_that_was_preempted_past_its_estimate_is_not_over() -> None:
+def test_a_job_that_was_preempted_past_its_estimate_is_not_over():
     """What a preemption adds to its work does not make less of what it had to do before."""
 
     jobs = (

@@ -13,7 +13,7 @@ PLACEMENTS = ("count", "consolidated", "best-fit", "random", "topology")
 
 @each("placement", PLACEMENTS)
 @each("policy", PREEMPTIVE)
-def test_a_deep_queue_is_served_as_by_the_slow_twin(policy: str, placement: str) -> None:
+def test_a_deep_queue_is_served_as_by_the_slow_twin(policy, placement):
     for seed in range(2):
         case = deep_queues.draw(Seeded(f"{policy}/{placement}/{seed}"), policy, placement)
         assert FastPath(case).check() == SAME

@@ -66,14 +66,12 @@ def check(drawn: list[tuple[int, int, int | None, int]], slot_s: int, *, admissi
     st.sampled_from([1, 3, 10]),
     st.booleans(),
 )
-def test_edf_at_greatest_widths_equals_the_readable_one(
-    drawn: list[tuple[int, int, int | None, int]], slot_s: int, admission: bool
-) -> None:
+def test_edf_at_greatest_widths_equals_the_readable_one(drawn, slot_s, admission):
     check(drawn, slot_s, admission=admission)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_hundreds_in_the_line_of_deadlines_run_as_the_readable_ones(seed: int) -> None:
+def test_hundreds_in_the_line_of_deadlines_run_as_the_readable_ones(seed):
     draws = np.random.default_rng(seed)
     size = 300
     patience = draws.integers(1, 600, size).tolist()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,9 +19,7 @@ pytestmark = pytest.mark.long
 @pytest.mark.parametrize("speed", ["fixed", "ring", *ELASTIC])
 @examples(30)
 @given(data=st.data())
-def test_whatever_is_resized_the_core_equals_the_reference(
-    speed: str, kind: str, data: Any
-) -> None:
+def test_whatever_is_resized_the_core_equals_the_reference(speed, kind, data):
     case = data.draw(elastic_cases(speed))
     whim = WHIMS[kind](case)
     try:

@@ -73,9 +73,7 @@ def parameters(draw: st.DrawFn, policy: str) -> dict[str, Any]:
 @pytest.mark.parametrize("policy", [*POLICIES, *BY_DEADLINE])
 @examples(60)
 @given(data=st.data(), placement=st.sampled_from(["count", "consolidated"]))
-def test_at_the_ends_of_the_range_the_core_equals_the_reference(
-    policy: str, data: Any, placement: Any
-) -> None:
+def test_at_the_ends_of_the_range_the_core_equals_the_reference(policy, data, placement):
     if policy in ("ada-srsf", "a-srpt"):
         pytest.skip("calculates with seconds")
     takes_scan = policy in orders.NON_PREEMPTIVE or "preemptive" in gs.policies()[policy].flags
@@ -87,14 +85,14 @@ def test_at_the_ends_of_the_range_the_core_equals_the_reference(
     assert_same(expected, run_native(*arguments, policy_params=params))
 
 
-def test_deadlines_a_tick_apart_are_told_apart_wherever_they_lie() -> None:
+def test_deadlines_a_tick_apart_are_told_apart_wherever_they_lie():
     for deadline in (2**53 + 2, 2**60 + 1, LAST):
         jobs = [Job(0, 1, 1), *(Job(0, 5, 1, deadline_us=deadline - i) for i in range(3))]
         core = run_native(jobs, [(1, "gpu")], "edf", "count")
         assert core.finish_us == [16, 15, 10, 5]
 
 
-def test_predictions_may_not_queue_up_beyond_the_greatest_time() -> None:
+def test_predictions_may_not_queue_up_beyond_the_greatest_time():
     def table(predicted_us: int, num_jobs: int) -> _core.JobTable:
         return _core.JobTable(
             np.zeros(num_jobs, np.int64),

@@ -72,9 +72,7 @@ def assert_equal_schedules(
 @each("kinds", [8, 300])
 @each("placement", PLACEMENTS)
 @each("policy", ["easy", "easy:extra=false", "conservative"])
-def test_a_reservation_that_is_kept_is_the_one_found_from_now(
-    policy: str, placement: str, kinds: int
-) -> None:
+def test_a_reservation_that_is_kept_is_the_one_found_from_now(policy, placement, kinds):
     if placement == "count" and kinds > 8:
         pytest.skip("a pool has no CPU")
     for seed in range(3):
@@ -90,16 +88,14 @@ def test_a_reservation_that_is_kept_is_the_one_found_from_now(
         "easy:backfill=shortest,depth=3", "easy:depth=3",
     ],
 )  # fmt: skip
-def test_kinds_of_jobs_are_passed_over_as_if_every_job_were_tried(
-    policy: str, placement: str, kinds: int
-) -> None:
+def test_kinds_of_jobs_are_passed_over_as_if_every_job_were_tried(policy, placement, kinds):
     if kinds > 8 and (placement == "count" or "depth" in policy):
         pytest.skip("not for jobs that ask for CPU")
     for seed in range(3):
         assert_equal_schedules(policy, placement, seed, kinds)
 
 
-def test_a_long_queue_is_not_sorted_and_asked_at_every_decision() -> None:
+def test_a_long_queue_is_not_sorted_and_asked_at_every_decision():
     rng = np.random.default_rng(1)
     num = 20_000
     trace = gs.Trace.from_columns(
@@ -115,9 +111,7 @@ def test_a_long_queue_is_not_sorted_and_asked_at_every_decision() -> None:
 @pytest.mark.parametrize(
     ("least", "most", "unit_s"), [(1.0, 4.0, 1), (0.5, 2.0, 1), (1.0, 10.0, 1), (1.0, 1.5, 60)]
 )
-def test_reservations_move_up_as_if_each_were_made_anew(
-    placement: str, least: float, most: float, unit_s: int
-) -> None:
+def test_reservations_move_up_as_if_each_were_made_anew(placement, least, most, unit_s):
     for seed in range(4):
         rng = np.random.default_rng(seed)
         service_s = rng.integers(1, 200, 600).astype(float)
@@ -133,7 +127,7 @@ def test_reservations_move_up_as_if_each_were_made_anew(
 
 @each("placement", ["consolidated", "best-fit", "spread"])
 @each("policy", PREEMPTIVE)
-def test_many_kinds_of_jobs_are_chosen_as_by_the_walk_over_all(policy: str, placement: str) -> None:
+def test_many_kinds_of_jobs_are_chosen_as_by_the_walk_over_all(policy, placement):
     for seed in range(2):
         assert_equal_schedules(policy, placement, seed, 300)
 
@@ -142,8 +136,8 @@ def test_many_kinds_of_jobs_are_chosen_as_by_the_walk_over_all(policy: str, plac
 @each("kinds", [8, 300])
 @each("policy", [*PREEMPTIVE, *DISPLACING[-2:]])
 def test_who_comes_alone_where_gpus_are_left_over_starts_as_by_the_walk_over_all(
-    policy: str, kinds: int, span_s: int
-) -> None:
+    policy, kinds, span_s
+):
     for seed in range(3):
         assert_equal_schedules(policy, "consolidated", seed, kinds, span_s)
 
@@ -151,8 +145,8 @@ def test_who_comes_alone_where_gpus_are_left_over_starts_as_by_the_walk_over_all
 @each("placement", ["consolidated", "fgd"])
 @each("policy", ["edf", "srtf", "srsf", "2d-las", "serverfilling-srpt"])
 def test_who_comes_while_wide_jobs_wait_for_servers_starts_as_by_the_walk_over_all(
-    policy: str, placement: str
-) -> None:
+    policy, placement
+):
     cluster = gs.Cluster.uniform(servers=8, gpus=GPUS)
     for load in (0.8, 1.0):
         trace = gs.generate("philly", jobs=1500, load=load, cluster=cluster, seed=1)
@@ -161,9 +155,7 @@ def test_who_comes_while_wide_jobs_wait_for_servers_starts_as_by_the_walk_over_a
 
 @each("kinds", [8, 300])
 @each("policy", SINKING)
-def test_jobs_that_sink_stand_in_their_queue_as_by_the_walk_over_all(
-    policy: str, kinds: int
-) -> None:
+def test_jobs_that_sink_stand_in_their_queue_as_by_the_walk_over_all(policy, kinds):
     for seed in range(3):
         assert_equal_schedules(policy, "consolidated", seed, kinds)
 
@@ -171,7 +163,7 @@ def test_jobs_that_sink_stand_in_their_queue_as_by_the_walk_over_all(
 @pytest.mark.parametrize(
     "policy", ["srtf", "srsf", "edf", "2d-las:inside=running", "srsf:displace=true", "llf"]
 )
-def test_many_widths_of_jobs_are_chosen_as_by_the_walk_over_all(policy: str) -> None:
+def test_many_widths_of_jobs_are_chosen_as_by_the_walk_over_all(policy):
     rng = np.random.default_rng(3)
     gpus = rng.permutation(np.concatenate([np.arange(1, 301), rng.integers(1, 9, 3_700)]))
     trace = gs.Trace.from_columns(
@@ -208,7 +200,7 @@ def assert_equal_withdrawals(policy: str, placement: str, seed: int, kinds: int 
 
 
 @each("policy", SINKING)
-def test_jobs_stand_as_they_stood_after_withdrawals(policy: str) -> None:
+def test_jobs_stand_as_they_stood_after_withdrawals(policy):
     for seed in range(3):
         assert_equal_withdrawals(policy, "consolidated", seed)
 
@@ -225,7 +217,7 @@ def test_jobs_stand_as_they_stood_after_withdrawals(policy: str) -> None:
         "easy", "conservative",
     ],
 )  # fmt: skip
-def test_a_withdrawal_does_not_end_the_fast_path(policy: str, placement: str, kinds: int) -> None:
+def test_a_withdrawal_does_not_end_the_fast_path(policy, placement, kinds):
     for seed in range(2):
         assert_equal_withdrawals(policy, placement, seed, kinds)
 
@@ -239,9 +231,7 @@ def test_a_withdrawal_does_not_end_the_fast_path(policy: str, placement: str, ki
         ),
     ],
 )
-def test_who_is_displaced_is_as_by_the_walk_over_all(
-    policy: str, placement: str, kinds: int
-) -> None:
+def test_who_is_displaced_is_as_by_the_walk_over_all(policy, placement, kinds):
     changed = []
     for seed in range(3):
         trace, cluster = backlog(seed, kinds, jobs=160)
@@ -254,7 +244,7 @@ def test_who_is_displaced_is_as_by_the_walk_over_all(
 
 
 @pytest.mark.parametrize("quota", ["free", "hold"])
-def test_a_strict_filling_ends_at_the_first_width_that_does_not_fit(quota: str) -> None:
+def test_a_strict_filling_ends_at_the_first_width_that_does_not_fit(quota):
     # Both of 8 GPUs are in the prefix and one is served: nothing narrower is, whatever widths
     # that nobody in the prefix has lie between.
     trace = gs.Trace.from_columns(
@@ -268,7 +258,7 @@ def test_a_strict_filling_ends_at_the_first_width_that_does_not_fit(quota: str) 
     assert (fast.schedule.start_us[1] > 0) == (quota == "hold")
 
 
-def test_many_that_are_preempted_at_one_instant_are_those_of_the_walk_over_all() -> None:
+def test_many_that_are_preempted_at_one_instant_are_those_of_the_walk_over_all():
     rng = np.random.default_rng(4)
     burst = np.repeat(np.arange(7), 60)  # each of shorter jobs than the one before
     trace = gs.Trace.from_columns(

@@ -21,7 +21,7 @@ SHARES = st.lists(st.sampled_from([130, 270, 310, 90, 590]), min_size=2, max_siz
 @pytest.mark.parametrize("params", [{}, {"artefact": True}])
 @examples(60)
 @given(shares=SHARES, seed=st.integers(0, 2**32), policy=st.sampled_from(["fifo-skip", "easy"]))
-def test_mixed_shares_go_where_the_reference_puts_them(params, shares, seed, policy) -> None:
+def test_mixed_shares_go_where_the_reference_puts_them(params, shares, seed, policy):
     draws = random.Random(seed)
     jobs = []
     for _ in range(40):

@@ -42,14 +42,12 @@ def check(drawn: list[tuple[int, int, int, int]], slice_s: int, servers: int) ->
     st.lists(job, min_size=1, max_size=20).map(lambda jobs: sorted(jobs, key=lambda job: job[0])),
     st.sampled_from([1, 3, 10]),
 )
-def test_turns_on_servers_by_width_equal_the_readable_ones(
-    drawn: list[tuple[int, int, int, int]], slice_s: int
-) -> None:
+def test_turns_on_servers_by_width_equal_the_readable_ones(drawn, slice_s):
     check(drawn, slice_s, SERVERS)
 
 
 @each("seed", range(6))
-def test_turns_of_a_crowd_on_many_servers_equal_the_readable_ones(seed: int) -> None:
+def test_turns_of_a_crowd_on_many_servers_equal_the_readable_ones(seed):
     draws = np.random.default_rng(seed)
     size = 300
     submit = np.sort(draws.integers(0, 40, size) * (draws.random(size) < 0.5))

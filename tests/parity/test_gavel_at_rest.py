@@ -18,9 +18,7 @@ CLUSTER = golden.cluster()
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("load", [0.2, 1.2])
-def test_a_run_that_passes_over_rounds_is_one_that_goes_through_all(
-    objective: str, load: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_passes_over_rounds_is_one_that_goes_through_all(objective, load, monkeypatch):
     asked: list[bool] = []
     is_at_rest = Gavel._is_at_rest
 
@@ -41,8 +39,8 @@ def test_a_run_that_passes_over_rounds_is_one_that_goes_through_all(
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_between_rounds_those_that_run_go_on_as_if_gavel_had_gone_through_them(
-    objective: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    objective, monkeypatch
+):
     asked: list[bool] = []
     may_go_on = Gavel._may_go_on
 

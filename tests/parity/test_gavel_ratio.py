@@ -42,7 +42,7 @@ def drawn(rng: np.random.Generator) -> Jobs:
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+def shown(monkeypatch):
     """Say of each call whether the least ratio was seen to be possible at once."""
     pytest.importorskip("scipy")
     calls: list[bool] = []
@@ -61,9 +61,7 @@ def without_looking(*_: Any) -> None:
     """See to nothing: the ratio is found by tangents."""
 
 
-def test_the_fractions_are_those_that_tangents_lead_to(
-    shown: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_fractions_are_those_that_tangents_lead_to(shown, monkeypatch):
     rng = np.random.default_rng(7)
     cases = [drawn(rng) for _ in range(200)]
     quick = [gavel_programs.solved("ftf", jobs) for jobs in cases]
@@ -76,9 +74,7 @@ def test_the_fractions_are_those_that_tangents_lead_to(
 
 
 @pytest.mark.parametrize("load", [0.7, 1.2])
-def test_a_run_is_the_one_by_tangents(
-    load: float, shown: list[bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_the_one_by_tangents(load, shown, monkeypatch):
     trace = golden.urgent(is_typed=False).head(80).with_load(load, CLUSTER.num_gpus)
     policy = "gavel:objective=ftf,round_s=60"
     quick = gs.simulate(trace, CLUSTER, policy=policy, speed="table", seed=3)
@@ -89,9 +85,7 @@ def test_a_run_is_the_one_by_tangents(
     assert quick.digest == tangents.digest
 
 
-def test_work_that_a_millionth_of_the_time_is_enough_for_is_left_to_the_tangents(
-    shown: list[bool],
-) -> None:
+def test_work_that_a_millionth_of_the_time_is_enough_for_is_left_to_the_tangents(shown):
     jobs = Jobs(
         rates=np.ones((2, 1)), gpus=np.ones(2), weight=np.ones(2), remaining=np.array([1e-4, 1e4]),
         elapsed=np.zeros(2), served=np.array([1e4, 0.0]), time_left=np.full(2, np.inf),

@@ -40,7 +40,7 @@ def exactly(
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_no_answer_has_more_throughput(objective: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_answer_has_more_throughput(objective, monkeypatch):
     pytest.importorskip("scipy")
     rng = np.random.default_rng(11)
     cases = [drawn(rng) for _ in range(60)]

@@ -73,9 +73,7 @@ def workload(seed: int, *, types: int, elastic: bool) -> tuple[gs.Trace, gs.Clus
 @pytest.mark.parametrize(
     "policy", ["edf-greatest:slot_s=1", "edf-greatest:admission=true", "edf-fastest"]
 )
-def test_widths_by_deadline_are_those_of_the_walk_over_all(
-    policy: str, types: int, elastic: bool, seed: int
-) -> None:
+def test_widths_by_deadline_are_those_of_the_walk_over_all(policy, types, elastic, seed):
     drawn = workload(seed, types=types, elastic=elastic)
     speed = "table" if elastic else "fixed"
     equal_runs(*drawn, policy=policy, placement="consolidated", speed=speed)
@@ -84,14 +82,12 @@ def test_widths_by_deadline_are_those_of_the_walk_over_all(
 @each("seed", range(6))
 @each("types", [1, 2])
 @each("policy", ["afs", "afs:period_s=60"])
-def test_a_pass_that_begins_where_it_may_differ_is_one_over_all(
-    policy: str, types: int, seed: int
-) -> None:
+def test_a_pass_that_begins_where_it_may_differ_is_one_over_all(policy, types, seed):
     drawn = workload(seed, types=types, elastic=True)
     equal_runs(*drawn, policy=policy, placement="consolidated", speed="table")
 
 
-def test_so_many_grow_that_their_blocks_are_split() -> None:
+def test_so_many_grow_that_their_blocks_are_split():
     draws = np.random.default_rng(3)
     num_jobs = 6_000
     trace = gs.Trace.from_columns(
@@ -109,12 +105,11 @@ def test_so_many_grow_that_their_blocks_are_split() -> None:
 @each("seed", range(3))
 @each("predictor", ["oracle", "estimate"])
 @each(
-    ("placement", "types"),
-    [("count", 1), ("consolidated", 1), ("consolidated", 2), ("spread", 2)],
+    ("placement", "types"), [("count", 1), ("consolidated", 1), ("consolidated", 2), ("spread", 2)]
 )
 @each("policy", ["afs", "afs:period_s=60", "optimus:period_s=0"])
 def test_who_runs_by_time_left_stays_in_order_until_it_ends(
-    policy: str, placement: str, types: int, predictor: str, seed: int
-) -> None:
+    policy, placement, types, predictor, seed
+):
     drawn = workload(seed, types=types, elastic=False)
     equal_runs(*drawn, policy=policy, placement=placement, predictor=predictor)

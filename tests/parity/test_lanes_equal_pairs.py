@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -67,9 +67,7 @@ def with_forbidden_pairs(draws: np.random.Generator, shape: tuple[int, int]) -> 
 
 @each("shape", SHAPES)
 @each("costs_of", [uniform, with_ties, of_one_order, in_the_plane, with_forbidden_pairs])
-def test_assignments_are_the_same_bits(
-    costs_of: Callable[[np.random.Generator, tuple[int, int]], Any], shape: tuple[int, int]
-) -> None:
+def test_assignments_are_the_same_bits(costs_of, shape):
     cost = costs_of(np.random.default_rng(7), shape)
     found = assign(cost)
     with two_lanes():
@@ -81,7 +79,7 @@ def test_assignments_are_the_same_bits(
 
 @each("size", [1, 7, 8, 100])
 @each("bad", [math.nan, -math.inf, 1.5e300])
-def test_what_is_no_cost_is_refused_in_the_same_words(bad: float, size: int) -> None:
+def test_what_is_no_cost_is_refused_in_the_same_words(bad, size):
     cost = np.ones((size, size))
     cost[size // 2, size - 1] = bad
     with pytest.raises(ValueError, match="cost") as found:
@@ -92,7 +90,7 @@ def test_what_is_no_cost_is_refused_in_the_same_words(bad: float, size: int) -> 
 
 
 @each("seed", range(40))
-def test_plans_are_the_same_bits(seed: int) -> None:
+def test_plans_are_the_same_bits(seed):
     draws = np.random.default_rng(seed)
     segments, configurations, quanta = 6, 4, int(draws.integers(1, 200))
     options = []
@@ -109,7 +107,7 @@ def test_plans_are_the_same_bits(seed: int) -> None:
 
 
 @pytest.mark.parametrize("restart_s", [0, 20])
-def test_promises_are_the_same_bits(restart_s: int) -> None:
+def test_promises_are_the_same_bits(restart_s):
     draws = np.random.default_rng(restart_s)
     profiles = typed_profiles()
     size = 150
@@ -136,7 +134,7 @@ def test_promises_are_the_same_bits(restart_s: int) -> None:
 
 
 @each("seed", range(5))
-def test_passes_over_claims_have_the_same_winners(seed: int) -> None:
+def test_passes_over_claims_have_the_same_winners(seed):
     draws = np.random.default_rng(seed)
     size = 200
     profiles = [

@@ -34,7 +34,7 @@ def loose_jobs(seed: int, num_jobs: int = 120) -> list[Job]:
 
 @pytest.mark.parametrize("placement", ["count", "consolidated", "first-fit"])
 @pytest.mark.parametrize("seed", range(15))
-def test_early_ends_move_those_up_who_fit(placement: str, seed: int) -> None:
+def test_early_ends_move_those_up_who_fit(placement, seed):
     jobs = loose_jobs(seed)
     expected = replay(jobs, SERVERS, "conservative", placement)
     assert_same(expected, run_core(jobs, SERVERS, "conservative", placement))
@@ -42,9 +42,7 @@ def test_early_ends_move_those_up_who_fit(placement: str, seed: int) -> None:
 
 @pytest.mark.parametrize("placement", ["count", "consolidated"])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_long_queue_moves_up_as_if_every_reservation_were_made_anew(
-    placement: str, seed: int
-) -> None:
+def test_a_long_queue_moves_up_as_if_every_reservation_were_made_anew(placement, seed):
     """Hundreds wait at a time: the profile has many blocks, which are split and emptied."""
     jobs = loose_jobs(seed, 800)
     trace = gs.Trace.from_columns(

@@ -37,9 +37,7 @@ def drawn(seed: int) -> gs.Trace:
         (2, "matching:period_s=60", "bf3cdc0d541ae8c8"),
     ],
 )
-def test_jobs_of_one_width_on_one_type_run_as_with_a_market(
-    seed: int, policy: str, digest: str
-) -> None:
+def test_jobs_of_one_width_on_one_type_run_as_with_a_market(seed, policy, digest):
     """The digests are of a build that cleared a market at each of these decisions."""
     cluster = gs.Cluster.uniform(3, 8)
     result = gs.simulate(drawn(seed), cluster, policy=policy, placement="first-fit")
@@ -68,8 +66,8 @@ def overloaded(seed: int) -> tuple[gs.Trace, gs.Cluster]:
 @each("predictor", ["oracle", "estimate"])
 @each("options", ["", ":hysteresis=0", ":period_s=60"])
 def test_who_runs_stays_in_order_as_if_all_were_put_in_order_at_each_decision(
-    options: str, predictor: str, placement: str, seed: int
-) -> None:
+    options, predictor, placement, seed
+):
     equal_runs(
         *overloaded(seed), policy=f"matching{options}", placement=placement, predictor=predictor
     )

@@ -40,9 +40,7 @@ def assert_equal_to_the_reference(
 @every_choice
 @examples(20)
 @given(case=packing_cases())
-def test_a_packing_equals_its_readable_twin(
-    placement: str, params: dict[str, Any], case: PackingCase
-) -> None:
+def test_a_packing_equals_its_readable_twin(placement, params, case):
     assert_equal_to_the_reference(case, POLICIES[case.seed % len(POLICIES)], placement, params)
 
 
@@ -50,7 +48,5 @@ def test_a_packing_equals_its_readable_twin(
 @every_choice
 @examples(8)
 @given(case=cases_of_many_kinds())
-def test_a_queue_of_many_kinds_equals_its_readable_twin(
-    placement: str, params: dict[str, Any], case: PackingCase
-) -> None:
+def test_a_queue_of_many_kinds_equals_its_readable_twin(placement, params, case):
     assert_equal_to_the_reference(case, SKIPPING[case.seed % len(SKIPPING)], placement, params)

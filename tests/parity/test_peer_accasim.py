@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,7 +32,7 @@ SAME_RULES = [
 
 
 @pytest.mark.parametrize(("theirs", "ours"), SAME_RULES)
-def test_accasim_decides_alike(theirs: str, ours: str, tmp_path: Path) -> None:
+def test_accasim_decides_alike(theirs, ours, tmp_path):
     random = np.random.default_rng(19)
     gpus = random.choice([1, 1, 1, 2, 4, 8, 16, 48], NUM_JOBS)
     service_s = 1 + random.exponential(1_000, NUM_JOBS).astype(np.int64)

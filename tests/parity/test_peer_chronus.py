@@ -52,7 +52,7 @@ def ours(jobs: list[Task], cluster: gs.Cluster, lease_s: float, plans: str) -> l
 
 
 @needs_real_data
-def test_the_rule_as_we_know_it_writes_the_log_of_the_program() -> None:
+def test_the_rule_as_we_know_it_writes_the_log_of_the_program():
     lines = list(Program(tasks("fig10"), SERVERS * 8, LEASE_S).run())
     text = "".join(
         f"{line.time},{line.free},{line.pending},{line.running},{line.submitted}\n"
@@ -64,7 +64,7 @@ def test_the_rule_as_we_know_it_writes_the_log_of_the_program() -> None:
 
 @needs_real_data
 @pytest.mark.parametrize("name", SITES)
-def test_without_its_habits_our_policy_ends_every_job_when_it_does(name: str) -> None:
+def test_without_its_habits_our_policy_ends_every_job_when_it_does(name):
     cluster, jobs = gs.Cluster.uniform(SERVERS, SITES[name].gpus_per_server), tasks(name, US)
     found = ours(jobs, cluster, LEASE_S, "latest")
     for _ in Program(jobs, cluster.num_gpus, LEASE_S * US, has_habits=False).run():
@@ -83,9 +83,7 @@ drawn = st.lists(
 
 @examples(300)
 @given(drawn, st.sampled_from([1, 2, 4, 7]))
-def test_our_policy_is_the_rule_of_the_program(
-    jobs: list[tuple[int, int, int, int]], lease_s: int
-) -> None:
+def test_our_policy_is_the_rule_of_the_program(jobs, lease_s):
     line = [
         Task(submit * US, duration * US, (submit + due) * US, gpus, number)
         for number, (submit, duration, due, gpus) in enumerate(jobs)
@@ -98,7 +96,7 @@ def test_our_policy_is_the_rule_of_the_program(
 
 @needs_real_data
 @pytest.mark.parametrize(("name", "met"), [("fig8a", 79), ("fig10", 100)])
-def test_so_many_deadlines_are_met(name: str, met: int) -> None:
+def test_so_many_deadlines_are_met(name, met):
     jobs, cluster = tasks(name, US), gs.Cluster.uniform(SERVERS, SITES[name].gpus_per_server)
     ends = ours(jobs, cluster, LEASE_S, "latest")
     assert sum(end <= job.deadline for end, job in zip(ends, jobs, strict=True)) == met

@@ -116,7 +116,7 @@ def admitted(result: gs.Result) -> set[str]:
 
 @needs_real_data
 @pytest.mark.parametrize("name", SITES)
-def test_edf_of_the_program_ends_every_job_when_ours_does(name: str) -> None:
+def test_edf_of_the_program_ends_every_job_when_ours_does(name):
     result = run(name, f"edf-greatest:slot_s={SITES[name].slot_s}")
     ours, theirs = our_ends(result), peer_ends(name, "edf")
     assert ours.keys() == theirs.keys()
@@ -127,7 +127,7 @@ def test_edf_of_the_program_ends_every_job_when_ours_does(name: str) -> None:
 
 @needs_real_data
 @pytest.mark.parametrize(("name", "alike"), [("fig8a", 189), ("fig10", 96)])
-def test_edf_with_admission_turns_down_whom_the_program_does(name: str, alike: int) -> None:
+def test_edf_with_admission_turns_down_whom_the_program_does(name, alike):
     # It charges every job at every decision for being moved; ours pays where it is moved.
     slot_s = SITES[name].slot_s
     result = run(name, f"edf-greatest:slot_s={slot_s},admission=true")
@@ -145,9 +145,7 @@ WIDEST_ON_T4 = {"bert": 16, "cifar10": 16, "yolov3": 4, "ncf": 1}
 @pytest.mark.parametrize(
     ("admission", "ratio"), [("single", (0.860, 0.895)), ("batch", (0.708, 0.748))]
 )
-def test_elasticflow_admits_as_many_as_the_program_by_batches(
-    admission: str, ratio: tuple[float, float]
-) -> None:
+def test_elasticflow_admits_as_many_as_the_program_by_batches(admission, ratio):
     # 0.728 there; where its code considers one after the other, 0.800.
     result = run("fig8a", f"elasticflow:slot_s=60,admission={admission}", WIDEST_ON_T4)
     assert ratio[0] <= len(admitted(result)) / len(result.trace) <= ratio[1]

@@ -14,7 +14,7 @@ SERVERS = 16
 
 @needs_real_data
 @pytest.mark.parametrize("name", SITES)
-def test_the_rule_as_we_know_it_ends_every_job_when_the_program_does(name: str) -> None:
+def test_the_rule_as_we_know_it_ends_every_job_when_the_program_does(name):
     jobs = rows(f"{name}_trace")
     start = min(int(job["submit_time"]) for job in jobs)
     tasks = [
@@ -30,7 +30,7 @@ def test_the_rule_as_we_know_it_ends_every_job_when_the_program_does(name: str) 
 
 @needs_real_data
 @pytest.mark.parametrize(("name", "ours", "theirs"), [("fig8a", 34, 18), ("fig10", 100, 79)])
-def test_without_its_habits_more_deadlines_are_met(name: str, ours: int, theirs: int) -> None:
+def test_without_its_habits_more_deadlines_are_met(name, ours, theirs):
     jobs, site = rows(f"{name}_trace"), SITES[name]
     start = min(int(job["submit_time"]) for job in jobs)
     trace = gs.Trace.from_columns(

@@ -69,7 +69,7 @@ def rank_correlation(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> 
 
 @needs_real_data
 @pytest.mark.parametrize("name", OURS)
-def test_gavel_in_rounds_of_the_artefact_agrees_with_it(name: str) -> None:
+def test_gavel_in_rounds_of_the_artefact_agrees_with_it(name):
     pytest.importorskip("scipy")
     ours, theirs = our_jct_s(OURS[name]), peer_jct_s(name)
     most, least = MOST_OFF.get(name, (0.03, 0.99))
@@ -111,9 +111,7 @@ def by_their_solver(jobs: Jobs) -> Array:
 
 
 @needs_real_data
-def test_the_makespan_agrees_by_the_answers_of_their_solver(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_makespan_agrees_by_the_answers_of_their_solver(monkeypatch):
     pytest.importorskip("ecos")
     monkeypatch.setitem(gavel_programs.PROGRAMS, "makespan", by_their_solver)
     ours = our_jct_s(f"gavel:objective=makespan,counts=iterations,{ROUNDS}")
@@ -160,9 +158,7 @@ class SlippingOrder(InOrder):
 
 
 @needs_real_data
-def test_the_order_of_arrival_that_is_not_aware_differs_by_a_slip_of_the_program(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_order_of_arrival_that_is_not_aware_differs_by_a_slip_of_the_program(monkeypatch):
     policy, theirs = f"gavel:objective=fifo,aware=false,{ROUNDS}", peer_jct_s("fifo")
     assert rank_correlation(our_jct_s(policy), theirs) < 0.9
     monkeypatch.setattr(gavel, "InOrder", SlippingOrder)  # which the rule looks up

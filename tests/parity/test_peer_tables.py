@@ -15,12 +15,12 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "studies" / "baselines.md"
 
 
 @needs_real_data
-def test_as_many_jobs_fare_alike_as_the_page_says() -> None:
+def test_as_many_jobs_fare_alike_as_the_page_says():
     assert list(count_rows()) == read(PAGE.read_text(), COUNT_HEAD)
 
 
 @needs_real_data
-def test_job_completion_times_differ_from_those_of_gavel_as_the_page_says() -> None:
+def test_job_completion_times_differ_from_those_of_gavel_as_the_page_says():
     pytest.importorskip("scipy")
     said = read(PAGE.read_text(), GAVEL_HEAD)
     found = list(gavel_rows())

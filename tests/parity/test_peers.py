@@ -76,18 +76,18 @@ def assert_agrees(name: str, engine: Engine) -> None:
 
 @needs_real_data
 @pytest.mark.parametrize("name", SAME_RULES)
-def test_the_core_agrees_with_a_peer_job_for_job(name: str) -> None:
+def test_the_core_agrees_with_a_peer_job_for_job(name):
     assert_agrees(name, core)
 
 
 @needs_real_data
 @pytest.mark.parametrize("name", OF_REFERENCE)
-def test_the_reference_agrees_with_a_peer_job_for_job(name: str) -> None:
+def test_the_reference_agrees_with_a_peer_job_for_job(name):
     assert_agrees(name, replay)
 
 
 @pytest.mark.parametrize("engine", [replay, core], ids=["reference", "core"])
-def test_easy_honours_the_reservation_of_the_head(engine: Engine) -> None:
+def test_easy_honours_the_reservation_of_the_head(engine):
     jobs = [
         Job(0, 100 * SECOND, 1),
         Job(1 * SECOND, 50 * SECOND, 2),

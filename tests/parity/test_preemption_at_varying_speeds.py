@@ -85,7 +85,7 @@ def with_option(policy: str, option: str) -> str:
 
 @pytest.mark.parametrize("option", [*PLAIN_OPTIONS, *PAYING_OPTIONS])
 @pytest.mark.parametrize("policy", POLICIES)
-def test_on_types_of_gpus(policy: str, option: str) -> None:
+def test_on_types_of_gpus(policy, option):
     for seed, placement in enumerate(("consolidated", "spread", "random")):
         trace, cluster = on_types(seed)
         named = with_option(policy, option)
@@ -95,7 +95,7 @@ def test_on_types_of_gpus(policy: str, option: str) -> None:
 
 @pytest.mark.parametrize("option", [*PLAIN_OPTIONS, "cost_s=3,overrun_s=1"])
 @pytest.mark.parametrize("policy", POLICIES)
-def test_on_links_that_are_shared(policy: str, option: str) -> None:
+def test_on_links_that_are_shared(policy, option):
     for seed, placement in enumerate(("consolidated", "first-fit", "spread")):
         trace, cluster = on_links(seed)
         for contention in CONTENTIONS:
@@ -111,9 +111,7 @@ def test_on_links_that_are_shared(policy: str, option: str) -> None:
 
 @each(("long_us", "late_us"), [(2**50 + 3, 0), (1_000_003, 2**60 + 7)])
 @each("policy", ["srtf", "srsf", "llf"])
-def test_where_roundings_are_coarse_the_walk_takes_over(
-    policy: str, long_us: int, late_us: int
-) -> None:
+def test_where_roundings_are_coarse_the_walk_takes_over(policy, long_us, late_us):
     trace, cluster = on_types(1)
     submit_us, service_us = trace.submit_us.copy(), trace.service_us.copy()
     submit_us[JOBS // 2 :] += late_us

@@ -54,9 +54,7 @@ def assert_equal_runs(trace: gs.Trace, policy: str, speed: str, placement: str) 
 
 @each(("speed", "placement"), [("fixed", "count"), ("fixed", "best-fit"), ("table", "best-fit")])
 @each("policy", POLICIES)
-def test_a_crowd_is_promised_what_it_is_promised_when_all_is_planned_anew(
-    policy: str, speed: str, placement: str
-) -> None:
+def test_a_crowd_is_promised_what_it_is_promised_when_all_is_planned_anew(policy, speed, placement):
     promised = [
         assert_equal_runs(crowds(seed, jobs), policy, speed, placement)
         for seed, jobs in enumerate((30, 30, 120, 120, 400))
@@ -67,9 +65,7 @@ def test_a_crowd_is_promised_what_it_is_promised_when_all_is_planned_anew(
 
 @pytest.mark.parametrize("restart_s", [0.0, 4.0])
 @pytest.mark.parametrize("policy", ["elasticflow:slot_s=20", "chronus:lease_s=20"])
-def test_many_arrivals_at_one_instant_on_several_types_are_promised_alike(
-    policy: str, restart_s: float
-) -> None:
+def test_many_arrivals_at_one_instant_on_several_types_are_promised_alike(policy, restart_s):
     for seed in range(4):
         trace = crowds(seed, 300, restart_s, bursts=1)
         assert 5 < assert_equal_runs(trace, policy, "table", "best-fit") < 250

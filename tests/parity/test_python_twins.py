@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ few = examples(12)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def registered() -> Iterator[None]:
+def registered():
     """Every twin of an order or a placement under its name, led by ``py-``."""
     orders = {**twins.ORDERS, **twins.DEADLINE_ORDERS, "two-queues": twins.TwoQueues}
     for name, order in orders.items():
@@ -63,9 +62,7 @@ def native(case: Case) -> str:
 @pytest.mark.parametrize("name", twins.ORDERS)
 @examples(30)
 @given(data=st.data(), placement=st.sampled_from(PLACEMENTS), unit=UNITS)
-def test_a_registered_order_equals_its_native_twin_with_all_options(
-    name: str, data: Any, placement: Any, unit: Any
-) -> None:
+def test_a_registered_order_equals_its_native_twin_with_all_options(name, data, placement, unit):
     case = data.draw(cases(name, placement)).at(unit)
     twin = gs.Policy(f"py-{name}", **case.policy_params)
     chosen = gs.plugins.PlacementChoice(placement, **case.placement_params)
@@ -75,9 +72,7 @@ def test_a_registered_order_equals_its_native_twin_with_all_options(
 @pytest.mark.parametrize("name", twins.ORDERS)
 @few
 @given(data=st.data(), placement=st.sampled_from(PLACEMENTS))
-def test_an_instance_of_an_order_equals_its_native_twin(
-    name: str, data: Any, placement: Any
-) -> None:
+def test_an_instance_of_an_order_equals_its_native_twin(name, data, placement):
     case = data.draw(cases(name, placement)).at(SECOND)
     # An instance has no options of the list scheduler: it runs on their defaults.
     default = {"period_s": 0} if name == "las" else {}
@@ -121,9 +116,7 @@ def test_an_order_with_an_option_of_its_own_equals_its_native_twin(
 @pytest.mark.parametrize("name", twins.PLACEMENTS)
 @examples(30)
 @given(data=st.data(), policy=st.sampled_from(POLICIES), unit=UNITS)
-def test_a_registered_placement_equals_its_native_twin_under_any_policy(
-    name: str, data: Any, policy: Any, unit: Any
-) -> None:
+def test_a_registered_placement_equals_its_native_twin_under_any_policy(name, data, policy, unit):
     case = data.draw(cases(policy, name)).at(unit)
     twin = gs.plugins.PlacementChoice(f"py-{name}", **case.placement_params)
     assert digest(case, gs.Policy(policy, **case.policy_params), twin) == native(case)
@@ -132,9 +125,7 @@ def test_a_registered_placement_equals_its_native_twin_under_any_policy(
 @each("name", twins.PLACEMENTS)
 @few
 @given(data=st.data(), policy=st.sampled_from(POLICIES))
-def test_an_instance_of_a_placement_equals_its_native_twin(
-    name: str, data: Any, policy: Any
-) -> None:
+def test_an_instance_of_a_placement_equals_its_native_twin(name, data, policy):
     case = data.draw(cases(policy, name)).at(SECOND)
     chosen = gs.Policy(policy, **case.policy_params)
     expected = digest(case, chosen, name)
@@ -158,9 +149,7 @@ def test_twins_of_both_seams_work_together(data, order, place):
 )
 @examples(40)
 @given(data=st.data())
-def test_a_scheduler_equals_a_native_one_that_never_preempts(
-    name: str, twin: type, data: Any
-) -> None:
+def test_a_scheduler_equals_a_native_one_that_never_preempts(name, twin, data):
     case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda placement: cases(name, placement)))
     case = case.at(SECOND)
     assert digest(case, twin(), case.placement) == digest(case, name, case.placement)
@@ -199,7 +188,7 @@ LARGE = gs.Cluster((gs.ServerGroup(6, 8, "V100"), gs.ServerGroup(4, 4, "K80")))
 
 
 @pytest.fixture(scope="module")
-def large() -> gs.Trace:
+def large():
     rng = np.random.default_rng(11)
     num_jobs = 600
     return gs.Trace.from_columns(
@@ -216,7 +205,7 @@ def large_digest(trace: gs.Trace, policy: Any, placement: Any) -> str:
 
 
 @pytest.mark.parametrize("name", twins.ORDERS)
-def test_an_order_equals_its_native_twin_on_a_deep_queue(name: str, large: gs.Trace) -> None:
+def test_an_order_equals_its_native_twin_on_a_deep_queue(name, large):
     options = {"period_s": 60} if name == "las" else {}
     for placement in ("count", "consolidated"):
         expected = large_digest(large, name, placement)
@@ -225,7 +214,7 @@ def test_an_order_equals_its_native_twin_on_a_deep_queue(name: str, large: gs.Tr
 
 
 @pytest.mark.parametrize("name", twins.PLACEMENTS)
-def test_a_placement_equals_its_native_twin_on_a_deep_queue(name: str, large: gs.Trace) -> None:
+def test_a_placement_equals_its_native_twin_on_a_deep_queue(name, large):
     for policy in ("fifo", "srsf"):
         expected = large_digest(large, policy, name)
         assert large_digest(large, policy, f"py-{name}") == expected
@@ -241,13 +230,11 @@ def test_a_placement_equals_its_native_twin_on_a_deep_queue(name: str, large: gs
         ("las", "spread", twins.TurnScheduler),
     ],
 )
-def test_a_scheduler_equals_its_native_twin_on_a_deep_queue(
-    name: str, placement: str, twin: type, large: gs.Trace
-) -> None:
+def test_a_scheduler_equals_its_native_twin_on_a_deep_queue(name, placement, twin, large):
     assert large_digest(large, twin(), placement) == large_digest(large, name, placement)
 
 
-def test_a_twin_that_differs_in_one_rule_has_another_digest(large: gs.Trace) -> None:
+def test_a_twin_that_differs_in_one_rule_has_another_digest(large):
     class LatestFirst(twins.FirstCome):
         def rank(self, view: Any, jobs: Any) -> Any:
             return -super().rank(view, jobs)
@@ -263,7 +250,7 @@ def test_a_twin_that_differs_in_one_rule_has_another_digest(large: gs.Trace) -> 
 
 
 @pytest.fixture(scope="module")
-def crowded() -> gs.Trace:
+def crowded():
     """More work than the cluster can do for a while, with estimates that are wrong."""
     rng = np.random.default_rng(23)
     num_jobs = 900
@@ -292,9 +279,7 @@ def crowded() -> gs.Trace:
     ],
 )
 @pytest.mark.parametrize("name", ["srtf", "srsf", "las", *twins.DEADLINE_ORDERS])
-def test_a_choice_that_is_kept_equals_one_that_is_made_anew(
-    name: str, options: dict[str, Any], placement: str, crowded: gs.Trace
-) -> None:
+def test_a_choice_that_is_kept_equals_one_that_is_made_anew(name, options, placement, crowded):
     given = {"period_s": 60.0, **options} if name in ("las", "llf") else options
     digests = [
         gs.simulate(
@@ -310,7 +295,7 @@ def test_a_choice_that_is_kept_equals_one_that_is_made_anew(
     assert digests[0] == digests[1]
 
 
-def test_keys_that_are_rounded_end_the_choice_that_is_kept(crowded: gs.Trace) -> None:
+def test_keys_that_are_rounded_end_the_choice_that_is_kept(crowded):
     estimate_s = crowded.estimate_us / 1e6
     estimate_s[[200, 300, 301, 550]] = [2e9, 3e9, 3e9, 8e9]  # products of more than 2**53 ticks
     trace = gs.Trace.from_columns(

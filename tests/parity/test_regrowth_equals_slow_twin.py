@@ -56,8 +56,8 @@ def few(
 @pytest.mark.parametrize("second", [(0.5,), (0.5, 1.4)])
 @pytest.mark.parametrize("gains", [(1.3, 1.6, 1.9), (1.0, 1.6), (1.6, 2.5)])
 def test_who_grows_is_the_same_where_the_others_are_not_looked_at(
-    gains: tuple[float, ...], second: tuple[float, ...], load: float, predictor: str, seed: int
-) -> None:
+    gains, second, load, predictor, seed
+):
     drawn = few(seed, gains, second, load)
     policy = ("afs", "afs:period_s=60")[seed % 2]
     placement = ("consolidated", "first-fit", "spread", "best-fit")[seed]
@@ -66,7 +66,7 @@ def test_who_grows_is_the_same_where_the_others_are_not_looked_at(
 
 @each("load", [0.5, 2.0])
 @each("seed", range(3))
-def test_jobs_that_are_cancelled_and_copies_of_a_run(seed: int, load: float) -> None:
+def test_jobs_that_are_cancelled_and_copies_of_a_run(seed, load):
     trace, cluster = few(seed, (1.3, 1.6, 1.9), (0.5,), load)
 
     def digest() -> str:
@@ -87,7 +87,7 @@ def test_jobs_that_are_cancelled_and_copies_of_a_run(seed: int, load: float) -> 
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_gangs_that_no_type_holds(seed: int) -> None:
+def test_gangs_that_no_type_holds(seed):
     draws = np.random.default_rng(seed)
     size = 150
     gpus = np.where(draws.random(size) < 0.03, 12, draws.choice([1, 2], size))
@@ -102,7 +102,7 @@ def test_gangs_that_no_type_holds(seed: int) -> None:
     equal_runs(trace, cluster, speed="table", policy="afs")
 
 
-def test_groups_of_blocks_in_which_nobody_may_win_are_passed_over() -> None:
+def test_groups_of_blocks_in_which_nobody_may_win_are_passed_over():
     draws = np.random.default_rng(7)
     size = 4_200
     short = draws.random(size) < 0.002

@@ -23,15 +23,13 @@ TELLING = {
 
 @pytest.mark.parametrize("block", range(2))
 @pytest.mark.parametrize("seam", SEAMS)
-def test_the_first_cases_of_a_campaign_are_the_same_in_both_engines(seam: str, block: int) -> None:
+def test_the_first_cases_of_a_campaign_are_the_same_in_both_engines(seam, block):
     for index in range(30 * block, 30 * (block + 1)):
         verdict = check(seam, 1, index)[1]
         assert not verdict.startswith(("differs", "broken")), f"--seed 1 --only {index}: {verdict}"
 
 
 @pytest.mark.parametrize(("seam", "seed", "index"), TELLING)
-def test_cases_that_told_a_mistake_before_are_the_same_in_both_engines(
-    seam: str, seed: int, index: int
-) -> None:
+def test_cases_that_told_a_mistake_before_are_the_same_in_both_engines(seam, seed, index):
     verdict = check(seam, seed, index)[1]
     assert not verdict.startswith(("differs", "broken")), verdict

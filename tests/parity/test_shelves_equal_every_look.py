@@ -44,8 +44,6 @@ def many_kinds(seed: int, jobs: int = 600) -> tuple[gs.Trace, gs.Cluster]:
 
 @pytest.mark.parametrize("policy", ["sjf", "easy", "srtf"])
 @pytest.mark.parametrize("placement", CHOICES)
-def test_what_stands_on_shelves_goes_where_a_look_at_every_server_puts_it(
-    placement: str, policy: str
-) -> None:
+def test_what_stands_on_shelves_goes_where_a_look_at_every_server_puts_it(placement, policy):
     for seed in range(3):
         equal_runs(*many_kinds(seed), policy=policy, placement=placement, seed=seed)

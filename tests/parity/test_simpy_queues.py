@@ -53,7 +53,7 @@ def modelled(
 
 @pytest.mark.parametrize("num_servers", [1, 3, 16])
 @pytest.mark.parametrize("policy", KEYS)
-def test_a_queue_in_simpy_serves_alike(policy: str, num_servers: int) -> None:
+def test_a_queue_in_simpy_serves_alike(policy, num_servers):
     random = np.random.default_rng([num_servers, len(policy)])
     # Ticks so fine that no arrival meets a finish, of which SimPy may take either first.
     service_s = random.exponential(1_000, NUM_JOBS) + 1

@@ -6,7 +6,6 @@ import itertools
 import math
 import zlib
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,7 +20,7 @@ from gpusched.reference.placements import Placer, edge_bytes, grow, ranks_of, sw
 from gpusched.reference.speeds import Stages, reserved
 from tests.examples import examples
 from tests.parity.core import assert_equal, choice_text, make_cluster, make_trace
-from tests.reference.cases import SECOND, Case
+from tests.reference.cases import SECOND
 from tests.reference.scales import SCALES
 from tests.reference.stage_cases import graphs, staged_cases
 
@@ -34,9 +33,7 @@ ELSEWHERE = ["spread", "random", "consolidated-relaxed", "first-fit"]
 @pytest.mark.parametrize("contention", CONTENTIONS)
 @examples(60)
 @given(data=st.data(), unit=UNITS)
-def test_staged_jobs_under_heavy_edge_equal_the_reference(
-    contention: str, data: Any, unit: Any
-) -> None:
+def test_staged_jobs_under_heavy_edge_equal_the_reference(contention, data, unit):
     policy = data.draw(st.sampled_from(POLICIES))
     case = data.draw(staged_cases(policy, "heavy-edge", contention, scales=SCALES))
     assert_equal(case.at(unit))
@@ -45,7 +42,7 @@ def test_staged_jobs_under_heavy_edge_equal_the_reference(
 @pytest.mark.parametrize("contention", CONTENTIONS)
 @examples(40)
 @given(data=st.data(), unit=UNITS)
-def test_staged_jobs_anywhere_equal_the_reference(contention: str, data: Any, unit: Any) -> None:
+def test_staged_jobs_anywhere_equal_the_reference(contention, data, unit):
     policy = data.draw(st.sampled_from(POLICIES))
     placement = data.draw(st.sampled_from(ELSEWHERE))
     case = data.draw(staged_cases(policy, placement, contention, scales=SCALES))
@@ -54,7 +51,7 @@ def test_staged_jobs_anywhere_equal_the_reference(contention: str, data: Any, un
 
 @examples(60)
 @given(case=staged_cases("fifo", "heavy-edge", "reserved"))
-def test_the_limits_of_an_iteration_equal_the_reference(case: Case) -> None:
+def test_the_limits_of_an_iteration_equal_the_reference(case):
     limits = gs.bounds.iteration_limits(
         make_trace(case.jobs),
         make_cluster(case.servers, case.network),
@@ -84,7 +81,7 @@ def divided(draw: st.DrawFn) -> tuple[Graph, list[int]]:
 
 @examples(300)
 @given(divided())
-def test_the_cut_names_the_same_replicas_as_the_reference(case: tuple[Graph, list[int]]) -> None:
+def test_the_cut_names_the_same_replicas_as_the_reference(case):
     graph, quotas = case
     stages = range(len(graph.stages))
     replicas = [stage.replicas for stage in graph.stages]
@@ -96,9 +93,7 @@ def test_the_cut_names_the_same_replicas_as_the_reference(case: tuple[Graph, lis
 
 @examples(300)
 @given(divided(), st.integers(0, 2**32), st.sampled_from([2, 5, 1000]))
-def test_exchanges_are_those_of_the_reference(
-    case: tuple[Graph, list[int]], salt: int, num_costs: int
-) -> None:
+def test_exchanges_are_those_of_the_reference(case, salt, num_costs):
     graph, quotas = case
     servers = range(len(quotas))
 
@@ -117,9 +112,7 @@ def test_exchanges_are_those_of_the_reference(
 
 @examples(50)
 @given(divided())
-def test_exchanges_that_always_help_end_where_those_of_the_reference_do(
-    case: tuple[Graph, list[int]],
-) -> None:
+def test_exchanges_that_always_help_end_where_those_of_the_reference_do(case):
     graph, quotas = case
     servers = range(len(quotas))
     before = grow(graph, quotas)

@@ -102,14 +102,12 @@ def check(
     st.sampled_from([0.0, 0.5, 0.8, 1.0]),
     st.sampled_from([1, 3, 30]),
 )
-def test_auctions_of_leases_equal_the_readable_ones(
-    drawn: list[tuple[int, int, int, int]], period_s: int, fairness: float, least_s: int
-) -> None:
+def test_auctions_of_leases_equal_the_readable_ones(drawn, period_s, fairness, least_s):
     check(drawn, period_s, fairness, least_s)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_auctions_among_hundreds_that_wait_equal_the_readable_ones(seed: int) -> None:
+def test_auctions_among_hundreds_that_wait_equal_the_readable_ones(seed):
     draws = np.random.default_rng(seed)
     size = 400
     drawn = zip(
@@ -123,7 +121,7 @@ def test_auctions_among_hundreds_that_wait_equal_the_readable_ones(seed: int) ->
 
 
 @each("seed", range(8))
-def test_three_tenths_of_ten_that_suffer_are_three(seed: int) -> None:
+def test_three_tenths_of_ten_that_suffer_are_three(seed):
     """In doubles (1 - 0.7) x 10 is a little more than 3, and four would bid."""
     draws = np.random.default_rng(seed)
     drawn = zip(

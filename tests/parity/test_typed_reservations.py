@@ -33,7 +33,7 @@ def typed_jobs(seed: int, sets: tuple[str, ...], num_jobs: int = 40) -> list[Job
     ]  # fmt: skip
 
 
-def test_a_job_does_not_wait_beside_idle_gpus_that_nobody_else_may_use() -> None:
+def test_a_job_does_not_wait_beside_idle_gpus_that_nobody_else_may_use():
     hour = 3600 * SECOND
     jobs = [Job(0, 3 * hour, 4, allowed=frozenset("A"))]
     jobs += [Job(SECOND, hour, 4, allowed=frozenset("A")) for _ in range(10)]
@@ -44,7 +44,7 @@ def test_a_job_does_not_wait_beside_idle_gpus_that_nobody_else_may_use() -> None
             assert outcome.start_us[-1] == 2 * SECOND
 
 
-def test_who_may_take_either_type_leaves_the_one_that_others_need() -> None:
+def test_who_may_take_either_type_leaves_the_one_that_others_need():
     """All of A is taken until 10, when job 1 wants 6 of both: 2 of A are left if it takes all of B.
 
     So job 2 starts beside it. Job 3 has B until then, and job 4 has to wait for it afterwards.
@@ -63,14 +63,14 @@ def test_who_may_take_either_type_leaves_the_one_that_others_need() -> None:
 
 @pytest.mark.parametrize("placement", ["consolidated", "first-fit", "worst-fit"])
 @pytest.mark.parametrize("seed", range(9))
-def test_reservations_by_type_equal_the_reference(seed: int, placement: str) -> None:
+def test_reservations_by_type_equal_the_reference(seed, placement):
     jobs = typed_jobs(seed, SETS)
     expected = replay(jobs, SERVERS, "conservative", placement)
     assert_same(expected, run_core(jobs, SERVERS, "conservative", placement))
 
 
 @pytest.mark.parametrize("seed", [0, 3, 6, 9])  # no early ends, after which others move up
-def test_jobs_of_types_that_nobody_shares_run_as_on_clusters_of_their_own(seed: int) -> None:
+def test_jobs_of_types_that_nobody_shares_run_as_on_clusters_of_their_own(seed):
     jobs = sorted(typed_jobs(seed, ("A", "BC"), 60), key=lambda job: job.submit_us)
     both = run_core(jobs, SERVERS, "conservative", "best-fit")
     for types in (frozenset("A"), frozenset("BC")):
@@ -85,7 +85,7 @@ def test_jobs_of_types_that_nobody_shares_run_as_on_clusters_of_their_own(seed: 
 
 
 @pytest.mark.parametrize("placement", ["consolidated", "spread"])
-def test_types_change_nothing_where_all_jobs_may_use_them(placement: str) -> None:
+def test_types_change_nothing_where_all_jobs_may_use_them(placement):
     for seed in range(3):
         jobs = [replace(job, allowed=None) for job in typed_jobs(seed, SETS)]
         servers = [(gpus, "A") for gpus, _ in SERVERS]
@@ -93,7 +93,7 @@ def test_types_change_nothing_where_all_jobs_may_use_them(placement: str) -> Non
         assert typed.digest == run_core(jobs, servers, "conservative", placement).digest
 
 
-def test_a_cancelled_typed_reservation_is_free_for_others() -> None:
+def test_a_cancelled_typed_reservation_is_free_for_others():
     trace = gs.Trace.from_columns(
         [0, 1, 2, 2, 2], [100, 50, 30, 30, 10], [4, 8, 4, 2, 1],
         gpu_types=[["A"], ["A", "B"], ["A"], ["B"], ["B"]],

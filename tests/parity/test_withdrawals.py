@@ -87,9 +87,7 @@ job = st.tuples(st.integers(0, 5), st.integers(1, 12), st.integers(1, 6), st.int
     st.integers(0, 9),
     st.booleans(),
 )
-def test_small_cases(
-    jobs: list[tuple[int, ...]], policy: str, placement: str, later: int, pick: int, runs_too: bool
-) -> None:
+def test_small_cases(jobs, policy, placement, later, pick, runs_too):
     submit, service, gpus, restart = zip(*jobs, strict=True)
     costs = restart if placement != "count" else [0] * len(jobs)
     trace = gs.Trace.from_columns(submit, service, gpus, restart_s=costs if any(costs) else None)
@@ -101,7 +99,7 @@ def test_small_cases(
 
 @each("placement", ["consolidated", "count"])
 @each("policy", POLICIES)
-def test_every_policy(policy: str, placement: str) -> None:
+def test_every_policy(policy, placement):
     rng = np.random.default_rng(4)
     trace = gs.Trace.from_columns(
         rng.integers(0, 60, 60), rng.integers(5, 200, 60), rng.integers(1, 9, 60)
@@ -123,7 +121,7 @@ def jobs_with_deadlines() -> gs.Trace:
 
 
 @each("policy", REMEMBERING)
-def test_those_that_remember_forget_the_job_alone(policy: str) -> None:
+def test_those_that_remember_forget_the_job_alone(policy):
     with unwarned():
         run = gs.Simulation(jobs_with_deadlines(), gs.Cluster.uniform(3, 4), policy=policy)
         run.run_until(61)
@@ -146,7 +144,7 @@ def test_those_that_remember_forget_the_job_alone(policy: str) -> None:
 
 
 @each("policy", REMEMBERING)
-def test_a_fork_that_goes_the_same_way_comes_to_the_same(policy: str) -> None:
+def test_a_fork_that_goes_the_same_way_comes_to_the_same(policy):
     with unwarned():
         run = gs.Simulation(jobs_with_deadlines(), gs.Cluster.uniform(3, 4), policy=policy)
         run.run_until(70)
@@ -162,9 +160,7 @@ def test_a_fork_that_goes_the_same_way_comes_to_the_same(policy: str) -> None:
     st.sampled_from(BOUND),
     st.integers(0, 30),
 )
-def test_whoever_is_bound_on_arrival_and_leaves_at_once_was_never_there(
-    jobs: list[tuple[int, int, int]], policy: str, pick: int
-) -> None:
+def test_whoever_is_bound_on_arrival_and_leaves_at_once_was_never_there(jobs, policy, pick):
     after, service, gpus = np.array(jobs).T
     submit = np.cumsum(after)
     trace = gs.Trace.from_columns(submit, service, gpus)
@@ -183,7 +179,7 @@ def test_whoever_is_bound_on_arrival_and_leaves_at_once_was_never_there(
 
 
 @pytest.mark.parametrize("policy", ["chronus", "dancer", "elasticflow", "elasticflow:types=pinned"])
-def test_slots_that_were_promised_to_a_cancelled_job_are_promised_to_the_next(policy: str) -> None:
+def test_slots_that_were_promised_to_a_cancelled_job_are_promised_to_the_next(policy):
     # One after the other; the third can be in time only in the slots of the second.
     trace = gs.Trace.from_columns(
         [0, 600, 1_800], [12_000, 6_000, 6_000], [4, 4, 4], deadline_s=[12_600, 19_800, 20_400]
@@ -223,7 +219,7 @@ class Withdrawing(gs.Scheduler):
         return self.answer
 
 
-def test_a_scheduler_in_python_forgets_what_it_is_told_to_forget() -> None:
+def test_a_scheduler_in_python_forgets_what_it_is_told_to_forget():
     run = gs.Simulation(jobs_with_deadlines(), gs.Cluster.uniform(3, 4), policy=Withdrawing())
     assert (
         check_python(run).digest
@@ -248,9 +244,7 @@ def check_python(run: gs.Simulation) -> gs.Result:
         (None, TypeError, "withdraw must return whether it forgot the job, not None"),
     ],
 )
-def test_a_scheduler_in_python_may_refuse(
-    answer: Any, error: type[Exception], message: str
-) -> None:
+def test_a_scheduler_in_python_may_refuse(answer, error, message):
     run = gs.Simulation(jobs_with_deadlines(), gs.Cluster.uniform(3, 4), policy=Withdrawing(answer))
     run.run_until(61)
     with pytest.raises(error, match=message):
@@ -260,7 +254,7 @@ def test_a_scheduler_in_python_may_refuse(
 
 
 @pytest.mark.parametrize("policy", ["ls:mode=queue", "ff:mode=queue", "sjf-bco:mode=queue"])
-def test_a_cancelled_job_leaves_no_trace_in_the_busy_times_of_gpus(policy: str) -> None:
+def test_a_cancelled_job_leaves_no_trace_in_the_busy_times_of_gpus(policy):
     """10 s over 1.15, with 22 s over 1.15 added and taken back, is another number in doubles."""
     held = []
     for cancelled_s in ([], [22], [22, 3, 7]):

@@ -18,7 +18,7 @@ Engine = Callable[..., Outcome]
 
 
 @both
-def test_a_reservation_that_has_come_keeps_its_turn_when_a_job_ends_early(engine: Engine) -> None:
+def test_a_reservation_that_has_come_keeps_its_turn_when_a_job_ends_early(engine):
     """The first gang's has come at 8, as it is; the second, wider one moves up, behind it.
 
     If the first took a new one at 8, too, both would be of one instant only by JobId.
@@ -40,7 +40,7 @@ def floored(engine: Engine, jobs: list[Job], limits: list[float], promote: float
 
 
 @both
-def test_a_floored_crossing_counts_from_the_end_of_a_restart(engine: Engine) -> None:
+def test_a_floored_crossing_counts_from_the_end_of_a_restart(engine):
     rows = [(0, 14, 1), (1, 13, 2), (7, 9, 2)]
     jobs = [
         Job(submit * SECOND, service * SECOND, gpus, restart_us=3 * SECOND)
@@ -51,14 +51,14 @@ def test_a_floored_crossing_counts_from_the_end_of_a_restart(engine: Engine) -> 
 
 
 @both
-def test_a_floored_crossing_counts_service_from_the_last_promotion(engine: Engine) -> None:
+def test_a_floored_crossing_counts_service_from_the_last_promotion(engine):
     rows = [(1, 5, 2), (2, 8, 2), (4, 6, 2)]
     jobs = [Job(submit * SECOND, service * SECOND, gpus) for submit, service, gpus in rows]
     # With all attained service they would finish at 13, 18 and 20.
     assert floored(engine, jobs, [4.0], 1.0) == [14, 20, 18]
 
 
-def test_topology_takes_whole_parts_only_while_none_of_the_others_holds_the_rest() -> None:
+def test_topology_takes_whole_parts_only_while_none_of_the_others_holds_the_rest():
     """Of servers with 8, 5, 4 and 3 free GPUs a gang of 11 takes all 8, and then the 3."""
     servers = (8, 5, 4, 3, 16)
     cluster = gs.Cluster(
@@ -83,7 +83,7 @@ def test_topology_takes_whole_parts_only_while_none_of_the_others_holds_the_rest
     assert held == [(0, 8), (3, 3)]
 
 
-def test_topology_goes_on_inside_the_part_that_holds_the_rest() -> None:
+def test_topology_goes_on_inside_the_part_that_holds_the_rest():
     """Block a (8 free) is taken whole; of b and c, c holds the rest more tightly: its 4, then 1.
 
     Inside c, no server holds the 5 that are missing: the largest is taken whole, then the tightest.

@@ -60,9 +60,7 @@ def transports(draw: st.DrawFn) -> tuple[Float64, list[int], list[int]]:
 
 
 @given(transports(), st.booleans())
-def test_prices_clear_the_market_of_a_transport(
-    problem: tuple[Float64, list[int], list[int]], may_keep: bool
-) -> None:
+def test_prices_clear_the_market_of_a_transport(problem, may_keep):
     value, supply, capacity = problem
     try:
         found = transport(value, supply, capacity, at_most=may_keep)
@@ -101,7 +99,7 @@ def wide(random: np.random.Generator, kind: str, size: int) -> Float64:
 @each("size", [40, 150, 236, 237, 290])
 @each("is_turned", [False, True])
 @each("kind", ["types", "ties", "product", "sparse", "rectangle"])
-def test_larger_problems_are_proven_too_and_stay_so(kind: str, is_turned: bool, size: int) -> None:
+def test_larger_problems_are_proven_too_and_stay_so(kind, is_turned, size):
     random = np.random.Generator(np.random.PCG64(4))
     cost = wide(random, kind, size)
     cost = np.ascontiguousarray(cost.T) if is_turned else cost
@@ -149,9 +147,7 @@ def change_and_check(
 
 @examples(20)
 @given(agreeing, st.sampled_from([128, 136, 200, 264, 520]), st.integers(0, 2**32 - 1))
-def test_rows_that_agree_on_the_columns_cost_what_scipy_says(
-    kind: str, size: int, seed: int
-) -> None:
+def test_rows_that_agree_on_the_columns_cost_what_scipy_says(kind, size, seed):
     random = np.random.Generator(np.random.PCG64(seed))
     cost, solver = of_one_order(random, kind, size), AssignmentSolver()
     found = solver.solve(cost)
@@ -194,9 +190,7 @@ rectangles = st.sampled_from(
     rectangles,
     st.integers(0, 2**32 - 1),
 )
-def test_rows_that_bids_leave_over_cost_what_scipy_says(
-    kind: str, shape: tuple[int, int], seed: int
-) -> None:
+def test_rows_that_bids_leave_over_cost_what_scipy_says(kind, shape, seed):
     random = np.random.Generator(np.random.PCG64(seed))
     cost, solver = of_many_rows(random, kind, shape), AssignmentSolver()
     found = solver.solve(cost)
@@ -214,7 +208,7 @@ def similar(random: np.random.Generator, shape: tuple[int, int]) -> Float64:
 
 
 @pytest.mark.parametrize("shape", [(20, 48), (36, 40), (40, 36), (45, 45), (48, 20), (3, 70)])
-def test_rows_changed_again_and_again_cost_what_scipy_says(shape: tuple[int, int]) -> None:
+def test_rows_changed_again_and_again_cost_what_scipy_says(shape):
     random = np.random.Generator(np.random.PCG64(shape[0]))
     for _ in range(12):
         cost, solver = similar(random, shape), AssignmentSolver()
@@ -235,9 +229,7 @@ def test_rows_changed_again_and_again_cost_what_scipy_says(shape: tuple[int, int
 
 @examples(60)
 @given(st.data(), st.integers(1, 4), st.integers(1, 6))
-def test_an_auction_ends_within_epsilon_of_clearing(
-    data: st.DataObject, jobs: int, items: int
-) -> None:
+def test_an_auction_ends_within_epsilon_of_clearing(data, jobs, items):
     numbers = st.lists(st.integers(-5, 5).map(float), min_size=items, max_size=items)
     value = np.array(data.draw(st.lists(numbers, min_size=jobs, max_size=jobs)))
     wishes = st.lists(units, min_size=jobs, max_size=jobs)
@@ -305,9 +297,7 @@ def ascending_prices(value: Float64) -> tuple[Float64, float]:
 
 
 @given(st.data(), st.integers(1, 4), st.integers(1, 4))
-def test_no_clearing_prices_are_below_those_of_the_ascending_auction(
-    data: st.DataObject, bidders: int, items: int
-) -> None:
+def test_no_clearing_prices_are_below_those_of_the_ascending_auction(data, bidders, items):
     numbers = st.lists(st.integers(0, 6).map(float), min_size=items, max_size=items)
     value = np.array(data.draw(st.lists(numbers, min_size=bidders, max_size=bidders)))
     least, worth = ascending_prices(value)
@@ -321,13 +311,13 @@ def test_no_clearing_prices_are_below_those_of_the_ascending_auction(
     assert worth == best
 
 
-def test_all_units_go_somewhere_unless_it_is_said_otherwise() -> None:
+def test_all_units_go_somewhere_unless_it_is_said_otherwise():
     loss = np.array([-1.0]), np.array([1], np.int32), np.array([1], np.int32)
     assert _core.Transportation().solve(*loss)[0].tolist() == [1]
     assert _core.Transportation().solve(*loss, is_exact=False)[0].tolist() == [0]
 
 
-def test_transports_begin_anew_unless_it_is_said_otherwise() -> None:
+def test_transports_begin_anew_unless_it_is_said_otherwise():
     random = np.random.default_rng(3)
     values = random.random((30, 4 * 5))
     counts = np.array([2, 1, 3, 1], np.int32), np.array([1, 2, 2, 1, 2], np.int32)

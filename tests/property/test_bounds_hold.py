@@ -12,12 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.bounds.certificates import makespan_bound
-from gpusched.bounds.known import (
-    excluding,
-    mean_busy_time,
-    priced_time,
-    shared_cost,
-)
+from gpusched.bounds.known import excluding, mean_busy_time, priced_time, shared_cost
 from gpusched.bounds.registry import BoundedJobs, JobColumns, known_bounds
 from gpusched.reference import Job, replay
 from tests.a_srpt_bound import srpt_completion

@@ -42,7 +42,7 @@ def ratio(job: Active, now: int, seed: int) -> float:
 @pytest.mark.parametrize("order", [HighestResponseRatio, HighestResponseRatioStrict])
 @examples(60)
 @given(case=st.sampled_from(PLACEMENTS).flatmap(lambda name: cases("sjf", name, "none")))
-def test_waiting_jobs_are_ranked_anew_at_each_decision(order: type[gs.Order], case) -> None:
+def test_waiting_jobs_are_ranked_anew_at_each_decision(order, case):
     case = case.at(SECOND)
     result = gs.simulate(
         make_trace(case.jobs),
@@ -59,7 +59,7 @@ def test_waiting_jobs_are_ranked_anew_at_each_decision(order: type[gs.Order], ca
     assert_same(expected, outcome_of(result.schedule))
 
 
-def test_a_short_job_overtakes_a_long_one_as_it_waits() -> None:
+def test_a_short_job_overtakes_a_long_one_as_it_waits():
     # At 2 the long job has waited longer; at 100 the short one has, for its length.
     trace = gs.Trace.from_columns(submit_s=[0, 1, 2], service_s=[100, 50, 5], gpus=[1, 1, 1])
     result = gs.simulate(trace, gs.Cluster.uniform(1, 1), policy=HighestResponseRatio())

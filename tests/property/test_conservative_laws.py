@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -57,14 +56,14 @@ def record(case: Case) -> tuple[Outcome, list[Promise]]:
 
 
 @given(case=cases("conservative", "count", "high"))
-def test_in_a_pool_everybody_starts_when_its_reservation_comes(case: Case) -> None:
+def test_in_a_pool_everybody_starts_when_its_reservation_comes(case):
     assert record(case)[1] == []
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
 @examples(60)
 @given(data=st.data())
-def test_who_waits_first_starts_by_the_instant_it_was_promised(placement: str, data: Any) -> None:
+def test_who_waits_first_starts_by_the_instant_it_was_promised(placement, data):
     case = data.draw(cases("conservative", placement, "high"))
     outcome, promises = record(case)
     for promise in promises:
@@ -73,7 +72,7 @@ def test_who_waits_first_starts_by_the_instant_it_was_promised(placement: str, d
 
 @examples(60)
 @given(case=st.sampled_from(NAMES).flatmap(lambda name: demand_cases("conservative", name)))
-def test_the_promise_holds_for_jobs_that_ask_for_more_than_gpus(case: Case) -> None:
+def test_the_promise_holds_for_jobs_that_ask_for_more_than_gpus(case):
     estimates = [max(job.service_us, job.estimate_us or 0) for job in case.jobs]
     jobs = [
         replace(job, estimate_us=estimate, predicted_us=None)
@@ -100,7 +99,7 @@ def crowds(draw: st.DrawFn) -> tuple[list[tuple[int, str]], list[Job], int, list
 
 
 @given(crowd=crowds(), placement=st.sampled_from(SCATTERING))
-def test_no_stream_of_later_jobs_delays_a_gang_for_ever(crowd, placement: str) -> None:
+def test_no_stream_of_later_jobs_delays_a_gang_for_ever(crowd, placement):
     servers, early, gap, period = crowd
     longest = max(job.service_us for job in [*early, *period])
     # Reservations of early jobs come by `reserved`; whoever is in front of one has arrived by
@@ -119,7 +118,7 @@ def test_no_stream_of_later_jobs_delays_a_gang_for_ever(crowd, placement: str) -
     assert all(start <= latest for start, status in starts if status != REJECTED)
 
 
-def test_a_gang_waits_no_longer_for_a_longer_stream() -> None:
+def test_a_gang_waits_no_longer_for_a_longer_stream():
     for num_periods in (5, 50, 500):
         jobs = [Job(0, service, 1) for service in (10, 20, 10, 20)]
         jobs += [Job(1, 5, 2)]

@@ -211,9 +211,7 @@ def test_one_ring_on_each_link_is_as_good_as_none(deal):
             used |= links
             apart.append(job)
     deal = replace(
-        deal,
-        hands=[deal.hands[job] for job in apart],
-        jobs=[deal.jobs[job] for job in apart],
+        deal, hands=[deal.hands[job] for job in apart], jobs=[deal.jobs[job] for job in apart]
     )
     assert deal.run("shared").digest == deal.run("none").digest
 
@@ -262,9 +260,7 @@ def service_done(speed: Ring, jobs: list[Job], rows: Any, costs: list[int]) -> l
 @pytest.mark.parametrize("contention", CONTENTIONS)
 @some
 @given(data=st.data(), policy=st.sampled_from(POLICIES), unit=st.sampled_from([1, 7, SECOND]))
-def test_the_rates_integrate_to_the_work(
-    contention: str, data: Any, policy: Any, unit: Any
-) -> None:
+def test_the_rates_integrate_to_the_work(contention, data, policy, unit):
     placement = data.draw(st.sampled_from(ON_SERVERS))
     case = data.draw(contended_cases(policy, placement, "ring", contention)).at(unit)
     outcome = run_core(*case.arguments(), **case.speeds())
@@ -299,7 +295,7 @@ def speed_of(case: Case) -> Ring:
 
 
 @pytest.mark.parametrize("contention", ["shared", "reserved"])
-def test_whatever_a_scheduler_tries_the_rates_stay_right(contention: str) -> None:
+def test_whatever_a_scheduler_tries_the_rates_stay_right(contention):
     rng = np.random.default_rng(1)
     models = [
         Profile(1e8, 1.0, {"K80": 0.1, "V100": 0.05}, {"K80": 0.1, "V100": 0.1}),

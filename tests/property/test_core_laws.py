@@ -84,9 +84,7 @@ def can_run(job: Job, case: Case) -> bool:
 @every_policy
 @some
 @given(data=st.data(), unit=units)
-def test_the_audit_holds_and_every_feasible_job_finishes_once(
-    policy: str, data: Any, unit: Any
-) -> None:
+def test_the_audit_holds_and_every_feasible_job_finishes_once(policy, data, unit):
     case = data.draw(any_placement.flatmap(lambda placement: cases(policy, placement)))
     case = case.at(unit)
     result = simulate(case)
@@ -104,7 +102,7 @@ def test_the_audit_holds_and_every_feasible_job_finishes_once(
             assert (outcome.status[job], runs) == (REJECTED, set())
 
 
-def test_a_digest_is_the_same_over_repeats_and_threads() -> None:
+def test_a_digest_is_the_same_over_repeats_and_threads():
     @many
     @given(case=any_case)
     def check(case):
@@ -121,7 +119,7 @@ def test_a_digest_is_the_same_over_repeats_and_threads() -> None:
 @every_policy
 @few
 @given(data=st.data(), factor=st.integers(2, 9))
-def test_time_has_no_scale_of_its_own(policy: str, data: Any, factor: Any) -> None:
+def test_time_has_no_scale_of_its_own(policy, data, factor):
     """All times longer by a factor (submits, services, estimates, periods, limits and costs) give
     the same schedule, longer by that factor.
 
@@ -202,9 +200,7 @@ def narrow(case: Case) -> Case:
 @every_policy
 @few
 @given(data=st.data())
-def test_jobs_of_one_gpu_run_at_the_same_times_wherever_the_gpus_are(
-    policy: str, data: Any
-) -> None:
+def test_jobs_of_one_gpu_run_at_the_same_times_wherever_the_gpus_are(policy, data):
     """A free GPU is all that such a job needs, so that no placement ever refuses one; and where
     all GPUs are given out anew, as many jobs stop as GPUs are claimed. Hence neither the placement
     nor the order of servers, nor their sizes and types, moves a start.
@@ -219,7 +215,7 @@ def test_jobs_of_one_gpu_run_at_the_same_times_wherever_the_gpus_are(
 @pytest.mark.parametrize("policy", [p for p in POLICIES if p not in ("easy", "serverfilling-srpt")])
 @some
 @given(data=st.data())
-def test_a_placement_that_never_refuses_is_as_good_as_one_pool(policy: str, data: Any) -> None:
+def test_a_placement_that_never_refuses_is_as_good_as_one_pool(policy, data):
     """Where a gang may lie anywhere, the times of a schedule do not depend on where its gangs lie.
 
     Not so for ``easy``, which keeps later jobs off the very GPUs of its reservation, nor for
@@ -264,7 +260,7 @@ def test_srtf_of_jobs_of_one_gpu_is_textbook_srpt(jobs, num_gpus, placement):
     assert made.finish_us == textbook_srpt(in_order, num_gpus)
 
 
-def test_srtf_on_one_gpu_is_textbook_srpt_on_a_long_queue() -> None:
+def test_srtf_on_one_gpu_is_textbook_srpt_on_a_long_queue():
     rng = np.random.default_rng(2)
     submit = np.sort(rng.integers(0, 10**6, 5_000))
     service = rng.integers(1, 400, 5_000)
@@ -305,9 +301,7 @@ def workload(
 @each("num_gpus", [32, 256])
 @each("grain_s", [1, 100])
 @each("load", [0.9, 1.5])
-def test_the_fast_engine_of_srtf_equals_the_general_one(
-    num_gpus: int, grain_s: int, load: float
-) -> None:
+def test_the_fast_engine_of_srtf_equals_the_general_one(num_gpus, grain_s, load):
     cluster = gs.Cluster.uniform(servers=num_gpus // 8, gpus=8)
     for seed in range(3):
         trace = workload(2_000, num_gpus, load, grain_s, seed)
@@ -318,7 +312,7 @@ def test_the_fast_engine_of_srtf_equals_the_general_one(
         assert fast.digest == general.digest
 
 
-def test_two_spellings_of_a_policy_are_one_policy_on_deep_queues() -> None:
+def test_two_spellings_of_a_policy_are_one_policy_on_deep_queues():
     trace = workload(3_000, 64, 1.4, 5, seed=4)
     cluster = gs.Cluster.uniform(servers=8, gpus=8)
     same = [
@@ -331,10 +325,7 @@ def test_two_spellings_of_a_policy_are_one_policy_on_deep_queues() -> None:
             "2d-las:limits=18000,epoch=period,quota=hold,restart=work,cost_s=40,wide_cost_s=60,"
             "overrun_s=1,sink=passed",
         ),
-        (
-            "2d-las:preset=tiresias-artefact",
-            "2d-las:inside=running,crossing=floored,period_s=0",
-        ),
+        ("2d-las:preset=tiresias-artefact", "2d-las:inside=running,crossing=floored,period_s=0"),
         ("wspt", "sjf"),  # all weights are 1
     ]
     for one, other in same:
@@ -350,9 +341,7 @@ def test_two_spellings_of_a_policy_are_one_policy_on_deep_queues() -> None:
 @pytest.mark.parametrize(
     ("placement", "num_jobs"), [("count", 3_000), ("consolidated", 1_000), ("random", 500)]
 )
-def test_easy_equals_the_readable_engine_on_an_overloaded_cluster(
-    placement: str, num_jobs: int
-) -> None:
+def test_easy_equals_the_readable_engine_on_an_overloaded_cluster(placement, num_jobs):
     trace = workload(
         num_jobs,
         64,

@@ -31,7 +31,7 @@ policies = pytest.mark.parametrize("policy", list(MAKERS))
 seeds = st.integers(0, 2**31)
 
 
-def test_every_policy_for_deadlines_or_elastic_jobs_is_tried() -> None:
+def test_every_policy_for_deadlines_or_elastic_jobs_is_tried():
     flags = {"elastic", "deadlines"}
     assert {name for name, info in gs.policies().items() if flags & set(info.flags)} <= set(MAKERS)
 
@@ -39,7 +39,7 @@ def test_every_policy_for_deadlines_or_elastic_jobs_is_tried() -> None:
 @policies
 @examples(20)
 @given(seed=seeds)
-def test_jobs_end_promises_are_kept_and_bounds_hold(policy: str, seed: int) -> None:
+def test_jobs_end_promises_are_kept_and_bounds_hold(policy, seed):
     pytest.importorskip("scipy")
     with time_limit(LIMIT_S, f"{policy}, seed {seed}"):
         check(instance(seed, policy))
@@ -84,7 +84,7 @@ def ideal_rate(table: Table, cluster: gs.Cluster, width: int) -> float:
 @given(seed=seeds)
 @example(seed=345)  # a narrower width of the fastest type is as fast as the job's own
 @example(seed=45611579)  # the fastest types have enough GPUs only together
-def test_an_empty_cluster_admits_any_job_that_can_meet_its_deadline(text: str, seed: int) -> None:
+def test_an_empty_cluster_admits_any_job_that_can_meet_its_deadline(text, seed):
     """With a restart in reserve, and a fifth more than its run time."""
     random = np.random.default_rng(seed)
     slot_s = float(pick(random, (20.0, 300.0)))
@@ -163,7 +163,7 @@ SCALED = {
 @pytest.mark.parametrize("name", list(SCALED))
 @examples(20)
 @given(seed=seeds)
-def test_all_times_longer_alike_give_the_same_schedule_longer(name: str, seed: int) -> None:
+def test_all_times_longer_alike_give_the_same_schedule_longer(name, seed):
     random = np.random.default_rng(seed)
     size = int(random.integers(1, 10))
     slot_s = float(pick(random, (16, 64)))
@@ -209,7 +209,7 @@ def events_before(result: gs.Result, at_us: int) -> list[tuple[int, ...]]:
 @policies
 @examples(25)
 @given(seed=seeds)
-def test_nothing_before_the_first_finish_depends_on_true_services(policy: str, seed: int) -> None:
+def test_nothing_before_the_first_finish_depends_on_true_services(policy, seed):
     pytest.importorskip("scipy")
     random = np.random.default_rng(seed)
     one = instance(seed, policy)

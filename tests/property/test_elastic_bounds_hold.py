@@ -136,7 +136,7 @@ def bounds_of(jobs: Jobs, num_gpus: int) -> Any:
     return gs.bounds.lower_bounds(trace, cluster, costs=least_costs(trace, cluster, speed="table"))
 
 
-def test_the_optima_are_those_worked_by_hand() -> None:
+def test_the_optima_are_those_worked_by_hand():
     jobs: Jobs = [(0, TABLES[0], 3, 2), (0, TABLES[0], 3, 2)]
     # Twelve GPU slots on four GPUs: two each, or three for one and one for the other.
     assert least_makespan(jobs, 4) == 3
@@ -146,11 +146,11 @@ def test_the_optima_are_those_worked_by_hand() -> None:
 
 @given(batches())
 @examples(60)
-def test_no_makespan_bound_exceeds_the_exact_optimum(batch: tuple[Jobs, int]) -> None:
+def test_no_makespan_bound_exceeds_the_exact_optimum(batch):
     assert bounds_of(*batch).makespan_us <= least_makespan(*batch) * 10**6
 
 
 @given(batches())
 @examples(60)
-def test_no_sum_bound_exceeds_the_exact_optimum(batch: tuple[Jobs, int]) -> None:
+def test_no_sum_bound_exceeds_the_exact_optimum(batch):
     assert bounds_of(*batch).best[1] <= least_sum_of_jct(*batch) * 10**6

@@ -78,7 +78,7 @@ def width(held: dict[int, int]) -> int:
 @every_speed
 @some
 @given(data=st.data())
-def test_to_name_who_changes_is_to_name_all(speed: str, data: Any) -> None:
+def test_to_name_who_changes_is_to_name_all(speed, data):
     case = data.draw(elastic_cases(speed))
     assert simulate(case, NativeChanged).digest == simulate(case).digest
 
@@ -86,7 +86,7 @@ def test_to_name_who_changes_is_to_name_all(speed: str, data: Any) -> None:
 @every_speed
 @some
 @given(data=st.data())
-def test_every_resize_is_counted_and_paid_once_and_widths_are_kept(speed: str, data: Any) -> None:
+def test_every_resize_is_counted_and_paid_once_and_widths_are_kept(speed, data):
     case = data.draw(elastic_cases(speed))
     result = simulate(case)
     result.audit().raise_if_bad()
@@ -114,7 +114,7 @@ def test_every_resize_is_counted_and_paid_once_and_widths_are_kept(speed: str, d
 @every_speed
 @some
 @given(data=st.data())
-def test_what_rates_make_of_the_time_is_the_service(speed: str, data: Any) -> None:
+def test_what_rates_make_of_the_time_is_the_service(speed, data):
     """Added up over the intervals of a job by the formulas of the reference."""
     case = data.draw(elastic_cases(speed).filter(lambda case: case.contention == "none"))
     result, jobs = simulate(case), by_submit(case)

@@ -79,8 +79,8 @@ submits = st.one_of(
 )
 @example(submit_us=600 * SECOND, service_us=100 * SECOND, width=8, widest=8)
 def test_a_deadline_is_promised_if_and_only_if_it_can_be_met_to_the_tick(
-    policy: str, submit_us: int, service_us: int, width: int, widest: int
-) -> None:
+    policy, submit_us, service_us, width, widest
+):
     if policy.startswith("chronus"):
         widest = 1  # it knows own widths alone
     if policy.startswith("edf"):
@@ -95,7 +95,7 @@ def test_a_deadline_is_promised_if_and_only_if_it_can_be_met_to_the_tick(
 
 
 @pytest.mark.parametrize("policy", ["edf", "edf-fastest", "chronus-leases:lease_s=600"])
-def test_where_no_decision_is_told_deadlines_are_met_to_the_tick(policy: str) -> None:
+def test_where_no_decision_is_told_deadlines_are_met_to_the_tick(policy):
     job = {"width": 8, "widest": 8}
     assert decided(policy, 600 * SECOND, 100 * SECOND, 100 * SECOND, **job)[1]
     assert not decided(policy, 600 * SECOND, 100 * SECOND, 100 * SECOND - 1, **job)[1]

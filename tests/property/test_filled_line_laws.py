@@ -58,9 +58,7 @@ JOINS_AHEAD_OF_A_REFUSAL = [
     ("num_gpus", "restart", "crowd"),
     [(12, 3.0, REFUSED_AS_BEFORE_AND_JOINS), (13, 0.0, JOINS_AHEAD_OF_A_REFUSAL)],
 )
-def test_what_is_known_of_a_refusal_ends_where_a_claim_joins(
-    num_gpus: int, restart: float, crowd: list[tuple[int, int, int]]
-) -> None:
+def test_what_is_known_of_a_refusal_ends_where_a_claim_joins(num_gpus, restart, crowd):
     claims = [
         (float(deadline), float(work), restart, 0.0, 0, False, deadline, [(gpus, 1.0)])
         for deadline, work, gpus in crowd
@@ -74,7 +72,7 @@ def test_what_is_known_of_a_refusal_ends_where_a_claim_joins(
 @given(seed=st.integers(0, 1 << 30), size=st.sampled_from([3, 12, 40, 150]))
 @example(seed=5, size=150)
 @examples(300)
-def test_claims_that_join_get_the_plans_of_all_planned_anew(seed: int, size: int) -> None:
+def test_claims_that_join_get_the_plans_of_all_planned_anew(seed, size):
     rng = random.Random(seed)
     num_gpus = rng.randint(1, 16)
     now = rng.choice([0, 0, 7, 33])

@@ -10,14 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from gpusched._core import _testing
-from tests.property.graph_cuts import (
-    Graph,
-    cut_weight,
-    divisions,
-    grown,
-    iteration_s,
-    own_kinds,
-)
+from tests.property.graph_cuts import Graph, cut_weight, divisions, grown, iteration_s, own_kinds
 
 pytestmark = pytest.mark.long
 
@@ -101,7 +94,7 @@ def share_of_best(gaps: list[float]) -> float:
     return sum(gap < 1 + 1e-9 for gap in gaps) / len(gaps)
 
 
-def test_on_graphs_of_models_the_cut_is_the_best_but_for_one_in_a_hundred() -> None:
+def test_on_graphs_of_models_the_cut_is_the_best_but_for_one_in_a_hundred():
     gaps = Gaps.of(model_case, seed=5, num_cases=500)
     assert share_of_best(gaps.cut) >= 0.99
     assert share_of_best(gaps.grown) >= 0.75
@@ -111,7 +104,7 @@ def test_on_graphs_of_models_the_cut_is_the_best_but_for_one_in_a_hundred() -> N
     assert sum(gaps.exchanged) / len(gaps.exchanged) < 1.01
 
 
-def test_on_any_graphs_the_cut_is_mostly_the_best_and_sometimes_far_from_it() -> None:
+def test_on_any_graphs_the_cut_is_mostly_the_best_and_sometimes_far_from_it():
     gaps = Gaps.of(any_case, seed=5, num_cases=500)
     assert share_of_best(gaps.cut) >= 0.75
     assert share_of_best(gaps.grown) >= 0.7

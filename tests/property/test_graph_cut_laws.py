@@ -74,9 +74,7 @@ def cases(draw: st.DrawFn, max_replicas: int = 4, max_stages: int = 4) -> tuple[
 
 
 @given(cases())
-def test_every_vertex_has_exactly_one_gpu_and_every_server_its_quota(
-    case: tuple[Graph, list[int]],
-) -> None:
+def test_every_vertex_has_exactly_one_gpu_and_every_server_its_quota(case):
     graph, quotas = case
     ranks = grown(graph, quotas)
     assert sorted(ranks) == list(range(sum(graph.replicas)))
@@ -85,16 +83,14 @@ def test_every_vertex_has_exactly_one_gpu_and_every_server_its_quota(
 
 
 @given(cases())
-def test_the_cut_by_counts_equals_the_cut_on_the_explicit_graph(
-    case: tuple[Graph, list[int]],
-) -> None:
+def test_the_cut_by_counts_equals_the_cut_on_the_explicit_graph(case):
     graph, quotas = case
     ranks = iter(grown(graph, quotas))
     assert [[next(ranks) for _ in range(quota)] for quota in quotas] == plain_cut(graph, quotas)
 
 
 @given(st.integers(1, 20), st.data())
-def test_one_stage_is_dealt_out_in_order(gpus: int, data: st.DataObject) -> None:
+def test_one_stage_is_dealt_out_in_order(gpus, data):
     quotas: list[int] = []
     while sum(quotas) < gpus:
         quotas.append(data.draw(st.integers(1, gpus - sum(quotas))))
@@ -102,7 +98,7 @@ def test_one_stage_is_dealt_out_in_order(gpus: int, data: st.DataObject) -> None
 
 
 @given(cases(max_replicas=3))
-def test_exchanges_never_raise_the_cost_and_lose_no_vertex(case: tuple[Graph, list[int]]) -> None:
+def test_exchanges_never_raise_the_cost_and_lose_no_vertex(case):
     graph, quotas = case
     before = grown(graph, quotas)
     num_calls = 0
@@ -120,9 +116,7 @@ def test_exchanges_never_raise_the_cost_and_lose_no_vertex(case: tuple[Graph, li
 
 
 @given(cases(max_replicas=3))
-def test_a_pass_that_found_nothing_leaves_no_exchange_that_helps(
-    case: tuple[Graph, list[int]],
-) -> None:
+def test_a_pass_that_found_nothing_leaves_no_exchange_that_helps(case):
     graph, quotas = case
     num_calls = 0
 
@@ -142,9 +136,7 @@ def test_a_pass_that_found_nothing_leaves_no_exchange_that_helps(
 
 
 @given(cases(max_replicas=3), st.lists(st.booleans(), min_size=12, max_size=12))
-def test_what_is_known_from_servers_alike_is_not_asked_again(
-    case: tuple[Graph, list[int]], is_slow: list[bool]
-) -> None:
+def test_what_is_known_from_servers_alike_is_not_asked_again(case, is_slow):
     graph, quotas = case
     calls = {"alike": 0, "each": 0}
 
@@ -171,7 +163,7 @@ def test_what_is_known_from_servers_alike_is_not_asked_again(
 
 @given(cases(max_replicas=3, max_stages=3))
 @examples(40)
-def test_no_division_is_better_than_the_best_one(case: tuple[Graph, list[int]]) -> None:
+def test_no_division_is_better_than_the_best_one(case):
     graph, quotas = case
     ranks = grown(graph, quotas)
     every = list(divisions(graph.replicas, quotas))

@@ -42,9 +42,7 @@ near = st.integers(-3, 3)
 
 @examples(60)
 @given(st.lists(st.tuples(near, near), min_size=1, max_size=4), st.booleans(), st.booleans())
-def test_both_engines_agree_on_which_times_are_too_long(
-    offsets: list[tuple[int, int]], is_late: bool, is_long: bool
-) -> None:
+def test_both_engines_agree_on_which_times_are_too_long(offsets, is_late, is_long):
     submits_s = [max(0, (LAST_S if is_late else 0) + offset) for offset, _ in offsets]
     services_s = [max(1, (LONGEST_S if is_long else 1) + offset) for _, offset in offsets]
     expected, actual = run_both(submits_s, services_s)
@@ -54,7 +52,7 @@ def test_both_engines_agree_on_which_times_are_too_long(
 
 
 @pytest.mark.parametrize("is_beyond", [False, True])
-def test_the_last_submit_plus_all_services_must_lie_before_the_horizon(is_beyond: bool) -> None:
+def test_the_last_submit_plus_all_services_must_lie_before_the_horizon(is_beyond):
     num_longest, rest_s = divmod(MAX_HORIZON_US // SECOND - LAST_S, LONGEST_S)
     services_s = [LONGEST_S] * num_longest + [rest_s + is_beyond]
     expected, actual = run_both([LAST_S] * len(services_s), services_s)

@@ -14,9 +14,7 @@ jobs = st.sampled_from(EDGES) | st.integers(0, 3 * PART + 7)
 
 
 @given(st.lists(st.tuples(st.booleans(), jobs), max_size=60), st.lists(jobs, max_size=10))
-def test_the_set_finds_its_jobs_in_order_over_all_bitmaps(
-    changes: list[tuple[bool, int]], asked: list[int]
-) -> None:
+def test_the_set_finds_its_jobs_in_order_over_all_bitmaps(changes, asked):
     native = _core._testing.JobSet(3 * PART + 8)
     twin: set[int] = set()
     for is_new, job in changes:
@@ -37,7 +35,7 @@ def test_the_set_finds_its_jobs_in_order_over_all_bitmaps(
         assert native.at_or_after(job) == min((one for one in twin if one >= job), default=NO_JOB)
 
 
-def test_a_set_of_no_jobs_has_none() -> None:
+def test_a_set_of_no_jobs_has_none():
     native = _core._testing.JobSet(0)
     assert native.is_empty()
     assert native.at_or_after(0) == NO_JOB

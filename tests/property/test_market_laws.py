@@ -39,7 +39,7 @@ def capped(draw: st.DrawFn) -> tuple[int, Any, Any]:
 
 
 @given(st.integers(1, 30), rates_of_workers)
-def test_a_proportional_round_is_never_longer_than_an_equal_one(batch: int, rates: Any) -> None:
+def test_a_proportional_round_is_never_longer_than_an_equal_one(batch, rates):
     parts, fits = _core.split_batch(batch, rates, NO_LIMIT, False)
     equal, _ = _core.split_batch(batch, rates, NO_LIMIT, True)
     assert fits
@@ -52,7 +52,7 @@ def test_a_proportional_round_is_never_longer_than_an_equal_one(batch: int, rate
 
 
 @given(capped())
-def test_limits_of_memory_hold_and_the_rest_is_divided_again(case: tuple[int, Any, Any]) -> None:
+def test_limits_of_memory_hold_and_the_rest_is_divided_again(case):
     batch, rates, limits = case
     most = np.where(limits > 0, limits, np.inf)
     for is_equal in (False, True):
@@ -71,9 +71,7 @@ def test_limits_of_memory_hold_and_the_rest_is_divided_again(case: tuple[int, An
 
 
 @given(st.lists(st.tuples(tenths, tenths), min_size=1, max_size=6), st.booleans())
-def test_a_batch_that_fills_every_worker_fits_and_one_that_is_greater_does_not(
-    workers: list[tuple[float, float]], is_equal: bool
-) -> None:
+def test_a_batch_that_fills_every_worker_fits_and_one_that_is_greater_does_not(workers, is_equal):
     rates, limits = map(np.array, zip(*workers, strict=True))
     batch = round(float(limits.sum()), 1)
     parts, fits = _core.split_batch(batch, rates, limits, is_equal)
@@ -84,7 +82,7 @@ def test_a_batch_that_fills_every_worker_fits_and_one_that_is_greater_does_not(
 
 
 @pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e300, 1.7e308])
-def test_rates_of_any_size_divide_a_batch_by_their_ratio(scale: float) -> None:
+def test_rates_of_any_size_divide_a_batch_by_their_ratio(scale):
     rates = np.array([scale, scale])
     assert _core.split_batch(10.0, rates, NO_LIMIT, False)[0].tolist() == [5.0, 5.0]
     assert _core.split_whole_batch(11, rates, NO_WHOLE_LIMIT, False)[0].tolist() == [6, 5]
@@ -98,7 +96,7 @@ def test_rates_of_any_size_divide_a_batch_by_their_ratio(scale: float) -> None:
 
 @given(st.integers(1, 12), st.lists(rate, min_size=1, max_size=3).map(np.array), st.data())
 @examples(60)
-def test_the_whole_split_is_the_best_of_all(batch: int, rates: Any, data: st.DataObject) -> None:
+def test_the_whole_split_is_the_best_of_all(batch, rates, data):
     limits = np.array([data.draw(st.integers(0, 8)) for _ in rates], dtype=np.int64)
     most = np.where(limits > 0, limits, batch)
     splits = itertools.product(*(range(int(m) + 1) for m in most))
@@ -146,9 +144,7 @@ def best(problem: dict[str, Any]) -> float:
 
 @given(problems(max_workers=5), st.booleans())
 @examples(60)
-def test_the_bound_of_all_categories_is_below_the_optimum(
-    problem: dict[str, Any], prunes: bool
-) -> None:
+def test_the_bound_of_all_categories_is_below_the_optimum(problem, prunes):
     optimum = best(problem)
     for descend in (False, True):
         found = place_jobs(**problem, sampler="enumerate", descend=descend, prune=prunes)
@@ -156,7 +152,7 @@ def test_the_bound_of_all_categories_is_below_the_optimum(
         assert found.lower_bound_s <= optimum * (1 + 1e-9) <= found.mean_jct_s * (1 + 2e-9)
 
 
-def test_the_bound_of_all_categories_is_that_of_the_least_one() -> None:
+def test_the_bound_of_all_categories_is_that_of_the_least_one():
     # The market finds no better than 4.903, and the last category is bounded by more than that.
     rates = [[7.0, 1, 0.5, 20, 1], [0.5, 3, 7, 3, 0.5], [2, 3, 1, 7, 0.5]]
     work: dict[str, Any] = {"rounds": [5.0, 6, 2], "round_samples": 10.0, "guard": 0.0}
@@ -167,7 +163,7 @@ def test_the_bound_of_all_categories_is_that_of_the_least_one() -> None:
     assert found.lower_bound_s <= proven.mean_jct_s
 
 
-def test_categories_are_left_out_for_worse_ones_alone() -> None:
+def test_categories_are_left_out_for_worse_ones_alone():
     # Of equal workers a category's bound is its mean, and the best may be better by very little.
     for rounds in np.linspace(1.0, 3.0, 400):
         work = {"rounds": [1.0, rounds], "round_samples": 1.0, "guard": 0.0, "capacity": [12]}
@@ -177,9 +173,7 @@ def test_categories_are_left_out_for_worse_ones_alone() -> None:
 
 
 @given(problems(max_workers=5), st.data())
-def test_at_any_prices_the_bound_is_below_all_placements(
-    problem: dict[str, Any], data: st.DataObject
-) -> None:
+def test_at_any_prices_the_bound_is_below_all_placements(problem, data):
     jobs, workers = problem["rates"].shape
     if data.draw(st.booleans()):
         problem["rates"] = np.repeat(problem["rates"][:, :1], workers, axis=1)
@@ -201,9 +195,7 @@ def test_at_any_prices_the_bound_is_below_all_placements(
 
 @given(st.integers(1, 6), st.lists(st.floats(0.1, 50.0), min_size=1, max_size=3))
 @examples(60)
-def test_of_equal_workers_the_bound_is_what_the_category_takes(
-    each: int, rounds: list[float]
-) -> None:
+def test_of_equal_workers_the_bound_is_what_the_category_takes(each, rounds):
     jobs, workers = len(rounds), each * len(rounds)
     problem = {"rates": np.ones((jobs, workers)), "rounds": np.array(rounds), "gradient_bytes": 0.0}
     of_category, of_all = _testing.bound_placements(
@@ -220,7 +212,7 @@ def test_of_equal_workers_the_bound_is_what_the_category_takes(
     st.sampled_from([0.5, 1.0]),
 )
 @examples(60)
-def test_every_job_has_its_guarded_part(rounds: list[float], each: int, guard: float) -> None:
+def test_every_job_has_its_guarded_part(rounds, each, guard):
     jobs = len(rounds)
     for extra in (0, 1):
         workers = each * jobs + extra
@@ -231,7 +223,7 @@ def test_every_job_has_its_guarded_part(rounds: list[float], each: int, guard: f
 
 
 @pytest.mark.parametrize("options", [{"split": "equal"}, {"max_samples": np.full((2, 2), 1e3)}, {}])
-def test_a_job_pays_its_restart_for_as_many_other_workers(options: dict[str, Any]) -> None:
+def test_a_job_pays_its_restart_for_as_many_other_workers(options):
     found = place_jobs(
         [[1.0, 2.0], [2.0, 1.0]], rounds=10, round_samples=10, restart_s=20.0, hysteresis=0.0,
         previous=[[1, 0], [0, 1]], **options,
@@ -242,9 +234,7 @@ def test_a_job_pays_its_restart_for_as_many_other_workers(options: dict[str, Any
 
 @given(problems(), st.sampled_from(["transportation", "jonker-volgenant", "auction"]))
 @examples(60)
-def test_every_category_has_a_bound_below_what_its_market_found(
-    problem: dict[str, Any], clearing: str
-) -> None:
+def test_every_category_has_a_bound_below_what_its_market_found(problem, clearing):
     jobs, workers = problem["rates"].shape
     core = core_problem(problem)
     for category in itertools.product(range(1, workers + 1), repeat=jobs):
@@ -273,7 +263,7 @@ def core_problem(problem: dict[str, Any]) -> Any:
 
 @given(problems(), st.sampled_from(["one-pass", "raw"]))
 @examples(60)
-def test_the_prices_of_one_market_clear_it(problem: dict[str, Any], valuation: str) -> None:
+def test_the_prices_of_one_market_clear_it(problem, valuation):
     """Complementary slackness: nobody would rather have a worker of another job."""
     jobs, workers = problem["rates"].shape
     core = core_problem(problem)
@@ -301,9 +291,7 @@ def test_the_prices_of_one_market_clear_it(problem: dict[str, Any], valuation: s
     st.booleans(),
     st.sampled_from([0.0, 1.0, 5.0, 30.0, np.inf]),
 )
-def test_categories_are_counted_up_to_a_limit(
-    widths: list[tuple[int, int]], workers: int, may_idle: bool, limit: float
-) -> None:
+def test_categories_are_counted_up_to_a_limit(widths, workers, may_idle, limit):
     least = np.array([low for low, _ in widths], dtype=np.int32)
     most = np.array([low + more for low, more in widths], dtype=np.int32)
     assume(least.sum() <= workers)
@@ -317,9 +305,7 @@ def test_categories_are_counted_up_to_a_limit(
 
 @given(problems(), st.booleans(), st.data())
 @examples(60)
-def test_the_fast_exchanges_leave_nothing_for_the_plain_ones(
-    problem: dict[str, Any], may_resize: bool, data: st.DataObject
-) -> None:
+def test_the_fast_exchanges_leave_nothing_for_the_plain_ones(problem, may_resize, data):
     jobs, workers = problem["rates"].shape
     counts = np.zeros((jobs, workers), dtype=np.int32)
     counts[np.arange(jobs), np.arange(jobs)] = 1
@@ -349,7 +335,7 @@ def owners_of(counts: Any) -> tuple[int, ...]:
 
 @given(st.integers(0, 2**64 - 1), st.sampled_from(["uniform", "seeded"]))
 @examples(40)
-def test_before_descent_more_draws_never_make_it_worse(seed: int, sampler: str) -> None:
+def test_before_descent_more_draws_never_make_it_worse(seed, sampler):
     random = np.random.default_rng(seed)
     rates = random.uniform(1, 5, (4, 12))
     arguments = {"rounds": random.integers(1, 9, 4), "round_samples": 10.0, "seed": seed}
@@ -364,9 +350,7 @@ def test_before_descent_more_draws_never_make_it_worse(seed: int, sampler: str) 
 
 @given(problems(max_jobs=3, max_workers=6), st.data())
 @examples(60)
-def test_a_placement_is_left_only_for_a_better_one(
-    problem: dict[str, Any], data: st.DataObject
-) -> None:
+def test_a_placement_is_left_only_for_a_better_one(problem, data):
     jobs, workers = problem["rates"].shape
     owner = [data.draw(st.integers(-1, jobs - 1)) for _ in range(workers)]
     previous = np.array([[owner[k] == job for k in range(workers)] for job in range(jobs)])
@@ -387,7 +371,7 @@ def test_a_placement_is_left_only_for_a_better_one(
 
 
 @given(seed=st.integers(0, 2**32 - 1), keeps=st.booleans())
-def test_workers_are_dealt_in_order_beyond_those_that_are_kept(seed: int, keeps: bool) -> None:
+def test_workers_are_dealt_in_order_beyond_those_that_are_kept(seed, keeps):
     random = np.random.default_rng(seed)
     num_jobs, num_columns = (int(size) for size in random.integers(1, 7, 2))
     kinds = random.integers(0, 3, num_columns)

@@ -132,9 +132,7 @@ def _counts_any(result: gs.Result, warm_up: int, tail: int | None) -> bool:
 
 @example([(1, 1, 7)], (0, 0), "fifo")  # no job finishes
 @given(jobs, windows, policies)
-def test_metrics_of_a_window_equal_a_plain_computation(
-    rows: list[tuple[int, int, int]], window: tuple[int, int | None], policy: str
-) -> None:
+def test_metrics_of_a_window_equal_a_plain_computation(rows, window, policy):
     result = _run(rows, policy)
     warm_up, tail = window
     if not _counts_any(result, warm_up, tail):
@@ -155,9 +153,7 @@ def test_metrics_of_a_window_equal_a_plain_computation(
 
 
 @given(jobs, windows)
-def test_rings_of_a_window_are_those_of_its_time(
-    rows: list[tuple[int, int, int]], window: tuple[int, int | None]
-) -> None:
+def test_rings_of_a_window_are_those_of_its_time(rows, window):
     result = _run(rows, "fifo-skip", shared=True)
     warm_up, tail = window
     if not _counts_any(result, warm_up, tail):
@@ -197,9 +193,7 @@ def test_rings_of_a_window_are_those_of_its_time(
 
 
 @given(jobs, policies, st.integers(1, 19))
-def test_what_jobs_held_before_and_after_the_end_of_a_warm_up_is_all(
-    rows: list[tuple[int, int, int]], policy: str, warm_up: int
-) -> None:
+def test_what_jobs_held_before_and_after_the_end_of_a_warm_up_is_all(rows, policy, warm_up):
     result = _run(rows, policy)
     if not _counts_any(result, warm_up, None):
         return
@@ -215,7 +209,7 @@ def test_what_jobs_held_before_and_after_the_end_of_a_warm_up_is_all(
     assert before + after == pytest.approx(float(result.metric("gpu_hours")), abs=1e-12)
 
 
-def test_an_option_that_is_no_time_is_refused() -> None:
+def test_an_option_that_is_no_time_is_refused():
     result = _run([(0, 1, 1), (5, 1, 1)], "fifo")
     wrong: Any
     for wrong in (-1, math.nan, math.inf):
@@ -232,7 +226,7 @@ def test_an_option_that_is_no_time_is_refused() -> None:
         result.summary(warm_up_s=6)
 
 
-def test_a_summary_of_a_part_does_not_change_that_of_the_whole() -> None:
+def test_a_summary_of_a_part_does_not_change_that_of_the_whole():
     result = _run([(0, 9, 4), (2, 3, 4), (5, 1, 6)], "fifo")
     whole = result.summary()
     part = result.summary(warm_up_s=2, tail_s=0)

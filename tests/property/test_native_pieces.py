@@ -267,7 +267,7 @@ class TestVirtualMachine(VirtualMachineMachine.TestCase):
     settings = machine_settings
 
 
-def test_what_a_virtual_machine_completes_beyond_the_time_type_it_completes_at_its_end() -> None:
+def test_what_a_virtual_machine_completes_beyond_the_time_type_it_completes_at_its_end():
     machine = _testing.VirtualMachine(1)
     machine.advance(2**61)
     for job in range(4):
@@ -279,9 +279,7 @@ def test_what_a_virtual_machine_completes_beyond_the_time_type_it_completes_at_i
 @given(
     st.integers(1, 9),
     st.lists(
-        st.tuples(st.integers(0, 9), st.integers(1, 50), st.integers(1, 9)),
-        min_size=1,
-        max_size=20,
+        st.tuples(st.integers(0, 9), st.integers(1, 50), st.integers(1, 9)), min_size=1, max_size=20
     ),
 )
 def test_a_virtual_machine_does_not_notice_how_often_it_is_looked_at(speed, arrivals):
@@ -320,20 +318,18 @@ class TestRunningIndex(RunningIndexMachine.TestCase):
 
 
 @given(st.binary(max_size=600), st.integers(1, 200))
-def test_the_hash_is_sha_256(data: bytes, piece: int) -> None:
+def test_the_hash_is_sha_256(data, piece):
     assert _testing.sha256(data, piece=piece) == hashlib.sha256(data).hexdigest()
 
 
 @each("length", [*range(54, 66), *range(118, 130), 10_000, 1_000_003])
-def test_the_hash_is_sha_256_around_the_edges_of_its_blocks(length: int) -> None:
+def test_the_hash_is_sha_256_around_the_edges_of_its_blocks(length):
     data = bytes(i * i % 251 for i in range(min(length, 1_000))) * (length // 1_000 + 1)
     assert _testing.sha256(data[:length]) == hashlib.sha256(data[:length]).hexdigest()
 
 
 @given(words, st.sampled_from(sorted(rng.STREAMS)), words, words)
-def test_a_draw_is_that_of_the_readable_generator(
-    seed: int, stream: str, job: int, counter: int
-) -> None:
+def test_a_draw_is_that_of_the_readable_generator(seed, stream, job, counter):
     native = _testing.draw(seed, rng.STREAMS[stream], job, counter)
     assert native == rng.draw(seed, stream, job, counter)
 
@@ -392,8 +388,8 @@ rows = st.lists(st.integers(-3, 3), max_size=20)
 
 @given(st.lists(st.tuples(rows, rows), max_size=40), st.integers(0, 2_000))
 def test_a_memo_is_right_where_it_knows_and_passes_its_bound_with_one_entry_alone(
-    entries: list[tuple[list[int], list[int]]], most_bytes: int
-) -> None:
+    entries, most_bytes
+):
     memo = _testing.CutMemo(most_bytes)
     twin: dict[tuple[int, ...], list[int]] = {}
     for key, row in entries:
@@ -408,7 +404,7 @@ def test_a_memo_is_right_where_it_knows_and_passes_its_bound_with_one_entry_alon
         assert memo.num_bytes <= most_bytes or len(memo) == 1
 
 
-def test_thousands_of_wide_rows_stay_within_the_bound() -> None:
+def test_thousands_of_wide_rows_stay_within_the_bound():
     memo = _testing.CutMemo(1 << 20)
     for i in range(3_000):
         memo.remember([i], list(range(1_000)))
@@ -418,17 +414,17 @@ def test_thousands_of_wide_rows_stay_within_the_bound() -> None:
 
 
 @given(st.lists(st.tuples(words, st.sampled_from([1, 2]), words, words), min_size=2, unique=True))
-def test_draws_of_different_places_differ(places: list[tuple[int, int, int, int]]) -> None:
+def test_draws_of_different_places_differ(places):
     assert len({_testing.draw(*place) for place in places}) == len(places)
 
 
 @given(st.lists(st.sampled_from([-1.5, 0.0, 2.0, 1e300, math.inf]), min_size=1), st.data())
-def test_a_value_at_a_rank_is_that_of_the_sorted(values: list[float], data: st.DataObject) -> None:
+def test_a_value_at_a_rank_is_that_of_the_sorted(values, data):
     rank = data.draw(st.integers(0, len(values) - 1))
     assert _testing.value_at_rank(values, rank) == sorted(values)[rank]
 
 
-def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
+def test_every_native_piece_that_is_exposed_is_tested_here():
     exposed = {name for name in dir(_testing) if not name.startswith("_")}
     elsewhere = {"heavy_edge_cut", "swap_down"}  # test_graph_cut_laws
     # test_plan_oracle_laws

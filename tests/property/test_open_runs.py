@@ -39,7 +39,7 @@ TestOpenRuns = OpenRuns.TestCase
 TestOpenRuns.settings = examples(20, stateful_step_count=8)
 
 
-def test_sequences_of_the_campaign_equal_runs_told_the_same_from_the_start() -> None:
+def test_sequences_of_the_campaign_equal_runs_told_the_same_from_the_start():
     """The first of seed 1; ``python -m tests.campaigns.open_runs`` plays more."""
     verdicts = {index: play(course_of(1, index))[0] for index in range(100)}
     assert {index: verdict for index, verdict in verdicts.items() if verdict != "same"} == {}

@@ -69,9 +69,7 @@ def usages(case: PackingCase, schedule: Any) -> list[tuple[int, Usage]]:
 @pytest.mark.parametrize("placement", NAMES)
 @examples(12)
 @given(case=packing_cases())
-def test_nothing_is_oversubscribed_or_refused_without_need(
-    placement: str, case: PackingCase
-) -> None:
+def test_nothing_is_oversubscribed_or_refused_without_need(placement, case):
     in_order = sorted(case.jobs, key=lambda job: job.submit_us)
     case = PackingCase(in_order, case.servers, case.room, case.network, case.seed)
     schedule = gs.simulate(
@@ -93,9 +91,7 @@ def test_nothing_is_oversubscribed_or_refused_without_need(
 
 @examples(60)
 @given(data=st.data(), servers=st.integers(1, 4), size=st.sampled_from([1, 2, 4, 8]))
-def test_buddy_finds_a_place_for_powers_of_two_while_enough_gpus_are_free(
-    data: st.DataObject, servers: int, size: int
-) -> None:
+def test_buddy_finds_a_place_for_powers_of_two_while_enough_gpus_are_free(data, servers, size):
     # Nobody leaves: of each size below a server's there is one free block at most, so what is
     # free in all is enough only if the largest block is.
     widths = [width for width in (1, 2, 4, 8) if width <= size]
@@ -112,7 +108,7 @@ def test_buddy_finds_a_place_for_powers_of_two_while_enough_gpus_are_free(
         free -= gpus if is_started else 0
 
 
-def test_many_servers_and_few_differ_in_nothing_but_their_number() -> None:
+def test_many_servers_and_few_differ_in_nothing_but_their_number():
     # More servers than two levels of the index have: the same gangs on the last ones alone.
     small = gs.Cluster((gs.ServerGroup(20, 4, "V100", cpu=8, memory_gib=64),))
     large = gs.Cluster((gs.ServerGroup(300, 4, "T4", cpu=8, memory_gib=64), *small.servers))

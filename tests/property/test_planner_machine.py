@@ -199,7 +199,7 @@ TestPlanner = PlannerMachine.TestCase
 TestPlanner.settings = examples(25, stateful_step_count=20)
 
 
-def test_more_than_there_is_cannot_be_promised() -> None:
+def test_more_than_there_is_cannot_be_promised():
     planner = _testing.DeadlinePlanner([2], slot_us=SLOT_US, quanta=PARTS)
     query = Offer([(0, 2, 1)], 600.0, 1.0, 0, 6).query()
     planner.promise(query, [(0, 3, 0)])
@@ -208,7 +208,7 @@ def test_more_than_there_is_cannot_be_promised() -> None:
         planner.promise(query, [(2, 4, 0)])
 
 
-def test_what_was_not_promised_cannot_be_taken_back() -> None:
+def test_what_was_not_promised_cannot_be_taken_back():
     planner = _testing.DeadlinePlanner([2], slot_us=SLOT_US, quanta=PARTS)
     query = Offer([(0, 1, 1)], 600.0, 1.0, 0, 6).query()
     with pytest.raises(_core.InvariantError, match="of 2 GPUs of type 0 -1 are promised in slot 1"):

@@ -42,7 +42,7 @@ def landscape(seed: int, num_stages: int, quotas: list[int]) -> Callable[[list[i
 
 
 @pytest.mark.parametrize("num_stages", [2, 3, 4])
-def test_exchanges_between_servers_alike_are_left_out_only_if_gone_through(num_stages) -> None:
+def test_exchanges_between_servers_alike_are_left_out_only_if_gone_through(num_stages):
     for seed in range(250):
         draws = random.Random(seed)
         quotas = [draws.choice([2, 3])] * (num_stages * draws.choice([1, 2]))
@@ -60,7 +60,7 @@ def test_exchanges_between_servers_alike_are_left_out_only_if_gone_through(num_s
     uplinks=st.lists(st.sampled_from([1.0, 10.0, 100.0]), min_size=4, max_size=4),
     sizes=st.sampled_from([(3, 3), (4, 2), (5, 1)]),
 )
-def test_racks_with_other_uplinks_are_cut_anew(graph, uplinks, sizes) -> None:
+def test_racks_with_other_uplinks_are_cut_anew(graph, uplinks, sizes):
     servers = [(gpus, TYPES[0]) for gpus in [*sizes, *sizes]]
     network = Network(
         [100.0] * 4, [100.0] * 4,

@@ -59,7 +59,7 @@ def whole_clusters(draw: st.DrawFn) -> tuple[Graph, list[int], Network]:
 @given(
     whole_clusters(), st.sampled_from(["heavy-edge", "heavy-edge:swaps=false", "random", "spread"])
 )
-def test_an_iteration_takes_what_some_cut_takes_and_lies_within_the_limits(case, placement) -> None:
+def test_an_iteration_takes_what_some_cut_takes_and_lies_within_the_limits(case, placement):
     graph, sizes, network = case
     alpha = alpha_of(graph, sizes, network, placement)
     every = brute_force(graph, sizes, network)
@@ -75,7 +75,7 @@ def test_an_iteration_takes_what_some_cut_takes_and_lies_within_the_limits(case,
         assert abs(limits["min"] - alpha) <= 1e-9 * alpha
 
 
-def test_heavy_edge_is_near_the_best_cut() -> None:
+def test_heavy_edge_is_near_the_best_cut():
     rng = random.Random(0)
     gaps = []
     while len(gaps) < 150:

@@ -46,9 +46,7 @@ def studies(draw: st.DrawFn) -> tuple[dict[str, Any], list[list[str]]]:
 
 
 @given(studies())
-def test_the_number_of_runs_is_the_product_of_the_axes(
-    drawn: tuple[dict[str, Any], list[list[str]]],
-) -> None:
+def test_the_number_of_runs_is_the_product_of_the_axes(drawn):
     study, zipped = drawn
     plan = expand(gs.Study.of(study))
     size = {axis: len(study[axis]) for axis in AXES}

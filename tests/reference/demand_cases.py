@@ -58,10 +58,5 @@ def demand_cases(
     # More than one head is promised whole GPUs alone.
     params = {name: value for name, value in case.policy_params.items() if name != "depth"}
     return replace(
-        case,
-        jobs=jobs,
-        placement=placement,
-        policy_params=params,
-        placement_params={},
-        room=room,
+        case, jobs=jobs, placement=placement, policy_params=params, placement_params={}, room=room
     )

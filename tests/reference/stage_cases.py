@@ -39,11 +39,7 @@ def graphs(source: Source, gpus: int, max_stages: int = 4) -> Graph:
 
 @Generator
 def staged_cases(
-    source: Source,
-    policy: str,
-    placement: str,
-    contention: str,
-    scales: Sequence[str] = SHAPES,
+    source: Source, policy: str, placement: str, contention: str, scales: Sequence[str] = SHAPES
 ) -> Case:
     """A replay of ``policy`` with ``placement`` at the speed ``stages``."""
     case = contended_cases.draw(source, policy, placement, "ring", contention, scales)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,12 +31,12 @@ def trace(**columns: Any) -> gs.Trace:
     ],
     ids=["assign", "transport", "place_jobs", "predict", "filter", "with_profiles"],
 )
-def test_a_masked_argument_is_refused(call: Callable[[Any], Any]) -> None:
+def test_a_masked_argument_is_refused(call):
     with pytest.raises(ValueError, match=r"mask|missing"):
         call(np.ma.array([1, 999, 3], mask=[0, 1, 0]))
 
 
-def test_complex_keys_of_an_order_are_a_type_error() -> None:
+def test_complex_keys_of_an_order_are_a_type_error():
     class Imaginary(gs.Order):
         def rank(self, view: Any, jobs: Any) -> Any:
             return jobs * 1j
@@ -47,19 +45,19 @@ def test_complex_keys_of_an_order_are_a_type_error() -> None:
         gs.simulate(trace(), CLUSTER, policy=Imaginary())
 
 
-def test_complex_costs_are_a_type_error() -> None:
+def test_complex_costs_are_a_type_error():
     with pytest.raises(TypeError, match="cost must hold integers or floats, not complex numbers"):
         gs.online.assign(np.array([[1 + 2j]]))
 
 
-def test_a_matrix_of_truth_values_is_one_of_zeros_and_ones() -> None:
+def test_a_matrix_of_truth_values_is_one_of_zeros_and_ones():
     assert gs.online.assign(np.array([[True, False], [False, True]])).cost == 0.0
     masked = np.ma.array([[True, False]], mask=[[0, 1]])
     with pytest.raises(ValueError, match=r"cost\[0, 1\]: is masked"):
         gs.online.assign(masked)
 
 
-def test_a_reader_takes_an_unknown_status_as_unknown(tmp_path: Path) -> None:
+def test_a_reader_takes_an_unknown_status_as_unknown(tmp_path):
     path = tmp_path / "jobs.csv"
     path.write_text("submit_s,service_s,gpus,status\n0,1,1,banana\n0,1,1,ok\n")
     assert list(gs.read_trace(path).status.values()) == ["unknown", "ok"]
@@ -74,5 +72,5 @@ class Scaled(gs.Order):
         return self.sign * jobs
 
 
-def test_objects_with_other_states_are_not_listed_twice() -> None:
+def test_objects_with_other_states_are_not_listed_twice():
     assert len(gs.compare(trace(), CLUSTER, [Scaled(1), Scaled(-1)]).results) == 2

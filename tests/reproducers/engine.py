@@ -27,7 +27,7 @@ def assert_finishes(
     assert core == replay(jobs, servers, policy, placement, policy_params=params)
 
 
-def test_serverfilling_lets_the_first_of_the_jobs_it_did_not_take_go_on() -> None:
+def test_serverfilling_lets_the_first_of_the_jobs_it_did_not_take_go_on():
     jobs = [
         Job(0, 10 * SECOND, 1, share_milli=400),
         Job(0, 20 * SECOND, 1, share_milli=400),
@@ -37,7 +37,7 @@ def test_serverfilling_lets_the_first_of_the_jobs_it_did_not_take_go_on() -> Non
     assert_finishes([10, 21, 2, 7], jobs, [(3, "gpu")], "serverfilling-srpt", "first-fit")
 
 
-def test_entry_decides_inside_a_queue_beyond_the_512th_limit() -> None:
+def test_entry_decides_inside_a_queue_beyond_the_512th_limit():
     limits = [tick / SECOND for tick in range(1, 601)]
     params = {"limits": limits, "inside": "entry", "period_s": 0.0}
     servers = [(3, "gpu")]
@@ -49,7 +49,7 @@ def test_entry_decides_inside_a_queue_beyond_the_512th_limit() -> None:
         assert core.preemptions[0] >= 1
 
 
-def test_a_run_refuses_a_task_without_gpus_that_came_past_the_checks_of_a_trace() -> None:
+def test_a_run_refuses_a_task_without_gpus_that_came_past_the_checks_of_a_trace():
     row = np.array([0, 0], np.int32)
     table = _core.JobTable(
         np.array([0, 0], np.int64),

@@ -14,7 +14,7 @@ from tests.parity.core import assert_equal, run_core
 from tests.reference.cases import Case
 
 
-def test_work_beyond_2_to_the_53_is_counted_in_whole_ticks_at_the_fixed_speed() -> None:
+def test_work_beyond_2_to_the_53_is_counted_in_whole_ticks_at_the_fixed_speed():
     jobs = [Job(0, MAX_SERVICE_US, 1, restart_us=1), Job(10, 5, 1)]
     expected = [15 + MAX_SERVICE_US + 1 - 10, 15]
     options = {"policy_params": {"restart": "work"}}
@@ -22,7 +22,7 @@ def test_work_beyond_2_to_the_53_is_counted_in_whole_ticks_at_the_fixed_speed() 
     assert run_core(jobs, [(1, "gpu")], "srtf", **options).finish_us == expected
 
 
-def test_a_trace_of_ticks_that_seconds_cannot_tell_apart_keeps_its_order() -> None:
+def test_a_trace_of_ticks_that_seconds_cannot_tell_apart_keeps_its_order():
     late = MAX_SUBMIT_US - 3
     jobs = [Job(late + 2, 7, 1), Job(late, 5, 1), Job(late + 1, 3, 1)]
     assert_equal(Case(jobs, [(1, "gpu")], "fifo", "first-fit", {}, {}, 0))
@@ -34,7 +34,7 @@ def drawn(seam: str, num_cases: int = 1_500) -> list[Case]:
     return [trial.case for trial in trials if isinstance(trial, Twin)]
 
 
-def test_the_generators_draw_gangs_wider_than_any_type_and_than_any_server() -> None:
+def test_the_generators_draw_gangs_wider_than_any_type_and_than_any_server():
     for case in drawn("order", 300):
         size = max(gpus for gpus, _ in case.servers)
         types = {name for _, name in case.servers}
@@ -44,25 +44,25 @@ def test_the_generators_draw_gangs_wider_than_any_type_and_than_any_server() -> 
     raise AssertionError("no such gang")
 
 
-def test_the_generators_draw_the_longest_legal_times() -> None:
+def test_the_generators_draw_the_longest_legal_times():
     jobs = [job for case in drawn("order") for job in case.jobs]
     assert max(job.service_us for job in jobs) == MAX_SERVICE_US
     assert min(job.service_us for job in jobs) == 1
     assert max(job.submit_us for job in jobs) >= MAX_SUBMIT_US - 3
 
 
-def test_the_generators_draw_shares_under_every_preemptive_policy() -> None:
+def test_the_generators_draw_shares_under_every_preemptive_policy():
     cases = [case for case in drawn("demands") if any(j.share_milli < 1000 for j in case.jobs)]
     assert {case.policy for case in cases} >= set(PREEMPTIVE)
 
 
-def test_the_generators_draw_hundreds_of_limits_reached_at_once() -> None:
+def test_the_generators_draw_hundreds_of_limits_reached_at_once():
     limits = [case.policy_params.get("limits", []) for case in drawn("scheduler")]
     assert max(map(len, limits)) > 512
 
 
 @pytest.mark.long
-def test_the_generators_draw_restarts_longer_than_every_period_and_service() -> None:
+def test_the_generators_draw_restarts_longer_than_every_period_and_service():
     assert any(
         min(job.restart_us for job in case.jobs) > max(job.service_us for job in case.jobs)
         for case in drawn("order", 4_000)

@@ -14,7 +14,7 @@ DAY_S = 86_400
 ONE_GPU = gs.Cluster.uniform(1, 1)
 
 
-def test_a_srpt_follows_its_virtual_server_late_in_a_long_trace() -> None:
+def test_a_srpt_follows_its_virtual_server_late_in_a_long_trace():
     jobs = gs.Trace.from_columns(
         [0, 13 * DAY_S, 13 * DAY_S], [20 * DAY_S, 1, 1e-6], [10_000, 10_000, 1]
     )
@@ -23,7 +23,7 @@ def test_a_srpt_follows_its_virtual_server_late_in_a_long_trace() -> None:
 
 
 @pytest.mark.parametrize("start_us", [2**53, 2**61])
-def test_a_srpt_follows_its_virtual_server_at_the_end_of_time(start_us: int) -> None:
+def test_a_srpt_follows_its_virtual_server_at_the_end_of_time(start_us):
     jobs = gs.Trace.from_columns(
         np.array([0, start_us, start_us + 1, start_us + 1]) / 1e6,
         [1, 1e-6, 2e-6, 1e-6],
@@ -38,14 +38,14 @@ def columns(**given: Any) -> dict[str, Any]:
     return {name: np.array(v, types.get(name, np.int64)) for name, v in given.items()}
 
 
-def test_a_deadline_lies_below_the_end_of_time() -> None:
+def test_a_deadline_lies_below_the_end_of_time():
     job = {"submit_us": [0], "service_us": [1], "gpus": [1]}
     _core.JobTable(**columns(**job, deadline_us=[2**62 - 1]))
     with pytest.raises(ValueError, match=r"deadline_us: row 0 .* below 2\^62"):
         _core.JobTable(**columns(**job, deadline_us=[2**62]))
 
 
-def test_a_job_that_a_slow_speed_carries_past_the_end_of_time_is_named() -> None:
+def test_a_job_that_a_slow_speed_carries_past_the_end_of_time_is_named():
     # Late, and so slow on two servers that its finish is past what the time type holds.
     profile = gs.model.JobProfile(
         "slow", throughput={"V100": {2: 1.0}}, spread_throughput={"V100": {2: 1e-9}}
@@ -56,14 +56,14 @@ def test_a_job_that_a_slow_speed_carries_past_the_end_of_time_is_named() -> None
         gs.simulate(jobs, cluster, policy="fifo", placement="spread", speed="table")
 
 
-def test_two_jobs_that_pay_a_second_for_each_microsecond_are_refused() -> None:
+def test_two_jobs_that_pay_a_second_for_each_microsecond_are_refused():
     jobs = gs.Trace.from_columns([0, 1], [1e9, 1e9], [1, 1])
     with pytest.raises(ValueError, match=r"period_s: job 0 would pay 999999 us .* gain 1 us"):
         gs.simulate(jobs, ONE_GPU, policy="las:period_s=1,cost_s=0.999999")
 
 
 @pytest.mark.long
-def test_two_jobs_that_take_turns_for_ever_are_named() -> None:
+def test_two_jobs_that_take_turns_for_ever_are_named():
     class Rotate(gs.Scheduler):
         flags = ("preemptive",)
 
@@ -83,7 +83,7 @@ def test_two_jobs_that_take_turns_for_ever_are_named() -> None:
 
 
 @pytest.mark.long
-def test_a_scheduler_that_wakes_itself_for_nothing_is_stopped() -> None:
+def test_a_scheduler_that_wakes_itself_for_nothing_is_stopped():
     class Restless(gs.Scheduler):
         def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
             actions.wake(state.now_us + 1)

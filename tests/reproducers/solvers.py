@@ -10,13 +10,13 @@ from gpusched.online.assignment import assign
 from gpusched_papers import exact
 
 
-def test_an_epsilon_that_prices_cannot_grow_by_is_refused() -> None:
+def test_an_epsilon_that_prices_cannot_grow_by_is_refused():
     cost = np.rint(np.random.default_rng(0).random((8, 8)) * 1e16)
     with pytest.raises(ValueError, match=r"epsilon: 0\.1 is less than prices .* at least"):
         assign(cost, method="auction", epsilon=0.1)
 
 
-def test_placements_on_many_servers_are_not_all_counted() -> None:
+def test_placements_on_many_servers_are_not_all_counted():
     profile = gs.model.JobProfile("m", 1e6, 32.0, 0.0, 0.1)
     trace = gs.Trace.from_columns(
         [0.0], [10.0], [4], profile=np.zeros(1, np.int32), profiles=(profile,)
@@ -30,12 +30,12 @@ def plan_of(*jobs: gs.online.DeadlineJob, gpus: int = 8) -> gs.online.DeadlinePl
     return gs.online.plan_deadlines(jobs, {"A": gpus})
 
 
-def test_a_window_of_hundreds_of_thousands_of_slots_is_planned_over() -> None:
+def test_a_window_of_hundreds_of_thousands_of_slots_is_planned_over():
     plan = plan_of(gs.online.DeadlineJob(0.0, 1e8, 9e7, {("A", 1): 1.0}))
     assert (plan.reason, plan.value, plan.upper_bound) == (("admitted",), 1, 1)
 
 
-def test_a_window_that_is_too_long_to_be_planned_over_is_bounded_in_full() -> None:
+def test_a_window_that_is_too_long_to_be_planned_over_is_bounded_in_full():
     plan = plan_of(gs.online.DeadlineJob(0.0, 4e12, 3.9e12, {("A", 1): 1.0}))
     assert (plan.reason, plan.value, plan.upper_bound) == (("too long",), 0, 1)
     assert "first of the many slots" in plan.explain(0)
@@ -44,7 +44,7 @@ def test_a_window_that_is_too_long_to_be_planned_over_is_bounded_in_full() -> No
 @pytest.mark.parametrize(
     ("field", "figure"), [("value", 1e300), ("work", 0.0), ("work", 1e-300), ("work", 1e300)]
 )
-def test_a_figure_that_no_plan_can_count_with_is_named(field: str, figure: float) -> None:
+def test_a_figure_that_no_plan_can_count_with_is_named(field, figure):
     figures = {"arrival_s": 0.0, "deadline_s": 3600.0, "work": 100.0, field: figure}
     with pytest.raises(ValueError, match=rf"jobs\[0\]\.{field}"):
         plan_of(gs.online.DeadlineJob(rates={("A", 1): 1.0}, **figures))

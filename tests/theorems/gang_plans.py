@@ -93,9 +93,7 @@ def theorem_share(seed: int) -> float:
     """
     found = planned(seed, num_jobs=4)
     best = exact.solve(
-        found.problem,
-        time_limit_s=TIME_LIMIT_S,
-        upper_bound_s=found.plan.makespan_s * (1 + 1e-6),
+        found.problem, time_limit_s=TIME_LIMIT_S, upper_bound_s=found.plan.makespan_s * (1 + 1e-6)
     )
     assert best.is_optimal, f"seed {seed}: not solved within {TIME_LIMIT_S:g} s"
     kept(best.lower_bound_s, found.plan.makespan_s, seed, 1e-4)
