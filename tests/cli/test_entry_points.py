@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -117,37 +116,41 @@ def site(tmp_path_factory):
     return folder
 
 
-def run(site: Path | None, *arguments: str) -> subprocess.CompletedProcess[str]:
+def process(site: Path | None, *words: str) -> subprocess.CompletedProcess[str]:
     path = [str(site)] if site else []
     environment = dict(os.environ)
     environment["PYTHONPATH"] = os.pathsep.join([*path, environment.get("PYTHONPATH", "")])
     return subprocess.run(
-        [sys.executable, "-m", "gpusched", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        env=environment,
-        cwd=site,
-        check=False,
-    )
+        [sys.executable, *words],
+        capture_output=True, text=True, timeout=TIMEOUT_S, env=environment, cwd=site, check=False,
+    )  # fmt: skip
 
 
-def plain(site: Path | None, *arguments: str) -> Any:
-    done = run(site, *arguments, "--json")
+def run(site: Path | None, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return process(site, "-m", "gpusched", *arguments)
+
+
+LISTING = """
+import json
+from typer.testing import CliRunner
+from gpusched.cli import app
+PLAN = "reproduce acme-paper --dry-run"
+for words in ("policies", "trace formats", "reproduce", "metrics", PLAN):
+    print(json.dumps(json.loads(CliRunner().invoke(app, [*words.split(), "--json"]).stdout)))
+"""
+
+
+def test_the_commands_list_what_the_package_registers(site):
+    done = process(site, "-c", LISTING)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-def test_the_command_lists_what_the_package_registers(site):
-    listed = plain(site, "policies")["plugins"]
-    kinds = {entry["name"]: entry["kind"] for entry in listed if "acme" in entry["name"]}
+    policies, formats, papers, metrics, planned = map(json.loads, done.stdout.splitlines())
+    kinds = {one["name"]: one["kind"] for one in policies["plugins"] if "acme" in one["name"]}
     assert kinds == {"acme-widest": "order", "acme-last": "placement", "acme-hour": "predictor"}
-    assert "acme-jobs" in [known["name"] for known in plain(site, "trace", "formats")["formats"]]
-    assert "acme-paper" in [paper["name"] for paper in plain(site, "reproduce")["papers"]]
-    known = plain(site, "metrics")
-    assert "acme_longest_delay_s" in [metric["key"] for metric in known["metrics"]]
-    assert "acme-one" in [bound["name"] for bound in known["bounds"]]
-    assert plain(site, "reproduce", "acme-paper", "--dry-run")["stages"] == {"runs": 20}
+    assert "acme-jobs" in [known["name"] for known in formats["formats"]]
+    assert "acme-paper" in [paper["name"] for paper in papers["papers"]]
+    assert "acme_longest_delay_s" in [metric["key"] for metric in metrics["metrics"]]
+    assert "acme-one" in [bound["name"] for bound in metrics["bounds"]]
+    assert planned["stages"] == {"runs": 20}
 
 
 def test_a_run_takes_policy_predictor_format_and_metric_of_the_package(site):
@@ -187,12 +190,6 @@ def test_the_import_of_the_package_loads_no_other(site):
         "gs.metrics()\n"
         "print('acme' in sys.modules)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        env={**os.environ, "PYTHONPATH": f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
-        check=True,
-    )
+    done = process(site, "-W", "ignore", "-c", code)
+    assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["False", "False", "True"]

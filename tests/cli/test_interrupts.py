@@ -22,6 +22,7 @@ SIGNALS = int(os.environ.get("GPUSCHED_INTERRUPTS", "3"))
 """Of each command. GPUSCHED_INTERRUPTS asks for more."""
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 @pytest.mark.parametrize("command", ["policies", "run", "sweep"])
 def test_an_interrupted_command_leaves_without_a_traceback(command):

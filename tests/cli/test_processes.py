@@ -86,16 +86,6 @@ def test_ctrl_c_ends_within_a_second_and_reports_what_finished(tmp_path):
     assert stderr.splitlines() == ["interrupted, not in the table: las", "no files were written"]
 
 
-def test_looking_at_help_loads_no_heavy_library():
-    code = (
-        "import sys\n"
-        "from gpusched.cli import app\n"
-        "heavy = {'polars', 'plotly', 'pandas', 'sklearn', 'scipy'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-
-
 def test_a_damaged_page_of_parquet_is_named_in_the_last_line(tmp_path):
     num_jobs = 40
     path = tmp_path / "jobs.parquet"

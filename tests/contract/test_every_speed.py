@@ -93,9 +93,11 @@ def test_a_speed_may_have_an_alias():
 @pytest.mark.usefixtures("known")
 @pytest.mark.parametrize("speed", JOBS)
 @pytest.mark.parametrize("policy", gs.policies())
-def test_every_policy_runs_under_every_speed(policy, speed):
-    ends_well(policy, "spread", speed)
-    ends_well(policy, "heavy-edge", speed)
+@pytest.mark.parametrize(
+    "placement", ["spread", pytest.param("heavy-edge", marks=pytest.mark.long)]
+)
+def test_every_policy_runs_under_every_speed(policy, placement, speed):
+    ends_well(policy, placement, speed)
 
 
 @pytest.mark.usefixtures("known")

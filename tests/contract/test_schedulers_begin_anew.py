@@ -8,6 +8,7 @@ import pytest
 import gpusched as gs
 from gpusched import _core
 from gpusched.base.run_warning import unwarned
+from tests.examples import number_of
 from tests.parity.typed_profiles import TYPES, typed_profiles
 
 NATIVE = sorted(
@@ -45,7 +46,7 @@ def test_a_scheduler_that_has_run_runs_as_a_new_one(name, speed):
 
     cluster = gs.Cluster(tuple(gs.ServerGroup(2, 8, gpu_type) for gpu_type in TYPES))
     kept = Kept()
-    for seed in range(12):
+    for seed in range(number_of(12)):
         trace = crowd(seed, 60)
         with unwarned():
             new = gs.simulate(trace, cluster, policy=name, speed=speed)

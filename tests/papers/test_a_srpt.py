@@ -73,12 +73,14 @@ def test_one_thing_is_changed_at_a_time():
         assert gs.Policy.parse(a_srpt.by_tau(base, 2.0).policy).parameters["tau"] == 2.0
 
 
+@pytest.mark.long
 def test_no_run_beats_the_bound_and_every_seed_is_there(tiny):
     for runs in tiny.runs.values():
         assert [run.seed for run in runs] == [1000, 1001]
         assert all(run.completion_ratio >= 1 for run in runs)
 
 
+@pytest.mark.long
 def test_the_best_baseline_has_the_least_mean(tiny):
     summary = Summary(tiny.runs)
     setting = next(iter(summary.settings()))
