@@ -112,10 +112,10 @@ def fewer_jobs(case: Any) -> Iterator[Any]:
 
 
 @dataclass(frozen=True)
-class Twin:
-    """The core equals the readable engine."""
+class OfCase:
+    """A trial of one case."""
 
-    case: Case
+    case: Any
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -124,6 +124,22 @@ class Twin:
         speed = case.speed if case.contention == "none" else f"{case.speed}, {case.contention}"
         return case.policy, case.placement, speed
 
+    def save(self, path: Path) -> str | None:
+        """Write the case."""
+        return saved(self.case, path)
+
+    def smaller(self) -> Iterator[Any]:
+        """Take jobs away."""
+        for case in fewer_jobs(self.case):
+            yield replace(self, case=case)
+
+
+@dataclass(frozen=True)
+class Twin(OfCase):
+    """The core equals the readable engine."""
+
+    case: Case
+
     def check(self) -> str:
         """Compare every column and the digest."""
         expected = attempt(lambda: self.case.replay(max_instants=MOST_INSTANTS))
@@ -131,21 +147,16 @@ class Twin:
             return ENDLESS
         return compare(expected, attempt(lambda: outcome_of(simulate(self.case).schedule)))
 
-    def save(self, path: Path) -> str | None:
-        """Write the case."""
-        return saved(self.case, path)
-
-    def smaller(self) -> Iterator[Trial]:
+    def smaller(self) -> Iterator[Twin]:
         """Take jobs and parameters away."""
-        for case in fewer_jobs(self.case):
-            yield Twin(case)
+        yield from super().smaller()
         for name in self.case.policy_params:
             rest = {k: v for k, v in self.case.policy_params.items() if k != name}
             yield Twin(replace(self.case, policy_params=rest))
 
 
 @dataclass(frozen=True)
-class Whimsical:
+class Whimsical(OfCase):
     """Whatever is resized, the core equals the readable engine."""
 
     case: ElasticCase
@@ -178,22 +189,12 @@ class Whimsical:
         """Return None: who decides is written in Python."""
         return None
 
-    def smaller(self) -> Iterator[Trial]:
-        """Take jobs away."""
-        for case in fewer_jobs(self.case):
-            yield Whimsical(case, self.kind)
-
 
 @dataclass(frozen=True)
-class FastPath:
+class FastPath(OfCase):
     """What a scheduler does where something has changed equals its slow twin, which does it all."""
 
     case: Case
-
-    @property
-    def names(self) -> tuple[str, str, str]:
-        """Policy, placement and speed."""
-        return Twin(self.case).names
 
     def check(self) -> str:
         """Compare every column and the digest."""
@@ -203,26 +204,12 @@ class FastPath:
                 slow = attempt(lambda: outcome_of(simulate(self.case).schedule))
         return compare(slow, fast, "slow twin", "fast path")
 
-    def save(self, path: Path) -> str | None:
-        """Write the case."""
-        return saved(self.case, path)
-
-    def smaller(self) -> Iterator[Trial]:
-        """Take jobs away."""
-        for case in fewer_jobs(self.case):
-            yield FastPath(case)
-
 
 @dataclass(frozen=True)
-class Lawful:
+class Lawful(OfCase):
     """A policy without a readable twin: the audit holds, and the digest is the same twice."""
 
     case: Case
-
-    @property
-    def names(self) -> tuple[str, str, str]:
-        """Policy, placement and speed."""
-        return Twin(self.case).names
 
     def check(self) -> str:
         """Run twice and audit; whatever could run has run."""
@@ -240,12 +227,7 @@ class Lawful:
 
     def save(self, path: Path) -> str | None:
         """Write the case, if the policy is native."""
-        return saved(self.case, path) if gs.Policy(self.case.policy).info.is_native else None
-
-    def smaller(self) -> Iterator[Trial]:
-        """Take jobs away."""
-        for case in fewer_jobs(self.case):
-            yield Lawful(case)
+        return super().save(path) if gs.Policy(self.case.policy).info.is_native else None
 
 
 LONG = 40
