@@ -2,7 +2,7 @@
 
     python -m tests.changed_files --cases 100000 --seed 1 [--only result|model|monday]
 
-Two families of changes. To the bytes: flipped, replaced, cut, appended, moved, and the fields of
+Two families of changes. To the bytes: those of tests/fuzz, what is put around, and the fields of
 the archive's own records. To what the archive says: it is taken apart, members are changed, added,
 dropped, doubled, exchanged or renamed, fields of header and manifest are changed, and it is put
 together again in our form, in NumPy's or compressed, with what is not a secret (sizes, CRCs) right
@@ -28,6 +28,16 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.base import container
+from tests.fuzz.damage import (
+    bits_flipped,
+    bytes_flipped,
+    change_record,
+    cut,
+    left_out,
+    number_in_binary,
+    put_in,
+    repeated,
+)
 from tests.learners import learner
 
 MANIFEST = "manifest"
@@ -71,11 +81,6 @@ def zipped(parts: Parts, method: int) -> bytes:
 # Changes of bytes
 
 
-def flipped(data: bytes, draw: random.Random) -> bytes:
-    place = draw.randrange(len(data))
-    return data[:place] + bytes([data[place] ^ draw.randrange(1, 256)]) + data[place + 1 :]
-
-
 def flipped_in_a_record(data: bytes, draw: random.Random) -> bytes:
     """Change a byte of the archive's own records, most of which no reader of zips looks at."""
     marks = [b"PK\3\4", b"PK\1\2", b"PK\6\6", b"PK\6\7", b"PK\5\6", b"\x93NUMPY"]
@@ -91,35 +96,10 @@ def found(data: bytes, mark: bytes) -> Iterator[int]:
         at = data.find(mark, at + 1)
 
 
-def cut(data: bytes, draw: random.Random) -> bytes:
-    return data[: draw.randrange(len(data))]
-
-
-def beheaded(data: bytes, draw: random.Random) -> bytes:
-    return data[draw.randrange(1, len(data)) :]
-
-
-def appended(data: bytes, draw: random.Random) -> bytes:
-    return data + draw.choice((b"\0", b"\n", draw.randbytes(draw.randrange(1, 200)), data))
-
-
-def prefixed(data: bytes, draw: random.Random) -> bytes:
-    return draw.choice((b"\0", b"#!/bin/sh\n", draw.randbytes(64), data)) + data
-
-
-def put_in(data: bytes, draw: random.Random) -> bytes:
-    place = draw.randrange(1, len(data))
-    return data[:place] + draw.randbytes(draw.choice((1, 8, 64))) + data[place:]
-
-
-def left_out(data: bytes, draw: random.Random) -> bytes:
-    place = draw.randrange(len(data) - 64)
-    return data[:place] + data[place + draw.choice((1, 8, 64)) :]
-
-
-def zeroed(data: bytes, draw: random.Random) -> bytes:
-    place = draw.randrange(len(data) - 64)
-    return data[:place] + bytes(64) + data[place + 64 :]
+def surrounded(data: bytes, draw: random.Random) -> bytes:
+    """Put something before or behind."""
+    more = draw.choice((b"\0", b"\n", b"#!/bin/sh\n", draw.randbytes(64), data))
+    return data + more if draw.random() < 0.5 else more + data
 
 
 def moved(data: bytes, draw: random.Random) -> bytes:
@@ -268,41 +248,9 @@ def manifest_follows(parts: Parts, draw: random.Random) -> Parts:
     return Parts(manifest, tuple(members))
 
 
-def change_record(record: Any, draw: random.Random) -> None:
-    """Change one field at a random depth of a JSON record."""
-    paths = list(leaves(record))
-    path = draw.choice(paths)
-    inner = record
-    for key in path[:-1]:
-        inner = inner[key]
-    old, last = inner[path[-1]], path[-1]
-    what = draw.random()
-    if what < 0.15 and isinstance(inner, dict):
-        inner[f"{last}x"] = inner.pop(last)
-    elif what < 0.3:
-        del inner[last]
-    elif isinstance(old, bool):
-        inner[last] = not old
-    elif isinstance(old, int | float):
-        inner[last] = draw.choice([old + 1, -old - 1, 10**30, str(old), None])
-    elif isinstance(old, str):
-        inner[last] = draw.choice([old + "x", old[1:] if old else "y", 7, None])
-    else:
-        inner[last] = [1] if old != [1] else [2]
-
-
-def leaves(record: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    inside = record.items() if isinstance(record, dict) else enumerate(record)
-    for key, value in inside:
-        if isinstance(value, dict | list) and value:
-            yield from leaves(value, (*path, key))
-        else:
-            yield (*path, key)
-
-
 BYTES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    flipped, flipped, flipped_in_a_record, cut, beheaded, appended, prefixed, put_in, left_out,
-    zeroed, moved, swapped_case,
+    bits_flipped, bytes_flipped, cut, left_out, number_in_binary, put_in, repeated,
+    flipped_in_a_record, flipped_in_a_record, surrounded, moved, swapped_case,
 )  # fmt: skip
 MEMBERS: tuple[Callable[[Parts, random.Random], Parts], ...] = (
     value_changed, value_changed, dtype_changed, shape_changed, order_changed, contents_exchanged,
@@ -316,8 +264,8 @@ def changed(data: bytes, parts: Parts, draw: random.Random) -> tuple[str, bytes]
     if draw.random() < 0.4:
         change = draw.choice(BYTES)
         made = change(data, draw)
-        while made == data:  # a block of zeros was zeroed
-            made = flipped(data, draw)
+        while made == data:  # by chance it is what it was
+            made = bits_flipped(data, draw)
         return change.__name__, made
     other = draw.choice(MEMBERS)
     altered = other(parts, draw)

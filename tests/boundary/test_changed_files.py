@@ -10,8 +10,9 @@ import pytest
 from gpusched.base import container
 from tests import changed_files
 from tests.campaigns import changed_stores
-from tests.changed_files import Parts, check_refused, leaves, put_together, taken_apart
+from tests.changed_files import Parts, check_refused, put_together, taken_apart
 from tests.examples import number_of
+from tests.fuzz.damage import leaves
 
 
 def test_changes_of_all_kinds_are_refused_by_name():

@@ -9,9 +9,7 @@ import random
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from typing import Final
-
-from tests.changed_files import change_record
+from typing import Any, Final
 
 ODD: Final = (
     b"0", b"-1", b"1e400", b"-1e400", b"nan", b"inf", b"-inf", b"1e308", b"1e19",
@@ -155,6 +153,38 @@ def record_changed(data: bytes, draw: random.Random) -> bytes:
     if draw.random() < 0.2:
         made = made.replace("1" + "0" * 30, "9" * draw.choice((20, 400, 5000)))
     return made.encode()
+
+
+def change_record(record: Any, draw: random.Random) -> None:
+    """Change one field at a random depth of a JSON record."""
+    paths = list(leaves(record))
+    path = draw.choice(paths)
+    inner = record
+    for key in path[:-1]:
+        inner = inner[key]
+    old, last = inner[path[-1]], path[-1]
+    what = draw.random()
+    if what < 0.15 and isinstance(inner, dict):
+        inner[f"{last}x"] = inner.pop(last)
+    elif what < 0.3:
+        del inner[last]
+    elif isinstance(old, bool):
+        inner[last] = not old
+    elif isinstance(old, int | float):
+        inner[last] = draw.choice([old + 1, -old - 1, 10**30, str(old), None])
+    elif isinstance(old, str):
+        inner[last] = draw.choice([old + "x", old[1:] if old else "y", 7, None])
+    else:
+        inner[last] = [1] if old != [1] else [2]
+
+
+def leaves(record: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    inside = record.items() if isinstance(record, dict) else enumerate(record)
+    for key, value in inside:
+        if isinstance(value, dict | list) and value:
+            yield from leaves(value, (*path, key))
+        else:
+            yield (*path, key)
 
 
 def wrapped(data: bytes, draw: random.Random) -> bytes:
