@@ -68,6 +68,8 @@ MISTAKES = [
     ("compare --cluster odd.toml --nic-gbps 10", "--cluster: cannot be combined with options"),
     ("run good.csv", "--policy"),
     ("run good.csv -p count", "count"),
+    ("policies srft", "did you mean 'srtf'"),
+    ("metrics mean_jct", "unknown metric or bound 'mean_jct'; did you mean 'mean_jct_s'?"),
     ("trace info", "FILE"),
     ("trace convert good.csv out.xyz", "xyz"),
     ("trace info good.csv extra", "extra"),

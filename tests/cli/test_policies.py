@@ -1,10 +1,11 @@
-"""``gpusched policies``."""
+"""``gpusched policies`` and ``gpusched metrics``."""
 
 from __future__ import annotations
 
 import pytest
 
 import gpusched as gs
+from gpusched.bounds.registry import known_bounds
 from gpusched.plugins.info import FLAGS
 
 KINDS = (gs.policies, gs.placements, gs.speeds, gs.contentions, gs.predictors)
@@ -40,12 +41,6 @@ def test_json_lists_the_same(gpusched_json):
     assert "preset" in {parameter["name"] for parameter in las["parameters"]}
 
 
-def test_an_unknown_name_suggests_the_nearest(gpusched):
-    result = gpusched("policies", "srft")
-    assert result.exit_code == 2
-    assert "did you mean 'srtf'" in result.stderr
-
-
 def test_an_alias_is_shown_as_one(gpusched, gpusched_json):
     shown = {plugin["name"]: plugin["alias_of"] for plugin in gpusched_json("policies")["plugins"]}
     assert {name: target for name, target in shown.items() if target} == {
@@ -72,3 +67,21 @@ def test_a_policy_tells_when_it_preempts_and_what_differs(gpusched, gpusched_jso
     assert {name for name in gs.policies() if f" {name} ≈" in overview} == marked
     (lease,) = gpusched_json("policies", "themis-greedy")["plugins"]
     assert lease["preempts"] == "of jobs that have run for period_s or longer"
+
+
+def test_every_metric_and_bound_is_listed(gpusched, gpusched_json):
+    shown = gpusched("metrics").stdout
+    assert all(key in shown for key in gs.metrics())
+    assert all(name in shown for name in known_bounds())
+    listed = gpusched_json("metrics")
+    assert [metric["key"] for metric in listed["metrics"]] == list(gs.metrics())
+    assert [bound["name"] for bound in listed["bounds"]] == list(known_bounds())
+
+
+def test_one_metric_is_shown_with_definition_and_need(gpusched, gpusched_json):
+    shown = " ".join(gpusched("metrics", "dsr_gap").stdout.split())
+    assert "lower" in shown
+    assert "where the trace has deadlines" in shown
+    assert "squashed-srpt" not in shown
+    (bound,) = gpusched_json("metrics", "wide-gangs")["bounds"]
+    assert (bound["quantity"], bound["side"]) == ("makespan", "lower")

@@ -73,13 +73,13 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "preemption": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_paid_restarts.py",
         "parity/test_fast_paths_equal_slow_twins.py",
-        "parity/test_deep_queues_equal_slow_twins.py",
+        "parity/test_seeded_cases.py",
         "parity/test_preemption_at_varying_speeds.py",
     ),
     "queueing": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",
         "parity/test_fast_paths_equal_slow_twins.py",
-        "parity/test_deep_queues_equal_slow_twins.py", "property/test_conservative_laws.py",
+        "parity/test_seeded_cases.py", "property/test_conservative_laws.py",
         "property/test_clocked_lists.py", "unit/online/test_starting.py",
         "property/test_waiting_machine.py", "parity/test_loose_estimates_equal_reference.py",
     ),

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from gpusched.reference import PREEMPTIVE
 from tests.campaigns.seams import SEAMS
+from tests.campaigns.trials import SAME, FastPath
+from tests.each import each
 from tests.random_cases import check
-
-pytestmark = pytest.mark.long
+from tests.reference.drawing import Seeded
+from tests.reference.large import deep_queues
 
 TELLING = {
     (
@@ -21,6 +24,7 @@ TELLING = {
 """Cases that alone told a mistake, and which rule was broken."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("block", range(2))
 @pytest.mark.parametrize("seam", SEAMS)
 def test_the_first_cases_of_a_campaign_are_the_same_in_both_engines(seam, block):
@@ -29,7 +33,19 @@ def test_the_first_cases_of_a_campaign_are_the_same_in_both_engines(seam, block)
         assert not verdict.startswith(("differs", "broken")), f"--seed 1 --only {index}: {verdict}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("seam", "seed", "index"), TELLING)
 def test_cases_that_told_a_mistake_before_are_the_same_in_both_engines(seam, seed, index):
     verdict = check(seam, seed, index)[1]
     assert not verdict.startswith(("differs", "broken")), verdict
+
+
+PLACEMENTS = ("count", "consolidated", "best-fit", "random", "topology")
+
+
+@each("placement", PLACEMENTS)
+@each("policy", PREEMPTIVE)
+def test_a_deep_queue_is_served_as_by_the_slow_twin(policy, placement):
+    for seed in range(2):
+        case = deep_queues.draw(Seeded(f"{policy}/{placement}/{seed}"), policy, placement)
+        assert FastPath(case).check() == SAME
