@@ -1,4 +1,4 @@
-"""The second level of an audit: the readable engine decides the run again."""
+"""The second level of an audit: the readable engine decides the run again; forgeries are named."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from gpusched.audit import decisions
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.results.audited_names import declared
-from tests.campaigns.tamperings import SHOWN_BY_DECISIONS, campaign, delayed, honest, stored
+from tests.campaigns.tamperings import (
+    SHOWN_BY_DECISIONS,
+    SHOWN_BY_NOTHING,
+    campaign,
+    delayed,
+    honest,
+    stored,
+)
 from tests.golden.workload import cluster, trace
 
 pytestmark = pytest.mark.long
@@ -126,3 +133,11 @@ def test_a_placement_that_goes_by_all_jobs_is_not_shown_by_the_first():
     assert case.problems == []
     assert case.notes[-1].startswith("decisions not shown: placement fgd goes by what all jobs ask")
     assert str(result.audit(level="decisions")) == "no problems"
+
+
+def test_every_repaired_forgery_is_named_but_those_that_the_log_cannot_show():
+    num_forged, passed = campaign(2, lambda result: result.audit())
+    assert num_forged >= 600
+    # Where a policy would have put a job is a matter of its placement, and so of decisions.
+    left = {what for what in passed if "log server" not in what and "log mask" not in what}
+    assert left <= SHOWN_BY_DECISIONS | SHOWN_BY_NOTHING.keys()

@@ -23,8 +23,6 @@ def digests(folder: Path) -> dict[str, str]:
 
 def test_the_script_writes_the_same_bytes_again(tmp_path, monkeypatch):
     spec = importlib.util.spec_from_file_location("excerpts_make", EXCERPTS / "make.py")
-    assert spec is not None
-    assert spec.loader is not None
     make = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(make)
     monkeypatch.setattr(make, "HERE", tmp_path)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bench import bare
+from tests.examples import examples
 
 pytestmark = pytest.mark.long
 
@@ -98,7 +99,7 @@ def test_the_floor_writes_where_it_is_told():
 
 
 @pytest.mark.parametrize("policy", bare.POLICIES)
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(jobs=workloads, num_gpus=st.integers(1, 16))
 def test_floor_equals_a_walk_over_all_jobs(policy, jobs, num_gpus):
     assert_equal(policy, jobs, num_gpus)

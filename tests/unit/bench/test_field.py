@@ -1,14 +1,20 @@
-"""The ranking of all policies: who is in the study, what is run, and what the page says."""
+"""What the bench compares, ranks and times is what it is said to be."""
 
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 import pytest
 
 import gpusched as gs
 from bench import field
 from bench.field import ORACLE, Standings, field_study, knows_services, page
+from bench.grade_study import Answer, answers, main, table
+from bench.iterations import iterations_recur, times_recur
+from bench.policies import TimedPolicy
+from gpusched.base.arrays import Float64
 from gpusched.plugins.registry import policies
+from gpusched_papers.a_srpt import TESTBED
 from tests.unit.real_data import needs_real_data
 
 FOREST = "forest:refit_jobs=1000,trees=20"
@@ -93,7 +99,6 @@ def test_what_is_read_runs_once_unless_something_is_drawn(tmp_path):
 def test_ranks_are_those_of_the_means(standings):
     for metric in ("mean_wait_s", "tenant_fairness"):
         test = standings.ranking(metric, is_deployable=False)
-        assert test is not None
         expected = dict.fromkeys(test.names, 0.0)
         for work in standings.workloads:
             means = {
@@ -105,7 +110,6 @@ def test_ranks_are_those_of_the_means(standings):
                 expected[row] += place / len(standings.workloads)
         assert dict(zip(test.names, test.mean_ranks, strict=True)) == pytest.approx(expected)
     deployable = standings.ranking("mean_wait_s")
-    assert deployable is not None
     assert not any("clairvoyant" in name for name in deployable.names)
 
 
@@ -126,7 +130,6 @@ def test_a_policy_whose_runs_are_not_there_is_not_ranked(standings):
                                    & (standings.runs["trace"] == "philly (drawn)")))  # fmt: skip
     cut = Standings(standings.study, runs)
     ranking = cut.ranking("mean_jct_s")
-    assert ranking is not None
     assert "random" not in ranking.names
     assert "Not ranked, as some runs are not done or failed: random." in page(cut, "", [])
 
@@ -145,3 +148,69 @@ def test_a_window_has_the_fewest_servers_at_which_jobs_wait_an_hour_at_most(plac
         result = gs.simulate(trace, gs.Cluster.uniform(servers, 8), policy="fifo-skip")
         waits.append(result.summary()["mean_wait_s"])
     assert waits[0] > 3600 >= waits[1]
+
+
+def iterations(trace: gs.Trace) -> Float64:
+    """Of each job, by the time of one on the empty cluster."""
+    limits = gs.bounds.iteration_limits(trace, TESTBED.cluster(), speed="stages")
+    counted: Float64 = trace.service_s / limits["low"]
+    return counted
+
+
+def models_of_a_group(trace: gs.Trace) -> float:
+    """How many graphs the jobs of a group and a width have, on average over jobs."""
+    assert trace.group is not None
+    assert trace.graph is not None
+    kinds = np.stack([trace.group.codes, trace.gpus])
+    _, kind = np.unique(kinds, axis=1, return_inverse=True)
+    return float(np.mean([len(set(trace.graph[kind == one])) for one in kind]))
+
+
+def test_jobs_have_as_many_iterations_as_seconds_in_the_study():
+    ratio = iterations(iterations_recur(1)) / times_recur(1).service_s
+    np.testing.assert_allclose(ratio, np.median(ratio), rtol=1e-3)
+
+
+def test_a_group_trains_one_model_in_the_study_and_many_here():
+    assert models_of_a_group(times_recur(1)) == 1
+    assert models_of_a_group(iterations_recur(1)) > 3
+
+
+every_kind = pytest.mark.parametrize("name", ["optimus", "gavel"])
+
+
+@every_kind
+def test_a_policy_that_came_to_no_decision_has_no_times(name):
+    assert TimedPolicy(name).decisions_ms().shape == (0,)
+
+
+@every_kind
+def test_every_decision_is_timed(name):
+    cluster = gs.Cluster.uniform(2, 4)
+    timed = TimedPolicy(name)
+    result = gs.simulate(gs.generate("philly", 30, cluster=cluster, seed=1), cluster,
+                         policy=timed.policy)  # fmt: skip
+    found = timed.decisions_ms()
+    assert 1 < len(found) <= result.schedule.counters["instants"]
+    assert (found >= 0).all()
+
+
+@pytest.mark.long
+def test_better_grades_have_better_answers(capsys):
+    found = list(answers(0))
+    # 2 logs of 14 pairs and 2 unknown orders, 14 base cases and 2 sizes of the right one, twice.
+    assert len(found) == 2 * (14 * 16 + 2 * 14) * 2
+    exact = [answer for answer in found if answer.letter == "A"]
+    assert len(exact) >= 28
+    assert max(answer.effect_factor for answer in exact) < 1.05
+    rows = table(found)[1:]
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+    worst_levels = [float(row[-1]) for row in rows]
+    assert worst_levels == sorted(worst_levels)
+    main(["--sites", "1"])
+    assert capsys.readouterr().out.splitlines()[1].split() == rows[0]
+
+
+def test_the_table_has_nearest_ranks():
+    found = [Answer("C", 1 + k / 10, 2.0) for k in range(10)]
+    assert table(found)[1:] == [["C", "10", "1.40", "1.80", "2.00", "2.00"]]

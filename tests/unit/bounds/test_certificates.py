@@ -7,7 +7,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -123,7 +123,6 @@ def test_the_best_bound_is_the_largest_and_counts_the_chosen_jobs_alone():
     name, value = everything.best
     assert value == max(everything.total_jct_us.values()) == everything.total_jct_us[name]
     assert set(everything.total_jct_us) >= {"squashed-srpt", "mean-busy-time", "trivial"}
-
     some = lower_bounds(trace, cluster, jobs=np.array([True, True, False]))
     first_two = lower_bounds(trace.head(2), cluster)
     assert some == first_two
@@ -170,19 +169,14 @@ def test_native_squashed_srpt_equals_its_readable_twin(jobs, num_gpus):
 
 
 @given(job_columns, st.integers(1, 10**6), st.data())
-def test_native_mean_busy_time_equals_its_readable_twin(jobs, num_gpus, data):
-    some_weight = st.lists(st.floats(0.01, 100), min_size=len(jobs.gpus), max_size=len(jobs.gpus))
-    weight = np.array(data.draw(st.one_of(st.just([]), some_weight)), dtype=np.float64)
-    readable = mean_busy_half_ticks(*jobs, num_gpus=num_gpus, weight=weight)
-    assert native("mean_busy_time")(*jobs, num_gpus, weight) == readable
-
-
-@given(job_columns, st.integers(1, 10**6), st.data())
-def test_native_busy_times_of_each_job_equal_their_readable_twin(jobs, num_gpus, data):
+def test_native_mean_busy_times_in_all_and_of_each_job_equal_their_readable_twin(
+    jobs, num_gpus, data
+):
     some_weight = st.lists(st.floats(0.01, 100), min_size=len(jobs.gpus), max_size=len(jobs.gpus))
     weight = np.array(data.draw(st.one_of(st.just([]), some_weight)), dtype=np.float64)
     each: list[int] = []
-    mean_busy_half_ticks(*jobs, num_gpus=num_gpus, weight=weight, each=each)
+    readable = mean_busy_half_ticks(*jobs, num_gpus=num_gpus, weight=weight, each=each)
+    assert native("mean_busy_time")(*jobs, num_gpus, weight) == readable
     assert busy_times(jobs, num_gpus, weight).tolist() == [float(one) for one in each]
 
 
@@ -212,7 +206,6 @@ priced = st.lists(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(priced, st.lists(st.integers(1, 8), min_size=5, max_size=12), st.data())
 def test_native_priced_times_equal_their_readable_twin(jobs, lengths, data):
     submit, service, gpus, raised = (np.array(one) for one in zip(*sorted(jobs), strict=True))
@@ -439,12 +432,25 @@ def test_no_rounding_raises_an_elastic_bound_above_a_schedule(narrow, wide, serv
     assert lower.best[1] <= 2 * makespan_us
 
 
-def test_a_width_that_saves_nothing_fills_gaps():
-    # 9 GPU seconds each, on three GPUs or on two: both at once on two.
+@pytest.mark.parametrize(
+    ("table", "num_jobs", "service_s", "gpus", "num_gpus", "least_s", "columns"),
+    [
+        # 9 GPU seconds each, on three GPUs or on two: both at once on two.
+        ({2: 2.0, 3: 3.0}, 2, 3, 3, 4, 4.5, {"max_gpus": [3, 3]}),
+        # Three of four GPUs at the least, one after the other; the fourth is worth a third.
+        ({3: 3.0, 4: 4.0}, 2, 4, 3, 4, 6.0, {}),
+        # On three GPUs, between the two figures, it is 2.75 times as fast.
+        ({2: 2.0, 4: 9.0}, 1, 1, 2, 3, 1 / 2.75, {}),
+    ],
+)
+def test_what_other_widths_save_and_what_they_do_not(
+    table, num_jobs, service_s, gpus, num_gpus, least_s, columns
+):
     result, lower = elastic(
-        {2: 2.0, 3: 3.0}, services_us=[3 * SECOND] * 2, gpus=[3, 3], num_gpus=4, max_gpus=[3, 3]
-    )
-    assert float(lower.makespan_us) / SECOND == pytest.approx(4.5)
+        table, services_us=[service_s * SECOND] * num_jobs, gpus=[gpus] * num_jobs,
+        num_gpus=num_gpus, **columns,
+    )  # fmt: skip
+    assert float(lower.makespan_us) / SECOND == pytest.approx(least_s, rel=1e-5)
     assert result.schedule.finish_us.max() >= lower.makespan_us
     assert set(lower.total_jct_us) >= {"squashed-srpt", "trivial"}
     assert "mean-busy-time" not in lower.total_jct_us
@@ -463,19 +469,6 @@ def test_jobs_that_can_run_at_one_width_alone_are_bounded_as_gangs(table):
     )
     assert lower.makespan_us == 6 * SECOND == result.schedule.finish_us.max()
     assert "mean-busy-time" in lower.total_jct_us
-
-
-def test_gangs_that_no_width_brings_below_half_the_gpus_run_one_after_the_other():
-    # Three of four GPUs at the least; the fourth makes them a third faster.
-    result, lower = elastic({3: 3.0, 4: 4.0}, services_us=[4 * SECOND] * 2, gpus=[3, 3], num_gpus=4)
-    assert float(lower.makespan_us) / SECOND == pytest.approx(6.0)
-    assert result.schedule.finish_us.max() >= lower.makespan_us
-
-
-def test_widths_beyond_the_cluster_save_nothing():
-    _, lower = elastic({2: 2.0, 4: 9.0}, services_us=[SECOND], gpus=[2], num_gpus=3)
-    # On three GPUs, between the two figures, it is 2.75 times as fast.
-    assert float(lower.makespan_us) / SECOND == pytest.approx(1 / 2.75, rel=1e-5)
 
 
 def test_a_width_that_cannot_run_costs_what_it_is():

@@ -1,9 +1,12 @@
-"""One run: what goes in, what comes out, what is shown on the way. Small schedules by hand."""
+"""One run: what goes in, what comes out, what is shown on the way, and how it ends."""
 
 from __future__ import annotations
 
+import pickle
+import re
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -270,3 +273,237 @@ def test_a_run_leaves_no_thread_behind():
     for _ in range(5):
         gs.simulate(jobs, ONE_GPU, progress=lambda now: None)
     assert threading.active_count() == before
+
+
+CLUSTER = gs.Cluster.uniform(4, 8)
+TRACE = gs.generate("philly", 300, load=0.9, cluster=CLUSTER, seed=3)
+
+
+def num_intervals(result: gs.Result) -> int:
+    """How often a job held GPUs, on one server or several."""
+    table = result.schedule.intervals()
+    return len({*zip(table["job"].tolist(), table["start_us"].tolist(), strict=True)})
+
+
+def limited(most: int | None, **options: Any) -> gs.Result:
+    return gs.simulate(TRACE, CLUSTER, policy="srtf", max_intervals=most, **options)
+
+
+@pytest.mark.parametrize("placement", ["spread", "count"])
+def test_a_run_may_have_as_many_intervals_as_its_limit_and_no_more(placement):
+    free = limited(None, placement=placement)
+    rows = num_intervals(free)
+    assert limited(rows, placement=placement).digest == free.digest
+    assert limited(rows, placement=placement).spec == free.spec
+    with pytest.raises(gs.LogLimitError, match=f"max_intervals is {rows - 1};"):
+        limited(rows - 1, placement=placement)
+
+
+def test_the_error_names_the_time_the_job_and_both_numbers_and_has_what_was_done():
+    with pytest.raises(gs.LogLimitError) as caught:
+        limited(100)
+    result = caught.value.result  # type: ignore[attr-defined]
+    rows = result.schedule.intervals()
+    end_us = int(result.schedule.finish_us.max())
+    last = int(rows["end_us"].max())
+    assert f"at {last} us: the log has " in str(caught.value)
+    assert "of job " in str(caught.value)
+    assert "max_intervals is 100" in str(caught.value)
+    assert result.is_partial
+    assert end_us <= last
+    assert 100 < num_intervals(result) <= 100 + 2 * CLUSTER.num_gpus
+    done = result.schedule.status == 0
+    free = limited(None).schedule
+    assert 0 < done.sum() < len(TRACE)
+    assert np.array_equal(result.schedule.finish_us[done], free.finish_us[done])
+
+
+def test_a_run_in_steps_ends_at_the_same_instant_and_tells_what_was_done():
+    with pytest.raises(gs.LogLimitError) as whole:
+        limited(100)
+    run = gs.Simulation(TRACE, CLUSTER, policy="srtf", max_intervals=100)
+    with pytest.raises(gs.LogLimitError) as stepped:
+        all(iter(run.step, False))
+    assert str(stepped.value) == str(whole.value)
+    result = whole.value.result  # type: ignore[attr-defined]
+    assert run.result().digest == result.digest
+
+
+def test_forks_saved_runs_and_other_policies_keep_the_limit(tmp_path):
+    run = gs.Simulation(TRACE, CLUSTER, policy="srtf", max_intervals=100)
+    run.run_until(3600)
+    run.save(tmp_path / "run.npz")
+    other = run.fork()
+    other.set(policy="fifo")
+    for again in (run.fork(), gs.resume(tmp_path / "run.npz"), other):
+        with pytest.raises(gs.LogLimitError, match="max_intervals is 100"):
+            again.run()
+
+
+def test_a_policy_of_python_and_a_predictor_that_learns_are_limited_too():
+    class First(gs.Order):
+        preemptive = True
+
+        def rank(self, view: Any, jobs: Any) -> Any:
+            return jobs.astype(float)
+
+    with pytest.raises(gs.LogLimitError):
+        gs.simulate(TRACE, CLUSTER, policy=First(), max_intervals=50)
+    with pytest.raises(gs.LogLimitError) as caught:
+        gs.simulate(TRACE, CLUSTER, policy="sjf", predictor="last-value", max_intervals=50)
+    assert caught.value.result.is_partial  # type: ignore[attr-defined]
+
+
+def test_a_comparison_keeps_the_runs_that_stay_below():
+    with pytest.raises(gs.LogLimitError) as caught:
+        gs.compare(TRACE, CLUSTER, ["fifo", "las"], placement="count", max_intervals=310)
+    assert list(caught.value.comparison.results) == ["fifo"]  # type: ignore[attr-defined]
+
+
+def test_a_study_tells_of_runs_beyond_its_limit_and_does_them_when_it_is_raised(tmp_path):
+    study = {
+        "name": "limited", "policies": ["fifo", "las"], "placements": ["count"],
+        "traces": [{"generate": "philly", "jobs": 300, "loads": [0.9]}],
+        "clusters": [{"servers": 4, "gpus": 8}],
+    }  # fmt: skip
+    first = gs.sweep(study | {"max_intervals": 310}, folder=tmp_path / "out")
+    assert first.num_failed == 1
+    assert "LogLimitError" in first.runs["error"].drop_nulls()[0]
+    free = gs.sweep(study)
+    assert free.num_failed == 0
+    assert free.runs["run"].to_list() == first.runs["run"].to_list()
+    with pytest.raises(ValueError, match="max_intervals: 0 must be at least 1"):
+        gs.Study.of(study | {"max_intervals": 0})
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2**62 + 1])
+def test_a_limit_is_at_least_one_interval(wrong):
+    with pytest.raises(ValueError, match="max_intervals: "):
+        limited(wrong)
+
+
+@pytest.mark.parametrize("wrong", [True, 1.5, "9"])
+def test_a_limit_is_an_integer(wrong):
+    with pytest.raises(TypeError, match=r"max_intervals: .* must be an integer"):
+        limited(wrong)
+
+
+def test_the_error_can_travel_to_another_process():
+    with pytest.raises(gs.LogLimitError) as caught:
+        limited(100)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    assert again.result.digest == caught.value.result.digest  # type: ignore[attr-defined]
+
+
+CENTURIES_S = 2**53 / 1e6
+CLUSTER_RUNS_WITHOUT_END = gs.Cluster.uniform(1, 2)
+TWO = gs.Trace.from_columns([0, 0], [CENTURIES_S, CENTURIES_S], [2, 2])
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (
+            "las:period_s=0.001",
+            "jobs 0 and 1 take turns; each of the last 1.05e+06 preemptions and resizes at timers "
+            "cost 0 us and gained 1e+03 us of service, and the 1.8e+16 us that are left would take "
+            "1.8e+13 more; decide less often (a longer period_s), lower the restart costs",
+        ),
+        (
+            "srtf:period_s=0.001,epoch=period",
+            "the last 1.05e+06 decisions, 1e+03 us apart, were asked for by the scheduler alone, "
+            "and 1.8e+13 more would follow; job 0 held GPUs, 2 jobs are not done; "
+            "decide less often",
+        ),
+    ],
+)
+def test_a_run_of_centuries_in_milliseconds_says_what_goes_round(policy, message):
+    begin = "at 1048576000 us: the run goes round without getting on: "
+    with pytest.raises(ValueError, match=re.escape(begin + message)):
+        gs.simulate(TWO, CLUSTER_RUNS_WITHOUT_END, policy=policy)
+
+
+def test_turns_that_cost_far_more_than_they_gain_are_refused_before_the_run():
+    jobs = gs.Trace.from_columns([0, 0], [1e5, 1e5], [2, 2], restart_s=[1e6, 1e6])
+    with pytest.raises(
+        ValueError, match="period_s: job 0 would pay 1000000000000 us for each turn"
+    ):
+        gs.simulate(jobs, CLUSTER_RUNS_WITHOUT_END, policy="las:period_s=0.001")
+
+
+NAME = "taken-back"
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    yield
+    gs.unregister(NAME)
+
+
+def order() -> None:
+    @gs.register_order(NAME)
+    class ByWidth(gs.Order):
+        def rank(self, view: Any, jobs: Any) -> Any:
+            return view.gpus[jobs].astype(float)
+
+
+def placement() -> None:
+    @gs.register_placement(NAME)
+    class Refuses(gs.Placement):
+        def place(self, free: Any, request: Any) -> Any:
+            return None
+
+
+def scheduler() -> None:
+    @gs.register_scheduler(NAME)
+    class Idle(gs.Scheduler):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            pass
+
+
+def predictor() -> None:
+    @gs.register_predictor(NAME)
+    class Hour(gs.Predictor):
+        def begin(self, trace: gs.Trace, seed: int = 0) -> None:
+            pass
+
+        def predict(self, jobs: Any) -> Any:
+            return np.full(len(jobs), 3600.0)
+
+
+def metric() -> None:
+    gs.register_metric(NAME, unit="count", summary="One.")(lambda run: 1)
+
+
+LISTS = {
+    order: gs.policies,
+    scheduler: gs.policies,
+    placement: gs.placements,
+    predictor: gs.predictors,
+    metric: gs.metrics,
+}
+
+
+@pytest.mark.parametrize("register", LISTS, ids=lambda register: register.__name__)
+def test_what_was_registered_can_be_taken_back_and_registered_again(register):
+    for _ in range(2):
+        register()
+        assert NAME in LISTS[register]()
+        with pytest.raises(ValueError, match=f"the name '{NAME}' is taken"):
+            register()
+        gs.unregister(NAME)
+        assert NAME not in LISTS[register]()
+
+
+def test_names_of_the_package_stay():
+    kinds = (gs.policies, gs.placements, gs.predictors, gs.metrics)
+    before = [list(kind()) for kind in kinds]
+    for name in ("fifo", "gavel", "consolidated", "oracle", "forest", "mean_jct_s", "no such name"):
+        gs.unregister(name)
+    assert [list(kind()) for kind in kinds] == before
+
+
+def test_a_name_is_a_text():
+    with pytest.raises(TypeError, match="unregister: a name must be a text, not 3"):
+        gs.unregister(3)

@@ -88,27 +88,25 @@ def test_what_was_shown_does_not_change_later():
     assert np.array_equal(rewards, rewards_kept)
 
 
-def test_mistakes_are_refused_by_name():
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda envs: envs.reset(seed=[1, 2, 3]), ValueError, "seed: 3 seeds for 2 environments"),
+        (lambda envs: envs.reset(options={"first": 3}), ValueError, "options: none are known"),
+        (lambda envs: envs.step(np.array([0, 0, 0])), ValueError, "slots: 3 answers for 2 lanes"),
+        (lambda envs: envs.step(np.array([0, 17])), ValueError, "actions: 17 is not between 0 and"),
+        (lambda envs: envs.step(np.array([-1, 0])), ValueError, "actions: -1 is not between 0 and"),
+        (lambda envs: envs.step(np.array([0.9, 0])), TypeError, "actions: .*, not float64"),
+        (lambda envs: vector(2).step(np.array([0, 0])), ValueError, "lane: 0 has no run"),
+        (lambda envs: vector(0), ValueError, "num_envs: 0 must lie in 1"),
+        (lambda envs: vector(1.5), TypeError, r"num_envs: 1.5 must be an integer"),
+    ],
+)
+def test_mistakes_are_refused_by_name(call, error, message):
     envs = vector(2)
-    with pytest.raises(ValueError, match="lane: 0 has no run"):
-        envs.step(np.array([0, 0]))
-    with pytest.raises(ValueError, match="seed: 3 seeds for 2 environments"):
-        envs.reset(seed=[1, 2, 3])
-    with pytest.raises(ValueError, match="options: none are known"):
-        envs.reset(options={"first": 3})
     envs.reset(seed=1)
-    with pytest.raises(ValueError, match="slots: 3 answers for 2 lanes"):
-        envs.step(np.array([0, 0, 0]))
-    with pytest.raises(ValueError, match=r"actions: 17 is not between 0 and 16"):
-        envs.step(np.array([0, 17]))
-    with pytest.raises(ValueError, match=r"actions: -1 is not between 0 and 16"):
-        envs.step(np.array([-1, 0]))
-    with pytest.raises(TypeError, match="actions: expected whole numbers, not float64"):
-        envs.step(np.array([0.9, 0.0]))
-    with pytest.raises(ValueError, match="num_envs: 0 must lie in 1"):
-        vector(0)
-    with pytest.raises(TypeError, match=r"num_envs: 1.5 must be an integer"):
-        vector(1.5)
+    with pytest.raises(error, match=message):
+        call(envs)
 
 
 def test_the_native_lanes_refuse_what_they_do_not_know():

@@ -42,7 +42,6 @@ TABLE = pl.concat([steps_of(fit) for fit in TRUTH.values()])
 @pytest.mark.parametrize("shared", [False, True])
 def test_steps_of_the_model_give_back_its_parameters(shared):
     fits = calibrate_ring(TABLE, SIZES, shared=shared).fits
-
     for fit, truth in zip(fits, TRUTH.values(), strict=True):
         for field in fit.__struct_fields__[1:]:
             assert getattr(fit, field) == pytest.approx(getattr(truth, field), rel=1e-6), field
@@ -52,7 +51,6 @@ def test_the_model_is_the_iteration_time_of_the_ring():
     fit = TRUTH["a"]
     one, two = fit.step_s(np.array([1.0, 2.0]), np.array([4.0, 4.0]), np.array([8.0, 8.0]))
     compute, sums = 0.002 * 8 + 0.05, 1e8 * 3 / 4 / 3e11
-
     assert one == pytest.approx(2 * 1e8 * 3 / (4 * 6e9) + sums + 0.003 + compute)
     assert two == pytest.approx(2 * 1e8 * 3 / (4 * 1e9) + sums + 0.006 + compute)
 
@@ -110,7 +108,6 @@ def written(folder: Path, placements: str = "", scalability: str = "") -> Path:
 
 def test_placements_are_text_and_scaled_runs_are_spread_evenly(tmp_path):
     table = read_pollux(written(tmp_path, "0144,4,0.5,0.1\n".replace("0", "2"), "6,8,4,0.7,0.2\n"))
-
     assert table["placement"].to_list() == ["1", "2144", "221111"]
     assert table["servers"].to_list() == [1, 4, 6]
     assert table["gpus"].to_list() == [1, 11, 8]

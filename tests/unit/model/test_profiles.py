@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,8 +74,6 @@ def test_a_wrong_profile_is_an_error_that_names_the_field(changes, error, messag
 
 def test_a_profile_of_each_job_follows_it_through_sorting_and_selection():
     trace = built(profile=["typed", "small", "typed"], profiles=[SMALL, TYPED], id=["x", "y", "z"])
-
-    assert trace.profile is not None
     assert trace.profile.dtype == np.int32
     assert trace.profile.tolist() == [0, 1, 1]  # in the order of submission: y, z, x
     assert trace.filter(trace.gpus < 8).profile.tolist() == [1, 1]
@@ -124,7 +121,6 @@ def test_a_draw_depends_on_the_seed_alone_and_is_told():
     trace = built(submit_s=range(400), service_s=[1] * 400, gpus=[1] * 400)
     drawn = trace.with_profiles({"a": SMALL, "b": TYPED}, seed=7, weights=[1, 3])
 
-    assert drawn.profile is not None
     assert drawn.source == (
         "columns; profiles drawn from small, typed (PCG64, seed 7, weights 1/3)"
     )
@@ -180,6 +176,7 @@ def test_profiles_survive_copies_pickles_frames_and_json():
     ):
         assert back.profile.tolist() == [0, 1, 1]
     assert Trace.from_polars(frame).profile is None
+    assert "profile" not in built().to_polars().columns
     named = frame.rename({"profile": "model"})
     mapped = Trace.from_polars(named, {"profile": "model"}, profiles=[SMALL, TYPED])
     assert mapped.profile.tolist() == [0, 1, 1]
@@ -258,7 +255,6 @@ def test_the_zoo_has_sizes_of_four_bytes_per_parameter_and_figures_for_each_type
         assert profile.gpu_types == everywhere
         assert profile.compute_s("gpu") == profile.compute_s("V100") < profile.compute_s("K80")
         millions = re.search(r"([\d.]+) (M|G) parameters", profile.source)
-        assert millions is not None
         parameters = float(millions[1]) * {"M": 1e6, "G": 1e9}[millions[2]]
         assert profile.gradient_bytes == pytest.approx(4 * parameters, rel=0.011)
     fixed = {p.name: p.gradient_bytes for p in profiles.values()}
@@ -297,8 +293,3 @@ def test_the_zoo_on_other_types_is_the_line_through_the_measured_rates(name, gpu
     assert len(rates) >= 4
     line = fit_line(list(rates), [1 / rate for rate in rates.values()])
     assert MEASURED[name][gpu_type] == pytest.approx(line, rel=1e-3)
-
-
-def test_frames_without_profiles_have_no_column_of_them():
-    assert "profile" not in built().to_polars().columns
-    assert isinstance(built(profiles=SMALL).to_polars()["profile"].dtype, pl.String)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.model.cluster import Cluster, ServerGroup
 from gpusched.model.profiles import JobProfile, filled_curve, filled_table, lowered, rises
-from gpusched.model.throughputs import Throughputs, read_throughputs
+from gpusched.model.throughputs import Throughputs, _pollux_profile, read_throughputs
 from gpusched.specs.case import job_columns
 from gpusched.traces.workload import Trace
 from tests.each import each
@@ -77,6 +77,8 @@ def test_profiles_of_throughputs_survive_json_and_toml(tmp_path):
     path = tmp_path / "models.toml"
     path.write_text("[[profiles]]\nname = 'm'\nthroughput.T4 = { 1 = 2.5, 4 = 8 }\n")
     assert read_throughputs(path)["m"].throughput == {"T4": {1: 2.5, 4: 8.0}}
+    (tmp_path / "models.json").write_bytes(msgspec.json.encode({"profiles": [WIDE]}))
+    assert read_throughputs(tmp_path / "models.json")["wide"].throughput == WIDE.throughput
     with pytest.raises(ValueError, match=r"profile 'wide': has no .*, which speed 'ring' needs"):
         job_columns(jobs().with_profiles(WIDE), CLUSTER, uses_estimates=False, speed="ring")
 
@@ -156,7 +158,6 @@ def test_a_job_has_the_model_of_its_group_or_a_drawn_one_that_can_run():
     assert trace.head(2).with_throughputs(BOTH).source == "columns"
     many = Trace.from_columns(np.arange(400), np.ones(400), [1, 4] * 200)
     drawn = many.with_throughputs(BOTH, seed=2).profile
-    assert drawn is not None
     assert (drawn[::2] == 0).all()  # only one model runs on one GPU
     assert 70 < drawn[1::2].sum() < 130
     late = many.filter(many.row >= 200).with_throughputs(BOTH, seed=2).profile
@@ -167,6 +168,7 @@ def test_a_job_has_the_model_of_its_group_or_a_drawn_one_that_can_run():
         many.with_throughputs({"resnet50": gs.model.zoo()["resnet50"]})
 
 
+HEAD = "model,gpu_type,gpus,iterations_per_s\n"
 CSV = "model,gpu_type,gpus,iterations_per_s,spread\nm,V100,1,10,\nm,V100,2,18,15\nm,T4,1,0,\n"
 
 
@@ -184,22 +186,29 @@ def test_csv_and_frames_are_read_alike(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("name", "text", "message"),
     [
-        ("10,", "-1,", "a.csv, line 2, column 'iterations_per_s': '-1' must be finite"),
-        ("10,", "inf,", "line 2, .*'inf' must be finite and at least 0"),
-        ("10,", "x,", "line 2, .*'x' must be finite"),
-        ("V100,2,", "V100,1.5,", "line 3, column 'gpus': '1.5' must be a whole number"),
-        ("V100,2,", "V100,1,", "line 3, column 'gpus': 'm' on 1 V100 is there twice"),
-        ("m,T4", ",T4", "line 4, column 'model': '' must be a name"),
-        ("gpus,", "count,", "a.csv: column 'gpus' is missing; there are model"),
-        ("m,T4", "n,T4", "model 'n' has no throughput above 0 on any GPU type"),
+        ("a.csv", HEAD, "the file has no row below its header"),
+        ("a.csv", CSV.replace("10,", "-1,", 1), "line 2, column 'iterations_per_s': '-1' must be"),
+        ("a.csv", CSV.replace("10,", "inf,", 1), "line 2, .*'inf' must be finite and at least 0"),
+        ("a.csv", CSV.replace("10,", "x,", 1), "line 2, .*'x' must be finite"),
+        ("a.csv", CSV.replace("V100,2,", "V100,1.5,"), "line 3, .*'1.5' must be a whole"),
+        ("a.csv", CSV.replace("V100,2,", "V100,1,"), "line 3, .*'m' on 1 V100 is there twice"),
+        ("a.csv", CSV.replace("m,T4", ",T4"), "line 4, column 'model': '' must be a name"),
+        ("a.csv", CSV.replace("gpus,", "count,"), "column 'gpus' is missing; there are model"),
+        ("a.csv", CSV.replace("m,T4", "n,T4"), "model 'n' has no throughput above 0"),
+        ("a.json", "{}", "has no isolated throughput"),
+        ("a.json", '{"v100": {"(\'m\', 1)": {"null": 1e999}}}', "Number out of range"),
+        (
+            "a.json", json.dumps({"v100": {"('m', 1)": {"null": 10**400}}}),
+            r"'v100', \"\('m', 1\)\": the throughput must be below 1.8e308",
+        ),
     ],
-)
-def test_a_bad_row_is_an_error_that_names_it(tmp_path, old, new, message):
-    (tmp_path / "a.csv").write_text(CSV.replace(old, new, 1))
-    with pytest.raises(ValueError, match=message):
-        read_throughputs(tmp_path / "a.csv")
+)  # fmt: skip
+def test_a_bad_row_is_an_error_that_names_it(tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=f"{name}.*{message}"):
+        read_throughputs(tmp_path / name)
 
 
 def test_a_table_that_is_not_concave_is_noted_refused_or_lowered():
@@ -276,8 +285,6 @@ def test_a_gavel_trace_finds_its_own_models():
     gavel = read_throughputs(DATA / "gavel" / "simulation_throughputs.json")
     given = trace.with_throughputs(gavel)
     assert given.source == trace.source
-    assert given.group is not None
-    assert given.profile is not None
     names = [given.profiles[index].name for index in given.profile.tolist()]
     assert names == given.group.values().tolist()
 
@@ -307,3 +314,41 @@ def test_a_saved_case_replays_to_the_same_digest(tmp_path, speed, asks):
     command = [TOOL, str(tmp_path / "case.bin")]
     made = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert made.stdout.strip() == result.digest
+
+
+FOUND = Throughputs(WIDE)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (
+            lambda path: read_throughputs(path, global_batch=8),
+            r"a.csv: global_batch is for the .*ux",
+        ),
+        (lambda path: read_throughputs(path, on_rise="up"), "on_rise: 'up' must be one of"),
+        (lambda path: read_throughputs(pl.read_csv(path).clear()), "frame: has no rows"),
+        (lambda path: FOUND.extended(0), r"max_gpus: 0 must lie in 1\.\.1,000,000"),
+        (lambda path: FOUND.extended(True), "max_gpus: True must be an integer"),
+    ],
+)
+def test_what_cannot_be_asked_of_figures_is_refused(ask, message, tmp_path):
+    (tmp_path / "a.csv").write_text(CSV)
+    with pytest.raises((ValueError, TypeError), match=message):
+        ask(tmp_path / "a.csv")
+
+
+STEPS = pl.DataFrame({"gpus": [2, 2], "servers": [1, 2], "batch": [8, 8], "step_s": [1.0, 1.5]})
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (None, ValueError, "profile 'm': global_batch: is missing, none ran on one GPU"),
+        (2.5, TypeError, "profile 'm': global_batch: 2.5 must be an integer"),
+        (0, ValueError, "profile 'm': global_batch: 0 must be at least 1"),
+    ],
+)
+def test_a_batch_must_be_known(given, error, message):
+    with pytest.raises(error, match=message):
+        _pollux_profile("m", STEPS, given)

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.online.filling import FillResult, fill
 from gpusched.traces import Requests
 from tests.each import each
+from tests.examples import examples
 
 # Placements that know shares, CPU and memory.
 DEMANDING = (
@@ -114,7 +115,7 @@ def pieces_of(filled: FillResult) -> dict[int, list[tuple[int, list[int]]]]:
 
 
 @given(lists, st.integers(0, 3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_first_fit_and_the_fragments_equal_the_readable_ones(rows, seed):
     requests = requests_of(rows)
     filled = fill(requests, CLUSTER, placement="first-fit", until=1.2, seed=seed)
@@ -129,7 +130,7 @@ def test_first_fit_and_the_fragments_equal_the_readable_ones(rows, seed):
 
 @pytest.mark.parametrize("placement", DEMANDING)
 @given(rows=lists, seed=st.integers(0, 3))
-@settings(max_examples=12, deadline=None)
+@examples(12)
 def test_nothing_is_given_twice(placement, rows, seed):
     requests = requests_of(rows)
     filled = fill(requests, CLUSTER, placement=placement, until=1.2, seed=seed)
@@ -155,7 +156,6 @@ def test_the_arrivals_are_those_of_the_seed_whatever_the_placement():
     one = fill(requests, CLUSTER, placement="first-fit", seed=5)
     other = fill(requests, CLUSTER, placement="random", seed=5)
     again = fill(requests, CLUSTER, placement="random", seed=5)
-
     assert one.arrivals.tolist() == other.arrivals.tolist()
     assert other.pieces.mask.tolist() == again.pieces.mask.tolist()
     assert other.arrivals.tolist() != fill(requests, CLUSTER, seed=6).arrivals.tolist()

@@ -1,15 +1,26 @@
-"""Policies and placements as text and as objects, and names that are registered from Python."""
+"""Policies and placements as text and as objects; names of the package and those from Python."""
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import gpusched as gs
+import gpusched_papers
+from gpusched import _core
+from gpusched.base.registry import Registry
+from gpusched.cli import app
+from gpusched.plugins.registry import registered
+from gpusched.specs.case import job_columns
 from tests.each import each
 
 
@@ -146,13 +157,6 @@ def test_the_lists_of_names_are_sorted_and_apart():
     assert all(info.is_policy for info in gs.policies().values())
 
 
-def test_a_change_of_the_lists_changes_no_registry():
-    gs.policies().clear()
-    gs.placements().clear()
-    assert gs.policies()
-    assert gs.placements()
-
-
 # Names that are registered from Python.
 
 
@@ -267,7 +271,8 @@ def test_a_registered_placement_and_scheduler_are_made_with_their_parameters():
 
 @pytest.mark.usefixtures("registry")
 def test_a_name_is_registered_once():
-    gs.register_order("mine")(type("Mine", (gs.Order,), {}))
+    mine = type("Mine", (gs.Order,), {})
+    assert gs.register_order("mine")(mine) is mine
     for name in ("mine", "fifo", "easy"):
         with pytest.raises(ValueError, match=f"the name '{name}' is taken"):
             gs.register_order(name)
@@ -300,7 +305,223 @@ def test_only_a_subclass_of_the_seam_can_be_registered(wrong):
     assert "wrong" not in {*gs.policies(), *gs.placements()}
 
 
+JOBS = gs.Trace.from_columns([0, 1, 1], [9, 5, 2], [1, 1, 1])
+ONE_GPU = gs.Cluster.uniform(1, 1)
+NAME = "sometimes-longest"
+
+
+def order(sign: int) -> Any:
+    class BySign(gs.Order):
+        lifetime = "fixed"
+
+        def rank(self, view: Any, jobs: Any) -> Any:
+            return sign * view.predicted_us[jobs].astype(float)
+
+    return BySign
+
+
+def starts(policy: str) -> list[float]:
+    return gs.simulate(JOBS, ONE_GPU, policy=policy).jobs.start_s.tolist()
+
+
 @pytest.mark.usefixtures("registry")
-def test_a_class_is_what_the_decorator_returns():
-    made = type("Made", (gs.Order,), {})
-    assert gs.register_order("made")(made) is made
+def test_a_name_that_is_registered_anew_is_run_anew():
+    with pytest.raises(ValueError, match="unknown policy"):
+        starts(NAME)
+    gs.register_order(NAME)(order(-1))
+    assert starts(NAME) == [0.0, 9.0, 14.0]
+    gs.unregister(NAME)
+    with pytest.raises(ValueError, match="unknown policy"):
+        starts(NAME)
+    gs.register_order(NAME)(order(1))
+    assert starts(NAME) == [0.0, 11.0, 9.0]
+
+
+def test_what_a_caller_does_with_names_changes_nothing_for_others():
+    gs.policies().clear()
+    gs.speeds().clear()
+    assert "fifo" in gs.policies()
+    assert "fixed" in gs.speeds()
+    with pytest.raises(TypeError):
+        registered("speed")["mine"] = gs.speeds()["fixed"]
+    choice = gs.Policy.parse("easy")
+    with pytest.raises(TypeError):
+        choice.parameters["nonsense"] = 1
+    assert gs.simulate(JOBS, ONE_GPU, policy="easy").spec.policy == "easy"
+    assert gs.Policy.parse("easy").parameters == {}
+
+
+def test_the_version_of_a_registry_follows_its_entries():
+    registry: Registry[int] = Registry("number")
+    seen = [registry.version]
+    registry.add("one", 1)
+    seen.append(registry.version)
+    assert list(registry.loaded()) == ["one"]
+    registry.remove("two")  # is not there
+    assert registry.version == seen[-1]
+    registry.loaded().clear()
+    assert registry.loaded() == {"one": 1}
+    registry.remove("one")
+    seen.append(registry.version)
+    assert registry.loaded() == {}
+    assert len(set(seen)) == 3
+
+
+ENTRIES = {
+    "gpusched.bounds.registry": ("BOUNDS", "typed"),
+    "gpusched.online.states.state_formats": ("STATE_FORMATS", "slurm"),
+    "gpusched.results.format_registry": ("SCHEDULE_FORMATS", "perfetto"),
+    "gpusched_papers.registry": ("PAPERS", "dancer"),
+    "gpusched.plugins.registry": ("BUILT_IN", "gavel"),
+    "gpusched.prediction.registry": ("PREDICTORS", "forest"),
+    "gpusched.results.metric_registry": ("METRICS", "makespan_s"),
+    "gpusched.testing.law_registry": ("LAWS", "possible-actions"),
+    "gpusched.traces.auditing.check_registry": ("CHECKS", "duplicate-ids"),
+    "gpusched.traces.format_registry": ("FORMATS", "acme"),
+}
+PLUG_IN = """
+import importlib, sys
+given = [argument.split() for argument in sys.argv[1:]]
+registries = [getattr(importlib.import_module(module), name) for module, name, _ in given]
+mine = object()
+for registry, (_, _, name) in zip(registries, given):
+    try:
+        registry.add(name, mine)
+    except ValueError as error:
+        print(error)
+print([registry.find(name) is not mine for registry, (_, _, name) in zip(registries, given)])
+"""
+
+
+def test_a_plug_in_that_comes_first_is_refused_by_name_and_the_entry_stays():
+    given = [" ".join((module, *entry)) for module, entry in ENTRIES.items()]
+    found = subprocess.run(
+        [sys.executable, "-c", PLUG_IN, *given], capture_output=True, text=True, check=True
+    )
+    *refusals, stay = found.stdout.splitlines()
+    for refusal, (_, name) in zip(refusals, ENTRIES.values(), strict=True):
+        assert refusal.endswith(f": the name {name!r} is taken")
+    assert stay == str([True] * len(ENTRIES))
+
+
+def test_every_registry_that_has_a_home_is_tried():
+    packages = [Path(str(package.__file__)).parent for package in (gs, gpusched_papers)]
+    having = {
+        ".".join((package.name, *path.relative_to(package).with_suffix("").parts))
+        for package in packages
+        for path in package.rglob("*.py")
+        if re.search(r'= Registry\(\s*"[^"]+",\s*"gpusched', path.read_text())
+    }
+    assert having == set(ENTRIES)
+
+
+FILE = '''
+import gpusched as gs
+from gpusched.plugins.registry import built_in
+
+
+@built_in("eager")
+class Eager(gs.Scheduler):
+    """Starts what fits."""
+
+    flags = ("non-preemptive",)
+
+    def decide(self, state, finished, arrived, actions):
+        for job in state.waiting.tolist():
+            found = state.place(job)
+            if found is not None:
+                actions.start(job, found)
+'''
+SCRIPT = """
+import sys
+import gpusched as gs
+import gpusched.plugins.schedulers as folder
+folder.__path__.append(sys.argv[1])
+print("scipy" in sys.modules, "gpusched.plugins.schedulers.eager" in sys.modules)
+info = gs.policies()["eager"]
+print(info.kind, info.summary, *info.flags)
+trace = gs.Trace.from_columns([0, 0], [5, 6], [1, 2])
+print(gs.simulate(trace, gs.Cluster.uniform(1, 2), policy="eager").spec.policy)
+print({"eager", "gavel"} <= {name for name, info in gs.policies().items() if not info.is_native})
+"""
+
+
+def test_a_file_that_is_dropped_in_is_a_policy(tmp_path):
+    (tmp_path / "eager.py").write_text(FILE)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "False False", "scheduler Starts what fits. non-preemptive", "eager",
+        "True",
+    ]  # fmt: skip
+
+
+LEFT = """
+import sys
+sys.modules["gpusched_papers"] = None  # not installed
+import gpusched as gs
+for ask in (lambda: gs.Policy("chronus-leases"), lambda: gs.online.exact):
+    try:
+        ask()
+    except (ValueError, ImportError) as error:
+        print(type(error).__name__, error)
+"""
+
+
+def test_what_the_papers_have_now_is_said_to_be_there():
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", LEFT], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.splitlines() == [
+        "ValueError unknown policy 'chronus-leases'; it is in the distribution gpusched-papers: "
+        "pip install gpusched-papers",
+        "ImportError gpusched.online.exact needs gpusched_papers: pip install gpusched-papers",
+    ], done.stderr
+
+
+PERIODS = {
+    info.name: info.parameter("period_s")
+    for info in gs.policies().values()
+    if info.is_native and info.parameter("period_s") and not info.alias_of
+}
+SOLVING = ("afs", "allox", "matching", "optimus")
+
+
+def test_every_period_has_a_least_value():
+    assert {"las", "srtf", "themis-greedy", *SOLVING} <= PERIODS.keys()
+    for name, period in PERIODS.items():
+        if period["minimum"] == 0:  # 0: at every event, or not at all
+            assert period["least_positive"] == (1 if name in SOLVING else 1e-3)
+        else:
+            assert (period["minimum"], period["least_positive"]) == (1, None)
+
+
+@each(("name", "least", "wrong"), [
+    ("matching", "1", 1e-6), ("allox", "1", 0.999), ("optimus", "1", 0.5),
+    ("las", "0.001", 1e-6), ("srtf", "0.001", 9e-4),
+])  # fmt: skip
+def test_a_smaller_one_is_refused_by_both_sides(name, least, wrong):
+    message = f"{name}: parameter period_s is .*; allowed: 0 and {least} to 1e\\+09"
+    with pytest.raises(ValueError, match=message):
+        gs.Policy(name, period_s=wrong)
+    trace, cluster = gs.Trace.from_columns([0], [1], [1]), gs.Cluster.uniform(1, 1)
+    table = _core.JobTable(**job_columns(trace, cluster, uses_estimates=False))
+    servers = _core.Cluster(cluster.server_gpus, cluster.server_type)
+    described = _core.RunDescription(
+        policy=name, policy_values={"period_s": wrong}, placement="consolidated"
+    )
+    with pytest.raises(ValueError, match=message):
+        _core.Run(table, servers, described)
+
+
+@each("period_s", [0.0, 1.0, 1e9])
+@each("name", SOLVING)
+def test_zero_and_the_bounds_are_allowed(name, period_s):
+    assert gs.Policy(name, period_s=period_s).parameters["period_s"] == period_s
+
+
+def test_a_range_with_a_zero_of_its_own_is_shown_as_one():
+    shown = CliRunner().invoke(app, ["policies", "matching"])
+    assert "float 0 | 1..1e+09" in shown.stdout

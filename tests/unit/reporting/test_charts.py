@@ -1,20 +1,31 @@
-"""What the pictures show: points of the curves, extremes, means, and bars where jobs were."""
+"""What the pictures show: points of the curves, extremes, means, bars and readable axes."""
 
 from __future__ import annotations
 
 import base64
+import inspect
+import json
+import math
+import re
+import sys
 import zlib
 from collections import defaultdict
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.reporting.charts import bars, breakdowns, occupancy
 from gpusched.reporting.charts.thinning import kept_steps, thin_distribution
+from gpusched.reporting.drawing.plotly_values import plain
+from gpusched.reporting.drawing.time_ticks import COARSE, time_ticks
 from gpusched.reporting.pictures import allocation_chart, jct_cdf_chart, queue_chart, wait_cdf_chart
 from gpusched.reporting.report import TICKS, BarRows, bar_rows
 from gpusched.studies.comparison import Comparison, compare
+from tests.each import each
 
 
 def test_a_thinned_distribution_stays_on_the_distribution():
@@ -26,7 +37,7 @@ def test_a_thinned_distribution_stays_on_the_distribution():
     assert y.tolist() == [float(np.mean(values <= at)) for at in x]
 
 
-def test_a_thinned_series_keeps_every_peak():
+def test_a_thinned_series_keeps_every_peak_and_a_short_one_is_whole():
     time_s = np.arange(100_000.0)
     values = np.full(100_000, 5)
     values[[777, 60_001]] = 900, 0
@@ -34,21 +45,7 @@ def test_a_thinned_series_keeps_every_peak():
     assert len(kept) <= 200
     assert {0, 777, 60_001, 99_999} <= set(kept.tolist())
     assert (np.diff(kept) > 0).all()
-
-
-def test_a_thinned_series_has_the_extremes_of_each_slot():
-    rng = np.random.default_rng(1)
-    time_s, values = np.sort(rng.uniform(0, 1e6, 5_000)), rng.integers(0, 10_000, 5_000)
-    kept = kept_steps(time_s, values, 1e6, 400)
-    assert len(kept) <= 400
-    # A window of a fortieth of the time holds two slots and more.
-    for begin in np.linspace(0, 0.95e6, 20):
-        inside = np.flatnonzero((time_s >= begin) & (time_s < begin + 5e4))
-        top = inside[values[inside].argmax()]
-        low = inside[values[inside].argmin()]
-        near = set(kept.tolist())
-        assert values[[k for k in inside if k in near]].max() >= 0.9 * values[top]
-        assert values[[k for k in inside if k in near]].min() <= values[low] + 1_000
+    assert kept_steps(np.arange(9.0), np.arange(9), 9.0, 9).tolist() == list(range(9))
 
 
 def test_most_points_lie_where_most_jobs_are(comparison):
@@ -57,10 +54,6 @@ def test_most_points_lie_where_most_jobs_are(comparison):
     kept = kept_steps(series.time_s, series.queue_jobs, end_s, 100)
     assert len(kept) <= 100
     assert np.count_nonzero(series.time_s[kept] <= end_s) >= 0.8 * len(kept)
-
-
-def test_short_series_are_whole():
-    assert kept_steps(np.arange(9.0), np.arange(9), 9.0, 9).tolist() == list(range(9))
 
 
 @pytest.mark.parametrize("picture", [allocation_chart, queue_chart])
@@ -81,7 +74,6 @@ def test_the_time_axis_ends_with_most_jobs_and_not_with_the_last():
     trace = gs.Trace.from_columns(np.arange(200.0), service, np.ones(200, dtype=int))
     chart = queue_chart(compare(trace, gs.Cluster.uniform(4, 8), ["fifo"]), 400)
     assert chart.x.title == "minutes since the first submission"
-    assert chart.x.ends is not None
     assert chart.x.ends[1] * 60 < 300
     assert chart.curves[0].x.max() * 60 == pytest.approx(1e7 + 50, rel=1e-6)
 
@@ -103,7 +95,6 @@ def test_of_many_policies_the_best_that_could_be_deployed_stands_out(many):
 @pytest.mark.parametrize("measure", ["wait", "jct"])
 def test_means_by_user_and_width_are_those_of_the_jobs(measure, comparison):
     trace = comparison.trace
-    assert trace.user is not None
     result = comparison.results["fifo"]
     values = result.jobs.wait_s if measure == "wait" else result.jobs.jct_s
     by_user, by_width = defaultdict(list), defaultdict(list)
@@ -131,17 +122,12 @@ def test_means_by_user_and_width_are_those_of_the_jobs(measure, comparison):
 
 def test_users_beyond_the_first_share_a_line(comparison):
     chart = breakdowns.means(comparison, "user", "wait")
-    assert comparison.trace.user is not None
     num_others = len(set(comparison.trace.user.codes.tolist())) - breakdowns.MOST_USERS
     assert chart.groups[0].startswith(f"{num_others:,} others (")
     assert f"the other {num_others:,} share the last line" in chart.caption
-
-
-def test_a_trace_without_users_has_none_to_draw():
     trace = gs.Trace.from_columns([0.0], [5.0], [1])
-    found = compare(trace, gs.Cluster.uniform(1, 8), ["fifo"])
     with pytest.raises(ValueError, match="it has no users"):
-        breakdowns.means(found, "user", "wait")
+        breakdowns.means(compare(trace, gs.Cluster.uniform(1, 8), ["fifo"]), "user", "wait")
 
 
 def bars_of(chart, policy: int = 0) -> set[tuple[int, float, float, float, float]]:
@@ -200,17 +186,16 @@ def test_servers_may_be_chosen(two_servers):
     assert {job for job, *_ in bars_of(chart)} == set(rows["job"][rows["server"] == 1].tolist())
 
 
-def test_a_window_has_a_begin_an_end_or_both(two_servers):
-    def ends(**window: float) -> tuple[float, float]:
-        return gs.plot.gantt(two_servers, **window).layout.xaxis.range
-
-    assert ends(from_s=2, to_s=6) == (2.0, 6.0)
-    assert ends(from_s=12) == (12.0, 30.0)
-    assert ends(to_s=6) == (0.0, 6.0)
-    with pytest.raises(ValueError, match="window_s: cannot be combined with from_s and to_s"):
-        gs.plot.gantt(two_servers, from_s=1, window_s=(0, 5))
-    with pytest.raises(ValueError, match="must be two increasing times"):
-        gs.plot.gantt(two_servers, from_s=7, to_s=7)
+@pytest.mark.parametrize(
+    ("window", "ends"),
+    [
+        ({"from_s": 2, "to_s": 6}, (2.0, 6.0)),
+        ({"from_s": 12}, (12.0, 30.0)),
+        ({"to_s": 6}, (0.0, 6.0)),
+    ],
+)
+def test_a_window_has_a_begin_an_end_or_both(two_servers, window, ends):
+    assert gs.plot.gantt(two_servers, **window).layout.xaxis.range == ends
 
 
 def unpacked(rows: BarRows) -> dict[str, np.ndarray]:
@@ -263,18 +248,21 @@ def test_of_too_many_bars_the_window_and_the_largest_are_packed(comparison):
 
 
 @pytest.mark.parametrize(
-    ("window_s", "servers", "message"),
+    ("arguments", "message"),
     [
-        ((5, 5), None, "window_s: must be two increasing times in seconds"),
-        ((0, float("inf")), None, "window_s: must be two increasing times in seconds"),
-        (None, [2], "there is no server 2; the last one is 1"),
-        (None, [-1], "there is no server -1"),
-        (None, [], "servers: expected ids of servers"),
+        ({"window_s": (5, 5)}, "window_s: must be two increasing times in seconds"),
+        ({"window_s": (0, float("inf"))}, "window_s: must be two increasing times in seconds"),
+        ({"from_s": 7, "to_s": 7}, "must be two increasing times"),
+        ({"from_s": 1, "window_s": (0, 5)}, "window_s: cannot be combined with from_s and to_s"),
+        ({"servers": [2]}, "there is no server 2; the last one is 1"),
+        ({"servers": [-1]}, "there is no server -1"),
+        ({"servers": []}, "servers: expected ids of servers"),
+        ({"most_bars": 0}, "most_bars: must be at least 1, not 0"),
     ],
 )
-def test_a_window_that_is_none_is_refused(window_s, servers, message, two_servers):
+def test_a_window_that_is_none_is_refused(arguments, message, two_servers):
     with pytest.raises(ValueError, match=message):
-        gs.plot.gantt(two_servers, window_s=window_s, servers=servers)
+        gs.plot.gantt(two_servers, **arguments)
 
 
 def test_the_window_that_is_chosen_has_the_longest_queue_and_few_enough_bars(comparison):
@@ -332,3 +320,116 @@ def test_many_servers_share_rows():
     assert chart.rows[0] == "servers 0-2"
     assert chart.rows[-1] == "servers 99-100"
     assert "a row is 3 neighbouring servers" in chart.caption
+
+
+SCALES = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}
+
+
+@given(st.floats(-3, 7.5), st.floats(0.005, 4))
+def test_three_ticks_are_there_and_say_where_they_stand(begin, length):
+    low, high = 10**begin, 10 ** (begin + length)
+    ticks = time_ticks(low, high)
+    assert 3 <= len(ticks) <= len(COARSE)
+    assert list(ticks) == sorted(ticks)
+    assert len(set(ticks.values())) == len(ticks)
+    for at, name in ticks.items():
+        assert low * (1 - 1e-6) <= at <= high * (1 + 1e-6)
+        number, unit = name.replace(",", "").split()
+        assert float(number) * SCALES[unit] == pytest.approx(at, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ends", "names"),
+    [
+        ((1, 1e6), ["1 s", "10 s", "1 min", "10 min", "1 h", "6 h", "1 d", "10 d"]),
+        ((7_000, 40_000), ["2 h", "3 h", "6 h"]),
+        ((25_200, 26_640), ["7 h", "7.1 h", "7.2 h", "7.3 h", "7.4 h"]),
+    ],
+)
+def test_ticks_are_times_that_people_use(ends, names):
+    assert list(time_ticks(*ends).values()) == names
+
+
+@each("dtype", ["f4", "f8", "i4", "u1"])
+@each("shape", [(6,), (3, 2), (0,)])
+def test_arrays_are_packed_as_plotly_packs_them(dtype, shape):
+    values = np.arange(math.prod(shape)).reshape(shape).astype(dtype)
+    drawn = go.Figure({"data": [{"type": "scatter", "customdata": values}]})
+    packed = json.loads(drawn.to_json())["data"][0]["customdata"]
+    assert plain(values) == packed
+
+
+def test_what_is_none_or_no_number_of_json_is_left_out_of_dicts_and_none_in_lists():
+    part = {"title": None, "x": [1.0, None], "line": {"dash": None, "width": 2}}
+    assert plain(part) == {"x": [1.0, None], "line": {"width": 2}}
+    for value in (math.nan, math.inf, -math.inf):
+        assert plain({"x": [0.0, value], "opacity": value}) == {"x": [0.0, None], "opacity": None}
+
+
+OF_STUDIES = {
+    "cdf_over_seeds", "forest_plot", "heat_map", "lines", "pareto", "sensitivity",
+}  # fmt: skip
+EVERYWHERE = sorted(set(gs.plot.__all__) - OF_STUDIES - {"contention", "slowdown_cdf", "tuning"})
+every_picture = pytest.mark.parametrize("name", EVERYWHERE)
+
+
+def test_there_is_a_function_for_every_picture_of_the_report(page):
+    assert set(re.findall(r'<div class="chart" id="(\w+)"', page)) == set(EVERYWHERE)
+
+
+@every_picture
+def test_a_picture_is_a_figure_of_plotly(name, comparison):
+    figure = getattr(gs.plot, name)(comparison)
+    assert type(figure).__module__.startswith("plotly.graph_objs")
+    assert figure.layout.title.text
+    assert len(figure.data) == 3
+    assert len(getattr(gs.plot, name)(comparison.results["srtf"]).data) == 1
+
+
+@every_picture
+def test_a_picture_is_a_file_of_matplotlib_and_names_are_no_formulas(name, comparison, tmp_path):
+    pytest.importorskip("matplotlib")
+    results = {r"$\frac$": comparison.results["fifo"], "$x$ <b>": comparison.results["srtf"]}
+    odd = Comparison(comparison.trace, comparison.cluster, results)
+    figure = getattr(gs.plot, name)(odd, library="matplotlib")
+    figure.savefig(tmp_path / "a.png")
+    assert (tmp_path / "a.png").stat().st_size > 10_000
+    assert figure.get_suptitle() == getattr(gs.plot, name)(odd).layout.title.text
+
+
+def test_both_libraries_draw_the_same_points(comparison):
+    pytest.importorskip("matplotlib")
+    curves = gs.plot.wait_cdf(comparison, points=50).data
+    lines = gs.plot.wait_cdf(comparison, points=50, library="matplotlib").axes[0].lines
+    assert len(lines) == len(curves) == 3
+    for line, curve in zip(lines, curves, strict=True):
+        x, y = line.get_data()
+        assert np.asarray(x, np.float32).tolist() == list(curve.x)
+        assert np.asarray(y, np.float32).tolist() == list(curve.y)
+        assert line.get_label() == curve.name
+
+
+def test_an_unknown_library_is_named(comparison):
+    with pytest.raises(ValueError, match="library: must be 'plotly' or 'matplotlib', not 'x'"):
+        gs.plot.queue(comparison, library="x")
+    for draw in (gs.plot.queue, gs.plot.wait_cdf):
+        with pytest.raises(ValueError, match="points: must be at least 8, not 7"):
+            draw(comparison, points=7)
+    with pytest.raises(TypeError, match="expected a Result or a Comparison, not int"):
+        gs.plot.queue(3)
+
+
+@pytest.mark.parametrize(
+    ("library", "package"), [("plotly", "plotly"), ("matplotlib", r"gpusched\[plot\]")]
+)
+def test_a_missing_library_is_named(library, package, comparison, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=f"this figure needs {library}: pip install {package}"):
+        gs.plot.queue(comparison, library=library)
+
+
+def test_every_function_takes_the_same_first_arguments():
+    for name in gs.plot.__all__:
+        parameters = inspect.signature(getattr(gs.plot, name)).parameters
+        assert next(iter(parameters)) == "source"
+        assert parameters["library"].default == "plotly"

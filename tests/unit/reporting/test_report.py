@@ -1,4 +1,4 @@
-"""The report: complete, self-contained, safe, and not too large."""
+"""The report: complete, self-contained, safe, not too large; its headline, tables and marks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import json
 import re
 from collections import Counter
 from html import unescape
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import gpusched as gs
+from gpusched.base.wording import duration
+from gpusched.plugins.registry import describe
 from gpusched.reporting.chart_library import library_tag
-from gpusched.reporting.report import render_report, write_report
+from gpusched.reporting.notes import footnotes, policy_name
+from gpusched.reporting.report import headline, render_report, write_report
+from gpusched.reporting.tables import MOST_GROUPS, policy_html, wait_tables
 from gpusched.studies.comparison import Comparison, compare
 from tests.each import each
 
@@ -115,7 +121,6 @@ def test_the_page_names_what_was_run(page, comparison):
 
 def test_the_table_has_a_row_per_policy_and_marks(page):
     body = re.search(r"<tbody>(.*?)</tbody>", page, flags=re.DOTALL)
-    assert body is not None
     fifo, srtf, las = body[1].split("</tr>")[:-1]
     assert re.search(
         r'<th scope="row">srtf&nbsp;<abbr title="clairvoyant: [^"]+">†</abbr></th>'
@@ -187,12 +192,6 @@ def test_names_are_text_and_not_markup(name):
     assert not any("<" in text for text in notes + names)
 
 
-def test_every_job_may_be_rejected():
-    trace = gs.Trace.from_columns([0.0, 1.0], [5.0, 5.0], [64, 64])
-    page = render_report(compare(trace, gs.Cluster.uniform(1, 8), ["fifo", "sjf"]))
-    assert "2 jobs rejected" in page
-
-
 def test_there_may_be_no_policy_at_all(comparison):
     page = render_report(comparison.select(()), plotly="plotly.js")
     assert names_of_figures(page) == []
@@ -258,16 +257,12 @@ def crowded() -> Comparison:
     return Comparison(trace, cluster, results)
 
 
-def test_a_report_shows_contention_where_there_is_any(crowded):
+def test_a_report_shows_contention_where_there_is_any(crowded, page):
     shown = render_report(crowded, plotly="plotly.js")
-    for fact in ("speed ring, contention shared", ">contention</th>", "<td>shared</td>"):
+    told = ("speed ring, contention shared", ">contention</th>", "<td>shared</td>")
+    for fact in (*told, "lost to contention", "most rings on a link"):
         assert fact in shown
     assert {"slowdown_cdf", "contention"} <= set(names_of_figures(shown))
-    assert "lost to contention" in shown
-    assert "most rings on a link" in shown
-
-
-def test_a_report_of_fixed_run_times_says_nothing_of_contention(page):
     assert "contention" not in page
     assert "rings" not in page
 
@@ -290,3 +285,174 @@ def test_the_figures_of_contention_show_its_figures(crowded):
     left, right = slowdown.layout.xaxis.range
     assert left < 1.0 < max(slowdown.data[0].x) < right
     assert all(len(curve.x) <= 50 for curve in gs.plot.contention(crowded, points=50).data)
+
+
+@each(
+    ("chosen", "begin", "end"),
+    [
+        (
+            ("fifo", "srtf", "2d-las:preset=lucid"),
+            "Of the policies that could be deployed, 2d-las:preset=lucid has the lowest mean JCT: ",
+            r"srtf †, which sees the true service times, has [\d.]+ h\.$",
+        ),
+        (("fifo", "srtf"), "fifo, the only one of these that could be deployed, has", "†.*$"),
+        (
+            ("fifo", "2d-las:preset=lucid"),
+            "2d-las:preset=lucid has the lowest mean JCT: ",
+            "^[^†]*$",
+        ),
+    ],
+)
+def test_the_best_that_could_be_deployed_comes_first(comparison, chosen, begin, end):
+    (line,) = headline(comparison.select(chosen))
+    assert line.startswith(begin)
+    assert re.search(end, line)
+
+
+def test_the_headline_never_claims_too_much(comparison):
+    row = comparison.summaries["2d-las:preset=lucid"]
+    (line,) = headline(comparison)
+    claim = re.search(r"No schedule of these jobs can lower that by more than ([\d.]+) %", line)
+    bound, mean = row["lower_bound_mean_jct_s"], row["mean_jct_s"]
+    assert float(claim[1]) / 100 >= 1 - bound / mean > float(claim[1]) / 100 - 0.0011
+
+
+def test_where_none_could_be_deployed_that_is_said():
+    trace = gs.Trace.from_columns([0, 0, 0], [8, 1, 4], [1, 1, 1])
+    (line,) = headline(compare(trace, gs.Cluster.uniform(1, 1), ["srtf", "sjf"]))
+    assert line.startswith("None of these policies could be deployed: all see the true service")
+    assert "Of them, srtf † has the lowest mean JCT" in line
+
+
+def test_a_policy_with_predictions_that_are_no_truth_could_be_deployed():
+    trace = gs.generate("philly", 200, seed=1)
+    cluster = gs.Cluster.uniform(64, 8)
+    for predictor, is_clairvoyant in (("oracle", True), ("noise", True), ("group-mean", False)):
+        found = compare(trace, cluster, ["srtf", "sjf"], predictor=predictor)
+        (line,) = headline(found)
+        assert line.startswith("None of these") == is_clairvoyant, predictor
+
+
+def test_the_headline_bounds_the_deadlines_met():
+    # On one GPU the first meets one of three deadlines, the second two, and nobody all.
+    trace = gs.Trace.from_columns([0, 0, 0], [8, 1, 4], [1, 1, 1], deadline_s=[20, 3, 2])
+    _, line = headline(compare(trace, gs.Cluster.uniform(1, 1), ["fifo", "sjf"]))
+    assert line == (
+        "fifo, the only one of these that could be deployed, has the most deadlines met: 33.3 %. "
+        "No schedule of these jobs meets more than 66.7 %. "
+        "sjf †, which sees the true service times, meets 66.7 %."
+    )
+
+
+def test_nothing_is_said_of_jobs_that_never_finish():
+    trace = gs.Trace.from_columns([0.0, 1.0], [5.0, 5.0], [64, 64])
+    found = compare(trace, gs.Cluster.uniform(1, 8), ["fifo", "sjf"])
+    assert headline(found) == headline(found.select(("fifo",))) == []
+    assert "2 jobs rejected" in render_report(found)
+
+
+def rows_of(page: str, by: str) -> dict[str, list[str]]:
+    """Return the cells of each group of a table."""
+    table = page.split(f"<summary>Waits by {by}</summary>")[1].split("</table>")[0]
+    found = re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', table)
+    return {name: re.findall(r"<td[^>]*>(.*?)</td>", cells) for name, cells in found}
+
+
+@pytest.fixture(scope="module")
+def compared() -> Comparison:
+    types = gs.Cluster((gs.ServerGroup(2, 8, "V100"), gs.ServerGroup(2, 8, "A100")))
+    trace = gs.generate("philly", 600, load=1.2, cluster=types, seed=2)
+    return gs.compare(trace, types, ["fifo", "srtf"])
+
+
+@pytest.mark.parametrize(
+    ("by", "title"),
+    [("gpus", "number of GPUs"), ("queue", "queue"), ("type", "GPU type that jobs held")],
+)
+def test_a_table_has_the_percentiles_of_each_group_under_each_policy(compared, by, title):
+    rows = rows_of(wait_tables(compared), title)
+    for number, (label, result) in enumerate(compared.results.items()):
+        frame = result.by(by)
+        assert set(rows) >= set(frame[by].to_list()), label
+        for row in frame.iter_rows(named=True):
+            waits = (row[f"p{percent}_wait_s"] for percent in (50, 95, 99))
+            wanted = " / ".join(duration(wait) if wait else "0" for wait in waits)
+            assert rows[row[by]][1 + number] == wanted
+    counts = compared.by(by).group_by(by).agg(low=pl.col("num_jobs").min(), high=pl.max("num_jobs"))
+    for name, low, high in counts.iter_rows():
+        assert rows[name][0].replace(",", "") == (str(low) if low == high else f"{low}-{high}")
+
+
+def test_what_all_jobs_share_has_no_table_and_many_users_are_cut():
+    users = [f"<u{index % 50}>" for index in range(100)]
+    trace = gs.Trace.from_columns(range(100), [60] * 100, [8] * 100, user=users)
+    page = wait_tables(gs.compare(trace, gs.Cluster.uniform(2, 8), ["fifo"]))
+    assert len(rows_of(page, "user")) == MOST_GROUPS
+    assert "20 more, of less GPU time, are not shown." in page
+    assert "<u1>" not in page
+    assert "&lt;u1&gt;" in page
+    for absent in ("queue", "group", "GPU type", "month"):
+        assert f"Waits by {absent}" not in page
+
+
+class Idle(gs.Scheduler):
+    """Starts nothing."""
+
+    def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None: ...
+
+
+@pytest.mark.filterwarnings("ignore::gpusched.RunWarning")
+def test_a_group_of_which_no_job_finished_has_no_waits():
+    trace = gs.Trace.from_columns([0, 1], [60, 60], [8, 8], queue=["a", "b"])
+    compared = gs.compare(trace, gs.Cluster.uniform(1, 8), ["fifo", Idle()])
+    assert rows_of(wait_tables(compared), "queue")["b"] == ["1", "59.0 s / 59.0 s / 59.0 s", "-"]
+
+
+TRACE = gs.Trace.from_columns([0.0, 1.0, 2.0], [5.0, 4.0, 3.0], [1, 2, 1])
+CLUSTER = gs.Cluster.uniform(1, 2)
+
+
+def test_policies_that_depart_from_what_was_published_are_marked():
+    compared = gs.compare(TRACE, CLUSTER, ["fifo", "srtf", "themis-greedy"])
+    names = [policy_name(label, result) for label, result in compared.results.items()]
+    assert names == ["fifo", "srtf †", "themis-greedy †≈"]
+    said = [note for note in footnotes(compared) if note.startswith("≈")]
+    assert said[0] == "≈ by default not quite as published"
+    assert said[1:] == [f"≈ themis-greedy: {gs.policies()['themis-greedy'].differs}"]
+    assert not any("≈" in note for note in footnotes(compared.select(("fifo", "srtf"))))
+
+
+def test_tables_of_the_report_have_the_same_marks():
+    compared = gs.compare(TRACE, CLUSTER, ["fifo", "srtf", "themis-greedy", "gandiva"])
+    shown = [policy_html(label, result) for label, result in compared.results.items()]
+    plain = [re.sub("<[^>]*>", "", name).replace("&nbsp;", " ") for name in shown]
+    assert plain == [policy_name(label, result) for label, result in compared.results.items()]
+    assert [re.findall('title="([^"]*)"', name)[-1:] for name in shown[2:]] == [
+        ["by default not quite as published"]
+    ] * 2
+
+
+def test_what_differs_is_said_once_for_each_policy():
+    compared = gs.compare(TRACE, CLUSTER, ["optimus:period_s=0", "chronus", "optimus:period_s=60"])
+    said = [note.partition(":")[0] for note in footnotes(compared) if note.startswith("≈ ")]
+    assert said[1:] == ["≈ optimus", "≈ chronus"]
+
+
+def test_the_approximations_are_those_that_say_what_differs():
+    approximate = {name for name, info in gs.policies().items() if info.has("approximate")}
+    assert approximate == {name for name, info in gs.policies().items() if info.differs}
+    assert {"allox", "chronus", "optimus", "themis-greedy"} <= approximate
+
+
+def test_a_policy_of_python_that_says_what_differs_is_an_approximation():
+    class Lazy(gs.Order):
+        """First come, first served, more or less."""
+
+        differs = "It is lazier than that of the paper."
+
+        def rank(self, view, jobs):
+            return view.submit_s[jobs]
+
+    info = describe(Lazy, "order", "lazy")
+    assert info.has("approximate")
+    assert info.differs == Lazy.differs

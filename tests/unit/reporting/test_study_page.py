@@ -1,4 +1,4 @@
-"""The page of a study as text: what it says, what it carries, and what it never does."""
+"""The page of a study and of a search: what they say, what they carry, and what they never do."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import json
 import re
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 import gpusched as gs
+from gpusched.reporting import sizing_figures
+from gpusched.reporting.sizing_page import render_sizing
 from gpusched.reporting.sweeps.sweep_page import render_sweep
+from gpusched.reporting.tuning_figure import chart
 from tests.unit.reporting.example_study import CLUSTERS, ERROR, LOADS, POLICIES, REPEAT
 from tests.unit.reporting.example_study import runs as example_runs
+from tests.unit.studies.studies import tuned
 
 METRICS = ["mean_jct_s", "p99_jct_s", "p50_jct_s", "p95_jct_s", "utilisation"]
 MOST_BYTES = 2_000_000
@@ -185,3 +190,118 @@ def test_the_result_of_a_sweep_has_its_name_and_its_metrics():
     assert data["baseline"] == "sjf"
     assert [axis["name"] for axis in data["axes"]] == ["load"]
     assert "more work arrives than it can do" in page
+
+
+pytest.importorskip("optuna", reason="the extra tune is not installed")
+
+
+@pytest.fixture(scope="module")
+def found() -> gs.studies.Tuning:
+    return tuned(trials=8, name="<b>tuned</b>")
+
+
+def test_the_page_has_search_and_held_out_jobs(found, tmp_path):
+    path = tmp_path / "tuning.html"
+    gs.reporting.write_tuning(found, path, ["assumed & told"], plotly="cdn")
+    text = path.read_text()
+    headings, rows = found.rows
+    for cell in (*headings, *(cell for row in rows for cell in row)):
+        assert f">{cell}<" in text
+    for line in (*found.windows, *found.warnings):
+        assert line in text
+    assert "<b>" not in text
+    assert "&lt;b&gt;tuned&lt;/b&gt;" in text
+    assert "assumed &amp; told" in text
+    assert text.count("<tr>") + text.count("<tr class=answer>") == 2 + len(rows) + 8
+
+
+def test_the_picture_has_trials_the_best_so_far_and_the_baseline(found):
+    drawn = chart(found)
+    best, base, trials = drawn.panels[0].curves
+    done = found.trials.drop_nulls("value")
+    scale = done["value"][0] / trials.y[0]
+    assert not trials.is_joined
+    assert trials.x.tolist() == done["trial"].to_list()
+    assert (trials.y * scale).tolist() == pytest.approx(done["value"].to_list())
+    assert (np.diff(best.y) <= 0).all()
+    assert best.y[-1] * scale == pytest.approx(found.held_out["search_value"][0])
+    assert (base.y * scale).tolist() == pytest.approx([found.default_value] * 2)
+    assert base.label == "2d-las (baseline)"
+
+
+@pytest.mark.parametrize("library", ["plotly", "matplotlib"])
+def test_both_libraries_draw_points_without_lines(found, library):
+    figure = gs.plot.tuning(found, library=library)
+    if library == "plotly":
+        modes = {one.name: one.mode for one in figure.data if one.mode != "none"}
+        assert modes["a trial"] == "markers"
+        assert "lines" in modes["best so far"]
+    else:
+        lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
+        assert lines["a trial"].get_linestyle() == "None"
+        assert lines["a trial"].get_marker() not in ("", "None")
+        assert lines["best so far"].get_linestyle() != "None"
+
+
+def test_another_source_is_refused():
+    with pytest.raises(TypeError, match="expected a Tuning, not int"):
+        gs.plot.tuning(3)
+
+
+@pytest.fixture(scope="module")
+def sizing() -> gs.studies.Sizing:
+    rng = np.random.default_rng(5)
+    submit = np.sort(rng.uniform(0, 30 * 86_400, 400))
+    jobs = gs.Trace.from_columns(submit, rng.lognormal(9.5, 1, 400), rng.choice([1, 4, 16], 400))
+    return gs.size(jobs, "p95_wait_s < 20 min and utilisation > 1%", resamples=10)
+
+
+def test_the_page_says_what_was_found_and_fetches_nothing(sizing, tmp_path):
+    gs.reporting.write_sizing(sizing, tmp_path / "size.html", ["the moon is assumed"])
+    page = (tmp_path / "size.html").read_text()
+    own = re.sub(r"<script>/\*\*.*?</script>", "", page, flags=re.DOTALL)
+    assert f"You need {sizing.servers} servers x 8 GPUs" in own
+    assert "the moon is assumed" in own
+    for note in sizing.notes():
+        assert note in own
+    assert own.count('role="img"') == 3
+    assert not re.search(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="', page)
+    assert own.count("<tr") == 1 + len(sizing.runs)
+    assert own.count("class=answer") == 1
+
+
+def test_the_goal_stands_at_its_value_and_zero_at_the_floor(sizing):
+    wait, used = sizing.goals.goals
+    drawn = sizing_figures.metric_by_servers(sizing, wait)
+    assert drawn.layout.yaxis.type == "log"
+    assert drawn.layout.shapes[0].y0 == 1200
+    assert drawn.layout.annotations[0].y == pytest.approx(np.log10(1200))
+    floor = drawn.layout.yaxis.tickvals[0]
+    assert drawn.layout.yaxis.ticktext[0] == "0"
+    for run in sizing.runs:
+        shown = max(run.values["p95_wait_s"], floor)
+        assert any((run.counts[0], shown) in zip(t.x, t.y, strict=True) for t in drawn.data[1:])
+    assert sizing_figures.metric_by_servers(sizing, used).layout.shapes[0].y0 == 0.01
+
+
+def test_the_share_of_the_resamples_rises_to_all(sizing):
+    sure = sizing.confidence
+    assert sure is not None
+    (curve,) = sizing_figures.enough_by_servers(sure, 5).data
+    assert curve.y[0] == 0
+    assert curve.y[-1] == 1
+
+
+def test_a_mix_of_two_types_shows_which_counts_met_the_goal():
+    jobs = gs.Trace.from_columns([0, 0, 0, 9], [9, 9, 9, 9], [4, 4, 4, 4])
+    found = gs.size(jobs, "p95_wait_s < 5", prices={"A100": 2, "V100": 1}, gpus_per_server=4)
+    page = render_sizing(found)
+    assert "Mixes that were run" in page
+    drawn = sizing_figures.mixes_of_two(found)
+    star = next(trace for trace in drawn.data if trace.name == "answer")
+    assert (star.x[0], star.y[0]) == found.counts
+
+
+def test_without_an_answer_the_page_says_so():
+    jobs = gs.Trace.from_columns([0], [10], [1])
+    assert "No number of servers was found" in render_sizing(gs.size(jobs, "mean_jct_s < 1"))

@@ -1,4 +1,4 @@
-"""The page of a study as its readers see it, and what its filters do."""
+"""The pages of studies as their readers see them, and what their filters do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ pytestmark = [
     pytest.mark.skipif(command() is None, reason="no Chromium is installed"),
     pytest.mark.timeout(600),
 ]
-
 METRICS = ["mean_jct_s", "p99_jct_s", "p50_jct_s", "p95_jct_s", "utilisation"]
 ROWS = "[...document.querySelectorAll('#metrics tbody tr')]"
 SMALL = {"cluster": "small <8>"}
@@ -248,3 +247,32 @@ def test_without_its_library_the_tables_work(tab, tmp_path):
     choose(tab, "metric", "p99 JCT")
     assert len(cells(tab, 0)) == len(POLICIES) * len(LOADS)
     assert cells(tab, 4)[0].endswith(" d")
+
+
+@pytest.fixture(scope="module")
+def size_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("size") / "size.html"
+    trace = gs.generate("philly", 600, load=0.9, cluster=gs.Cluster.uniform(8, 8), seed=1)
+    goal = "p95_wait_s < 20 min and p99_jct_s < 9 d and mean_jct_s < 2 d"
+    gs.reporting.write_sizing(gs.size(trace, goal, resamples=5), path)
+    return path
+
+
+@pytest.mark.parametrize("width", [400, 800, 1280])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_nothing_is_hidden_at_any_width_of_a_sizing(tab, size_page, width, dark):
+    tab.open(size_page, width, 9_000, dark=dark)
+    tab.wait_for(DRAWN)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert tab.evaluate("document.querySelectorAll('.chart').length") >= 3
+    assert tab.evaluate(OUTSIDE) == []
+    assert tab.evaluate(COVERED) == []
+    assert tab.evaluate(CUT_OFF) == []
+    assert tab.evaluate("document.querySelector('.gtitle')") is None  # the page has the titles
+    assert tab.complaints() == []
+    # The number of servers stays where the rest of the table scrolls.
+    tab.evaluate("document.querySelector('.scroll').scrollLeft = 10000")
+    left = "document.querySelector('tbody th').getBoundingClientRect().left"
+    assert tab.evaluate(
+        f"{left} === document.querySelector('.scroll').getBoundingClientRect().left"
+    )

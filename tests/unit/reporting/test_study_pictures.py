@@ -1,4 +1,4 @@
-"""The pictures of studies: what they show is what the runs and their statistics say."""
+"""The pictures of studies show what the runs and their statistics say, or are refused by name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base.run_warning import RunWarning
-from gpusched.reporting.drawing import palette
+from gpusched.reporting.charts.bars import bars
+from gpusched.reporting.charts.chart import Axis, Chart
+from gpusched.reporting.charts.occupancy import occupancy
+from gpusched.reporting.drawing import matplotlib_figures, palette, plotly_figures
 from gpusched.reporting.sweeps.measures import measure
 from gpusched.reporting.sweeps.pareto import front_of
 from gpusched.reporting.sweeps.study_runs import varying
+from tests.each import each
 from tests.unit.reporting.example_study import CLUSTERS, LOADS, POLICIES, SEEDS
 from tests.unit.reporting.example_study import runs as example_runs
 
@@ -45,7 +49,7 @@ def jct_h(runs: pl.DataFrame, **where: Any) -> list[float]:
 
 
 def test_there_is_a_case_for_every_picture_of_a_study():
-    from tests.unit.reporting.test_plot import OF_STUDIES
+    from tests.unit.reporting.test_charts import OF_STUDIES
 
     assert set(PICTURES) == OF_STUDIES
 
@@ -65,7 +69,6 @@ def test_a_picture_is_a_file_of_matplotlib(name, runs, tmp_path):
     odd = runs.with_columns(pl.col("cluster").replace("large", r"$\frac$"))
     figure = getattr(gs.plot, name)(odd, library="matplotlib", **PICTURES[name])
     figure.savefig(tmp_path / "a.png")
-    figure.savefig(tmp_path / "a.pdf")
     assert (tmp_path / "a.png").stat().st_size > 8_000
     plotly = getattr(gs.plot, name)(odd, **PICTURES[name])
     assert figure.get_suptitle() == plotly.layout.title.text
@@ -265,49 +268,6 @@ def test_a_policy_keeps_its_colour_when_others_are_left_out(runs):
     }
 
 
-def test_what_a_picture_would_mix_is_refused(runs):
-    with pytest.raises(ValueError, match=r"differ in what this picture does not show \(cluster"):
-        gs.plot.lines(runs, x="load")
-    with pytest.raises(ValueError, match="load: "):
-        gs.plot.pareto(runs, where=SMALL)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            {"metric": "mean_jtc_s", "where": SMALL},
-            "no numbers 'mean_jtc_s'; did you mean 'mean_jct_s'",
-        ),
-        ({"metric": "cluster", "where": SMALL}, "no numbers 'cluster'"),
-        ({"x": "lod"}, "no axis 'lod'; did you mean 'load'"),
-        ({"baseline": "fifi"}, "no run is under 'fifi'; did you mean 'fifo'"),
-        ({"where": {"load": 0.8}}, r"no run has load 0.8; there are \[0.7, 0.9, 1.1\]"),
-        ({"where": {"lod": 1}}, "no column 'lod'; did you mean 'load'"),
-        ({"show": "share", "where": SMALL}, "show: must be"),
-        ({"library": "x", "where": SMALL}, "library: must be"),
-        ({"level": 2.0, "where": SMALL}, "level"),
-        ({"method": "x", "where": SMALL}, "method"),
-    ],
-)
-def test_a_wrong_argument_is_named(arguments, message, runs):
-    with pytest.raises(ValueError, match=message):
-        gs.plot.lines(runs, **arguments)
-
-
-def test_what_is_no_study_is_refused(runs):
-    with pytest.raises(TypeError, match="expected a SweepResult or a Polars frame"):
-        gs.plot.lines(3)
-    with pytest.raises(ValueError, match="no column 'policy'"):
-        gs.plot.lines(runs.drop("policy"))
-    with pytest.raises(ValueError, match="there is no run"):
-        gs.plot.lines(runs.clear())
-    with pytest.raises(TypeError, match="fifo: expected results"):
-        gs.plot.cdf_over_seeds({"fifo": [3]})
-    with pytest.raises(ValueError, match="quantity: must be"):
-        gs.plot.cdf_over_seeds(runs, "x")
-
-
 def test_failed_runs_are_warned_of_and_left_out():
     frame = example_runs(failed=True)
     with pytest.warns(RunWarning, match="1 failed run left out"):
@@ -376,3 +336,87 @@ def test_the_window_that_is_measured_is_no_axis(runs):
     })  # fmt: skip
     assert found.runs["window_end_s"].n_unique() > 1
     assert varying(found.runs) == ["load"]
+
+
+def few_runs(**columns: Any) -> pl.DataFrame:
+    """Two policies and two seeds, at two loads."""
+    table: dict[str, Any] = {
+        "policy": ["las", "fifo"] * 4,
+        "seed": [1, 1, 2, 2] * 2,
+        "load": [0.7] * 4 + [0.9] * 4,
+        "mean_jct_s": [60.0, 62, 90, 95, 55, 59, 80, 81],
+    }
+    return pl.DataFrame(table | columns)
+
+
+ALIKE = few_runs().filter(policy="las", load=0.7)
+MIXED = example_runs(failed=False)
+
+
+@each(
+    ("picture", "arguments", "message"),
+    [
+        ("lines", {"metric": "mean_jtc_s"}, "no numbers 'mean_jtc_s'; did you mean 'mean_jct_s'"),
+        ("lines", {"source": MIXED, "metric": "cluster", "where": SMALL}, "no numbers 'cluster'"),
+        ("lines", {"x": "lod"}, "x: no axis 'lod'; did you mean 'load'"),
+        ("lines", {"baseline": "fifi"}, "no run is under 'fifi'; did you mean 'fifo'"),
+        ("lines", {"show": "share"}, "show: must be"),
+        ("lines", {"library": "x"}, "library: must be"),
+        ("lines", {"level": 2.0}, "level"),
+        ("lines", {"method": "x"}, "method"),
+        ("lines", {"source": 3}, "expected a SweepResult or a Polars frame"),
+        ("lines", {"source": few_runs().drop("policy")}, "no column 'policy'"),
+        ("lines", {"source": few_runs().clear()}, "there is no run"),
+        ("lines", {"source": ALIKE.drop("load")}, "x: the runs have no axis to draw along"),
+        ("lines", {"source": MIXED, "x": "load"}, r"what this picture does not show \(cluster"),
+        ("pareto", {}, "load: "),
+        ("sensitivity", {"base": {"lode": 1}}, "do not differ in 'lode'"),
+        ("sensitivity", {"source": ALIKE}, "the runs differ in no parameter"),
+        ("sensitivity", {"base": {"load": 0.8}}, r"base: no run that did not fail is at \{'load'"),
+        ("sensitivity", {"where": {"load": 0.8}}, r"where: no run has load 0.8; .* \[0.7, 0.9\]"),
+        ("sensitivity", {"where": {"load": []}}, r"where: no run is left by \{'load': \[\]\}"),
+        ("sensitivity", {"where": {"lod": 1}}, "no column 'lod'; did you mean"),
+        ("forest_plot", {"source": ALIKE, "baseline": "las"}, "policy beside the baseline 'las'"),
+        ("forest_plot", {"baseline": "fifo", "show": "x"}, "show: must be 'differ"),
+        ("forest_plot", {"baseline": "fifo", "by": ["x"]}, "by: no axis 'x'"),
+        ("cdf_over_seeds", {"source": {"fifo": [3]}}, "fifo: expected results"),
+        ("cdf_over_seeds", {"quantity": "x"}, "quantity: must be"),
+        ("cdf_over_seeds", {"source": {"fifo": []}, "quantity": "jct"}, "quantity: must be 'jct"),
+        (
+            "cdf_over_seeds", {"source": {"fifo": []}, "where": {"load": 1}},
+            "where: results have no axes; choose among them yourself",
+        ),
+    ],
+)  # fmt: skip
+def test_what_runs_do_not_have_is_not_drawn(picture, arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        getattr(gs.plot, picture)(**({"source": few_runs()} | arguments))
+
+
+def test_a_picture_of_too_many_settings_is_refused():
+    loads = [load / 1_000 for load in range(1, 400) for _ in range(4)]
+    many = pl.DataFrame(
+        {
+            "policy": ["las", "fifo"] * (len(loads) // 2),
+            "seed": [1, 1, 2, 2] * (len(loads) // 4),
+            "load": loads,
+            "mean_jct_s": [1.0 + i for i in range(len(loads))],
+        }
+    )
+    with pytest.raises(ValueError, match=r"399 rows are more than .* choose some settings with"):
+        gs.plot.forest_plot(many, baseline="fifo")
+
+
+@pytest.mark.parametrize("chart", [lambda pooled: bars(pooled, None, None, 9), occupancy])
+def test_a_pool_has_no_servers_to_draw(chart):
+    cluster = gs.Cluster.uniform(2, 2)
+    trace = gs.Trace.from_columns(submit_s=[0, 1], service_s=[5, 5], gpus=[1, 1])
+    pooled = gs.compare(trace, cluster, policies=["fifo"], placement="count")
+    with pytest.raises(ValueError, match="no result tells on which servers jobs ran"):
+        chart(pooled)
+
+
+@pytest.mark.parametrize("draw", [matplotlib_figures.figure, plotly_figures.figure])
+def test_what_is_no_chart_is_not_drawn(draw):
+    with pytest.raises(TypeError, match="no drawing of a Chart"):
+        draw(Chart(name="", title="", caption="", x=Axis("")))

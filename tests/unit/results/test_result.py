@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
+from gpusched import _core
 from gpusched import readable as reference
 from gpusched.results.cost import held_gpu_us
 from gpusched.results.result import Result
@@ -18,7 +19,6 @@ from gpusched.schedules.jobs_table import COLUMNS
 from gpusched.schedules.schedule import (
     REJECT_REASONS,
     STATUSES,
-    StoredSchedule,
     contention_excess_us,
     contention_slowdown,
     digest_of,
@@ -39,9 +39,6 @@ def result():
         id=["a", "b", "c"],
         user=["ann", "bob", "ann"],
     )
-
-
-# The table of jobs
 
 
 @pytest.mark.parametrize(
@@ -84,13 +81,6 @@ def test_an_unknown_column_is_a_key_error_that_lists_the_others(result):
         result.jobs["jct"]
 
 
-def test_jct_is_wait_and_service_and_overhead(result):
-    jobs = result.jobs
-    done = jobs.is_finished
-    total = jobs.wait_s + jobs.service_s + jobs.overhead_s
-    assert jobs.jct_s[done].tolist() == total[done].tolist()
-
-
 def test_a_slowdown_counts_what_is_more_than_the_rounding_of_the_finish(result):
     held_us = np.array([0, 7 * SECOND, 3])  # of the second, two are paid
     alone_us = np.array([0.0, 4.0 * SECOND, 2.25])
@@ -99,20 +89,6 @@ def test_a_slowdown_counts_what_is_more_than_the_rounding_of_the_finish(result):
     slowdown = contention_slowdown(schedule).tolist()
     assert math.isnan(slowdown[0])
     assert slowdown[1:] == [1.25, 1.0]
-
-
-# Other forms
-
-
-def test_an_excess_is_more_than_the_rounding_of_the_finish(result):
-    held_us = np.array([10, 11, 12, 20])
-    schedule = replace(
-        StoredSchedule.of(result.schedule),
-        held_us=held_us,
-        paid_us=np.zeros(4, np.int64),
-        uncontended_us=np.array([10.0, 10.0, 10.0, 10.5]),
-    )
-    assert contention_excess_us(schedule).tolist() == [0, 0, 2, 9.5]
 
 
 def test_gpu_time_is_counted_to_the_last_instant_of_a_run_that_was_stopped():
@@ -124,21 +100,18 @@ def test_gpu_time_is_counted_to_the_last_instant_of_a_run_that_was_stopped():
     assert held_gpu_us(jobs, schedule, is_fixed=True).tolist() == [4e6, 2e6, 0]
 
 
-def test_arrow_and_pandas_hold_the_same_table(result):
+def test_arrow_pandas_and_parquet_hold_the_same_table(result, tmp_path):
     pytest.importorskip("pyarrow")
     pytest.importorskip("pandas")
     polars = result.to_polars()
     assert pl.DataFrame(result.to_arrow()).equals(polars)
+    result.to_parquet(tmp_path / "jobs.parquet")
+    assert pl.read_parquet(tmp_path / "jobs.parquet").equals(polars)
     pandas = result.to_pandas()
     assert list(pandas.columns) == polars.columns
     assert pandas["status"].tolist() == polars["status"].to_list()
     assert math.isnan(pandas["jct_s"][0])
     assert pandas["jct_s"][1:].tolist() == [9.0, 2.0]
-
-
-def test_parquet_holds_the_same_table(result, tmp_path):
-    result.to_parquet(tmp_path / "jobs.parquet")
-    assert pl.read_parquet(tmp_path / "jobs.parquet").equals(result.to_polars())
 
 
 @pytest.mark.parametrize(
@@ -163,9 +136,6 @@ def test_importing_the_result_loads_no_heavy_library():
         [sys.executable, "-c", code], capture_output=True, text=True, env={"PYTHONPATH": path}
     )
     assert ran.stdout.strip() == "[]", ran.stderr
-
-
-# The log
 
 
 def test_intervals_are_read_only_rows(result):
@@ -196,18 +166,10 @@ def test_the_digest_is_that_of_the_log(result):
     assert result.digest != digest_of(result.intervals, schedule.status, [3, 0, 0])
 
 
-def test_codes_are_those_of_the_reference():
-    assert reference.REJECT_REASONS == REJECT_REASONS
+def test_codes_are_those_of_the_reference_and_of_the_core():
+    assert tuple(_core.REJECT_REASONS) == reference.REJECT_REASONS == REJECT_REASONS
     codes = (reference.FINISHED, reference.REJECTED, reference.UNFINISHED)
     assert [STATUSES[code] for code in codes] == ["finished", "rejected", "unfinished"]
-
-
-def test_codes_are_those_of_the_core():
-    core = pytest.importorskip("gpusched._core")
-    assert tuple(core.REJECT_REASONS) == REJECT_REASONS
-
-
-# The run
 
 
 def test_a_result_says_what_it_is(result):
@@ -222,11 +184,6 @@ def test_a_result_says_what_it_is(result):
 def test_a_result_is_whole_and_of_a_policy_that_does_not_see_the_truth_unless_said(result):
     made = Result(result.trace, result.cluster, result.spec, result.schedule, 0.0)
     assert (made.clairvoyant, made.is_partial, made.prediction) == (False, False, None)
-
-
-def test_a_run_too_short_to_time_has_infinite_speed(result):
-    quick = Result(result.trace, result.cluster, result.spec, result.schedule, 0.0)
-    assert quick.jobs_per_s == math.inf
 
 
 def test_a_changed_summary_does_not_change_the_result(result):

@@ -133,22 +133,6 @@ def test_saving_replaces_a_file_and_leaves_nothing_beside_it(result, path):
     assert [file.name for file in path.parent.iterdir()] == ["run.npz"]
 
 
-def test_a_failed_save_leaves_the_old_file(result, path, monkeypatch):
-    def full_disk(*_):
-        yield b"half of it"
-        raise OSError("no space left on device")
-
-    old = path.read_bytes()
-    monkeypatch.setattr(container, "_parts", full_disk)
-    with pytest.raises(OSError, match="no space"):
-        result.save(path)
-    assert path.read_bytes() == old
-    assert [file.name for file in path.parent.iterdir()] == ["run.npz"]
-
-
-# Files whose sums are right and whose contents are not
-
-
 def rewritten(path, kind=KIND, **changes):
     """Write ``changes`` (functions of the old array, or None to leave it out) into a file."""
     header, arrays = container.read(path, KIND)
@@ -243,33 +227,12 @@ def test_what_other_software_wrote_anew_is_refused(path):
         gs.load_result(path)
 
 
-# Files that are something else, or half of one
-
-
-def test_a_truncated_file_is_refused_at_any_length(result, tmp_path):
-    result.save(tmp_path / "run.npz")
-    whole = (tmp_path / "run.npz").read_bytes()
-    for length in {0, 1, 30, len(whole) // 3, len(whole) // 2, len(whole) - 23, len(whole) - 1}:
-        (tmp_path / "half.npz").write_bytes(whole[:length])
-        with pytest.raises(ValueError, match=r"half\.npz: not a readable gpusched result"):
-            gs.load_result(tmp_path / "half.npz")
-
-
-def foreign(tmp_path):
+def test_foreign_files_are_refused(tmp_path):
     np.save(tmp_path / "array.npy", np.arange(3))
     np.savez(tmp_path / "arrays.npz", a=np.arange(3))
     (tmp_path / "text.npz").write_text("job_id,submission_time\n")
     with zipfile.ZipFile(tmp_path / "archive.npz", "w") as archive:
         archive.writestr("readme.txt", "hello")
-    return [tmp_path / n for n in ("array.npy", "arrays.npz", "text.npz", "archive.npz")]
-
-
-def test_foreign_files_are_refused(tmp_path):
-    for path in foreign(tmp_path):
+    for path in list(tmp_path.iterdir()):
         with pytest.raises(ValueError, match=f"{path.name}: not a readable gpusched result"):
             gs.load_result(path)
-
-
-def test_a_missing_file_is_missing(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        gs.load_result(tmp_path / "none.npz")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -161,7 +161,6 @@ small_jobs = st.lists(
 )
 
 
-@settings(deadline=None)  # the first run of a process loads what it needs
 @given(small_jobs, st.sampled_from(["fifo", "srtf", "las"]), st.booleans())
 def test_the_measures_of_a_schedule_are_those_of_its_columns(jobs, policy, is_plain):
     submit_s, service_s, gpus = zip(*jobs, strict=True)
@@ -216,11 +215,20 @@ def test_the_time_that_jobs_are_there_is_counted_job_by_job(columns, times_us):
     ]  # fmt: skip
 
 
-@each("name", sorted({*_columns()} - {"num_tenants"}))
-def test_a_column_of_another_length_is_refused(name):
-    short = _columns()[name][:1]
-    with pytest.raises(ValueError, match="one length"):
-        _core.run_measures(**_columns(**{name: short}), short_service_us=1)
+@each(
+    ("changes", "message"),
+    [
+        *(({name: column[:1]}, "one length") for name, column in _columns().items()
+          if name != "num_tenants"),
+        ({"status": np.array([0, len(STATUSES)], np.uint8)}, "status"),
+        *(({"tenant": np.array([0, tenant], np.int32)}, "tenant") for tenant in (-1, 1, 2**31 - 1)),
+    ],
+)  # fmt: skip
+def test_columns_of_another_length_and_what_is_not_known_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        _core.run_measures(**_columns(**changes), short_service_us=1)
+    with pytest.raises(ValueError, match="percent: 42"):
+        _core.run_measures(**_columns(), short_service_us=1).flow_percentile_us(42)
 
 
 @each("name", sorted({*_columns()} - {"status", "num_tenants"}))
@@ -228,22 +236,3 @@ def test_a_column_of_another_type_is_refused(name):
     other = _columns()[name].astype(np.float32)
     with pytest.raises(TypeError):
         _core.run_measures(**_columns(**{name: other}), short_service_us=1)
-
-
-def test_an_unknown_status_is_refused():
-    with pytest.raises(ValueError, match="status"):
-        _core.run_measures(
-            **_columns(status=np.array([0, len(STATUSES)], np.uint8)), short_service_us=1
-        )
-
-
-@pytest.mark.parametrize("tenant", [-1, 1, 2**31 - 1])
-def test_an_unknown_tenant_is_refused(tenant):
-    with pytest.raises(ValueError, match="tenant"):
-        _core.run_measures(**_columns(tenant=np.array([0, tenant], np.int32)), short_service_us=1)
-
-
-def test_percentiles_that_are_not_kept_are_refused():
-    measures = _core.run_measures(**_columns(), short_service_us=1)
-    with pytest.raises(ValueError, match="percent: 42"):
-        measures.flow_percentile_us(42)

@@ -1,8 +1,12 @@
-"""What a run has to say to who asked for it: in warnings, in results, at the command line."""
+"""What a run has to say: in warnings, in results, of one job, and that it is its own."""
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import pickle
 import warnings
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -10,6 +14,7 @@ from typer.testing import CliRunner
 
 import gpusched as gs
 from gpusched.cli import app
+from gpusched.plugins.policy import PlacementChoice
 from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(1, 4)
@@ -169,3 +174,93 @@ def test_models_of_jobs_that_no_named_speed_reads_are_told_by_every_way_to_run(k
     run.run()
     assert said in run.result().warnings
     assert gs.simulate(jobs, cluster, policy="fifo", speed="fixed").warnings == []
+
+
+TWO_GPUS = gs.Cluster.uniform(1, 2)
+TRACE = gs.Trace.from_columns(
+    submit_s=[0, 1, 2],
+    service_s=[100, 50, 9],
+    gpus=[2, 2, 2],
+    deadline_s=[200, 60, 1000],
+    restart_s=[5, 5, 5],
+)
+DATED = dataclasses.replace(TRACE, epoch=datetime(2020, 1, 1))
+
+
+def story(policy: str, job: int, until_s: float | None = None) -> tuple[str, ...]:
+    if until_s is None:
+        return gs.simulate(DATED, TWO_GPUS, policy=policy).explain(job).lines
+    run = gs.Simulation(DATED, TWO_GPUS, policy=policy)
+    run.run_until(until_s)
+    return run.result().explain(job).lines
+
+
+def test_a_job_that_still_runs_has_not_finished():
+    assert story("fifo", 0, 40) == (
+        "Job 0 (id 0) came at 2020-01-01 00:00:00: 2 GPUs, 1.67 min of service.",
+        "Ran from 2020-01-01 00:00:00 for 2.00 s on 2 gpu of server 0.",
+        "It had not finished when the run ended.",
+        "Its deadline was at 2020-01-01 00:03:20.",
+    )
+
+
+def test_a_job_that_has_not_run_tells_who_held_its_gpus():
+    told = story("fifo", 1, 40)
+    assert told[1] == "It never ran."
+    assert told[2] == ("  When it came, 0 of the 2 GPUs that it may use were free; 1 job held 2.")
+    assert told[-2:] == (
+        "It had not finished when the run ended.",
+        "Its deadline was at 2020-01-01 00:01:00.",
+    )
+
+
+def test_a_job_that_lost_its_gpus_waits_since_then():
+    told = story("las", 1, 40)
+    assert told[1] == "Ran from 2020-01-01 00:00:01 for 1.00 s on 2 gpu of server 0."
+    assert told[2] == "Waits since 2020-01-01 00:00:02."
+    assert told[3].startswith("  When it had lost its GPUs, 0 of the 2 GPUs")
+
+
+def test_of_many_runs_the_first_are_told_and_what_restarts_cost():
+    told = story("las:period_s=3", 0)
+    ran = [line for line in told if line.startswith("Ran from ")]
+    (more,) = (line for line in told if line.startswith("... "))
+    assert more == f"... {51 - len(ran)} more runs follow."
+    assert told[-2] == (
+        "Finished at 2020-01-01 00:11:34, 11.6 min after it came "
+        "(50 preemptions, 4.17 min paid for restarts)."
+    )
+    assert told[-1] == "Missed its deadline, at 2020-01-01 00:03:20, by 8.23 min."
+
+
+JOBS = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+
+
+def test_the_intervals_of_a_result_cannot_be_changed_under_it(tmp_path):
+    result = gs.simulate(JOBS, CLUSTER, policy="fifo")
+    result.save(tmp_path / "run.npz")
+    for one in (result, gs.load_result(tmp_path / "run.npz")):
+        one.schedule.intervals()["job"] = None
+        with pytest.raises(TypeError, match="item assignment"):
+            one.intervals["job"] = None
+        with pytest.raises(ValueError, match="read-only"):
+            one.intervals["start_us"][0] = 7
+        assert one.intervals["job"].tolist() == [0, 1, 2]
+        assert one.audit().ok
+        assert pickle.loads(pickle.dumps(one)).digest == result.digest
+
+
+@pytest.mark.parametrize("made", [gs.Policy("las", period_s=60), PlacementChoice("lwf", kappa=2)])
+def test_the_parameters_of_a_choice_cannot_be_changed_under_it(made):
+    with pytest.raises(TypeError, match="item assignment"):
+        made.parameters["period_s"] = 1
+    for other in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert other == made
+        assert hash(other) == hash(made)
+        assert other.parameters == made.parameters
+
+
+def test_a_comparison_has_a_hash_and_is_equal_to_itself_alone():
+    one, other = (gs.compare(JOBS, CLUSTER, ["fifo", "sjf"]) for _ in range(2))
+    assert {one: 1}[one] == 1
+    assert one != other

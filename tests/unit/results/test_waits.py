@@ -125,14 +125,11 @@ def test_a_small_share_has_a_decimal(share, text):
     assert _percent(share) == text
 
 
-def test_a_pool_is_one_server():
+def test_a_pool_is_one_server_and_who_did_not_wait_or_cannot_run_has_no_waits():
     jobs = gs.Trace.from_columns([0, 1], [10, 5], [3, 2])
-    result = gs.simulate(jobs, gs.Cluster.uniform(2, 2), policy="fifo", placement="count")
-    (wait,) = result.explain(1).waits
+    pool = gs.simulate(jobs, gs.Cluster.uniform(2, 2), policy="fifo", placement="count")
+    (wait,) = pool.explain(1).waits
     assert (wait.usable, wait.free_at_begin, wait.short_us) == (4, 1, 9 * SECOND)
-
-
-def test_a_job_that_did_not_wait_or_could_not_run_has_no_waits():
     result = simulated([job(0, 1, 1), job(0, 1, 99)], [(1, "V100")], "fifo")
     assert result.explain(0).waits == ()
     assert result.explain(1).waits == ()

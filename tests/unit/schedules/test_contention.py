@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.model.cluster import Cluster, Domain, ServerGroup
 from gpusched.schedules.schedule import INTERVAL_COLUMNS
 from gpusched.schedules.series import Contention
+from tests.examples import examples
 from tests.unit.small_runs import SECOND, job, simulated
 
 FLAT = Cluster.uniform(4, 4)
@@ -64,38 +65,26 @@ def flat():
     )
 
 
-def test_rings_count_on_the_card_of_each_of_their_servers(flat):
+def test_rings_count_on_the_card_of_each_of_their_servers_and_a_job_on_one_uses_no_link(flat):
     assert flat.num_rings == 2
     assert flat.jobs.tolist() == [0, 1]
     assert steps(flat.level(0)) == {0: 1, 10: 0}
-    assert steps(flat.level(1)) == {0: 1, 4: 2, 10: 1, 12: 0}
+    assert steps(flat.level(1)) == steps(flat.busiest) == {0: 1, 4: 2, 10: 1, 12: 0}
     assert steps(flat.level(2)) == {4: 1, 12: 0}
-
-
-def test_a_job_on_one_server_uses_no_link(flat):
     assert len(flat.level(3)) == 0
     assert flat.links.link.tolist() == [0, 1, 2]
 
 
 def test_the_summary_of_each_link(flat):
     links = flat.links
-    assert links.max_rings.tolist() == [1, 2, 1]
+    assert links.max_rings.tolist() == flat.to_polars()["max_rings"].to_list() == [1, 2, 1]
+    assert flat.to_polars()["name"].to_list() == ["server 0", "server 1", "server 2"]
+    assert "2 rings on 3 links, 1 of them shared, at most 2 on one" in repr(flat)
     assert links.mean_rings.tolist() == [1.0, 18 / 12, 1.0]
     assert links.used_s.tolist() == [10.0, 12.0, 8.0]
     assert links.contended_s.tolist() == [0.0, 6.0, 0.0]
     assert (flat.num_contended, flat.max_level) == (1, 2)
     assert flat.mean_level == pytest.approx((10 + 18 + 8) / (10 + 12 + 8), rel=1e-12)
-
-
-def test_the_busiest_link_changes_with_time(flat):
-    assert steps(flat.busiest) == {0: 1, 4: 2, 10: 1, 12: 0}
-
-
-def test_a_frame_names_the_links(flat):
-    frame = flat.to_polars()
-    assert frame["name"].to_list() == ["server 0", "server 1", "server 2"]
-    assert frame["max_rings"].to_list() == [1, 2, 1]
-    assert "2 rings on 3 links, 1 of them shared, at most 2 on one" in repr(flat)
 
 
 def test_one_ring_that_follows_another_at_once_makes_no_step():
@@ -146,7 +135,7 @@ interval = st.tuples(
 
 
 @given(st.sampled_from([FLAT, TREE]), st.lists(interval, max_size=8))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_every_level_is_a_count_at_every_instant(cluster, drawn):
     intervals = [(j, begin, begin + length, held) for j, (begin, length, held) in enumerate(drawn)]
     found = Contention(cluster, log(*intervals))

@@ -1,16 +1,25 @@
-"""The cluster over time, against counting by hand and against the log."""
+"""The cluster over time, tables of its events and jobs, against counting by hand and the log."""
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 from gpusched import _core
 from gpusched.reference import POLICIES
+from gpusched.schedules.jobs_table import write_jobs
 from gpusched.schedules.series import Series
 from tests.each import each
+from tests.examples import examples
 from tests.reference.cases import SECOND, cases
 from tests.unit.small_runs import job, simulated
 
@@ -24,27 +33,19 @@ def result():
 def test_steps_of_a_small_schedule(result):
     series = result.series
     assert len(series) == 5
-    assert series.time_s.tolist() == [0, 1, 2, 3, 5]
-    assert series.allocated_gpus.tolist() == [3, 3, 4, 3, 0]
-    assert series.running_jobs.tolist() == [1, 1, 2, 1, 0]
-    assert series.queue_jobs.tolist() == [0, 1, 1, 0, 0]
-    assert series.queue_gpus.tolist() == [0, 3, 3, 0, 0]
-
-
-def test_a_series_is_computed_once(result):
-    assert result.series is result.series
-
-
-def test_a_frame_has_the_steps(result):
-    frame = result.series.to_polars()
-    assert frame.columns == [
-        "time_s", "allocated_gpus", "queue_jobs", "queue_gpus", "running_jobs",
-    ]  # fmt: skip
-    assert frame["allocated_gpus"].to_list() == [3, 3, 4, 3, 0]
+    assert series.to_polars().to_dict(as_series=False) == {
+        "time_s": [0, 1, 2, 3, 5], "allocated_gpus": [3, 3, 4, 3, 0],
+        "queue_jobs": [0, 1, 1, 0, 0], "queue_gpus": [0, 3, 3, 0, 0],
+        "running_jobs": [1, 1, 2, 1, 0],
+    }  # fmt: skip
+    assert result.series is series is series.resample(5)
+    with pytest.raises(ValueError, match="points must be at least 2, not 1"):
+        series.resample(1)
+    assert len(simulated([job(0, 1, 99)]).series) == 0  # nothing started
 
 
 @given(st.sampled_from(POLICIES).flatmap(lambda policy: cases(policy, "first-fit")))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_each_step_counts_the_log_at_its_instant(case):
     case = case.at(SECOND)
     result = simulated(
@@ -67,10 +68,6 @@ def test_each_step_counts_the_log_at_its_instant(case):
         assert result.series.queue_gpus[i] == sum(trace.gpus[waiting])
 
 
-def test_a_short_series_is_not_resampled(result):
-    assert result.series.resample(5) is result.series
-
-
 def test_a_resampled_series_keeps_the_area_and_the_end():
     time_s = np.array([0.0, 1.0, 1.5, 4.0, 10.0])
     values = np.array([4, 0, 8, 2, 1])
@@ -78,15 +75,6 @@ def test_a_resampled_series_keeps_the_area_and_the_end():
     assert resampled.time_s.tolist() == [0.0, 5.0, 10.0]
     assert resampled.allocated_gpus == pytest.approx([(4 + 20 + 2) / 5, 2, 1])
     assert resampled.queue_jobs == pytest.approx([2 * (4 + 20 + 2) / 5, 4, 2])
-
-
-def test_a_series_needs_two_points_at_least(result):
-    with pytest.raises(ValueError, match="points must be at least 2, not 1"):
-        result.series.resample(1)
-
-
-def test_a_run_without_a_started_job_has_no_steps():
-    assert len(simulated([job(0, 1, 99)]).series) == 0
 
 
 def test_a_long_log_is_counted_as_a_short_one_is():
@@ -124,3 +112,159 @@ def test_columns_that_cannot_be_counted_are_named(changed, message):
     }  # fmt: skip
     with pytest.raises(ValueError, match=message):
         _core.cluster_series(**(columns | changed))
+
+
+MOST = 2**63 - 1
+PERCENTS = [50, 90, 99, 100]
+
+
+def random_times(span: int, size: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(-span // 2, span - span // 2, size)
+
+
+# 2,000 and more are sorted by digits: of a part of 24 bits, of two and of three.
+@each("size", [0, 1, 1_999, 2_000, 5_000])
+@each("span", [1, 7, 2**12, 2**24, 2**25, 2**45, 2**63])
+def test_times_are_ordered_as_a_stable_sort_orders_them(size, span):
+    time_us = random_times(span, size, seed=size)
+    for times in (time_us, np.tile([MOST, -MOST - 1, 0, -1], 1_000)):
+        assert np.array_equal(_core.time_order(times), np.argsort(times, kind="stable"))
+
+
+def of_groups(times: list[int], groups: list[int], num_groups: int) -> Any:
+    time_us = np.array(times, dtype=np.int64)
+    order = _core.time_order(time_us)
+    return _core.group_times(
+        order=order, time_us=time_us[order], group=np.array(groups, dtype=np.int32),
+        num_groups=num_groups, percents=PERCENTS,
+    )  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 2)), max_size=40))
+@examples(200)
+def test_each_group_has_the_mean_and_the_nearest_ranks_of_its_times(jobs):
+    count, mean_us, percentiles_us = of_groups([t for t, _ in jobs], [g for _, g in jobs], 3)
+    for group in range(3):
+        times = sorted(time for time, of in jobs if of == group)
+        assert count[group] == len(times)
+        if not times:
+            assert math.isnan(mean_us[group])
+            assert [row[group] for row in percentiles_us] == [-1] * len(PERCENTS)
+            continue
+        assert mean_us[group] == float(Fraction(sum(times), len(times)))
+        for percent, row in zip(PERCENTS, percentiles_us, strict=True):
+            assert row[group] == times[math.ceil(percent * len(times) / 100) - 1]
+
+
+def test_a_mean_is_that_of_the_exact_sum():
+    times = [2**62, 1, 2**62, 3]
+    _, mean_us, _ = of_groups(times, [0, 0, 0, 0], 1)
+    assert mean_us[0] == float(sum(times)) / 4
+
+
+@each(
+    ("changed", "message"),
+    [
+        ({"time_us": np.array([1])}, "time_us: must have a value per place of the order, 2, not 1"),
+        ({"group": np.zeros(3, np.int32)}, "group: must have a value per place of the order, 2"),
+        ({"group": np.array([0, 4], np.int32)}, r"group\[1\]: 4 is none of the 1"),
+        ({"order": np.array([0, 2], np.uint32)}, r"order\[1\]: there is no job 2 of 2"),
+        ({"percents": [50, 50]}, r"percents: must ascend within 1..100, not 50 after 50"),
+        ({"percents": [0]}, r"percents: must ascend within 1..100, not 0 after 0"),
+        ({"percents": [101]}, r"percents: must ascend within 1..100, not 101 after 0"),
+    ],
+)
+def test_columns_that_do_not_fit_are_named(changed, message):
+    given_columns: dict[str, object] = {
+        "order": np.array([0, 1], np.uint32), "time_us": np.array([1, 2]),
+        "group": np.zeros(2, np.int32), "num_groups": 1, "percents": [50],
+    }  # fmt: skip
+    with pytest.raises(ValueError, match=message):
+        _core.group_times(**(given_columns | changed))
+
+
+def test_events_of_one_instant_stand_in_the_engines_order():
+    # At 3 s: job 2 finishes, 3 and 4 arrive, 4 is rejected, 3 takes the GPUs of 0 and 1.
+    jobs = [job(0, 10, 1), job(0, 10, 1), job(0, 3, 2), job(3, 1, 4), job(3, 1, 9)]
+    events = simulated(jobs, [(4, "gpu")], "srtf", id=list("abcde")).events
+    frame = events.to_polars()
+    assert frame.columns == ["time_s", "kind", "job", "id", "gpus"]
+    at_3 = [row[1:4] for row in frame.rows() if row[0] == 3.0]
+    assert at_3 == [
+        ("finish", 2, "c"),
+        ("arrival", 3, "d"),
+        ("arrival", 4, "e"),
+        ("reject", 4, "e"),
+        ("preempt", 0, "a"),
+        ("preempt", 1, "b"),
+        ("start", 3, "d"),
+    ]
+    assert [row[1:4] for row in frame.rows() if row[0] == 4.0] == [
+        ("finish", 3, "d"),
+        ("resume", 0, "a"),
+        ("resume", 1, "b"),
+    ]
+    assert events.kind.tolist() == frame["kind"].to_list()
+    assert events.time_s.tolist() == frame["time_s"].to_list()
+    assert repr(events) == "Events(4 finish, 5 arrival, 1 reject, 2 preempt, 4 start, 2 resume)"
+
+
+@given(st.sampled_from(POLICIES).flatmap(lambda policy: cases(policy, "consolidated")))
+@examples(50)
+def test_events_tell_the_life_of_each_job(case):
+    case = case.at(SECOND)
+    result = simulated(
+        case.jobs, case.servers, case.policy, "consolidated", policy_params=case.policy_params
+    )
+    lives = {j: [] for j in range(len(result.trace))}
+    free = result.cluster.num_gpus
+    change = {"start": -1, "resume": -1, "preempt": 1, "finish": 1}
+    for _, kind, j, _, gpus in result.events.to_polars().rows():
+        lives[j].append(kind)
+        free += change.get(kind, 0) * gpus
+        assert 0 <= free <= result.cluster.num_gpus  # at each event, in their order
+    for j, life in lives.items():
+        if result.schedule.status[j] == 1:
+            assert life == ["arrival", "reject"]
+        else:
+            again = ["preempt", "resume"] * int(result.schedule.preemptions[j])
+            assert life == ["arrival", "start", *again, "finish"]
+
+
+FRAME = pl.DataFrame(
+    {
+        "policy": pl.Series(["fifo", "sjf", "fifo"], dtype=pl.Enum(["fifo", "sjf"])),
+        "status": ["finished", "rejected", "unfinished"],
+        "reason": ["", "", ""],
+        "user": ["ann", None, "somebody whose name is long"],
+        "wait_s": [0.5, None, 2.0],
+    }
+)
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+def test_a_file_reads_back_as_one_of_polars_own_does(rows, compression, tmp_path):
+    path, plain = tmp_path / "frame.parquet", tmp_path / "plain.parquet"
+    write_jobs(FRAME.head(rows), path, compression)
+    FRAME.head(rows).write_parquet(plain)
+    assert_frame_equal(pl.read_parquet(path), pl.read_parquet(plain))
+
+
+def test_a_version_of_polars_that_takes_no_schema_writes_the_same(monkeypatch, tmp_path):
+    write = pl.DataFrame.write_parquet
+
+    def without_schema(self: pl.DataFrame, path: Path, *, compression: str) -> None:
+        write(self, path, compression=compression)
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", without_schema)
+    write_jobs(FRAME, tmp_path / "frame.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "frame.parquet"), FRAME)
+
+
+def test_readers_of_arrow_find_texts(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write_jobs(FRAME, tmp_path / "frame.parquet")
+    texts = parquet.read_table(tmp_path / "frame.parquet")["reason"]
+    assert texts.cast(pa.string()).to_pylist() == ["", "", ""]

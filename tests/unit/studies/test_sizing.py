@@ -1,17 +1,23 @@
-"""How many servers a workload needs, compared with trying every number of them."""
+"""How many servers a workload needs: goals, searches, and all of it against trying every number."""
 
 from __future__ import annotations
 
+import itertools
+import math
 import pickle
+import random
 import threading
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base.supervision import Cancelled
-from gpusched.studies.sizing import ServerKinds
+from gpusched.studies.sizing import NEIGHBOURS, Goal, Goals, ServerKinds, cheapest_mix, fewest
+from tests.each import each
 
 H = 3600
 WEEKS = 4 * 7 * 24 * H
@@ -36,7 +42,6 @@ def test_the_fewest_servers_are_those_of_a_search_through_all(trace):
     every = [servers for servers in range(2, 41) if p95(trace, servers) < 20 * 60]
     assert found.servers == every[0]
     assert found.cluster == gs.Cluster.uniform(every[0], 8)
-    assert found.result is not None
     assert found.result.metric("p95_wait_s") == p95(trace, every[0])
     assert found.exceptions == ()
     assert str(found).startswith(f"you need {every[0]} servers x 8 GPUs")
@@ -88,14 +93,12 @@ def test_a_goal_that_no_number_of_servers_meets_has_no_answer(trace):
 
 def test_a_least_utilisation_bounds_the_servers_from_above(trace):
     alone = gs.size(trace, "p95_wait_s < 20 min", policy="fifo-skip", resamples=0)
-    assert alone.result is not None
     used = float(alone.result.metric("utilisation"))
     easy = f"p95_wait_s < 20 min and utilisation > {used - 0.01}"
     hard = f"p95_wait_s < 20 min and utilisation > {used + 0.01}"
     assert gs.size(trace, easy, policy="fifo-skip", resamples=0).servers == alone.servers
     found = gs.size(trace, hard, policy="fifo-skip", resamples=0)
     assert found.servers is None
-    assert found.nearest is not None
     assert found.nearest.counts == alone.counts
     assert "all other goals are met by" in found.notes()[1]
 
@@ -104,7 +107,6 @@ def test_resamples_say_how_sure_it_is(trace):
     asked: dict[str, Any] = {"goal": "p95_wait_s < 20 min", "policy": "fifo-skip", "resamples": 30}
     found = gs.size(trace, **asked, threads=1)
     sure = found.confidence
-    assert sure is not None
     assert (sure.num_blocks, len(sure.meets), len(sure.servers)) == (4, 30, 30)
     assert sure.interval is not None
     low, high = sure.interval
@@ -114,7 +116,6 @@ def test_resamples_say_how_sure_it_is(trace):
     assert sure.share_with(high) >= 0.95
     assert sure.share_with(0) == 0
     again = gs.size(trace, **asked, threads=3).confidence
-    assert again is not None
     assert np.array_equal(again.servers, sure.servers)
     assert np.array_equal(again.meets, sure.meets)
     assert "4 blocks are few" in found.notes()[-1]
@@ -124,7 +125,6 @@ def test_what_a_resample_needs_is_the_fewest_for_it(trace):
     from gpusched.traces.resampling import resampled
 
     found = gs.size(trace, "p95_wait_s < 20 min", policy="fifo-skip", resamples=3, seed=7)
-    assert found.confidence is not None
     for index, servers in enumerate(found.confidence.servers.tolist()):
         drawn = resampled(trace, 7 * 86_400_000_000, np.random.default_rng([7, index]))
         assert p95(drawn, servers) < 20 * 60
@@ -250,3 +250,151 @@ def test_no_more_servers_can_be_of_use_than_are_busy_if_no_job_waits():
     assert ServerKinds(("gpu",), (8,)).most_useful(jobs) == (8,)
     assert ServerKinds(("gpu",), (8,)).most_useful(jobs.head(3)) == (3,)
     assert ServerKinds(("gpu",), (16,)).most_useful(jobs.head(3)) == (2,)
+
+
+@each(
+    ("text", "operator", "bound"),
+    [
+        ("p95_wait_s < 600", "<", 600),
+        ("p95_wait_s<=10 min", "<=", 600),
+        ("  p95_wait_s > 2h ", ">", 7200),
+        ("p95_wait_s >= 1.5 d", ">=", 129_600),
+        ("p95_wait_s < 1e3", "<", 1000),
+        ("p95_wait_s < 30 s", "<", 30),
+    ],
+)
+def test_a_goal_is_a_metric_and_a_bound(text, operator, bound):
+    assert Goals.parse(text).goals == (Goal("p95_wait_s", operator, bound),)
+
+
+def test_goals_are_joined_by_and():
+    goals = Goals.parse("mean_wait_s < 60 and utilisation > 40% AND mean_wait_s > 1")
+    assert [goal.bound for goal in goals.goals] == [60, 0.4, 1]
+    assert goals.metrics == ("mean_wait_s", "utilisation")
+    assert str(goals) == "mean_wait_s < 60 (1.00 min) and utilisation > 0.4 and mean_wait_s > 1"
+    assert Goals.parse(goals) is goals
+
+
+@each(
+    ("text", "value", "is_met"),
+    [
+        ("p95_wait_s < 60", 60.0, False),
+        ("p95_wait_s <= 60", 60.0, True),
+        ("p95_wait_s > 60", 60.0, False),
+        ("p95_wait_s >= 60", 60.0, True),
+        ("p95_wait_s < 60", math.nan, False),
+        ("p95_wait_s > 60", math.nan, False),
+    ],
+)
+def test_bounds_are_strict_or_not_and_nothing_undefined_is_met(text, value, is_met):
+    assert Goals.parse(text).are_met({"p95_wait_s": value}) == is_met
+
+
+@each(
+    ("text", "message"),
+    [
+        ("p95_wait < 600", "did you mean 'p95_wait_s'"),
+        ("p95_wait_s 600", "not of the form METRIC < NUMBER"),
+        ("p95_wait_s = 600", "not of the form"),
+        ("", "not of the form"),
+        ("p95_wait_s < soon", "'soon' is no number"),
+        ("p95_wait_s < 3 parsecs", "'3parsecs' is no number"),
+        ("p95_wait_s < 1e999", "must be finite"),
+        ("p95_wait_s < 5%", "p95_wait_s is no ratio"),
+        ("utilisation > 5 min", "utilisation is no time"),
+        ("lower_bound_name < 3", "is a text"),
+        ("p95_wait_s < 600 and", "not of the form"),
+    ],
+)
+def test_a_wrong_goal_is_named(text, message):
+    with pytest.raises(ValueError, match=message):
+        Goals.parse(text)
+
+
+def test_only_text_is_a_goal():
+    with pytest.raises(TypeError, match="goal: expected text, not 600"):
+        Goals.parse(600)
+
+
+@given(data=st.data())
+def test_the_fewest_is_found_from_anywhere(data):
+    least = data.draw(st.integers(0, 30))
+    most = data.draw(st.integers(least, 400))
+    guess = data.draw(st.integers(least, most))
+    threshold = data.draw(st.integers(0, 450))
+    asked: list[int] = []
+
+    def holds(number: int) -> bool:
+        assert least <= number <= most
+        asked.append(number)
+        return number >= threshold
+
+    found = fewest(holds, least, guess, most)
+    assert found == (None if threshold > most else max(threshold, least))
+    assert len(set(asked)) <= 3 * (most - least + 2).bit_length() + 2 * NEIGHBOURS + 2
+
+
+def test_neighbours_below_the_answer_are_tried_until_none_of_them_holds():
+    held = {10, *range(12, 41)}
+    assert fewest(held.__contains__, 1, 20, 40) == 10
+    assert fewest(held.__contains__, 1, 20, 40, neighbours=0) == 12
+    asked: list[int] = []
+
+    def holds(number: int) -> bool:
+        asked.append(number)
+        return number >= 12
+
+    fewest(holds, 1, 20, 40)
+    assert {13, 14, 15, 11, 10, 9} <= set(asked)
+
+
+@given(data=st.data())
+def test_the_cheapest_mix_is_the_cheapest_of_all_that_hold(data):
+    """Of several kinds, each with a strength; held by what is strong enough, so for more, too."""
+    size = data.draw(st.integers(1, 3))
+    prices = data.draw(st.lists(st.sampled_from([1, 1.5, 2, 3.7, 5]), min_size=size, max_size=size))
+    most = tuple(data.draw(st.lists(st.integers(0, 7), min_size=size, max_size=size)))
+    strength = data.draw(st.lists(st.integers(0, 4), min_size=size, max_size=size))
+    wanted = data.draw(st.integers(1, 40))
+    few = data.draw(st.integers(0, 3))
+
+    def holds(counts: tuple[int, ...]) -> bool:
+        assert any(counts)
+        assert all(count <= limit for count, limit in zip(counts, most, strict=True))
+        power = sum(s * min(n, 5) for s, n in zip(strength, counts, strict=True))
+        return power >= wanted and counts[0] >= min(few, most[0])
+
+    def price(counts: tuple[int, ...]) -> float:
+        return sum(p * n for p, n in zip(prices, counts, strict=True))
+
+    every = [c for c in itertools.product(*(range(n + 1) for n in most)) if any(c) and holds(c)]
+    found = cheapest_mix(holds, prices, most, 10_000)
+    assert (found is None) == (not every)
+    if found is not None:
+        assert found.is_proven
+        assert price(found.counts) == pytest.approx(min(map(price, every)))
+
+
+def test_kinds_that_spoil_a_mix_are_left_out():
+    """Forty small ones do, unless there is a large one: then that must do alone."""
+
+    def holds(counts: tuple[int, ...]) -> bool:
+        small, large = counts
+        return large >= 30 or (large == 0 and small >= 40)
+
+    found = cheapest_mix(holds, [1.0, 2.0], (60, 60), 1_000)
+    assert (found.counts, found.is_proven) == ((40, 0), True)
+
+
+def test_a_search_that_runs_out_says_so():
+    rng = random.Random(1)
+    wall = {a: rng.randint(0, 3) + 200 - 2 * a for a in range(101)}
+
+    def holds(counts: tuple[int, ...]) -> bool:
+        return counts[1] >= min(wall[a] for a in range(counts[0] + 1))
+
+    proven = cheapest_mix(holds, [2.0, 1.0], (100, 250), 100_000)
+    short = cheapest_mix(holds, [2.0, 1.0], (100, 250), 40)
+    assert proven.is_proven
+    assert not short.is_proven
+    assert holds(short.counts)

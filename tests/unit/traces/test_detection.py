@@ -9,7 +9,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.source import Source
-from gpusched.traces.format_registry import detect, find, register_trace_format, trace_formats
+from gpusched.traces.format_registry import detect, find, trace_formats
 from gpusched.traces.json_records import has_member
 from gpusched.traces.reading import read_trace
 from tests.each import each
@@ -31,28 +31,13 @@ CSV = "submit_s,service_s,gpus\n0,1,1\n"
 )
 def test_every_published_file_is_taken_by_its_own_reader_alone(path, name):
     source = Source(DATA / path)
-
     assert detect(source).name == name
     takers = [reader.name for reader in trace_formats().values() if reader.recognises(source)]
     assert [taker for taker in takers if taker != "csv" or name == "csv"] == [name]
 
 
-def test_every_format_has_a_name_and_a_sentence():
-    formats = trace_formats()
-
-    assert {"itp", "philly-csv", "philly-json", "helios", "gavel", "swf"} <= set(formats)
-    assert {"csv", "parquet", "numpy"} <= set(formats)
-    assert all(known.summary.endswith(".") for known in formats.values())
-
-
-def test_an_unknown_format_suggests_the_nearest(tmp_path):
-    with pytest.raises(ValueError, match=r"unknown format 'helois'; did you mean 'helios'\?"):
-        read_trace(tmp_path / "a.csv", format="helois")
-
-
 def test_a_format_is_found_by_its_other_name(tmp_path):
     path = trace_formats()["openb"].write_excerpt(tmp_path)
-
     assert find("pai-2023") is trace_formats()["openb"]
     assert len(read_trace(path, format="pai-2023")) == 2
     assert "PAI, 2023" in trace_formats()["openb"].summary
@@ -60,39 +45,43 @@ def test_a_format_is_found_by_its_other_name(tmp_path):
 
 def test_a_file_that_no_reader_knows_is_an_error_that_quotes_its_beginning(tmp_path):
     (tmp_path / "a.txt").write_text("hello world\n")
-
     with pytest.raises(ValueError, match=r"a.txt: no known format begins with 'hello world'"):
         read_trace(tmp_path / "a.txt")
 
 
 def test_a_named_format_is_not_second_guessed(tmp_path):
     (tmp_path / "a.csv").write_text(CSV)
-
     assert len(read_trace(tmp_path / "a.csv", format="csv")) == 1
     with pytest.raises(ValueError, match=r"a.csv, line 1: column 'job_id' is missing; the header"):
         read_trace(tmp_path / "a.csv", format="itp")
 
 
-def test_an_option_that_the_format_lacks_is_a_type_error(tmp_path):
+@each(
+    ("name", "options", "message"),
+    [
+        ("a.csv", {"processors": "requested"}, "format 'csv' has no option 'processors'; known: c"),
+        (
+            "a.swf",
+            {"processor": "requested"},
+            r"no option 'processor'; did you mean 'processors'\?",
+        ),
+        (
+            "a.csv",
+            {"format": "itp", "columns": {"gpus": "gpus"}},
+            "'itp' has no option 'columns'; ",
+        ),
+    ],
+)
+def test_an_option_that_the_format_lacks_is_a_type_error(tmp_path, name, options, message):
     (tmp_path / "a.csv").write_text(CSV)
     (tmp_path / "a.swf").write_text("1 0 0 1 1 -1 -1 1 1 -1 1 1 1 1 1 1 -1 -1\n")
-
-    with pytest.raises(TypeError, match=r"format 'csv' has no option 'processors'; known: columns"):
-        read_trace(tmp_path / "a.csv", processors="requested")
-    with pytest.raises(TypeError, match=r"has no option 'processor'; did you mean 'processors'\?"):
-        read_trace(tmp_path / "a.swf", processor="requested")
-    with pytest.raises(TypeError, match=r"format 'itp' has no option 'columns'; it has none"):
-        read_trace(tmp_path / "a.csv", format="itp", columns={"gpus": "gpus"})
+    with pytest.raises(TypeError, match=message):
+        read_trace(tmp_path / name, **options)
 
 
 def test_a_file_that_does_not_exist_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_trace(tmp_path / "nowhere.csv")
-
-
-def test_two_readers_of_one_name_are_an_error():
-    with pytest.raises(ValueError, match="format: the name 'itp' is taken"):
-        register_trace_format(trace_formats()["itp"])
 
 
 HEADLESS = "7|ann|2024-05-01T09:00:00|2024-05-01T09:00:10|gres/gpu=2,cpu=8\n"
@@ -120,7 +109,6 @@ HEADLESS = "7|ann|2024-05-01T09:00:00|2024-05-01T09:00:10|gres/gpu=2,cpu=8\n"
 )
 def test_what_is_nearly_a_trace_is_told_what_it_lacks(tmp_path, text, message):
     (tmp_path / "a.txt").write_text(text)
-
     with pytest.raises(ValueError, match=message):
         read_trace(tmp_path / "a.txt")
 
@@ -145,7 +133,6 @@ def test_what_squeue_printed_at_a_site_is_a_queue_and_no_list_of_servers(tmp_pat
 @pytest.mark.parametrize("name", ["squeue", "sacct-json"])
 def test_jobs_of_slurm_that_name_their_nodes_are_jobs(tmp_path, name):
     path = trace_formats()[name].write_excerpt(tmp_path)
-
     assert '"nodes": "gpu01"' in path.read_text()
     assert len(read_trace(path))
     assert detect(Source(path)).name == name
@@ -169,13 +156,11 @@ def test_jobs_of_slurm_that_name_their_nodes_are_jobs(tmp_path, name):
 )
 def test_a_name_counts_where_it_stands(tmp_path, text, path, is_there):
     (tmp_path / "a.json").write_text(text, encoding="utf-8")
-
     assert has_member(Source(tmp_path / "a.json"), *path) is is_there
 
 
 def test_a_csv_of_ones_own_may_call_its_ids_as_slurm_does(tmp_path):
     (tmp_path / "a.csv").write_text("JobID,submit_s,service_s,gpus\n7,0,60,2\n")
-
     assert read_trace(tmp_path / "a.csv").notes == ("columns not used: JobID",)
 
 

@@ -1,11 +1,13 @@
-"""Traces: jobs as columns."""
+"""Traces: jobs as columns, and what a column cannot hold."""
 
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 import subprocess
 import sys
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -15,9 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gpusched as gs
 from gpusched.base.labels import Labels
 from gpusched.base.ticks import seconds_to_us
 from gpusched.traces.workload import Trace
+from tests.each import each
 
 jobs = st.lists(
     st.tuples(st.integers(0, 5), st.integers(1, 10), st.integers(1, 4)), min_size=1, max_size=12
@@ -31,12 +35,10 @@ def built(**changes: Any) -> Trace:
 
 def test_jobs_are_sorted_by_submit_and_keep_their_rows_and_ids():
     trace = built(id=["x", "y", "z"], user=["ann", None, "bob"])
-
     assert trace.submit_us.tolist() == [1_000_000, 2_500_000, 3_000_000]
     assert trace.row.tolist() == [1, 2, 0]
     assert trace.id.tolist() == ["y", "z", "x"]
     assert trace.gpus.tolist() == [8, 2, 1]
-    assert trace.user is not None
     assert trace.user.values().tolist() == ["", "bob", "ann"]
 
 
@@ -44,7 +46,6 @@ def test_jobs_are_sorted_by_submit_and_keep_their_rows_and_ids():
 def test_the_order_is_by_submit_and_then_by_row(rows):
     submit, service, gpus = zip(*rows, strict=True)
     trace = Trace.from_columns(submit, service, gpus)
-
     expected = sorted(range(len(rows)), key=lambda row: (submit[row], row))
     assert trace.row.tolist() == expected
     assert trace.id.tolist() == expected
@@ -53,16 +54,13 @@ def test_the_order_is_by_submit_and_then_by_row(rows):
 
 def test_seconds_round_half_to_even_and_a_positive_service_lasts_a_tick():
     assert seconds_to_us(np.array([0.5e-6, 1.5e-6, 2.5e-6])).tolist() == [0, 2, 2]
-
     trace = built(submit_s=[0.5e-6, 1.5e-6, 2.5e-6], service_s=[1e-9, 0.5e-6, 2.5e-6])
-
     assert trace.submit_us.tolist() == [0, 2, 2]
     assert trace.service_us.tolist() == [1, 1, 2]
 
 
 def test_integers_are_converted_without_a_detour_through_floats():
     trace = built(submit_s=np.array([2**41 + 1, 0, 1]), service_s=np.array([1, 2, 3], dtype="u1"))
-
     assert trace.submit_us[-1] == (2**41 + 1) * 1_000_000
 
 
@@ -80,7 +78,6 @@ def test_columns_have_the_types_of_the_core_and_cannot_be_written():
         assert column.flags.c_contiguous
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 1
-    assert trace.user is not None
     with pytest.raises(ValueError, match="read-only"):
         trace.user.codes[0] = 1
     with pytest.raises(AttributeError):
@@ -91,7 +88,6 @@ def test_the_columns_handed_in_stay_as_they_were():
     gpus = np.array([1, 8, 2], dtype=np.int32)
     trace = built(gpus=gpus, submit_s=[0, 1, 2])
     gpus[0] = 7
-
     assert trace.gpus.tolist() == [1, 8, 2]
 
 
@@ -101,7 +97,6 @@ def test_the_columns_handed_in_stay_as_they_were():
 def test_a_copy_and_a_pickle_are_as_read_only_as_the_original(duplicate):
     trace = built(user=["a", "b", "c"], id=["x", "y", "z"])
     other = duplicate(trace)
-
     assert other.to_polars().equals(trace.to_polars())
     assert not other.submit_us.flags.writeable
     assert not other.user.codes.flags.writeable
@@ -110,21 +105,14 @@ def test_a_copy_and_a_pickle_are_as_read_only_as_the_original(duplicate):
 
 def test_labels_number_names_in_order_of_appearance_and_merge_equal_ones():
     labels = Labels.of(["b", "", None, float("nan"), 1, "1", "b"])
-
     assert labels.names == ("b", "", "1")
     assert labels.codes.tolist() == [0, 1, 1, 1, 2, 2, 0]
     assert labels.counts().tolist() == [2, 3, 2]
     assert repr(labels) == "Labels(7 jobs, 3 names: 'b', '', '1')"
 
 
-def test_labels_refuse_codes_without_a_name():
-    with pytest.raises(ValueError, match=r"label codes must lie in 0\.\.1"):
-        Labels(np.array([0, 2], dtype=np.int32), ("a", "b"))
-
-
 def test_sets_of_gpu_types_are_shared_sorted_and_free_of_repeats():
     trace = built(gpu_types=["V100|T4|T4", ["T4", "V100"], None], submit_s=[0, 1, 2])
-
     assert trace.type_sets == (("T4", "V100"), ())
     assert trace.allowed_types == [("T4", "V100"), ("T4", "V100"), ()]
     assert built(gpu_types=["", None, ()]).type_set is None
@@ -158,16 +146,14 @@ def test_frames_of_polars_and_pandas_make_the_same_trace():
 
 def test_a_missing_value_of_a_frame_is_not_a_number():
     data = {"submit_s": [0, 1], "service_s": [1, None], "gpus": [1, 1]}
-
-    with pytest.raises(ValueError, match="row 1, column 'service_s': nan must be a finite number"):
-        Trace.from_polars(pl.DataFrame(data))
-    with pytest.raises(ValueError, match="row 1, column 'service_s': nan must be a finite number"):
-        Trace.from_pandas(pd.DataFrame(data).astype({"service_s": "Int64"}))
+    frame = pd.DataFrame(data).astype({"service_s": "Int64"})
+    for read in (lambda: Trace.from_polars(pl.DataFrame(data)), lambda: Trace.from_pandas(frame)):
+        with pytest.raises(ValueError, match="row 1, column 'service_s': nan must be a finite num"):
+            read()
 
 
 def test_a_frame_without_a_required_column_says_which_there_are():
     frame = pl.DataFrame({"submit_s": [0], "length": [1], "gpus": [1]})
-
     with pytest.raises(
         ValueError, match="'service_s' is missing; there are submit_s, length, gpus"
     ):
@@ -181,42 +167,51 @@ def test_a_trace_survives_the_way_through_polars():
         id=["x", "y", "z"], user=["a", "b", "a"], estimate_s=[1, np.nan, 2], weight=[1, 2, 3],
         gpu_types=["T4", "", "V100"], checkpoint_s=[0, 1, 2], source_wait_s=[1, 2, np.nan],
     )  # fmt: skip
-
     back = Trace.from_polars(trace.to_polars())
-
     assert back.to_polars().drop("row").equals(trace.to_polars().drop("row"))
 
 
 def test_head_between_and_filter_keep_the_columns_together():
     trace = built(id=["x", "y", "z"], user=["a", "b", "c"], weight=[1, 2, 3])
-
     assert trace.head(2).id.tolist() == ["y", "z"]
     assert len(trace.head(99)) == 3
     assert trace.between(1, 3).id.tolist() == ["y", "z"]
     assert trace.between(1, 3).submit_s.tolist() == [1, 2.5]
     assert trace.between(2.5, 3.5).weight.tolist() == [3, 1]
     wide = trace.filter(trace.gpus > 1)
-    assert wide.user is not None
     assert wide.user.values().tolist() == ["b", "c"]
     assert wide.row.tolist() == [1, 2]
 
 
-def test_a_selection_without_jobs_is_an_error():
-    trace = built(name="small")
-
-    with pytest.raises(ValueError, match="small: no jobs are left"):
-        trace.between(10, 20)
-    with pytest.raises(ValueError, match="head: 0 must be at least 1"):
-        trace.head(0)
-    with pytest.raises(TypeError, match="the mask must hold booleans, not int64"):
-        trace.filter([0, 1, 2])
-    with pytest.raises(ValueError, match=r"the mask has shape \(2,\), not \(3,\)"):
-        trace.filter([True, False])
+@each(
+    ("call", "error", "message"),
+    [
+        (lambda trace: trace.between(10, 20), ValueError, "small: no jobs are left"),
+        (lambda trace: trace.head(0), ValueError, "head: 0 must be at least 1"),
+        (
+            lambda trace: trace.filter([0, 1, 2]),
+            TypeError,
+            "the mask must hold booleans, not int64",
+        ),
+        (
+            lambda trace: trace.filter([True, False]),
+            ValueError,
+            r"mask has shape \(2,\), not \(3,\)",
+        ),
+        (
+            lambda trace: trace.filter(np.ma.masked_array([True, False, True], [0, 1, 0])),
+            ValueError,
+            "filter: the mask must not be masked itself",
+        ),
+    ],
+)
+def test_a_selection_that_cannot_be_made_is_an_error(call, error, message):
+    with pytest.raises(error, match=message):
+        call(built(name="small"))
 
 
 def test_load_is_work_over_capacity_and_arrival_span():
     trace = built()
-
     assert trace.gpu_seconds == 2 * 8 + 3 * 2 + 1
     assert trace.offered_load(4) == 23 / (4 * 2)
     assert built(submit_s=[1, 1, 1]).offered_load(4) == np.inf
@@ -230,7 +225,6 @@ def test_a_load_comes_out_as_asked(rows, load, gpus):
             trace.with_load(load, gpus)
         return
     scaled = trace.with_load(load, gpus)
-
     assert scaled.offered_load(gpus) == pytest.approx(load, rel=1e-5)
     assert scaled.submit_us[0] == trace.submit_us[0]
     assert scaled.row.tolist() == trace.row.tolist()
@@ -240,7 +234,6 @@ def test_a_load_comes_out_as_asked(rows, load, gpus):
 def test_scaling_the_load_divides_the_gaps_and_nothing_else():
     trace = built()
     double = trace.scale_load(2)
-
     assert double.submit_s.tolist() == [1, 1.75, 2]
     assert double.service_us.tolist() == trace.service_us.tolist()
     assert trace.scale_load(1).submit_us.tolist() == trace.submit_us.tolist()
@@ -253,7 +246,6 @@ def test_scaling_the_load_divides_the_gaps_and_nothing_else():
 
 def test_describe_tells_the_facts_with_nearest_rank_percentiles():
     facts = built(user=["a", "b", "a"], status=["ok", "ok", "ok"]).describe()
-
     assert facts["num_jobs"] == 3
     assert (facts["mean_service_s"], facts["p50_service_s"], facts["p95_service_s"]) == (2, 2, 3)
     assert (facts["p50_gpus"], facts["max_gpus"], facts["span_s"]) == (2, 8, 2)
@@ -288,7 +280,6 @@ def test_only_the_first_rows_of_a_reason_are_kept():
     service = np.ones(50)
     service[5:40] = -1
     trace = Trace.from_columns(np.arange(50), service, np.ones(50), on_bad="reject")
-
     assert trace.rejects.first["service_s must be positive"] == tuple(range(5, 15))
     assert trace.rejects.lines() == [
         "service_s must be positive: 35 rows (rows 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, ...)"
@@ -302,5 +293,115 @@ def test_importing_the_workload_loads_no_frame_library():
         "print([m for m in ('polars', 'pandas', 'pyarrow', 'scipy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-
     assert done.stdout.strip() == "[]"
+
+
+COLUMNS: dict[str, Any] = {"submit_s": [0, 1], "service_s": [5, 6], "gpus": [1, 2]}
+MASKED = np.ma.masked_array([1.0, 2.0], [False, True])
+
+
+def made(**columns: Any) -> gs.Trace:
+    return gs.Trace.from_columns(**(COLUMNS | columns))
+
+
+# The values that tests/boundary/test_bad_traces.py refuses are not here once more.
+@each(
+    ("columns", "message"),
+    [
+        ({"service_s": [True, 2.0]}, "column 'service_s' must not mix booleans with other values"),
+        ({"service_s": np.array([1, 2], "m8[M]")}, "column 'service_s' must hold durations in a"),
+        ({"service_s": [[1, 2], [3]]}, "column 'service_s': "),
+        ({"id": ["a", None]}, "column 'id', row 1: an id must not be missing"),
+        ({"id": np.array([1.0, np.nan])}, "column 'id', row 1: an id must not be missing"),
+        ({"id": np.ma.masked_array([1, 2], [1, 0])}, "column 'id', row 0: an id must not be"),
+        ({"id": np.array([1, 2**63], np.uint64)}, "column 'id' must fit 64-bit signed integers"),
+        ({"user": [{}, "a"]}, "column 'user' must hold text or integers, not dict {}"),
+        ({"deadline_s": [1, 2.0**43]}, "column 'deadline_s'"),
+        ({"submit_s": [datetime(2020, 1, 1), 3]}, "column 'submit_s' must hold"),
+    ],
+)
+def test_a_column_of_another_kind_is_refused(columns, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        made(**columns)
+
+
+def test_missing_and_masked_numbers_are_missing_however_they_are_written():
+    for values in ([None, 7.0], np.ma.masked_array([0.0, 7.0], [1, 0]), [np.ma.masked, 7.0]):
+        assert made(deadline_s=values).deadline_us.tolist()[1] == 7_000_000
+        assert np.isnan(made(deadline_s=values).deadline_s[0])
+    spans = [None, np.timedelta64(7, "s")]
+    assert np.isnan(made(deadline_s=np.array(spans, "m8[s]")).deadline_s[0])
+
+
+def test_durations_of_python_and_masked_ones_are_seconds():
+    values = np.ma.masked_array(np.array([3, 4], "m8[m]"), [0, 0])
+    assert made(service_s=values).service_us.tolist() == [180_000_000, 240_000_000]
+    days = [np.timedelta64(1, "D").astype(object), np.timedelta64(2, "D").astype(object)]
+    assert made(service_s=days).service_us.tolist() == [86_400_000_000, 172_800_000_000]
+
+
+@pytest.mark.parametrize(
+    ("codes", "error", "message"),
+    [
+        (np.ma.masked_array([0, 0], [0, 1]), ValueError, "label codes must not be masked"),
+        ([0.5], TypeError, "label codes must be one row of integers, not float64"),
+        ([[0]], TypeError, "label codes must be one row of integers"),
+        ([0, 2], ValueError, r"label codes must lie in 0\.\.1"),
+    ],
+)
+def test_codes_of_labels_must_be_of_names(codes, error, message):
+    with pytest.raises(error, match=message):
+        Labels(codes, ("a", "b"))
+
+
+@each(
+    ("read", "message"),
+    [
+        (
+            lambda: gs.Trace.from_polars(pl.DataFrame(COLUMNS).lazy()),
+            r"frame: expected a polars.DataFrame, not .*; call .collect\(\) first",
+        ),
+        (
+            lambda: gs.Trace.from_polars(pd.DataFrame(COLUMNS)),
+            r"frame: expected a polars.DataFrame, not .*from_pandas",
+        ),
+        (lambda: gs.Trace.from_pandas([1]), "expected a pandas.DataFrame, not builtins.list"),
+        (
+            lambda: gs.Trace.from_pandas(pd.DataFrame([[1, 2]], columns=["a", "a"])),
+            "frame: there are two columns 'a'",
+        ),
+    ],
+)
+def test_what_is_no_frame_says_what_is_one(read, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        read()
+
+
+def npy(array: Any) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
+
+
+ROWS = np.array([(0, 5, 1)], [("submit_s", "f8"), ("service_s", "f8"), ("gpus", "i4")])
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.npy", npy(np.arange(3)), "there must be named columns"),
+        ("a.npy", npy(np.array([object()])), "Object arrays cannot be loaded when allow_pickle=F"),
+        (
+            "a.npy",
+            npy(ROWS)[:6] + b"\x09" + npy(ROWS)[7:],
+            r"version \(9, 0\) of the format is not",
+        ),
+        ("a.npy", npy(ROWS)[:-1], r"19 bytes do not hold shape \(1,\)"),
+        ("a.csv", b'submit_s,service_s,gpus\n"0\n",5\n', "line 2: "),
+        ("a.csv", b'submit_s,service_s,gpus\n0,"5"x,1\n', "line 2: "),
+    ],
+)
+def test_a_file_that_holds_no_table_is_refused(name, data, message, tmp_path):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(ValueError, match=f"(?s){name}.*{message}"):
+        gs.read_trace(tmp_path / name)

@@ -1,4 +1,4 @@
-"""Packing in all resources: where gangs go, by examples worked out by hand."""
+"""Placements by examples worked out by hand: packing, FGD's program, least workload first."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
+from tests.each import each
 
 Place = dict[int, int]
 """Server -> mask of its GPUs."""
@@ -249,3 +250,178 @@ def test_a_share_goes_to_the_server_whose_gpu_it_fills_most(placement):
 @pytest.mark.parametrize(("size", "mask"), [(64, 0b111), (32, 0b111), (4, 0b111)])
 def test_buddy_takes_a_whole_server_apart_for_a_width_that_is_no_power_of_two(size, mask):
     assert places(uniform(1, size), "buddy", [3]) == [{0: mask}]
+
+
+NAMES = sorted(
+    name for name, info in gs.placements().items() if info.parameter("artefact") is not None
+)
+TWO = gs.Cluster((gs.ServerGroup(1, 4, cpu=64), gs.ServerGroup(1, 4, cpu=16)))
+
+
+def servers_by_artefact(
+    cluster: gs.Cluster, placement: str, gpus: list[int], seed: int = 0, **demands: Any
+) -> list[int]:
+    """Return the server of each gang; they arrive one after the other and stay."""
+    trace = gs.Trace.from_columns(list(range(len(gpus))), [1000] * len(gpus), gpus, **demands)
+    result = gs.simulate(
+        trace, cluster, policy="fifo-skip", placement=placement, seed=seed, verify=True
+    )
+    return [server for _, server in sorted(zip(*columns(result), strict=True))]
+
+
+def columns(result: gs.Result) -> list[list[int]]:
+    return [result.intervals[name].tolist() for name in ("job", "server")]
+
+
+@each("name", NAMES)
+def test_of_equal_servers_the_first_of_a_drawn_order_is_taken(name):
+    def first(seed: int) -> int:
+        cluster = gs.Cluster.uniform(9, 4, cpu=8)
+        return servers_by_artefact(cluster, f"{name}:artefact=true", [1], seed, cpu=[1])[0]
+
+    found = [first(seed) for seed in range(40)]
+    assert found == [first(seed) for seed in range(40)]
+    assert len(set(found)) > 5
+    assert "random" in gs.plugins.PlacementChoice(name, artefact=True).flags
+
+
+@each("seed", range(5))
+def test_all_shares_are_one_width_to_clustering(seed):
+    cluster = gs.Cluster.uniform(2, 4)
+    gpus, share = [1, 1, 1], [0.3, 0.6, 1.0]
+    ours = servers_by_artefact(cluster, "gpu-clustering", gpus, gpu_share=share)
+    assert ours[0] != ours[1]
+    theirs = servers_by_artefact(
+        cluster, "gpu-clustering:artefact=true", gpus, seed, gpu_share=share
+    )
+    assert theirs[0] == theirs[1] != theirs[2]
+
+
+@each("seed", range(5))
+def test_dot_product_takes_the_least_product_and_best_fit_the_least_rest(seed):
+    assert servers_by_artefact(TWO, "dot-product", [1], cpu=[8]) == [0]
+    assert servers_by_artefact(TWO, "dot-product:product=least", [1], cpu=[8]) == [1]
+    for name in ("dot-product", "best-fit"):
+        assert servers_by_artefact(TWO, f"{name}:artefact=true", [1], seed, cpu=[8]) == [1]
+    placement = "dot-product:artefact=true,product=greatest"
+    assert servers_by_artefact(TWO, placement, [1], seed, cpu=[8]) == [0]
+
+
+@pytest.mark.parametrize("name", ["best-fit", "dot-product"])
+def test_memory_has_no_say(name):
+    small, large = gs.ServerGroup(1, 4, memory_gib=64), gs.ServerGroup(1, 4, memory_gib=16)
+    cluster = gs.Cluster((small, large))
+    found = {
+        servers_by_artefact(cluster, f"{name}:artefact=true", [1], seed, memory_gib=[8])[0]
+        for seed in range(20)
+    }
+    assert found == {0, 1}
+    assert (
+        len({servers_by_artefact(cluster, name, [1], s, memory_gib=[8])[0] for s in range(20)}) == 1
+    )
+
+
+def test_a_difference_below_a_per_cent_is_none():
+    servers = (gs.ServerGroup(1, 4, cpu=100), gs.ServerGroup(1, 4, cpu=99.5))
+    cluster = gs.Cluster(servers)
+    assert servers_by_artefact(cluster, "best-fit", [1], cpu=[1]) == [1]
+    found = {
+        servers_by_artefact(cluster, "best-fit:artefact=true", [1], seed, cpu=[1])[0]
+        for seed in range(20)
+    }
+    assert found == {0, 1}
+
+
+@each("seed", range(5))
+def test_packing_takes_used_servers_before_idle_ones_and_small_idle_ones_first(seed):
+    cluster = gs.Cluster((gs.ServerGroup(2, 8), gs.ServerGroup(2, 2)))
+    found = servers_by_artefact(
+        cluster, "gpu-packing:artefact=true", [1, 1, 1, 1], seed, gpu_share=[0.5, 0.5, 1, 0.5]
+    )
+    assert found[0] in (2, 3)
+    assert found[0] == found[1] == found[2]
+    assert found[3] in {2, 3} - {found[0]}
+
+
+@pytest.mark.parametrize(("rare", "has_say"), [(1, False), (2, True)])
+def test_requests_beyond_95_per_cent_have_no_say_in_fgd(rare, has_say):
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "V100"), gs.ServerGroup(1, 4, "T4")))
+    types = ["V100|T4"] * (25 - rare) + ["T4"] * rare
+
+    def first(placement: str, seed: int = 0) -> int:
+        return servers_by_artefact(cluster, placement, [4] * 25, seed, gpu_types=types)[0]
+
+    # Whoever may go anywhere leaves the T4s to those that may not.
+    assert first("fgd") == 0
+    found = {first("fgd:artefact=true", seed) for seed in range(20)}
+    assert found == ({0} if has_say else {0, 1})
+
+
+def servers_by_lwf(
+    cluster: gs.Cluster, gangs: list[int], kappa: int, gpu_types: list[str] | None = None
+) -> list[dict[int, int]]:
+    """GPUs by server of each gang, all of which arrive one after the other and stay."""
+    optional = {} if gpu_types is None else {"gpu_types": gpu_types}
+    trace = gs.Trace.from_columns(
+        submit_s=list(range(len(gangs))), service_s=[1000] * len(gangs), gpus=gangs, **optional
+    )
+    result = gs.simulate(trace, cluster, policy="fifo", placement=f"lwf:kappa={kappa}")
+    result.audit().raise_if_bad()
+    placed: list[dict[int, int]] = [{} for _ in gangs]
+    columns = (result.intervals[name].tolist() for name in ("job", "server", "mask"))
+    for job, server, mask in zip(*columns, strict=True):
+        placed[job][server] = mask.bit_count()
+    return placed
+
+
+def test_one_gpu_goes_to_the_least_loaded_server_then_the_lowest():
+    cluster = gs.Cluster.uniform(servers=3, gpus=4)
+    assert servers_by_lwf(cluster, [1, 1, 1, 1], kappa=1) == [{0: 1}, {1: 1}, {2: 1}, {0: 1}]
+
+
+def test_a_wide_gang_takes_the_shortest_prefix_of_servers_by_load():
+    cluster = gs.Cluster.uniform(servers=4, gpus=4)
+    # Loads 2/4, 1/4, 0, 0 before the gang: servers 2 and 3 whole, then server 1, then 0.
+    assert servers_by_lwf(cluster, [1, 1, 1, 1, 1], kappa=1)[-1] == {0: 1}
+    placed = servers_by_lwf(cluster, [2, 1, 6], kappa=1)
+    assert placed == [{0: 2}, {1: 1}, {2: 4, 3: 2}]
+    assert servers_by_lwf(cluster, [2, 1, 10], kappa=1)[-1] == {1: 2, 2: 4, 3: 4}
+    assert servers_by_lwf(cluster, [2, 1, 12], kappa=1)[-1] == {0: 1, 1: 3, 2: 4, 3: 4}
+
+
+def test_a_narrow_gang_spreads_gpu_by_gpu_over_the_least_loaded():
+    cluster = gs.Cluster.uniform(servers=4, gpus=4)
+    # Two GPUs on 0 and 1, one on 2; the gang of 5 is wide: all of 3, then of 0.
+    assert servers_by_lwf(cluster, [2, 1, 5], kappa=2) == [{0: 1, 1: 1}, {2: 1}, {0: 1, 3: 4}]
+    # The narrow one takes of 3, then one of each at a quarter.
+    assert servers_by_lwf(cluster, [2, 1, 5], kappa=5)[-1] == {0: 1, 1: 1, 2: 1, 3: 2}
+    assert servers_by_lwf(cluster, [1, 1, 1, 1, 5], kappa=5)[-1] == {0: 2, 1: 1, 2: 1, 3: 1}
+
+
+def test_a_gang_of_exactly_kappa_gpus_is_narrow():
+    cluster = gs.Cluster.uniform(servers=4, gpus=4)
+    assert servers_by_lwf(cluster, [3], kappa=3) == [{0: 1, 1: 1, 2: 1}]
+    assert servers_by_lwf(cluster, [3], kappa=2) == [{0: 3}]
+
+
+def test_the_load_is_a_share_where_servers_differ_in_size():
+    cluster = gs.Cluster((gs.ServerGroup(1, 2), gs.ServerGroup(1, 8), gs.ServerGroup(1, 4)))
+    # After the first three the loads are 1/2, 1/8, 1/4; the fifth finds 1/2, 2/8, 1/4.
+    placed = servers_by_lwf(cluster, [1] * 6, kappa=1)
+    assert placed == [{0: 1}, {1: 1}, {2: 1}, {1: 1}, {1: 1}, {2: 1}]
+    # By load 1/8, 1/4, 1/2: server 1 gives all it has, then 2, though 0 has a lower id.
+    assert servers_by_lwf(cluster, [1, 1, 1, 9], kappa=1)[-1] == {1: 7, 2: 2}
+    assert servers_by_lwf(cluster, [1, 1, 1, 3], kappa=3)[-1] == {1: 2, 2: 1}
+
+
+def test_only_servers_of_allowed_types_are_looked_at():
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "V100"), gs.ServerGroup(2, 2, "T4")))
+    placed = servers_by_lwf(cluster, [1, 1, 3], kappa=1, gpu_types=["T4", "T4", "T4|V100"])
+    assert placed == [{1: 1}, {2: 1}, {0: 3}]
+
+
+def test_a_gang_waits_only_for_gpus_never_for_servers():
+    cluster = gs.Cluster.uniform(servers=4, gpus=4)
+    trace = gs.Trace.from_columns(submit_s=[0, 0, 1], service_s=[10, 20, 5], gpus=[3, 9, 5])
+    start_s = gs.simulate(trace, cluster, policy="fifo", placement="lwf").jobs["start_s"]
+    assert list(start_s) == [0, 0, 10]

@@ -25,47 +25,70 @@ def starts(
     return [float(start) for start in result.jobs["start_s"]]
 
 
-def test_a_job_starts_once_the_virtual_machine_has_done_its_share_of_the_cluster():
-    # 2 of 4 GPUs for 10 s are 5 s of a machine that has all of them.
-    assert starts([(3, 10, 2)], "a-srpt:idle=false") == [8]
+ONE_GPU = gs.Cluster.uniform(servers=1, gpus=1)
+IN_TURN = [(0, 8, 2), (0, 20, 1)]
+PAST_A_WIDE_ONE = [(0, 10, 3), (0.5, 0.5, 2), (3, 4, 1)]
+# The machine is done at 4, 5 and 5.5; the first runs until 12 beside 2 free GPUs.
+AFTER_EACH_OTHER = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
+# At 2 the first has 8 s left and the second needs 5.
+SHORTER = [(0, 10, 1), (2, 5, 1)]
+QUEUE = [(0.0, 10.0, 3), (1.0, 1.0, 4), (2.0, 3.0, 2), (3.0, 7.0, 1)]
+# Behind a job that holds everything: first 3 GPUs for 4 s, then 4 for 3.5 s, 1 for 5 s.
+KEYS = [(0, 10, 4), (1, 4, 3), (2, 3.5, 4), (3, 5, 1)]
 
 
-def test_an_instant_between_two_ticks_is_rounded_up():
-    assert starts([(0, 3e-6, 1)], "a-srpt:idle=false") == [1e-6]  # at 0.75 microseconds
+@each(
+    ("jobs", "policy", "expected"),
+    [
+        # The share of the virtual machine: 2 of 4 GPUs for 10 s are 5 s of one that has all.
+        ([(3, 10, 2)], "a-srpt:idle=false", [8]),
+        # An instant between two ticks, 0.75 microseconds, is rounded up.
+        ([(0, 3e-6, 1)], "a-srpt:idle=false", [1e-6]),
+        # A shorter job interrupts the first on the machine from 1 until 3; then 9 s remain.
+        ([(0, 10, 4), (1, 2, 4)], "a-srpt:idle=false", [12, 3]),
+        # The first two hold 3 GPUs from 1.5 to 11.5; the machine does not see that and is done
+        # with the third at 4.5.
+        ([(0, 2, 3), (0, 10, 3), (0, 1, 1)], "a-srpt:idle=false", [1.75, 9.25, 0.25]),
+        # Equal work is done in order of arrival.
+        ([(0, 4, 1), (0, 2, 2), (0, 4, 1)], "a-srpt:idle=false", [1, 2, 3]),
+        # An idle cluster starts the job that the machine runs, and no other: it keeps its copy of
+        # the first for 4 s, and only then turns to the second.
+        (IN_TURN, "a-srpt", [0, 4]),
+        (IN_TURN, "a-srpt:idle=false", [4, 9]),
+        # Nothing starts early past a job that waits, the second from 0.75 on: the third starts
+        # when it is queued, and not when it comes.
+        (PAST_A_WIDE_ONE, "a-srpt:scan=strict", [0, 10, 10]),
+        (PAST_A_WIDE_ONE, "a-srpt", [0, 10, 4]),
+        # Strict waits for the head of the queue, skip goes on.
+        (AFTER_EACH_OTHER, "a-srpt:idle=false", [4, 12, 5.5]),
+        (AFTER_EACH_OTHER, "a-srpt:idle=false,scan=strict", [4, 12, 13]),
+        # A narrow gang has less virtual work left: 8 s of 4 GPUs against 20 s, or 33 s, of 1.
+        ([(0, 10, 4), (2, 20, 1)], "a-srpt-p", [0, 2]),
+        ([(0, 10, 4), (2, 33, 1)], "a-srpt-p", [0, 10]),
+        # The strict baselines block, the others conserve work.
+        *((QUEUE, policy, [0, 10, 11, 11]) for policy in ("spjf", "spwf", "qssf")),
+        *((QUEUE, f"wcs-{key}", [0, 10, 11, 3]) for key in ("duration", "workload", "subtime")),
+        # Each of them has a key of its own.
+        *((KEYS, policy, [0, 13.5, 10, 13.5]) for policy in ("spjf", "wcs-duration")),
+        *((KEYS, policy, [0, 10, 15, 10]) for policy in ("spwf", "wcs-workload", "wcs-subtime")),
+    ],
+)
+def test_jobs_start_in_the_order_of_the_policy(jobs, policy, expected):
+    assert starts(jobs, policy) == pytest.approx(expected, abs=1e-9)
 
 
-def test_the_machine_interrupts_a_job_for_a_shorter_one():
-    # It runs the first until 1, the second until 3, then the remaining 9 s of the first.
-    assert starts([(0, 10, 4), (1, 2, 4)], "a-srpt:idle=false") == [12, 3]
-
-
-def test_the_machine_does_not_see_that_the_cluster_is_late():
-    # The first two hold 3 GPUs from 1.5 to 11.5; the machine is done with the third at 4.5.
-    assert starts([(0, 2, 3), (0, 10, 3), (0, 1, 1)], "a-srpt:idle=false")[1:] == [9.25, 0.25]
-
-
-def test_equal_work_is_done_in_order_of_arrival():
-    assert starts([(0, 4, 1), (0, 2, 2), (0, 4, 1)], "a-srpt:idle=false") == [1, 2, 3]
-
-
-def test_an_idle_cluster_starts_the_job_that_the_machine_runs_and_no_other():
-    # The machine keeps its copy of the first for 4 s, and only then turns to the second.
-    assert starts([(0, 8, 2), (0, 20, 1)], "a-srpt") == [0, 4]
-    assert starts([(0, 8, 2), (0, 20, 1)], "a-srpt:idle=false") == [4, 9]
-
-
-def test_nothing_starts_early_past_a_job_that_waits():
-    # The second is queued from 0.75 on; the third starts when it is queued, and not when it comes.
-    jobs = [(0, 10, 3), (0.5, 0.5, 2), (3, 4, 1)]
-    assert starts(jobs, "a-srpt:scan=strict") == [0, 10, 10]
-    assert starts(jobs, "a-srpt") == [0, 10, 4]
-
-
-def test_strict_waits_for_the_head_of_the_queue_and_skip_goes_on():
-    # Queued at 4, 5 and 5.5; the first runs until 12 beside 2 free GPUs.
-    jobs = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
-    assert starts(jobs, "a-srpt:idle=false") == [4, 12, 5.5]
-    assert starts(jobs, "a-srpt:idle=false,scan=strict") == [4, 12, 13]
+@each(
+    ("policy", "restart_s", "second"),
+    [
+        ("a-srpt-p", [2, 0], 2),
+        ("a-srpt-p", [4, 0], 10),
+        ("a-srpt-p:cost_s=4", None, 10),
+        ("a-srpt-p:cost_s=4,wide_cost_s=0", None, 10),
+        ("a-srpt-p:cost_s=4,wide_cost_s=0,narrow_gpus=0", None, 2),
+    ],
+)
+def test_a_restart_must_gain_more_than_it_costs(policy, restart_s, second):
+    assert starts(SHORTER, policy, ONE_GPU, restart_s) == [0, second]
 
 
 # Two servers of 2. A gang of 2 exchanges 1e9 bytes an iteration: 0.1 s inside a server, beside
@@ -100,21 +123,37 @@ def test_a_gang_that_communicates_much_waits_for_a_good_placement():
     assert gang_runs(",tau=0.5")[0] == 70
 
 
-def test_its_patience_is_a_multiple_of_its_virtual_work():
-    start, finish = gang_runs(",wait=work,tau=0.5")
-    assert (start, finish - start) == (70, APART_S)
-    assert gang_runs(",wait=work,tau=0")[0] == 60
-
-
-def test_the_queue_is_in_the_order_of_completion_on_the_virtual_machine():
-    # It completes them at 4, 5 and 5.5; the first holds 2 of 4 GPUs until 12, the second needs all.
-    jobs = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
-    assert starts(jobs, "a-srpt:idle=false,scan=strict") == [4, 12, 13]
+@each(
+    ("options", "start_s"),
+    [
+        # Its patience is a multiple of its virtual work,
+        (",wait=work,tau=0.5", 70),
+        (",wait=work,tau=0", 60),
+        # and ends at the first tick that is not before its end: 20 s / 3 and 20 s / 6 are
+        # 6,666,666.7 and 3,333,333.3 microseconds.
+        (f",wait=work,tau={1 / 3}", 66.666667),
+        (f",wait=work,tau={1 / 6}", 63.333334),
+        # A tick and a bit: not the tick after the one at which it was first looked at.
+        (",wait=work,tau=0.00000006", 60.000002),
+        # Or a multiple of the time that the placement costs: 40 s x (10.5 - 1) = 380 s.
+        (",wait=loss,tau=0.03", pytest.approx(60 + 0.03 * 380)),
+        (",wait=loss,tau=0.04", 75),
+        # One that communicates little or is placed well enough does not wait.
+        (",heavy=10.4", 75),
+        (",heavy=10.6", 60),
+        (",near=10.4", 75),
+        (",near=10.6", 60),
+    ],
+)
+def test_the_patience_of_a_gang_is_that_of_the_options(options, start_s):
+    start, finish = gang_runs(options)
+    assert start == start_s
+    assert finish - start == (40 if start == 75 else APART_S)
 
 
 def test_a_srpt_by_work_sorts_the_queue_by_virtual_work_and_waits_by_what_is_lost():
-    jobs = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
-    assert starts(jobs, "a-srpt-by-work:idle=false,scan=strict") == [4, 12, 5.5]
+    policy = "a-srpt-by-work:idle=false,scan=strict"
+    assert starts(AFTER_EACH_OTHER, policy) == [4, 12, 5.5]
     assert gs.policies()["a-srpt-by-work"].alias_of == "a-srpt:queue=work,tau=4,wait=loss"
     for options, same in (
         ("", ",queue=work,wait=loss,tau=4"),
@@ -162,20 +201,6 @@ def test_under_the_fixed_speed_all_jobs_go_where_the_placement_of_the_run_puts_t
         assert result.intervals["server"].tolist() == [0, 1]
 
 
-def test_or_a_multiple_of_the_time_that_the_placement_costs():
-    # 40 s x (10.5 - 1) = 380 s.
-    assert gang_runs(",wait=loss,tau=0.03")[0] == pytest.approx(60 + 0.03 * 380)
-    assert gang_runs(",wait=loss,tau=0.04") == (75, 115)
-
-
-def test_its_patience_ends_at_the_first_tick_that_is_not_before_its_end():
-    # From 60 s on for 20 s / 3 and 20 s / 6, that is 6,666,666.7 and 3,333,333.3 microseconds.
-    assert gang_runs(f",wait=work,tau={1 / 3}")[0] == 66.666667
-    assert gang_runs(f",wait=work,tau={1 / 6}")[0] == 63.333334
-    # A tick and a bit: not the tick after the one at which it was first looked at.
-    assert gang_runs(",wait=work,tau=0.00000006")[0] == 60.000002
-
-
 def test_a_gang_on_as_few_servers_as_possible_is_placed_well_whatever_near_says():
     # It is queued at 60, beside a job that runs until 75, and the other server is free.
     trace = gs.Trace.from_columns(submit_s=[0, 40], service_s=[60, 40], gpus=[1, 2])
@@ -188,13 +213,6 @@ def test_a_gang_on_as_few_servers_as_possible_is_placed_well_whatever_near_says(
         contention="reserved",
     )
     assert result.jobs["start_s"].tolist() == [15, 60]
-
-
-def test_a_gang_that_communicates_little_or_is_placed_well_enough_does_not_wait():
-    assert gang_runs(",heavy=10.4")[0] == 75
-    assert gang_runs(",heavy=10.6")[0] == 60
-    assert gang_runs(",near=10.4")[0] == 75
-    assert gang_runs(",near=10.6")[0] == 60
 
 
 def test_where_nothing_runs_no_gang_waits_for_what_will_not_come():
@@ -214,53 +232,6 @@ def test_a_gang_that_communicates_little_fills_fragments():
         intervals = result.intervals
         assert intervals["server"][intervals["job"] == 0] == 0
         assert intervals["server"][intervals["job"] == 1] == server
-
-
-ONE_GPU = gs.Cluster.uniform(servers=1, gpus=1)
-
-
-def test_a_restart_must_gain_more_than_it_costs():
-    # At 2 the first has 8 s left and the second needs 5.
-    jobs = [(0, 10, 1), (2, 5, 1)]
-    assert starts(jobs, "a-srpt-p", ONE_GPU, restart_s=[2, 0]) == [0, 2]
-    assert starts(jobs, "a-srpt-p", ONE_GPU, restart_s=[4, 0]) == [0, 10]
-    assert starts(jobs, "a-srpt-p:cost_s=4", ONE_GPU) == [0, 10]
-    assert starts(jobs, "a-srpt-p:cost_s=4,wide_cost_s=0", ONE_GPU) == [0, 10]
-    assert starts(jobs, "a-srpt-p:cost_s=4,wide_cost_s=0,narrow_gpus=0", ONE_GPU) == [0, 2]
-
-
-def test_a_narrow_gang_has_less_virtual_work_left():
-    # 8 s of 4 GPUs against 20 s of 1.
-    assert starts([(0, 10, 4), (2, 20, 1)], "a-srpt-p") == [0, 2]
-    assert starts([(0, 10, 4), (2, 33, 1)], "a-srpt-p") == [0, 10]
-
-
-QUEUE = [(0.0, 10.0, 3), (1.0, 1.0, 4), (2.0, 3.0, 2), (3.0, 7.0, 1)]
-
-
-@each(
-    ("policy", "expected"),
-    [
-        ("spjf", [0, 10, 11, 11]),
-        ("spwf", [0, 10, 11, 11]),
-        ("qssf", [0, 10, 11, 11]),
-        ("wcs-duration", [0, 10, 11, 3]),
-        ("wcs-workload", [0, 10, 11, 3]),
-        ("wcs-subtime", [0, 10, 11, 3]),
-    ],
-)
-def test_the_strict_baselines_block_and_the_others_conserve_work(policy, expected):
-    assert starts(QUEUE, policy) == expected
-
-
-def test_each_baseline_has_a_key_of_its_own():
-    # Behind a job that holds everything: first 3 GPUs for 4 s, then 4 for 3.5 s, 1 for 5 s.
-    jobs = [(0, 10, 4), (1, 4, 3), (2, 3.5, 4), (3, 5, 1)]
-    assert starts(jobs, "spjf")[1:] == [13.5, 10, 13.5]
-    assert starts(jobs, "spwf")[1:] == [10, 15, 10]
-    assert starts(jobs, "wcs-duration")[1:] == [13.5, 10, 13.5]
-    assert starts(jobs, "wcs-workload")[1:] == [10, 15, 10]
-    assert starts(jobs, "wcs-subtime")[1:] == [10, 15, 10]
 
 
 def replicas(gpus: int) -> gs.model.JobGraph:

@@ -19,7 +19,7 @@ LOADED = {"missing-long-runs": 4.0, "running-at-end": 4.0}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("jobs", [50, 300, 1_000, 5_000])
+@pytest.mark.parametrize("jobs", [50, 300, 1_000, pytest.param(5_000, marks=pytest.mark.long)])
 def test_nothing_is_odd_in_clean_traces(kind, jobs):
     if jobs == 50 and kind == "philly":
         jobs = 2  # the smallest with a load

@@ -35,7 +35,6 @@ def folder_with(tmp_path: Path, table: object, *rows: str) -> Path:
 def test_the_published_traces_of_seven_and_ten_columns_are_read(name, jobs, widest):
     path = DATA / "gavel" / "traces" / f"{name}.trace"
     trace = read_trace(path)
-
     assert len(trace) == jobs
     assert not trace.rejects
     assert trace.gpus.max() == widest
@@ -46,12 +45,10 @@ def test_a_duration_is_the_steps_over_the_isolated_throughput():
     throughput = json.loads((DATA / "gavel" / "oracle_throughputs.json").read_text())
     path = DATA / "gavel" / "traces" / "artifact_evaluation.trace"
     first = path.read_text().splitlines()[0].split("\t")
-
     for gpu_type in ("v100", "k80"):
         trace = read_trace(path, gpu_type=gpu_type)
         expected = int(first[5]) / throughput[gpu_type][first[0]]["null"]
         assert trace.service_s[np.flatnonzero(trace.row == 1)[0]] == pytest.approx(expected)
-        assert trace.group is not None
         assert trace.group[0] in throughput[gpu_type]
 
 
@@ -60,7 +57,6 @@ def test_a_table_by_scale_leaves_out_jobs_of_other_scales_and_says_so():
         DATA / "gavel" / "traces" / "ee9e8c.trace",
         throughputs=DATA / "gavel" / "simulation_throughputs.json",
     )
-
     rejected = counted(real=373, excerpt=8)
     assert len(trace) == counted(real=1_627, excerpt=32)
     assert trace.rejects.counts == {
@@ -99,10 +95,7 @@ def test_a_job_takes_the_entry_of_its_own_scale(tmp_path):
 def test_priorities_of_the_long_form_become_weights(tmp_path):
     table = {"v100": {"LM": {"null": 2.0}}}
     path = folder_with(tmp_path, table, "LM\tcmd\twd\t--steps\t1\t10\t2\t5\t-1.0\t0\n")
-
     trace = read_trace(path)
-
-    assert trace.weight is not None
     assert trace.weight.tolist() == [5.0]
     assert (trace.gpus[0], trace.service_s[0]) == (2, 5.0)
 
@@ -110,7 +103,6 @@ def test_priorities_of_the_long_form_become_weights(tmp_path):
 def test_a_missing_table_is_an_error_that_says_where_it_was_looked_for(tmp_path):
     path = tmp_path / "small.trace"
     path.write_text(SHORT.format(arrival=0, scale=1))
-
     with pytest.raises(
         ValueError, match=r"small.trace: durations need a table of throughputs"
     ) as e:
@@ -121,14 +113,12 @@ def test_a_missing_table_is_an_error_that_says_where_it_was_looked_for(tmp_path)
 
 def test_an_unknown_gpu_type_suggests_the_nearest(tmp_path):
     path = folder_with(tmp_path, {"v100": {}, "k80": {}}, SHORT.format(arrival=0, scale=1))
-
     with pytest.raises(ValueError, match=r"no GPU type 'v10'; did you mean 'v100'\?"):
         read_trace(path, gpu_type="v10")
 
 
 def test_a_damaged_table_is_an_error_that_names_its_file(tmp_path):
     path = folder_with(tmp_path, {"v100": {"LM": 3}}, SHORT.format(arrival=0, scale=1))
-
     with pytest.raises(ValueError, match=r"oracle_throughputs.json: Expected `object`"):
         read_trace(path)
 

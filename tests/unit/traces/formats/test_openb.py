@@ -61,7 +61,6 @@ def test_the_published_cluster_has_its_servers_and_gpus():
 def test_servers_may_stand_as_in_the_list():
     path = OPENB / "openb_node_list_all_node.csv"
     cluster = read_cluster(path, grouped=False)
-
     rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
     listed = [(int(row[3]), row[4]) for row in rows if row[3] != "0"]
     types = [cluster.gpu_types[index] for index in cluster.server_type]
@@ -81,7 +80,6 @@ def test_the_pods_that_ran_on_gpus_are_jobs():
     }
     assert trace.rejects.unit == "line"
     assert sorted(np.unique(trace.gpus).tolist()) == [1, 2, 4, 8]
-    assert trace.share_milli is not None
     assert ((trace.share_milli < 1000) <= (trace.gpus == 1)).all()
     lines = [line.split(",") for line in path.read_text().splitlines()]
     for job in (0, len(trace) // 2, len(trace) - 1):
@@ -90,13 +88,9 @@ def test_the_pods_that_ran_on_gpus_are_jobs():
         assert trace.service_s[job] == int(row[9]) - int(row[10])
         assert trace.submit_s[job] + trace.origin_s == int(row[8])
         assert trace.share_milli[job] == int(row[4])
-        assert trace.cpu_milli is not None
-        assert trace.memory_mib is not None
         assert trace.cpu_milli[job] * trace.gpus[job] == int(row[1])
         assert trace.memory_mib[job] * trace.gpus[job] == int(row[2])
-    assert trace.source_wait_us is not None
     assert trace.source_wait_us.min() == 0
-    assert trace.status is not None
     assert set(trace.status.names) == {"unknown", "ok", "failed"}
 
 
@@ -138,7 +132,6 @@ def test_a_list_without_times_is_no_trace():
 
 def test_the_inventory_of_pai_is_read_from_its_archive():
     cluster = read_cluster(DATA / "pai" / "pai_machine_spec.tar.gz")
-
     servers, without, gpus = counted(real=(1_897, 83, 6_742), excerpt=(30, 6, 120))
     assert cluster.name == f"pai_machine_spec without {without} servers that have no GPU"
     assert cluster.num_servers == servers - without
@@ -159,9 +152,7 @@ def test_a_topology_is_a_cluster_too():
 
 def test_any_trace_can_be_read_as_requests(tmp_path):
     path = written(tmp_path, "submit_s,service_s,gpus\n5,1,2\n0,1,4\n")
-
     requests = read_requests(path)
-
     assert requests.gpus.tolist() == [4, 2]
     assert requests.share_milli.tolist() == [1000, 1000]
 
@@ -175,9 +166,7 @@ def test_a_cluster_file_is_a_cluster(tmp_path):
 def test_equal_servers_stand_together_where_the_first_is(tmp_path):
     rows = "a,8000,1024,2,T4\nb,8000,1024,4,T4\nc,8000,1024,2,T4\nd,1000,1024,0,\n"
     path = written(tmp_path, SERVERS + rows)
-
     cluster = read_cluster(path)
-
     assert str(cluster) == "2 servers x 2 T4 + 1 server x 4 T4 (8 GPUs)"
     assert cluster.name == "list without 1 servers that have no GPU"
     assert cluster.servers[0].cpu == 8
@@ -251,11 +240,8 @@ def test_pods_that_are_no_jobs_are_counted_by_reason(tmp_path):
     assert trace.service_s.tolist() == [4, 20]
     assert trace.submit_s.tolist() == [0, 10]
     assert trace.allowed_types == [(), ("A10", "T4")]
-    assert trace.share_milli is not None
     assert trace.share_milli.tolist() == [250, 1000]
-    assert trace.cpu_milli is not None
     assert trace.cpu_milli.tolist() == [4000, 4000]
-    assert trace.queue is not None
     assert trace.queue.values().tolist() == ["BE", "LS"]
     assert {reason.split(" must")[0]: first for reason, first in trace.rejects.first.items()} == {
         "num_gpu": (4,),

@@ -1,0 +1,651 @@
+"""States as schedulers print them: rooms, Slurm's lists, queues and nodes, Kueue's objects."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import gpusched as gs
+from gpusched.online.states.server_room import RoomServer, bits, settle
+from gpusched.online.states.slurm_places import Place, mask_of, names_of, places_of
+from gpusched.online.states.state_formats import state_formats
+from tests.each import each
+from tests.unit.real_data import DATA, needs_real_data
+
+
+@each(
+    ("text", "names"),
+    [
+        ("gpu14", ["gpu14"]),
+        ("gpu[01-03,07],login", ["gpu01", "gpu02", "gpu03", "gpu07", "login"]),
+        ("prod-[099-101]", ["prod-099", "prod-100", "prod-101"]),
+        ("r[1-2]n[0-1]-ib", ["r1n0-ib", "r1n1-ib", "r2n0-ib", "r2n1-ib"]),
+        ("a[5]", ["a5"]),
+    ],
+)
+def test_a_list_of_servers_is_spelled_out(text, names):
+    assert names_of(text) == names
+
+
+@each("text", ["", "gpu[1-", "gpu[a-b]", "gpu]1[", "gpu[1-999999999]", "x[0-9999]y[0-9999]", "a[]"])
+def test_what_is_no_list_or_too_long_is_refused(text):
+    with pytest.raises(ValueError, match="is no list of servers"):
+        names_of(text)
+
+
+@each(
+    ("text", "mask"),
+    [
+        ("gpu:a100:2(IDX:0-1)", 0b11),
+        ("gpu:4(IDX:0-2,5)", 0b100111),
+        ("gpu:a100:2(IDX:0,2),gpu:v100:1(IDX:4),mps:10", 0b10101),
+        ("gpu:a100:0(IDX:N/A)", 0),
+        ("gpu:2(IDX:N/A)", 0),
+        ("gpu:2(IDX:0,70)", 0),
+        ("gpu:2", 0),
+        ("", 0),
+    ],
+)
+def test_gpus_in_use_are_read_where_they_are_named(text, mask):
+    assert mask_of(text) == mask
+
+
+JOBS: list[tuple[dict[str, Any], int, list[Place]]] = [
+    (
+        {"nodes": "g[1-2]", "gres_detail": ["gpu:4(IDX:0-3)", "gpu:2(IDX:5,7)"]}, 6,
+        [Place("g1", 4, 0b1111), Place("g2", 2, 0b10100000)],
+    ),
+    ({"nodes": "g[1-2]", "gres_detail": []}, 6, [Place("g1", 3, None), Place("g2", 3, None)]),
+    ({"nodes": "g[1-2]", "gres_detail": ["gpu:4", ""]}, 4, [Place("g1", 4, None)]),
+    # The order of the allocation is that of the details; that of the list may be another.
+    (
+        {
+            "nodes": "g[1-2]", "gres_detail": ["gpu:1(IDX:3)", "gpu:2(IDX:0-1)"],
+            "job_resources": {"nodes": {"list": "g[1-2]", "allocation": [
+                {"index": 0, "name": "g2"}, {"index": 1, "name": "g1"}]}},
+        }, 3, [Place("g2", 1, 0b1000), Place("g1", 2, 0b11)],
+    ),
+    ({"job_resources": {"nodes": "g7"}, "gres_detail": ["gpu:8(IDX:0-7)"]}, 8,
+     [Place("g7", 8, 0xFF)]),
+]  # fmt: skip
+
+
+@each(("job", "gpus", "places"), JOBS)
+def test_a_job_holds_gpus_on_servers(job, gpus, places):
+    assert places_of(job, gpus) == places
+
+
+def test_an_uneven_job_without_details_is_refused():
+    with pytest.raises(ValueError, match="does not tell how 5 GPUs are spread over 2 servers"):
+        places_of({"nodes": "g[1-2]"}, 5)
+
+
+def test_what_others_hold_is_no_part_of_the_cluster():
+    server = RoomServer("a", 8, "gpu")
+    server.hold(0, 0b0000_1100)
+    server.hold(None, 0b0000_0011)
+    cluster, columns = settle([server], "c")
+    assert cluster.num_gpus == 6
+    assert columns["servers"][0].gpus == (2, 3, 4, 5, 6, 7)
+    assert columns["held_mask"].tolist() == [0b000011]  # GPUs 2 and 3 are the first of these
+
+
+def test_a_server_that_takes_no_jobs_has_what_is_held():
+    closed, dropped = RoomServer("a", 8, "gpu", takes_jobs=False), RoomServer("b", 4, "gpu", False)
+    closed.hold(0, 0b1010)
+    cluster, columns = settle([closed, dropped, RoomServer("c", 2, "gpu")], "c")
+    assert [group.gpus for group in cluster.servers] == [2]
+    assert cluster.num_servers == 2
+    assert [server.name for server in columns["servers"]] == ["a", "c"]
+    assert columns["servers"][0].gpus == (1, 3)
+
+
+def test_gpus_that_are_in_use_are_those_of_jobs_of_whom_a_number_is_known():
+    server = RoomServer("a", 8, "gpu", used=0b1111_0000)
+    server.hold(0, 0b1000_0000)
+    server.hold_some(1, 2)
+    _, columns = settle([server], "c")
+    names = columns["servers"][0].gpus
+    held = {
+        job: [names[bit] for bit in bits(mask)]
+        for job, mask in zip(
+            columns["held_job"].tolist(), columns["held_mask"].tolist(), strict=True
+        )
+    }
+    assert held == {0: [7], 1: [4, 5]}
+    assert 6 not in names  # somebody holds it
+
+
+def test_the_numbers_known_first_need_not_be_told_first():
+    server = RoomServer("a", 4, "gpu")
+    server.hold_some(1, 2)
+    server.hold(0, 0b0011)
+    assert server.num_free == 0
+    assert server.settled() == (0b1111, {0: 0b0011, 1: 0b1100})
+
+
+def test_gpus_are_there_and_one_jobs():
+    server = RoomServer("a", 4, "gpu")
+    with pytest.raises(ValueError, match="server a: GPU 4 is none of its 4"):
+        server.hold(0, 0b10000)
+    server.hold(0, 0b0110)
+    with pytest.raises(ValueError, match="server a: two jobs hold GPU 2"):
+        server.hold(1, 0b0100)
+    server.hold_some(1, 3)
+    with pytest.raises(ValueError, match="server a: jobs hold more than its 4 GPUs"):
+        server.settled()
+
+
+def test_a_cluster_has_a_gpu():
+    with pytest.raises(ValueError, match="no server has a GPU that jobs may have"):
+        settle([RoomServer("a", 4, "gpu", takes_jobs=False)], "c")
+
+
+Documents = tuple[dict[str, Any], dict[str, Any]]
+
+
+def documents() -> Documents:
+    files = state_formats()["slurm"].excerpt()
+    return json.loads(files["squeue.json"]), json.loads(files["sinfo.json"])
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Callable[..., gs.online.ClusterState]:
+    def read(given: Documents, **options: Any) -> gs.online.ClusterState:
+        for name, document in zip(("squeue.json", "sinfo.json"), given, strict=True):
+            (tmp_path / name).write_text(json.dumps(document))
+        return gs.online.read_state(tmp_path, **options)
+
+    return read
+
+
+def test_jobs_run_where_slurm_has_them(state):
+    found = state(documents())
+    assert found.jobs.id.tolist() == [41, 42, 43]
+    assert found.jobs.gpus.tolist() == [6, 8, 4]
+    assert found.jobs.service_s.tolist() == [7200] * 3
+    assert found.now_s == 1_714_550_160
+    assert found.start_s[0] == 1_714_550_060
+    assert found.attained_s.tolist() == [100, 0, 0]
+    assert [server.name for server in found.servers] == ["gpu01", "gpu02"]
+    assert found.held_server.tolist() == [0, 1]
+    assert found.held_mask.tolist() == [0b1111, 0b1010_0000]
+    decision = gs.decide(found, policy="fifo-skip")
+    assert (decision.what.tolist(), decision.job.tolist()) == (["start"], [2])
+
+
+def plain(value: Any) -> Any:
+    """The document as Slurm 21.08 writes it: numbers plain, states as texts."""
+    if isinstance(value, dict) and "number" in value:
+        return value["number"] if value["set"] else None
+    if isinstance(value, dict):
+        return {
+            key: plain(one[0] if key in ("job_state", "state") else one)
+            for key, one in value.items()
+        }
+    return [plain(one) for one in value] if isinstance(value, list) else value
+
+
+def lines_of_sinfo(nodes: dict[str, Any]) -> dict[str, Any]:
+    """The same as Slurm 23.11 and later write it: a line for each kind of server."""
+    return {
+        "sinfo": [
+            {
+                "node": {"state": node["state"]},
+                "nodes": {"nodes": [node["name"]]},
+                "gres": {"total": node["gres"], "used": node["gres_used"]},
+                "cpus": {"minimum": node["cpus"], "total": node["cpus"]},
+                "memory": {"minimum": node["real_memory"]},
+                "partition": {"name": node["partitions"][0]},
+            }
+            for node in nodes["nodes"]
+        ]
+    }
+
+
+def test_every_version_tells_the_same(state):
+    new = state(documents())
+    for given in (
+        tuple(plain(one) for one in documents()),
+        (documents()[0], lines_of_sinfo(documents()[1])),
+    ):
+        old = state(given)
+        assert old.cluster == new.cluster
+        assert old.servers == new.servers
+        for name in ("start_s", "held_job", "held_server", "held_mask"):
+            assert str(getattr(old, name).tolist()) == str(getattr(new, name).tolist())
+
+
+def test_gpus_in_use_that_no_job_has_are_out_of_use(state):
+    queue, nodes = documents()
+    nodes["nodes"][0]["gres_used"] = "gpu:a100:6(IDX:0-5)"
+    found = state((queue, nodes))
+    assert found.servers[0].gpus == (0, 1, 2, 3, 6, 7)
+    # Job 43 wants four, which the first server no longer has.
+    assert gs.decide(found, policy="fifo-skip").held_server.tolist() == [1]
+
+
+def test_what_a_rejected_job_holds_is_out_of_use(state):
+    queue, nodes = documents()
+    queue["jobs"][0]["job_state"] = ["COMPLETING"]
+    for node in nodes["nodes"]:
+        node["gres_used"] = ""
+    found = state((queue, nodes))
+    assert found.jobs.id.tolist() == [42, 43]
+    assert found.jobs.rejects.total == 1
+    assert [server.gpus for server in found.servers] == [(4, 5, 6, 7), (0, 1, 2, 3, 4, 6)]
+
+
+def test_jobs_on_servers_that_take_none_go_on_there(state):
+    queue, nodes = documents()
+    nodes["nodes"][1]["state"] = ["MIXED", "DRAIN"]
+    found = state((queue, nodes))
+    assert found.servers[1] == ("gpu02", (5, 7))
+    assert any("where no job starts" in note and "gpu02" in note for note in found.jobs.notes)
+
+
+def test_servers_that_are_not_listed_are_named(state):
+    queue, nodes = documents()
+    del nodes["nodes"][1]
+    found = state((queue, nodes))
+    assert found.jobs.gpus.tolist()[0] == 4
+    assert any("run partly on servers that are not known: 41" in note for note in found.jobs.notes)
+    queue["jobs"][0] |= {"nodes": "far[1-2]"}
+    found = state((queue, nodes))
+    assert found.jobs.id.tolist() == [42, 43]
+    assert any("left out: run on servers that are not known" in note for note in found.jobs.notes)
+
+
+def test_a_partition_is_a_cluster_of_its_own(state):
+    queue, nodes = documents()
+    queue["jobs"][1]["partition"] = "other"
+    nodes["nodes"][2] |= {"state": ["IDLE"], "partitions": ["other"]}
+    whole = state((queue, nodes))
+    assert whole.cluster.num_servers == 3
+    assert any("2 partitions (gpu, other) are taken for one" in note for note in whole.jobs.notes)
+    found = state((queue, nodes), partition="other")
+    assert found.jobs.id.tolist() == [42]
+    assert [server.name for server in found.servers] == ["gpu03"]
+    with pytest.raises(ValueError, match=r"partition: no server with GPUs .* is in 'none'"):
+        state((queue, nodes), partition="none")
+
+
+def test_jobs_without_a_limit_are_taken_for_long(state):
+    queue, nodes = documents()
+    queue["jobs"][1]["time_limit"] = {"set": False, "infinite": True, "number": 0}
+    found = state((queue, nodes))
+    assert found.jobs.service_s.tolist() == [7200, 365 * 86_400, 7200]
+    assert any("1 job without a time limit" in note for note in found.jobs.notes)
+    assert state((queue, nodes), unlimited_s=60).jobs.service_s[1] == 60
+
+
+def test_arrays_restarts_and_the_time(state):
+    queue, nodes = documents()
+    queue["jobs"][0]["restart_cnt"] = 2
+    queue["jobs"][1] |= {"array_task_string": "1-3%2"}
+    found = state((queue, nodes), now=1_714_550_200)
+    assert found.jobs.id.tolist() == ["41", "42_1", "42_2", "42_3", "43"]
+    assert found.preemptions.tolist() == [2, 0, 0, 0, 0]
+    assert found.attained_s[0] == 140
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda q, n: q["jobs"][0].update(nodes="gpu[1-"), "job 41: nodes: 'gpu"),
+        (lambda q, n: q["jobs"][0].update(gres_detail=["gpu:5(IDX:0-4)"] * 2, nodes="gpu[01-04]"),
+         "job 41: gres_detail: .* does not tell how 6 GPUs are spread over 4"),
+        (lambda q, n: q["jobs"][0].update(gres_detail=["gpu:5(IDX:4-8)", "gpu:1(IDX:0)"]),
+         "server gpu01: GPU 8 is none of its 8"),
+        (lambda q, n: q["jobs"][0].update(start_time=1_900_000_000), None),
+        (lambda q, n: n["nodes"][0].update(gres="gpu:a100:900"), "must be at most 64"),
+        (lambda q, n: n.update(nodes=[]), "array 'nodes' is empty"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_named(state, change, message):
+    queue, nodes = documents()
+    change(queue, nodes)
+    if message is None:
+        assert state((queue, nodes)).now_s == 1_900_000_000
+    else:
+        with pytest.raises(ValueError, match=message):
+            state((queue, nodes))
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_an_empty_queue_is_a_state(state, is_empty):
+    queue, nodes = documents()
+    for job in queue["jobs"]:
+        job |= {"job_state": ["PENDING"], "state_reason": "JobHeldUser"}
+    for node in nodes["nodes"]:
+        node |= {"gres_used": "gpu:a100:0(IDX:N/A)", "state": ["IDLE"]}
+    if is_empty:
+        queue["jobs"] = []
+    found = state((queue, nodes))
+    assert (len(found.jobs), found.cluster.num_gpus, found.now_s) == (0, 24, 1_714_550_160)
+    assert found.jobs.rejects.total == (0 if is_empty else 3)
+    assert not gs.decide(found).what.size
+
+
+def test_both_files_are_needed(tmp_path):
+    queue, _ = documents()
+    path = tmp_path / "squeue.json"
+    path.write_text(json.dumps(queue))
+    with pytest.raises(ValueError, match="one file must be what sinfo --json prints; it is none"):
+        gs.online.read_state(path)
+    (tmp_path / "other.json").write_text(json.dumps(queue))
+    with pytest.raises(ValueError, match="one file must be what squeue --json prints"):
+        gs.online.read_state(tmp_path)
+    with pytest.raises(TypeError, match="has no option 'partitio'"):
+        gs.online.read_state(path, partitio="gpu")
+
+
+@needs_real_data
+def test_the_samples_of_slurm_21_have_no_gpu():
+    files = [DATA / "slurm" / f"{name}_out.json" for name in ("squeue", "sinfo")]
+    with pytest.raises(ValueError, match="no server has a GPU"):
+        gs.online.read_state(files)
+
+
+@needs_real_data
+def test_the_queue_of_a_site_is_read_beside_its_servers(state):
+    queue = json.loads((DATA / "slurm" / "squeue_out.json").read_text())
+    for job in queue["jobs"]:
+        job |= {"state_reason": "Resources", "partition": "gpu"}
+        for name in ("tres_req_str", "tres_alloc_str"):
+            job[name] += ",gres/gpu=4" if job[name] else ""
+    _, nodes = documents()
+    nodes["nodes"][0]["name"] = "cs75"
+    found = state((queue, nodes))
+    assert len(found.jobs) == 11
+    assert [server.name for server in found.servers] == ["cs75", "gpu02"]
+    assert found.held_server.tolist() == [0]
+
+
+Objects = list[dict[str, Any]]
+YEAR_S = 365 * 86_400
+
+
+@pytest.fixture
+def objects() -> Objects:
+    return json.loads(state_formats()["kueue"].excerpt()["kueue.json"])["items"]
+
+
+@pytest.fixture
+def kueue_state(tmp_path: Path) -> Callable[..., gs.online.ClusterState]:
+    def read(given: Objects, **options: Any) -> gs.online.ClusterState:
+        path = tmp_path / "all.yaml"
+        path.write_text(yaml.safe_dump_all(given))
+        return gs.online.read_state(path, **options)
+
+    return read
+
+
+def named(objects: Objects, name: str) -> dict[str, Any]:
+    return next(one for one in objects if one["metadata"]["name"] == name)
+
+
+def server(name: str, gpus: int, **labels: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},
+        "spec": {}, "status": {"allocatable": {"nvidia.com/gpu": str(gpus), "cpu": "96"}},
+    }  # fmt: skip
+
+
+def test_quotas_stand_for_servers_and_workloads_name_them(kueue_state, objects):
+    found = kueue_state(objects)
+    assert found.jobs.id.tolist() == ["vision/first", "vision/second", "vision/third"]
+    assert found.jobs.gpus.tolist() == [12, 8, 16]
+    assert found.jobs.queue.values().tolist() == ["research"] * 3
+    assert [one.name for one in found.servers] == ["gpu01", "gpu02", "a100-0"]
+    assert found.held_server.tolist() == [0, 1]
+    assert [int(mask).bit_count() for mask in found.held_mask] == [8, 4]
+    assert found.attained_s.tolist() == [0, 0, 0]
+    assert kueue_state(objects, now=int(found.now_s) + 60).attained_s.tolist() == [60, 0, 0]
+    assert gs.decide(found).job.tolist() == [1]
+
+
+def test_json_yaml_lists_and_files_tell_the_same(kueue_state, objects, tmp_path):
+    whole = kueue_state(objects)
+    for number, one in enumerate(objects):
+        (tmp_path / f"{number}.json").write_text(json.dumps(one))
+    workloads = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "WorkloadList"}
+    bare = [
+        {key: value for key, value in one.items() if key not in ("kind", "apiVersion")}
+        for one in objects
+        if one["kind"] == "Workload"
+    ]
+    rest = [one for one in objects if one["kind"] != "Workload"]
+    (tmp_path / "all.yaml").unlink()
+    parts = gs.online.read_state(tmp_path)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    lists = kueue_state([*rest, {**workloads, "items": bare}])
+    for other in (parts, lists):
+        assert other.cluster == whole.cluster
+        assert other.jobs.id.tolist() == whole.jobs.id.tolist()
+        assert other.held_mask.tolist() == whole.held_mask.tolist()
+
+
+def test_v1beta1_names_domains_one_by_one(kueue_state, objects):
+    new = kueue_state(objects)
+    assigned = named(objects, "first")["status"]["admission"]["podSetAssignments"][0]
+    assigned["topologyAssignment"] = {
+        "levels": ["kubernetes.io/hostname"],
+        "domains": [{"values": ["gpu01"], "count": 2}, {"values": ["gpu02"], "count": 1}],
+    }
+    old = kueue_state(objects)
+    assert old.servers == new.servers
+    assert old.held_mask.tolist() == new.held_mask.tolist()
+
+
+@pytest.mark.parametrize(
+    "level",
+    [
+        {"roots": ["gpu01", "gpu02"]},
+        {"prefix": "gpu", "roots": ["01", "02"]},
+        {"prefix": "gpu", "roots": ["0", "0"], "suffix": "1"},
+        {"universalValue": "gpu01"},
+    ],
+)
+def test_slices_are_spelled_out(kueue_state, objects, level):
+    assigned = named(objects, "first")["status"]["admission"]["podSetAssignments"][0]
+    part = {"domainCount": 2, "valuesPerLevel": [level], "podCounts": [1, 2]}
+    assigned["topologyAssignment"]["slices"] = [part]
+    found = kueue_state(objects)
+    held = zip(found.held_server.tolist(), found.held_mask.tolist(), strict=True)
+    on = {found.servers[at].name: mask.bit_count() for at, mask in held}
+    assert on == ({"gpu01": 4, "gpu02": 8} if "2" in str(level) else {"gpu01": 12})
+
+
+def test_without_hostnames_pods_lie_where_there_is_room(kueue_state, objects):
+    assigned = named(objects, "first")["status"]["admission"]["podSetAssignments"][0]
+    del assigned["topologyAssignment"]
+    found = kueue_state(objects)
+    assert [one.name for one in found.servers] == ["a100-0", "a100-1", "a100-2"]
+    assert sum(int(mask).bit_count() for mask in found.held_mask) == 12
+    assert any("laid where there was room" in note for note in found.jobs.notes)
+
+
+def test_nodes_are_the_servers(kueue_state, objects):
+    nodes = [server(f"gpu0{number}", 8, gpu="a100") for number in (1, 2, 3)]
+    nodes[2]["spec"]["unschedulable"] = True
+    nodes += [server("other", 4, gpu="t4"), server("login", 0)]
+    found = kueue_state([*objects, *nodes])
+    assert [one.name for one in found.servers] == ["gpu01", "gpu02"]
+    assert any("no flavor selects, left out: other" in note for note in found.jobs.notes)
+    assert not gs.decide(found).job.size  # the third is closed
+
+
+def test_quotas_that_were_lowered_leave_what_is_held(kueue_state, objects):
+    queue = named(objects, "research")["spec"]["resourceGroups"][0]["flavors"][0]
+    queue["resources"][0]["nominalQuota"] = "4"
+    found = kueue_state(objects)
+    assert sum(int(mask).bit_count() for mask in found.held_mask) == 12
+    assert found.cluster.num_gpus == 12
+
+
+def test_flavors_are_types_and_selectors_choose(kueue_state, objects):
+    flavors = named(objects, "research")["spec"]["resourceGroups"][0]["flavors"]
+    flavors.append({"name": "h100", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": 8}]})
+    objects.append({**copy.deepcopy(named(objects, "a100")), "spec": {"nodeLabels": {"gpu": "h1"}}})
+    objects[-1]["metadata"]["name"] = "h100"
+    pods = named(objects, "second")["spec"]["podSets"][0]["template"]["spec"]
+    pods["nodeSelector"] = {"gpu": "h1"}
+    found = kueue_state(objects)
+    types = [found.jobs.type_sets[at] for at in found.jobs.type_set]
+    assert types == [("a100",), ("h100",), ("a100", "h100")]
+
+
+def test_what_each_pod_asks_for(kueue_state, objects):
+    def box(count: Any, kind: str = "limits", **given: Any) -> dict[str, Any]:
+        return {"resources": {kind: {"nvidia.com/gpu": count}}, **given}
+
+    spec = named(objects, "second")["spec"]
+    spec["podSets"] = [
+        {"count": 2, "template": {"spec": {
+            "containers": [box(1), box("2", "requests"), {"name": "none"}],
+            "initContainers": [box(5), box(1, restartPolicy="Always")],
+        }}},
+        {"template": {"spec": {"containers": [box(3)]}}},
+    ]  # fmt: skip
+    assert kueue_state(objects).jobs.gpus[1] == 2 * 5 + 3
+
+
+def test_times_evictions_and_limits(kueue_state, objects):
+    del named(objects, "second")["spec"]["maximumExecutionTimeSeconds"]
+    named(objects, "second")["status"] = {
+        "accumulatedPastExecutionTimeSeconds": 90,
+        "schedulingStats": {"evictions": [
+            {"reason": "Preempted", "count": 2}, {"reason": "PodsReadyTimeout", "count": 5}]},
+    }  # fmt: skip
+    found = kueue_state(objects)
+    assert found.jobs.service_s.tolist() == [7200, YEAR_S, 7200]
+    assert found.attained_s.tolist() == [0, 90, 0]
+    assert found.preemptions.tolist() == [0, 2, 0]
+    assert any("1 workload without maximumExecutionTime" in note for note in found.jobs.notes)
+    assert kueue_state(objects, unlimited_s=500).jobs.service_s[1] == 500
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda w, q: w.update(status={"conditions": [{"type": "Finished", "status": "True"}]}),
+         "has finished"),
+        (lambda w, q: w["spec"].update(active=False), "spec.active is false"),
+        (lambda w, q: w["spec"].update(podSets=[]), "asks for no GPU"),
+        (lambda w, q: w["spec"].update(queueName="none"), "queueName names no LocalQueue"),
+        (lambda w, q: w["metadata"].update(creationTimestamp="soon"), "creationTimestamp"),
+        (lambda w, q: w["spec"]["podSets"][0].update(count="many"), "count is no number of pods"),
+        (lambda w, q: q["spec"].update(stopPolicy="Hold"), "its queue is stopped"),
+    ],
+)  # fmt: skip
+def test_workloads_that_are_left_out_are_counted(kueue_state, objects, change, reason):
+    change(named(objects, "second"), named(objects, "users"))
+    rejects = kueue_state(objects).jobs.rejects
+    assert any(reason in line for line in rejects.lines()), rejects
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda a, q: a.update(count=5), "12 GPUs are not shared by 5 pods"),
+        (lambda a, q: a.update(resourceUsage={"nvidia.com/gpu": "1.5"}), "resourceUsage"),
+        (lambda a, q: a["topologyAssignment"]["slices"][0].update(podCounts=[1]), "slice"),
+        (lambda a, q: a["topologyAssignment"].update(domains=[{"count": 1}]), "domain"),
+        (lambda a, q: a.update(resourceUsage={"nvidia.com/gpu": "3Gi"}), "3,221,225,472 GPUs are"),
+        (lambda a, q: q["resources"][0].update(nominalQuota="2.5"), "nominalQuota '2.5'"),
+        (lambda a, q: q["resources"][0].update(nominalQuota="16M"),
+         "nominalQuota: 16,000,000 GPUs of flavor 'a100' are more than 262,144 servers of 8"),
+        (lambda a, q: q["resources"][0].update(nominalQuota="1Gi"), "1,073,741,824 GPUs of flavor"),
+        (lambda a, q: q["resources"][0].update(name="cpu"), "no ClusterQueue .* quota of GPUs"),
+    ],
+)  # fmt: skip
+def test_what_is_held_must_be_readable(kueue_state, objects, change, message):
+    assigned = named(objects, "first")["status"]["admission"]["podSetAssignments"][0]
+    change(assigned, named(objects, "research")["spec"]["resourceGroups"][0]["flavors"][0])
+    with pytest.raises(ValueError, match=message):
+        kueue_state(objects)
+
+
+def test_one_queue_alone(kueue_state, objects):
+    other = copy.deepcopy(named(objects, "research"))
+    other["metadata"]["name"] = "teaching"
+    found = kueue_state([*objects, other])
+    assert found.cluster.num_gpus == 48
+    assert any("2 ClusterQueues share all quotas" in note for note in found.jobs.notes)
+    assert kueue_state([*objects, other], queue="research").cluster.num_gpus == 24
+    assert not len(kueue_state([*objects, other], queue="teaching").jobs)
+    with pytest.raises(ValueError, match="queue: no ClusterQueue 'none'"):
+        kueue_state(objects, queue="none")
+
+
+def test_a_workload_of_more_gpus_than_there_can_be_is_left_out(kueue_state, objects):
+    spec = named(objects, "second")["spec"]["podSets"][0]["template"]["spec"]
+    spec["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1Gi"
+    found = kueue_state(objects)
+    assert found.jobs.id.tolist() == ["vision/first", "vision/third"]
+    assert "more GPUs than a cluster can have" in found.jobs.rejects.lines()[0]
+
+
+def test_queues_without_workloads_are_a_state(kueue_state, objects):
+    found = kueue_state([one for one in objects if one["kind"] != "Workload"], now=7)
+    assert (len(found.jobs), found.cluster.num_gpus, found.now_s) == (0, 24, 7)
+    assert not gs.decide(found).what.size
+
+
+def test_other_objects_are_named(kueue_state, objects):
+    found = kueue_state(
+        [*objects, {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}]
+    )
+    assert any("objects of other kinds are not read: 1 Job" in note for note in found.jobs.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kueue.x-k8s.io: [", "line 2"),
+        ("- " * 5000 + "kueue.x-k8s.io", "nested too deeply"),
+        ("kueue.x-k8s.io", "is no object with a kind"),
+        ('{"kueue.x-k8s.io": ', "line 1"),
+        ("&a [kueue.x-k8s.io, *a]", "is no object with a kind"),
+        ("a: !!python/object/apply:os.system [kueue.x-k8s.io]", "could not determine"),
+    ],
+)
+def test_text_that_is_none_of_it_is_refused(tmp_path, text, message):
+    path = tmp_path / "a.yaml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"a\.yaml: not a readable state") as caught:
+        gs.online.read_state(path)
+    assert message in str(caught.value)
+
+
+def test_levels_of_a_topology_above_servers_are_the_domains_of_the_cluster(kueue_state, objects):
+    block, rack, host = "example.com/block", "example.com/rack", "kubernetes.io/hostname"
+    levels = [{"nodeLabel": label} for label in (block, rack, host)]
+    named(objects, "racks")["spec"]["levels"] = levels
+    servers = [
+        server("gpu01", 8, gpu="a100", **{block: "b1", rack: "r1"}),
+        server("gpu02", 8, gpu="a100", **{block: "b1", rack: "r2"}),
+        server("gpu03", 8, gpu="a100", **{block: "b2", rack: "r1"}),
+        server("gpu04", 8, gpu="a100", **{block: "b2"}),
+        server("gpu05", 8, gpu="a100"),
+    ]
+    cluster = kueue_state([*objects, *servers]).cluster
+    assert {one.name: one.parent for one in cluster.domains} == {
+        "kueue": None, "kueue/b1": "kueue", "kueue/b2": "kueue", "kueue/b1/r1": "kueue/b1",
+        "kueue/b1/r2": "kueue/b1", "kueue/b2/r1": "kueue/b2",
+    }  # fmt: skip
+    inside = [group.domain for group in cluster.servers for _ in range(group.count)]
+    assert inside == ["kueue/b1/r1", "kueue/b1/r2", "kueue/b2/r1", "kueue/b2", "kueue"]
+    assert gs.decide(kueue_state([*objects, *servers]), placement="topology").job.size
+    # Without labels of the nodes, or without the topology, nothing is known of them.
+    assert not kueue_state([*objects, server("gpu01", 8, gpu="a100"), servers[-1]]).cluster.domains
+    others = [one for one in objects if one["kind"] != "Topology"]
+    assert not kueue_state([*others, *servers]).cluster.domains
