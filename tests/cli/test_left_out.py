@@ -37,15 +37,27 @@ def state(tmp_path):
     return path
 
 
-def test_size_tells_them_once(gpusched, jobs_csv):
-    done = gpusched("size", jobs_csv, "--goal", "mean_wait_s < 1 h", "--resamples", 0)
-    assert done.exit_code == 0, done.stderr
-    assert done.stderr.count(REASON) == 1
+COMMANDS = {
+    "size": ["size", "jobs.csv", "--goal", "mean_wait_s < 1 h", "--resamples", 0],
+    "sweep": ["sweep", "study.toml"],
+    "sweep in processes": ["sweep", "study.toml", "--processes", 2],
+    "sweep as JSON": ["sweep", "study.toml", "--json"],
+    "tune": [
+        "tune", "study.toml", "--space", "space.toml", "--metric", "mean_jct_s", "--trials", 2,
+        "--held-out", 2,
+    ],
+    "when": ["when", "waits", "--state", "state.json", "--history", "jobs.csv", "--samples", 20],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("more", [(), ("--processes", 2), ("--json",)])
-def test_sweep_tells_them_once(gpusched, study, more):
-    done = gpusched("sweep", study, *more)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_tells_them_once(gpusched, study, state, name):
+    if name == "tune":
+        pytest.importorskip("optuna", reason="the extra tune is not installed")
+    study.with_name("space.toml").write_text(
+        '[[space]]\npolicy = "las"\nperiod_s = { low = 10, high = 600, log = true }\n'
+    )
+    done = gpusched(*COMMANDS[name])
     assert done.exit_code == 0, done.stderr
     assert done.stderr.count(REASON) == 1
     assert REASON not in done.stdout
@@ -55,27 +67,3 @@ def test_in_python_a_sweep_warns_of_them_once(study):
     with pytest.warns(gs.RunWarning, match=REASON) as told:
         gs.sweep(study)
     assert len(told) == 1
-
-
-def test_tune_tells_them_once(gpusched, study):
-    pytest.importorskip("optuna", reason="the extra tune is not installed")
-    study.with_name("space.toml").write_text(
-        '[[space]]\npolicy = "las"\nperiod_s = { low = 10, high = 600, log = true }\n'
-    )
-    done = gpusched(
-        "tune", study, "--space", "space.toml", "--metric", "mean_jct_s", "--trials", 2,
-        "--held-out", 2,
-    )  # fmt: skip
-    assert done.exit_code == 0, done.stderr
-    assert done.stderr.count(REASON) == 1
-
-
-@pytest.mark.parametrize("more", [(), ("--json",)])
-def test_when_tells_those_of_the_history_once(gpusched, state, jobs_csv, more):
-    done = gpusched(
-        "when", "waits", "--state", state, "--history", jobs_csv, "--samples", 20, *more
-    )
-    assert done.exit_code == 0, done.stderr
-    assert done.stderr.count(REASON) == 1
-    if more:
-        assert json.loads(done.stdout)["num_samples"] == 20
