@@ -1,4 +1,7 @@
-"""A mistake of the user is one line on stderr and exit code 2, never a traceback."""
+"""A mistake of the user is one line on stderr and exit code 2, never a traceback.
+
+Those that newcomers make are in tests/mistakes.py, and on a page of the docs.
+"""
 
 from __future__ import annotations
 
@@ -12,47 +15,22 @@ from tests.unit.studies.site_logs import jobs, with_waits
 
 TUNE = "tune study.toml --space space.toml --metric mean_jct_s"
 MISTAKES = [
-    ("compare nowhere.csv", "nowhere.csv: No such file or directory"),
-    ("compare --polices fifo", "--policies"),
-    ("comprae", "compare"),
     ("compare -p srft", "did you mean 'srtf'"),
     ("compare --placement consolidatd", "did you mean 'consolidated'"),
-    ("compare -p fifo,sjf,fifo", "'fifo' is listed twice"),
     ("compare -p 2d-las:presett=lucid", "did you mean 'preset'"),
     ("compare -p 2d-las:preset=lucidd", "lucid"),
     ("compare -p 2d-las:period_s=soon", "period_s"),
-    ("compare -p preset=lucid", "follows no policy"),
     ("compare --predictor oracel", "oracle"),
-    ("compare --jobs 0", "'--jobs': 0 "),
-    ("compare --seed -1", "'--seed': -1 "),
-    ("compare --servers 0", "'--servers': 0 "),
-    ("compare --servers many", "'--servers': 'many' "),
     ("compare --load heavy", "'--load': 'heavy' "),
-    ("compare --servers 4 --gpus-per-server 65", "1..64"),
-    ("compare --load nan", "--load"),
-    ("compare --load -0.5", "--load"),
-    ("compare --threads 0", "'--threads': 0 "),
-    ("compare --cluster nowhere.toml", "nowhere.toml"),
     ("compare --cluster nowhere.toml --servers 4", "cannot be combined"),
-    ("compare --format itp", "need a TRACE"),
-    ("compare empty.csv", "empty.csv"),
-    ("compare words.csv", "words.csv: no jobs; the only row was rejected: submit_s must be"),
-    ("compare good.csv --format itpp", "did you mean 'itp'"),
     ("compare good.csv --column a", "KEY=VALUE"),
-    ("compare good.csv --column a=b --column a=c", "given twice"),
     ("compare odd.csv", "(name yours: --column service_s=...)"),
     ("compare both.csv", "choose one with --column gpus=num_gpus"),
     ("compare good.csv --column gpu=n", "--column: unknown name 'gpu'; did you mean 'gpus'?"),
-    ("compare good.csv --option x=1", "no option 'x'"),
-    ("compare good.csv --out good.csv", "good.csv"),
-    ("compare good.csv --cluster odd.toml", "serverz"),
-    ("compare --speed rong --profiles zoo", "did you mean 'ring'"),
-    ("compare --speed ring", "--speed ring: needs --profiles FILE, or --profiles zoo"),
     ("compare --speed ring:overhead_s=-1 --profiles zoo", "overhead_s is -1.0"),
     ("compare --speed ring --profiles zoo", "nic_gbps"),
     ("compare --contention shard", "did you mean 'shared'"),
     ("compare --contention shared:scaling=0 --profiles zoo", "scaling is 0"),
-    ("compare --contention shared --speed fixed", "no effect under --speed fixed"),
     ("compare --profiles zooo --speed ring", "zooo: No such file"),
     ("compare --profiles odd.toml --speed ring", "odd.toml: Object contains unknown field"),
     ("compare --speed stages", "--speed stages: needs --graphs zoo"),
@@ -61,18 +39,13 @@ MISTAKES = [
     ("compare --graphs zooo", "--graphs: 'zooo' is not of the form zoo"),
     ("compare --graphs zoo:heavy=1", "--graphs: 'zoo:heavy=1' is not of the form zoo"),
     ("compare --graphs zoo:heavy_share=2", "heavy_share '2' must lie in 0..1"),
-    ("compare --nic-gbps 0", "nic_gbps: 0.0 must be finite and positive"),
     ("compare --intra-gbps fast", "--intra-gbps"),
-    ("compare --servers-per-rack 2", "--servers-per-rack: needs --nic-gbps"),
     ("compare --oversubscription 2", "--oversubscription: needs --servers-per-rack"),
     ("compare --cluster odd.toml --nic-gbps 10", "--cluster: cannot be combined with options"),
-    ("run good.csv", "--policy"),
     ("run good.csv -p count", "count"),
     ("policies srft", "did you mean 'srtf'"),
     ("metrics mean_jct", "unknown metric or bound 'mean_jct'; did you mean 'mean_jct_s'?"),
-    ("trace info", "FILE"),
     ("trace convert good.csv out.xyz", "xyz"),
-    ("trace info good.csv extra", "extra"),
     (
         "run -p fifo --servers 4 --jobs 200 --report a.html --plotly off",
         "--plotly: must be 'inline', 'cdn' or a path",
@@ -208,8 +181,6 @@ policy = "las"
 period_s = { low = 10, high = 600, log = true }
 """
 FILES = {
-    "empty.csv": "",
-    "words.csv": "submit_s,service_s,gpus\none,two,three\n",
     "good.csv": "submit_s,service_s,gpus\n0,10,1\n5,20,2\n",
     "bare.csv": "submit_s,service_s,gpus\n0,10,1\n5,20,2\n",
     "odd.csv": "submit_s,length,gpus\n0,10,1\n",
