@@ -28,12 +28,10 @@ def simulate(**arguments: Any) -> gs.Result:
         ({"trace": [1, 2]}, TypeError, r"trace: expected a Trace, not \[1, 2\]"),
         ({"cluster": 8}, TypeError, "cluster: expected a Cluster, not 8"),
         ({"cluster": gs.Cluster}, TypeError, "cluster: expected a Cluster"),
-        ({"policy": None}, TypeError, "policy: expected a name, a Policy, an Order or"),
         ({"policy": 3}, TypeError, "policy: expected a name"),
         ({"policy": gs.Order}, TypeError, "policy: expected a name"),
         ({"policy": gs.plugins.PlacementChoice("count")}, TypeError, "policy: expected a name"),
         ({"policy": ""}, ValueError, "unknown policy ''; known: 2d-las, "),
-        ({"policy": "srft"}, ValueError, "unknown policy 'srft'; did you mean 'srtf'"),
         ({"policy": "FIFO"}, ValueError, "unknown policy 'FIFO'"),
         ({"policy": "consolidated"}, ValueError, "unknown policy 'consolidated'"),
         ({"policy": "fifo\0"}, ValueError, "unknown policy"),
@@ -41,15 +39,11 @@ def simulate(**arguments: Any) -> gs.Result:
         ({"placement": gs.Policy("fifo")}, TypeError, "placement: expected a name"),
         ({"placement": "fist-fit"}, ValueError, "unknown placement 'fist-fit'; did you mean 'fi"),
         ({"placement": "fifo"}, ValueError, "unknown placement 'fifo'"),
-        ({"predictor": "oracel"}, ValueError, "unknown predictor 'oracel'; did you mean 'oracle'"),
         ({"predictor": None}, TypeError, "predictor: expected a text, not None"),
-        ({"predictor": "estimate"}, ValueError, "'estimate': the trace has no estimate_s"),
-        ({"seed": -1}, ValueError, r"seed: -1 must lie between 0 and 2\*\*64 - 1"),
         ({"seed": 2**64}, ValueError, "seed: 18446744073709551616 must lie between 0 and"),
         ({"seed": 1.0}, TypeError, "seed: expected an integer, not 1.0"),
         ({"seed": True}, TypeError, "seed: expected an integer, not True"),
         ({"seed": "1"}, TypeError, "seed: expected an integer, not '1'"),
-        ({"polcy": "fifo"}, TypeError, "unexpected keyword argument 'polcy'"),
     ],
 )
 def test_a_wrong_argument_is_named(arguments, error, message):
@@ -66,20 +60,11 @@ def test_a_wrong_argument_is_named(arguments, error, message):
         ("fifo:=strict", "expected key=value, not '=strict'"),
         ("fifo:scan=strict,", "expected key=value, not ''"),
         ("fifo:scan=strict,scan=skip", "'fifo:scan=strict,scan=skip': scan is given twice"),
-        ("fifo:scan=stric", "policy fifo: parameter scan is 'stric'; did you mean 'strict'"),
-        ("fifo:scna=strict", "policy fifo: unknown parameter 'scna'; did you mean 'scan'"),
         ("conservative:scan=strict", "policy conservative: unknown parameter 'scan'; it has none"),
         ("srtf:cost_s=ten", "policy srtf: parameter cost_s: expected a number, not 'ten'"),
-        ("srtf:cost_s=nan", "policy srtf: parameter cost_s is nan; allowed: 0 to 100000"),
-        ("srtf:cost_s=-1", "policy srtf: parameter cost_s is -1.0; allowed: 0 to 100000"),
-        ("srtf:cost_s=1e400", "policy srtf: parameter cost_s is inf; allowed: 0 to 100000"),
         ("srtf:displace=yes", "parameter displace: expected true or false, not 'yes'"),
-        ("srtf:narrow_gpus=nan", "policy srtf: parameter narrow_gpus"),
-        ("srtf:narrow_gpus=1e400", "policy srtf: parameter narrow_gpus"),
         ("2d-las:limits=1/x", "policy 2d-las: parameter limits: expected a list of numbers"),
         ("2d-las:limits=1//2", "policy 2d-las: parameter limits: expected a list of numbers"),
-        ("2d-las:limits=nan", "policy 2d-las: parameter limits is nan; allowed: 1e-06 to"),
-        ("2d-las:limits=0", "policy 2d-las: parameter limits is 0.0; allowed: 1e-06 to"),
         ("2d-las:limits=7200/3250", "policy 2d-las: parameter limits must ascend"),
         ("2d-las:limits=5/5", "policy 2d-las: parameter limits must ascend"),
         ("srtf:epoch=period", "parameter period_s: epoch=period needs a period above 0"),
@@ -89,13 +74,6 @@ def test_a_wrong_argument_is_named(arguments, error, message):
 def test_a_malformed_policy_text_says_what_is_wrong_with_it(text, message):
     with pytest.raises((ValueError, TypeError), match=message):
         simulate(policy=text)
-
-
-@each("kappa", ["nan", "0.99", "-inf", "1e400", "two"])
-def test_a_malformed_placement_text_says_what_is_wrong_with_it(kappa):
-    message = "placement consolidated-relaxed: parameter kappa"
-    with pytest.raises(ValueError, match=message):
-        simulate(placement=f"consolidated-relaxed:kappa={kappa}")
 
 
 @pytest.mark.parametrize("servers", [0, -1, 300_000_000])

@@ -184,14 +184,6 @@ def test_a_method_with_other_arguments_is_a_type_error():
         run(Short())
 
 
-@pytest.mark.parametrize("lifetime", ["forever", "", 7, None])
-def test_an_unknown_lifetime_is_a_value_error(lifetime):
-    order = type("Odd", (ShortestFirst,), {"lifetime": lifetime})()
-    message = f"order: lifetime is '{lifetime}'; allowed: fixed service clock"
-    with pytest.raises(ValueError, match=message):
-        run(order)
-
-
 @each(
     ("answer", "message"),
     [
