@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched import _core
 from gpusched.reference import Job, replay
 from gpusched.reference.model import MAX_HORIZON_US, MAX_SERVICE_US, MAX_SUBMIT_US
 from tests.examples import examples
+from tests.parity.native import run_native
 
 SECOND = 1_000_000
 LAST_S, LONGEST_S = MAX_SUBMIT_US // SECOND, MAX_SERVICE_US // SECOND
@@ -58,3 +61,28 @@ def test_the_last_submit_plus_all_services_must_lie_before_the_horizon(is_beyond
     expected, actual = run_both([LAST_S] * len(services_s), services_s)
     assert actual == expected
     assert (expected == "refused") == is_beyond
+
+
+LAST = 2**62 - 1
+"""No instant of a run may be later."""
+
+
+def test_deadlines_a_tick_apart_are_told_apart_wherever_they_lie():
+    for deadline in (2**53 + 2, 2**60 + 1, LAST):
+        jobs = [Job(0, 1, 1), *(Job(0, 5, 1, deadline_us=deadline - i) for i in range(3))]
+        core = run_native(jobs, [(1, "gpu")], "edf", "count")
+        assert core.finish_us == [16, 15, 10, 5]
+
+
+def test_predictions_may_not_queue_up_beyond_the_greatest_time():
+    def table(predicted_us: int, num_jobs: int) -> _core.JobTable:
+        return _core.JobTable(
+            np.zeros(num_jobs, np.int64),
+            np.ones(num_jobs, np.int64),
+            np.ones(num_jobs, np.int32),
+            predicted_us=np.full(num_jobs, predicted_us, np.int64),
+        )
+
+    table(2**53, 500)
+    with pytest.raises(ValueError, match=r"predicted_us: row 511 is 9007199254740992; .* 2\^62"):
+        table(2**53, 600)
