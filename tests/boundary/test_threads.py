@@ -173,24 +173,3 @@ def test_a_run_inside_a_plug_in_of_another_run_is_a_run_like_any_other():
     assert made.digest == gs.simulate(outer, CLUSTER, policy="sjf").digest
     assert len(seen) >= 10
     assert set(seen) == {gs.simulate(inner, CLUSTER, policy="sjf").digest}
-
-
-def test_a_native_run_lets_python_go_on():
-    # Decided anew each minute for a long time: the run outlasts the counting.
-    endless = gs.Trace.from_columns([0, 1], [1e9, 1e9], [1, 1])
-    stop = threading.Event()
-    interrupted = []
-
-    def run() -> None:
-        try:
-            gs.simulate(endless, gs.Cluster.uniform(1, 1), policy="las", stop=stop)
-        except gs.Cancelled:
-            interrupted.append(True)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    counted = sum(1 for _ in range(200_000))
-    stop.set()
-    thread.join(timeout=20)
-    assert counted == 200_000
-    assert interrupted == [True]

@@ -57,12 +57,3 @@ def test_count_takes_jobs_that_allow_every_type(policy):
     ]
     servers = [(2, "K80"), (2, "V100")]
     assert run_core(jobs, servers, policy) == replay(jobs, servers, policy)
-
-
-@each("policy", POLICIES)
-def test_the_first_submit_need_not_be_zero(policy):
-    jobs = [Job(61 * SECOND + 5 * i, (3 + i % 4) * SECOND, 1 + i % 3) for i in range(9)]
-    servers = [(2, "gpu"), (1, "gpu")]
-    for placement in PLACEMENTS:
-        expected = replay(jobs, servers, policy, placement)
-        assert run_core(jobs, servers, policy, placement) == expected

@@ -10,17 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched import _core
 from gpusched.base.run_warning import unwarned
-from gpusched.engine.seams import placement_seam
-from gpusched.online.cluster_state import asked, standing_run
 from gpusched.schedules.schedule import CANCELLED
 from tests.each import each
-from tests.parity.test_decisions_equal_runs import BY_THE_STATE
 
 pytestmark = pytest.mark.long
 
-POLICIES = sorted(BY_THE_STATE)
 REMEMBERING = [
     "2d-las:inside=entry", "2d-las:inside=running", "2d-las:promote=3", "chronus:lease_s=20",
     "dancer:slot_s=10", "dancer:preset=theory", "elasticflow:slot_s=10",
@@ -33,83 +28,6 @@ BOUND = [
     for name in ("ff", "ls", "sjf-bco")
     for start in ("ready", "in-order")
 ]
-
-
-def without(state: gs.online.ClusterState, rows: list[int]) -> tuple[gs.online.ClusterState, Any]:
-    """The state without some rows, and which are left."""
-    kept = np.ones(len(state.jobs), bool)
-    kept[rows] = False
-    held = kept[state.held_job]
-    return gs.online.ClusterState(
-        state.cluster, state.jobs._take(kept), state.now_s,
-        start_s=state.start_s[kept], attained_s=state.attained_s[kept],
-        cost_s=state.cost_s[kept], preemptions=state.preemptions[kept],
-        held_job=(np.cumsum(kept) - 1)[state.held_job[held]],
-        held_server=state.held_server[held], held_mask=state.held_mask[held],
-    ), np.flatnonzero(kept)  # fmt: skip
-
-
-def finishes(run: _core.Run) -> Any:
-    return np.asarray(run.finish().finish_us)
-
-
-def check(run: gs.Simulation, policy: str, placement: str, pick: int, runs_too: bool) -> bool:
-    """Take a job back, or two; compare with a run that begins in that state.
-
-    False, and nothing is done, where too few wait.
-    """
-    waiting, running = run.state.waiting, run.state.running
-    if len(waiting) < 2 or run.done:
-        return False
-    live = np.sort(np.concatenate([waiting, running]))
-    gone = [int(waiting[pick % len(waiting)])]
-    if runs_too and len(running):
-        gone.append(int(running[pick % len(running)]))
-    state, left = without(gs.online.ClusterState.of(run), np.searchsorted(live, gone).tolist())
-    expected = finishes(standing_run(state, asked(policy), placement_seam(placement), 0))
-    for job in gone:
-        run.cancel(job)
-    run.run()
-    found = run.result().schedule
-    assert (found.status[gone] == CANCELLED).all()
-    assert found.finish_us[live[left]].tolist() == expected.tolist()
-    return True
-
-
-job = st.tuples(st.integers(0, 5), st.integers(1, 12), st.integers(1, 6), st.integers(0, 3))
-
-
-@given(
-    st.lists(job, min_size=4, max_size=12),
-    st.sampled_from(POLICIES),
-    st.sampled_from(["consolidated", "first-fit", "count"]),
-    st.integers(0, 20),
-    st.integers(0, 9),
-    st.booleans(),
-)
-def test_small_cases(jobs, policy, placement, later, pick, runs_too):
-    submit, service, gpus, restart = zip(*jobs, strict=True)
-    costs = restart if placement != "count" else [0] * len(jobs)
-    trace = gs.Trace.from_columns(submit, service, gpus, restart_s=costs if any(costs) else None)
-    with unwarned():
-        run = gs.Simulation(trace, gs.Cluster.uniform(2, 4), policy=policy, placement=placement)
-        run.run_until(6.25 + later / 2)  # all jobs have come, and none ends at this very instant
-        check(run, policy, placement, pick, runs_too)
-
-
-@each("placement", ["consolidated", "count"])
-@each("policy", POLICIES)
-def test_every_policy(policy, placement):
-    rng = np.random.default_rng(4)
-    trace = gs.Trace.from_columns(
-        rng.integers(0, 60, 60), rng.integers(5, 200, 60), rng.integers(1, 9, 60)
-    )
-    with unwarned():
-        run = gs.Simulation(trace, gs.Cluster.uniform(3, 4), policy=policy, placement=placement)
-        run.run_until(61)
-        for number in range(3):
-            assert check(run.fork(), policy, placement, 7 * number, number == 2)
-            run.run_until(run.now + 40.25)
 
 
 def jobs_with_deadlines() -> gs.Trace:
@@ -141,18 +59,6 @@ def test_those_that_remember_forget_the_job_alone(policy):
     assert (result.schedule.status[list(gone)] == CANCELLED).all()
     assert (np.delete(result.schedule.status, list(gone)) == 0).all()
     result.audit()
-
-
-@each("policy", REMEMBERING)
-def test_a_fork_that_goes_the_same_way_comes_to_the_same(policy):
-    with unwarned():
-        run = gs.Simulation(jobs_with_deadlines(), gs.Cluster.uniform(3, 4), policy=policy)
-        run.run_until(70)
-        other = run.fork()
-        for one in (run, other):
-            one.cancel(int(one.state.waiting[5]))
-            one.run()
-    assert run.result().digest == other.result().digest
 
 
 @given(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +14,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
+from gpusched.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job
 from gpusched.reference.placements import consolidated, consolidated_relaxed
-from tests.each import each
 from tests.examples import examples
 from tests.parity.core import choice_text, make_cluster, make_trace, predictor_of, run_core
 from tests.reference.cases import ALL_TYPES, SECOND, TYPES, Case, cases
@@ -100,20 +98,6 @@ def test_the_audit_holds_and_every_feasible_job_finishes_once(policy, data, unit
             assert policy in PREEMPTIVE or len(runs) == 1
         else:
             assert (outcome.status[job], runs) == (REJECTED, set())
-
-
-def test_a_digest_is_the_same_over_repeats_and_threads():
-    @many
-    @given(case=any_case)
-    def check(case):
-        case = case.at(SECOND)
-        expected = simulate(case).digest
-        assert simulate(case).digest == expected
-        futures = [pool.submit(simulate, case) for _ in range(3)]
-        assert {future.result().digest for future in futures} == {expected}
-
-    with ThreadPoolExecutor(3) as pool:
-        check()
 
 
 @every_policy
@@ -285,35 +269,12 @@ def test_srtf_on_one_gpu_is_textbook_srpt_on_a_long_queue():
         assert np.array_equal(result.schedule.finish_us, finish * 10**6)
 
 
-def workload(
-    num_jobs: int, num_gpus: int, load: float, grain_s: int, seed: int, **columns: Any
-) -> gs.Trace:
-    """Many jobs at a load; submits and services are multiples of ``grain_s``, so that they tie."""
-    rng = np.random.default_rng(seed)
-    gpus = rng.choice([1, 1, 1, 1, 2, 2, 3, 4, 8, 16, 32], num_jobs)
-    service = (1 + rng.exponential(300, num_jobs) // grain_s) * grain_s
-    span = float((gpus * service).sum()) / num_gpus / load
-    submit = np.sort(rng.uniform(0, span, num_jobs)) // grain_s * grain_s
-    made = {name: make(service, rng) for name, make in columns.items()}
-    return gs.Trace.from_columns(submit, service, gpus, **made)
-
-
-@each("num_gpus", [32, 256])
-@each("grain_s", [1, 100])
-@each("load", [0.9, 1.5])
-def test_the_fast_engine_of_srtf_equals_the_general_one(num_gpus, grain_s, load):
-    cluster = gs.Cluster.uniform(servers=num_gpus // 8, gpus=8)
-    for seed in range(3):
-        trace = workload(2_000, num_gpus, load, grain_s, seed)
-        fast = gs.simulate(trace, cluster, policy="srtf", placement="count")
-        # A period that never comes round asks for the general engine and for nothing else.
-        general = gs.simulate(trace, cluster, policy="srtf:period_s=1e9", placement="count")
-        assert fast.summary()["preemptions"] > 50
-        assert fast.digest == general.digest
-
-
 def test_two_spellings_of_a_policy_are_one_policy_on_deep_queues():
-    trace = workload(3_000, 64, 1.4, 5, seed=4)
+    rng = np.random.default_rng(4)
+    gpus = rng.choice([1, 1, 1, 1, 2, 2, 3, 4, 8, 16, 32], 3_000)
+    service = 5 * (1 + rng.exponential(60, 3_000) // 1)  # of few seconds, so that they tie
+    submit = np.sort(rng.uniform(0, (gpus * service).sum() / 64 / 1.4, 3_000)) // 5 * 5
+    trace = gs.Trace.from_columns(submit, service, gpus)
     cluster = gs.Cluster.uniform(servers=8, gpus=8)
     same = [
         ("fifo-skip", "fifo:scan=skip"),
@@ -335,28 +296,3 @@ def test_two_spellings_of_a_policy_are_one_policy_on_deep_queues():
                 for policy in (one, other)
             }
             assert len(digests) == 1, (one, other, placement)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("placement", "num_jobs"), [("count", 3_000), ("consolidated", 1_000), ("random", 500)]
-)
-def test_easy_equals_the_readable_engine_on_an_overloaded_cluster(placement, num_jobs):
-    trace = workload(
-        num_jobs,
-        64,
-        1.5,
-        10,
-        seed=num_jobs,
-        estimate_s=lambda service, rng: service * rng.choice([0.5, 1, 1, 2, 5], len(service)),
-    )
-    cluster = gs.Cluster.uniform(servers=8, gpus=8)
-    made = gs.simulate(trace, cluster, policy="easy", placement=placement, seed=1)
-    columns = (trace.submit_us, trace.service_us, trace.gpus, trace.estimate_us)
-    jobs = [
-        Job(submit, service, gpus, estimate_us=estimate)
-        for submit, service, gpus, estimate in zip(*(c.tolist() for c in columns), strict=True)
-    ]
-    expected = replay(jobs, [(8, "gpu")] * 8, "easy", placement, seed=1)
-    assert made.schedule.start_us.tolist() == expected.start_us
-    assert made.digest == expected.digest
