@@ -18,6 +18,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -458,8 +459,8 @@ def zstd(data: bytes) -> bytes:
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
+    "bz2": partial(bz2.compress, compresslevel=1),
+    "xz": partial(lzma.compress, preset=0),
     "zst": zstd,
     "zip": lambda data: zipped({"jobs.csv": data}),
 }

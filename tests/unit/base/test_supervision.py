@@ -207,7 +207,7 @@ def test_calls_inside_end_with_the_scope(name):
 
     with time_limit(120, name), ThreadPoolExecutor(1) as pool:
         future = pool.submit(run)
-        threading.Timer(1.0, scope.set).start()
+        threading.Timer(0.3, scope.set).start()
         with pytest.raises(gs.Cancelled):
             future.result()
 

@@ -1,11 +1,9 @@
-"""One run: what goes in, what comes out, what is shown on the way, and how it ends."""
+"""One run: what goes in, what comes out, and how it ends."""
 
 from __future__ import annotations
 
 import pickle
 import re
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -199,82 +197,6 @@ def test_a_warning_counts_the_widths_that_serverfilling_cannot_fill_exactly():
     assert not gs.simulate(exact, FOUR_GPUS, policy="serverfilling-srpt").warnings
 
 
-def test_a_trace_may_be_simulated_as_often_as_one_likes():
-    jobs = gs.Trace.from_columns([0, 1, 2], [5, 5, 5], [1, 1, 1])
-    columns = (jobs.submit_us.tolist(), jobs.service_us.tolist(), jobs.gpus.tolist())
-    digests = {gs.simulate(jobs, ONE_GPU, policy="srtf").digest for _ in range(5)}
-    assert len(digests) == 1
-    assert columns == (jobs.submit_us.tolist(), jobs.service_us.tolist(), jobs.gpus.tolist())
-
-
-# Progress, and stops.
-
-
-def long_run() -> tuple[gs.Trace, gs.Cluster]:
-    """Two jobs that take turns each minute for a month of Sundays, behind many short ones."""
-    num_short = 5_000
-    submit = np.concatenate([np.arange(num_short), [num_short, num_short]])
-    service = np.concatenate([np.ones(num_short), [1e9, 1e9]])
-    return gs.Trace.from_columns(submit, service, np.ones(num_short + 2)), ONE_GPU
-
-
-def test_progress_is_shown_while_a_run_goes_on():
-    seen: list[tuple[int, int]] = []
-    stop = threading.Event()
-
-    def progress(now: gs.Progress) -> None:
-        seen.append((now.done, now.total))
-        if len(seen) == 4:
-            stop.set()
-
-    started = time.monotonic()
-    with pytest.raises(gs.Cancelled):
-        gs.simulate(*long_run(), policy="las", progress=progress, stop=stop)
-    seconds = time.monotonic() - started
-    assert seen[:4] == sorted(seen[:4])
-    assert {total for _, total in seen} == {5_002}
-    assert seen[-1][0] == 5_000
-    assert 0.3 < seconds < 6  # about ten times a second
-
-
-def test_progress_ends_with_all_jobs():
-    seen: list[tuple[int, int]] = []
-    jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 1])
-    gs.simulate(jobs, ONE_GPU, progress=lambda now: seen.append((now.done, now.total)))
-    assert seen[-1] == (2, 2)
-
-
-@pytest.mark.parametrize("in_main_thread", [True, False])
-def test_a_stop_ends_a_run_in_any_thread(in_main_thread):
-    stop = threading.Event()
-    ended: list[str] = []
-
-    def run() -> None:
-        try:
-            gs.simulate(*long_run(), policy="las", stop=stop)
-        except gs.Cancelled:
-            ended.append("stopped")
-
-    threading.Timer(0.2, stop.set).start()
-    started = time.monotonic()
-    if in_main_thread:
-        run()
-    else:
-        thread = threading.Thread(target=run)
-        thread.start()
-        thread.join(timeout=20)
-    assert ended == ["stopped"]
-    assert time.monotonic() - started < 6
-
-
-def test_a_run_leaves_no_thread_behind():
-    jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 1])
-    before = threading.active_count()
-    for _ in range(5):
-        gs.simulate(jobs, ONE_GPU, progress=lambda now: None)
-    assert threading.active_count() == before
-
-
 CLUSTER = gs.Cluster.uniform(4, 8)
 TRACE = gs.generate("philly", 300, load=0.9, cluster=CLUSTER, seed=3)
 
@@ -376,15 +298,15 @@ def test_a_study_tells_of_runs_beyond_its_limit_and_does_them_when_it_is_raised(
         gs.Study.of(study | {"max_intervals": 0})
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 2**62 + 1])
-def test_a_limit_is_at_least_one_interval(wrong):
-    with pytest.raises(ValueError, match="max_intervals: "):
-        limited(wrong)
-
-
-@pytest.mark.parametrize("wrong", [True, 1.5, "9"])
-def test_a_limit_is_an_integer(wrong):
-    with pytest.raises(TypeError, match=r"max_intervals: .* must be an integer"):
+@each(
+    ("wrong", "error"),
+    [
+        *((number, ValueError) for number in (0, -1, 2**62 + 1)),
+        *((other, TypeError) for other in (True, 1.5, "9")),
+    ],
+)
+def test_a_limit_is_an_integer_of_at_least_one_interval(wrong, error):
+    with pytest.raises(error, match="max_intervals: "):
         limited(wrong)
 
 
@@ -397,7 +319,7 @@ def test_the_error_can_travel_to_another_process():
 
 
 CENTURIES_S = 2**53 / 1e6
-CLUSTER_RUNS_WITHOUT_END = gs.Cluster.uniform(1, 2)
+TWO_GPUS = gs.Cluster.uniform(1, 2)
 TWO = gs.Trace.from_columns([0, 0], [CENTURIES_S, CENTURIES_S], [2, 2])
 
 
@@ -421,7 +343,7 @@ TWO = gs.Trace.from_columns([0, 0], [CENTURIES_S, CENTURIES_S], [2, 2])
 def test_a_run_of_centuries_in_milliseconds_says_what_goes_round(policy, message):
     begin = "at 1048576000 us: the run goes round without getting on: "
     with pytest.raises(ValueError, match=re.escape(begin + message)):
-        gs.simulate(TWO, CLUSTER_RUNS_WITHOUT_END, policy=policy)
+        gs.simulate(TWO, TWO_GPUS, policy=policy)
 
 
 def test_turns_that_cost_far_more_than_they_gain_are_refused_before_the_run():
@@ -429,7 +351,7 @@ def test_turns_that_cost_far_more_than_they_gain_are_refused_before_the_run():
     with pytest.raises(
         ValueError, match="period_s: job 0 would pay 1000000000000 us for each turn"
     ):
-        gs.simulate(jobs, CLUSTER_RUNS_WITHOUT_END, policy="las:period_s=0.001")
+        gs.simulate(jobs, TWO_GPUS, policy="las:period_s=0.001")
 
 
 NAME = "taken-back"

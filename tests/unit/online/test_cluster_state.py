@@ -37,6 +37,7 @@ def test_what_is_left_out_follows():
     assert state(attained_s=[NAN, 0, 0, 0]).attained_s.tolist() == [35, 0, 0, 0]
     with pytest.raises(ValueError, match="read-only"):
         found.start_s[0] = 1
+    assert not gs.online.ClusterState(CLUSTER, JOBS, 40).is_running.any()
 
 
 def test_a_job_that_came_back_just_now_with_work_behind_it_may_start():
@@ -53,10 +54,6 @@ def test_clusters_jobs_and_histories_of_other_types_are_refused_by_name():
         gs.online.ClusterState(CLUSTER, [1, 2], 40)
     with pytest.raises(TypeError, match="history: expected a Trace, not 3"):
         gs.when(0, gs.online.ClusterState(CLUSTER, JOBS, 40), history=3)
-
-
-def test_nobody_need_run():
-    assert not gs.online.ClusterState(CLUSTER, JOBS, 40).is_running.any()
 
 
 @each(
@@ -90,6 +87,15 @@ def test_what_cannot_be_is_refused_by_name(changed, error, message):
     [
         ({"held_mask": [0xFF00]}, "job 0: a GPU is not free"),
         ({"held_job": [0, 0], "held_server": [1, 1], "held_mask": [0xF, 0xF0]}, "job 0"),
+        (
+            {
+                "start_s": [5, NAN, 30, NAN],
+                "held_job": [0, 2],
+                "held_server": [1, 1],
+                "held_mask": [0xFF, 0x3C],
+            },
+            "job 2: a GPU is not free",
+        ),
     ],
 )
 def test_gpus_that_are_not_there_are_refused_by_the_core(held, message):
@@ -114,15 +120,6 @@ def test_a_held_gpu_of_a_type_that_is_not_allowed_is_refused_under_every_policy(
     assert held_on(0).what.tolist() == ["start"]
     with pytest.raises(ValueError, match="the GPU type is not allowed"):
         held_on(1)
-
-
-def test_two_jobs_do_not_hold_one_gpu():
-    jobs = gs.Trace.from_columns([0, 0], [9, 9], [4, 4])
-    both = gs.online.ClusterState(
-        CLUSTER, jobs, 1, start_s=[0, 0], held_job=[0, 1], held_server=[0, 0], held_mask=[15, 30]
-    )
-    with pytest.raises(ValueError, match="job 1: a GPU is not free"):
-        gs.decide(both)
 
 
 def test_a_decision_says_what_and_why():
@@ -282,9 +279,10 @@ def test_bad_arguments():
         gs.decide(state(), policy="fifi")
     with pytest.raises(ValueError, match=r"policy conservative, placement consolidated: .*keeps"):
         gs.decide(state(), policy="conservative")
+    assert gs.decide(state()).memory is None
 
 
-CLUSTER_POLICY_MEMORY = gs.Cluster.uniform(2, 4)
+WHOLE_SERVERS = gs.Cluster.uniform(2, 4)
 SUBMIT, SERVICE, GPUS = (0, 0, 5, 6), (100, 50, 30, 30), (4, 4, 8, 4)
 
 
@@ -300,7 +298,7 @@ def state_of_three(
         id=[f"job {row}" for row in rows],
     )
     return gs.online.ClusterState(
-        changes.pop("cluster", CLUSTER_POLICY_MEMORY), jobs, now_s,
+        changes.pop("cluster", WHOLE_SERVERS), jobs, now_s,
         start_s=[0.0 if row in held else np.nan for row in rows],
         held_job=[rows.index(row) for row in held],
         held_server=list(held.values()),
@@ -333,12 +331,6 @@ def test_a_policy_goes_on_where_it_was():
     )
     assert (decision.job.tolist(), decision.held_server.tolist()) == ([2], [1])
     assert decision.why(1) == "waits: it needs 8 GPUs, and 0 are free"
-
-
-def test_a_decision_without_a_memory_gives_none():
-    assert gs.decide(state_of_three(0, [0, 1])).memory is None
-    with pytest.raises(ValueError, match=r"conservative.*keeps more than the state"):
-        gs.decide(state_of_three(0, [0, 1]), policy="conservative")
 
 
 def _asked_us(memory: bytes) -> list[int]:
@@ -386,43 +378,29 @@ def test_a_job_that_can_never_run_may_stay_or_go():
     assert not decision.job.size
 
 
+MORE_SERVERS = gs.Cluster.uniform(3, 4)
+
+
 @each(
-    ("given", "options", "message"),
+    ("now_s", "rows", "held", "options", "message"),
     [
-        (state_of_three(0, [0, 1], RUNNING), {}, "now_s: must lie after the decision"),
-        (
-            state_of_three(9, [0, 1], RUNNING),
-            {"policy": "easy"},
-            "is of policy conservative, not of easy",
-        ),
-        (
-            state_of_three(9, [0, 1], RUNNING),
-            {"placement": "best-fit"},
-            "is of placement consolidated",
-        ),
-        (state_of_three(9, [0, 1], RUNNING), {"seed": 1}, "is of seed 0, not of 1"),
-        (
-            state_of_three(9, [0, 1], RUNNING, cluster=gs.Cluster.uniform(3, 4)),
-            {},
-            "another cluster",
-        ),
-        (
-            state_of_three(9, [0, 1], {0: 1, 1: 0}),
-            {},
-            "does not hold what its decisions gave it",
-        ),
-        (state_of_three(9, [0, 1], {0: 0}), {}, "'job 1' does not hold what"),
-        (state_of_three(9, [0, 1]), {}, "'job 0' does not hold what"),
-        (
-            state_of_three(9, [3], {3: 0}),
-            {},
-            "'job 3' runs, and no decision that the memory knows of",
-        ),
+        (0, [0, 1], RUNNING, {}, "now_s: must lie after the decision"),
+        (9, [0, 1], RUNNING, {"policy": "easy"}, "is of policy conservative, not of easy"),
+        (9, [0, 1], RUNNING, {"placement": "best-fit"}, "is of placement consolidated"),
+        (9, [0, 1], RUNNING, {"seed": 1}, "is of seed 0, not of 1"),
+        (9, [0, 1], RUNNING, {"cluster": MORE_SERVERS}, "another cluster"),
+        (9, [0, 1], {0: 1, 1: 0}, {}, "does not hold what its decisions gave it"),
+        (9, [0, 1], {0: 0}, {}, "'job 1' does not hold what"),
+        (9, [0, 1], {}, {}, "'job 0' does not hold what"),
+        (9, [3], {3: 0}, {}, "'job 3' runs, and no decision that the memory knows of"),
     ],
 )
-def test_a_state_that_is_elsewhere_is_refused(given, options, message):
+def test_a_state_that_is_elsewhere_is_refused(now_s, rows, held, options, message):
+    cluster = options.get("cluster", WHOLE_SERVERS)
+    there = state_of_three(now_s, rows, held, cluster=cluster)
+    asked = {name: value for name, value in options.items() if name != "cluster"}
     with pytest.raises(ValueError, match=message):
-        gs.decide(given, memory=first().memory, **{"policy": "conservative", **options})
+        gs.decide(there, memory=first().memory, **{"policy": "conservative", **asked})
 
 
 def test_a_job_that_was_gone_does_not_come_back():
@@ -445,13 +423,9 @@ def test_what_is_no_memory_is_refused():
         gs.decide(state_of_three(0, [0]), memory="")
 
 
-def test_bytes_are_the_whole_of_it():
+def test_bytes_are_the_whole_of_a_memory_and_those_of_another_version_refused(monkeypatch):
     memory = first().memory
     assert Memory.from_bytes(memory).to_bytes() == memory
-
-
-def test_a_memory_of_another_version_is_refused(monkeypatch):
-    memory = first().memory
     monkeypatch.setattr("gpusched._core.__version__", "99.0")
     with pytest.raises(ValueError, match=r"it is of gpusched .*, and this is 99\.0"):
         Memory.from_bytes(memory)

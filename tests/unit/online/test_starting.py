@@ -266,6 +266,7 @@ def test_shares_count_who_had_started_by_each_quantile():
     assert "started by the 50 % quantile: 50%" in str(found)
 
 
+@pytest.mark.long
 def test_jobs_whose_run_times_are_drawn_alike_start_as_forecast():
     rng = np.random.default_rng(3)
     count = 4000

@@ -17,7 +17,7 @@ from gpusched.prediction.learner import CompletionLog, JobKeys, Records
 from tests.learners import learner
 from tests.unit.prediction.predicting import SECOND, predicted, recurring
 
-SMALL = "forest:trees=4,leaf=3"
+SMALL = "forest:trees=2,leaf=3"
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +210,7 @@ def test_an_object_can_be_used_again():
 def test_a_trained_forest_predicts_from_the_first_job_on():
     first, second = recurring(300, seed=1), recurring(100, seed=2)
     trained = learner(SMALL + ",refit_jobs=30").train(first)
-    frozen = learner("forest:mode=frozen,trees=4,leaf=3").train(first)
+    frozen = learner(SMALL + ",mode=frozen").train(first)
     before = predicted(second, predictor(SMALL))[2].accuracy
     after = predicted(second, resolve(trained))[2]
     fixed = predicted(second, resolve(frozen))[2]

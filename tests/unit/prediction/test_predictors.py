@@ -442,7 +442,7 @@ def test_a_trace_is_predicted_without_a_cluster():
         gs.prediction.predict(jobs, "last-value", finish_s=late[:2])
 
 
-CLUSTER = gs.Cluster.uniform(1, 1)
+ONE_GPU = gs.Cluster.uniform(1, 1)
 
 
 def trace(**columns: object) -> gs.Trace:
@@ -451,11 +451,11 @@ def trace(**columns: object) -> gs.Trace:
 
 def test_a_policy_orders_by_the_predictions_of_the_trace():
     jobs = trace(predicted_s=[1, 2, 3])
-    result = gs.simulate(jobs, CLUSTER, policy="sjf", predictor="column")
+    result = gs.simulate(jobs, ONE_GPU, policy="sjf", predictor="column")
     assert result.jobs.start_s.tolist() == [0, 5, 8]
     assert result.spec.predictor == "column"
     assert not result.clairvoyant
-    assert gs.simulate(jobs, CLUSTER, policy="sjf").jobs.start_s.tolist() == [4, 1, 0]
+    assert gs.simulate(jobs, ONE_GPU, policy="sjf").jobs.start_s.tolist() == [4, 1, 0]
 
 
 def test_predictions_stand_in_where_a_job_has_no_estimate():
@@ -475,7 +475,7 @@ def test_predictions_are_kept_by_frames_and_files(tmp_path):
     assert jobs.to_polars()["predicted_s"].to_list() == [1, 2.5, 3]
     again = gs.Trace.from_polars(jobs.to_polars())
     assert again.predicted_us.tolist() == [1_000_000, 2_500_000, 3_000_000]
-    result = gs.simulate(jobs, CLUSTER, policy="sjf", predictor="column")
+    result = gs.simulate(jobs, ONE_GPU, policy="sjf", predictor="column")
     result.save(tmp_path / "result.npz")
     assert (
         gs.load_result(tmp_path / "result.npz").trace.predicted_us.tolist()
@@ -483,37 +483,30 @@ def test_predictions_are_kept_by_frames_and_files(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
+def test_a_missing_or_bad_prediction_is_named():
+    for columns, message in (
         ({}, "predictor 'column': the trace has no predicted_s"),
         ({"predicted_s": [1, np.nan, np.nan]}, r"job 1 \(row 1\) has no predicted_s, nor have 1"),
-    ],
-)
-def test_a_missing_prediction_is_named(columns, message):
-    with pytest.raises(ValueError, match=message):
-        gs.simulate(trace(**columns), CLUSTER, policy="sjf", predictor="column")
+        ({"predicted_s": [1, 0, 3]}, r"predicted_s.*must be positive"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            gs.simulate(trace(**columns), ONE_GPU, policy="sjf", predictor="column")
 
 
-def test_a_bad_prediction_is_named():
-    with pytest.raises(ValueError, match=r"predicted_s.*must be positive"):
-        trace(predicted_s=[1, 0, 3])
-
-
-CLUSTER_ITERATIONS = gs.Cluster.uniform(3, 4).with_bandwidth(nic_gbps=25, intra_gbps=400)
+LINKED = gs.Cluster.uniform(3, 4).with_bandwidth(nic_gbps=25, intra_gbps=400)
 MODELS = [
     gs.model.JobProfile("light", 1e6, 1, 0.0, 0.1),
     gs.model.JobProfile("heavy", 1e6, 1, 0.0, 0.7),
 ]
 
 
-def trace_iterations(iterations: int = 100, models: int = 2) -> gs.Trace:
+def trainings(iterations: int = 100, models: int = 2) -> gs.Trace:
     """Forty jobs of one user and group that train one model or the other, far apart."""
     kinds = np.arange(40) % models
     bare = gs.Trace.from_columns(
         np.arange(40) * 1e5, [60.0] * 40, [1] * 40, user=["ann"] * 40, group=["nightly"] * 40
     ).with_profiles(MODELS, index=kinds)
-    per_iteration_s = gs.bounds.iteration_limits(bare, CLUSTER_ITERATIONS, speed="ring")["low"]
+    per_iteration_s = gs.bounds.iteration_limits(bare, LINKED, speed="ring")["low"]
     columns = {"submit_s": bare.submit_s, "service_s": iterations * per_iteration_s}
     return gs.Trace.from_columns(
         **columns, gpus=[1] * 40, user=["ann"] * 40, group=["nightly"] * 40
@@ -521,7 +514,7 @@ def trace_iterations(iterations: int = 100, models: int = 2) -> gs.Trace:
 
 
 def run(jobs: gs.Trace, text: str, speed: str = "ring") -> gs.Result:
-    return gs.simulate(jobs, CLUSTER_ITERATIONS, policy="spjf", predictor=text, speed=speed)
+    return gs.simulate(jobs, LINKED, policy="spjf", predictor=text, speed=speed)
 
 
 def errors(jobs: gs.Trace, text: str) -> float:
@@ -535,44 +528,44 @@ def errors(jobs: gs.Trace, text: str) -> float:
 
 @pytest.mark.parametrize("name", ["last-value", "group-mean", "quantile"])
 def test_iterations_that_recur_are_predicted_though_run_times_do_not(name):
-    assert errors(trace_iterations(), f"{name}:counts=iterations,batch_jobs=1") < 1e-6
-    assert errors(trace_iterations(), f"{name}:batch_jobs=1") > 0.5
+    assert errors(trainings(), f"{name}:counts=iterations,batch_jobs=1") < 1e-6
+    assert errors(trainings(), f"{name}:batch_jobs=1") > 0.5
 
 
 def test_a_forest_of_iterations_is_nearer_where_they_recur():
     forest = "forest:trees=4,leaf=3,batch_jobs=1,target=log"
-    assert errors(trace_iterations(), f"{forest},counts=iterations") < 1e-6
-    assert errors(trace_iterations(), forest) > 0.1
+    assert errors(trainings(), f"{forest},counts=iterations") < 1e-6
+    assert errors(trainings(), forest) > 0.1
 
 
 def test_where_all_iterations_take_as_long_the_unit_does_not_matter():
-    jobs = trace_iterations(models=1)
+    jobs = trainings(models=1)
     for name in ("last-value", "group-mean"):
         assert errors(jobs, f"{name}:counts=iterations") == pytest.approx(errors(jobs, name))
 
 
 def test_while_nothing_has_finished_an_hour_of_iterations_of_a_second_is_predicted():
-    jobs = trace_iterations().head(1)
+    jobs = trainings().head(1)
     report = run(jobs, "last-value:counts=iterations").prediction
-    per_iteration_s = gs.bounds.iteration_limits(jobs, CLUSTER_ITERATIONS, speed="ring")["low"][0]
+    per_iteration_s = gs.bounds.iteration_limits(jobs, LINKED, speed="ring")["low"][0]
     predicted_s = UNKNOWN_US / 1e6 * per_iteration_s
     assert report.accuracy.bias == pytest.approx(predicted_s / jobs.service_s[0], rel=1e-5)
 
 
 def test_a_speed_without_iterations_is_refused():
     with pytest.raises(ValueError, match=r"counts=iterations: under speed 'fixed' jobs have no it"):
-        run(trace_iterations(), "forest:counts=iterations", speed="fixed")
+        run(trainings(), "forest:counts=iterations", speed="fixed")
 
 
 def test_what_knows_no_cluster_is_refused():
     counting = predictor("last-value:counts=iterations")
     assert isinstance(counting, Learner)
     with pytest.raises(ValueError, match="known in a run alone"):
-        counting.train(trace_iterations())
+        counting.train(trainings())
 
 
 def test_two_runs_of_one_predictor_do_not_share_what_they_know():
     chosen = predictor("last-value:counts=iterations,batch_jobs=1")
-    first, second = (run(trace_iterations(n), chosen).digest for n in (100, 200))
-    assert first == run(trace_iterations(), "last-value:counts=iterations,batch_jobs=1").digest
+    first, second = (run(trainings(n), chosen).digest for n in (100, 200))
+    assert first == run(trainings(), "last-value:counts=iterations,batch_jobs=1").digest
     assert second != first

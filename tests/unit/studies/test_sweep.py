@@ -97,7 +97,6 @@ def test_the_study_in_the_folder_goes_on(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("in").mkdir()
     Path("in/jobs.csv").write_text("submit_s,service_s,gpus\n0,60,1\n5,60,2\n")
-    gs.Study.of(small(traces=[{"file": "jobs.csv"}])).to_toml()
     Path("in/study.toml").write_text(gs.Study.of(small(traces=[{"file": "jobs.csv"}])).to_toml())
     first = gs.sweep("in/study.toml", folder="out")
     done = counted(monkeypatch)
@@ -155,7 +154,7 @@ def test_a_stop_keeps_what_was_done(tmp_path, monkeypatch):
     monkeypatch.setattr("gpusched.studies.sweep._WRITE_SECONDS", 0.0)
     monkeypatch.setattr("gpusched.studies.sweep._WRITE_SHARE", 1.0)  # however slow the disk is
     stop = threading.Event()
-    study = small(seeds=list(range(200)))
+    study = small(seeds=list(range(80)))
 
     def progress(told: gs.Progress) -> None:
         if told.done >= 20:
@@ -164,8 +163,8 @@ def test_a_stop_keeps_what_was_done(tmp_path, monkeypatch):
     with time_limit(60), pytest.raises(gs.Cancelled) as caught:
         gs.sweep(study, folder=tmp_path, progress=progress, stop=stop)
     kept = gs.studies.sweep_status(tmp_path)
-    assert 20 <= kept.num_done < 800
-    assert (caught.value.num_finished, caught.value.total) == (kept.num_done, 800)
+    assert 20 <= kept.num_done < 320
+    assert (caught.value.num_finished, caught.value.total) == (kept.num_done, 320)
     assert kept.left_s is not None
     assert "runs are left" in str(kept) or "of runs are left" in str(kept)
     assert facts(gs.sweep(study, folder=tmp_path)).equals(facts(gs.sweep(study)))
@@ -266,6 +265,9 @@ def test_policies_are_compared_for_each_setting():
 
 
 def test_threads_that_are_long_in_python_name_processes(monkeypatch):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gs.sweep(small(policies=[NarrowFirst()]))  # a short time is not told
     monkeypatch.setattr(sys.modules[PythonTime.__module__], "_LONG_S", 0.0)
     mixed = small(policies=["fifo", NarrowFirst()])
     with pytest.warns(gs.RunWarning, match=r'^python:NarrowFirst: .*executor="processes"') as told:
@@ -275,12 +277,6 @@ def test_threads_that_are_long_in_python_name_processes(monkeypatch):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             gs.sweep(study, executor=executor)
-
-
-def test_a_short_time_in_python_is_not_told():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        gs.sweep(small(policies=[NarrowFirst()]))
 
 
 def test_a_bar_is_shown_where_one_is_asked_for(monkeypatch):
@@ -319,9 +315,12 @@ def test_a_queue_that_grows_below_a_load_of_one_is_told():
     assert not [line for line in few.warnings if "faster than they leave" in line]
 
 
-@pytest.mark.parametrize(
-    "place", ["threads:1", "threads:3", "processes:2", "given processes", "dask", "ray"]
-)
+IN_THE_LONG_RUN = [
+    pytest.param(place, marks=pytest.mark.long) for place in ("given processes", "dask", "ray")
+]
+
+
+@pytest.mark.parametrize("place", ["threads:1", "threads:3", "processes:2", *IN_THE_LONG_RUN])
 def test_the_table_is_the_same(place, tmp_path):
     study = small(
         traces=[
@@ -338,6 +337,7 @@ def test_the_table_is_the_same(place, tmp_path):
     assert found.num_failed == 6
 
 
+@pytest.mark.long
 def test_workers_that_die_at_random_moments_cost_nothing():
     study = small(seeds=list(range(40)))
     expected = facts(gs.sweep(study))

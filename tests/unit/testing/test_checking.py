@@ -15,6 +15,7 @@ import gpusched as gs
 from gpusched.testing.cases import Subject, cluster_code, columns_of, trace_code, with_rows
 from gpusched.testing.law_registry import LAWS, law
 from gpusched.testing.strategies import COLUMNS
+from tests.each import each
 from tests.examples import examples
 from tests.golden import workload as golden
 
@@ -43,15 +44,19 @@ class Greedy(gs.Placement):
         return None if left else pieces
 
 
-@pytest.mark.parametrize("policy", [Narrow, Narrow(), partial(Narrow, -1), "sgf", gs.Policy("sgf")])
+FEW_LAWS = ("capacity", "repeats", "work-conserving", "scale-free")
+
+
+@each("policy", [Narrow, Narrow(), partial(Narrow, -1), "sgf", gs.Policy("sgf")])
 def test_a_policy_may_be_a_name_an_object_or_what_makes_one(policy):
-    gs.testing.check_policy(policy, examples=3, declares=["work-conserving", "scale-free"])
+    declares = ["work-conserving", "scale-free"]
+    gs.testing.check_policy(policy, examples=3, declares=declares, laws=FEW_LAWS)
 
 
-@pytest.mark.parametrize("placement", [Greedy, Greedy(), "best-fit"])
+@each("placement", [Greedy, Greedy(), "best-fit"])
 def test_a_placement_may_be_a_name_an_object_or_what_makes_one(placement):
-    gs.testing.check_placement(placement, examples=3)
-    gs.testing.check_policy("srtf", placement=placement, examples=3)
+    gs.testing.check_placement(placement, examples=3, laws=FEW_LAWS)
+    gs.testing.check_policy("srtf", placement=placement, examples=3, laws=FEW_LAWS)
 
 
 def test_an_object_is_left_as_it_was():
@@ -60,40 +65,48 @@ def test_an_object_is_left_as_it_was():
     assert vars(order) == {"sign": -1}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
+@each(
+    ("policy", "options", "error", "message"),
     [
-        ({"declares": ["work-conserve"]}, "unknown claim 'work-conserve'; did you mean"),
-        ({"laws": ["capacities"]}, "unknown law 'capacities'; did you mean 'capacity'"),
-        ({"placement": "first"}, "unknown placement 'first'"),
-        ({"speed": "fast"}, "unknown speed 'fast'"),
+        ("fifo", {"declares": ["work-conserve"]}, ValueError, "unknown claim 'work-conserve'; did"),
+        (
+            "fifo",
+            {"laws": ["capacities"]},
+            ValueError,
+            "unknown law 'capacities'; did you mean",
+        ),
+        ("fifo", {"placement": "first"}, ValueError, "unknown placement 'first'"),
+        ("fifo", {"speed": "fast"}, ValueError, "unknown speed 'fast'"),
+        ("fifo", {"declares": "capacity"}, TypeError, "declares: expected a collection"),
+        ("fifo", {"laws": "capacity"}, TypeError, "laws: expected a collection"),
+        # Numbers out of range are mistakes, and not broken laws.
+        ("fifo", {"examples": -1}, ValueError, "examples: -1 must lie in 0"),
+        ("fifo", {"examples": 1.5}, TypeError, "examples: 1.5 must be an integer"),
+        ("fifo", {"seed": -1}, ValueError, "seed: -1 must lie between"),
+        (3, {}, TypeError, "policy: expected a name, a Policy"),
     ],
 )
-def test_what_does_not_exist_is_refused_by_name(options, message):
-    with pytest.raises(ValueError, match=message):
-        gs.testing.check_policy("fifo", **options)
+def test_what_cannot_be_checked_is_refused_by_name(policy, options, error, message):
+    with pytest.raises(error, match=message):
+        gs.testing.check_policy(policy, **options)
 
 
-@pytest.mark.parametrize("name", ["declares", "laws"])
-def test_one_text_is_no_collection(name):
-    with pytest.raises(TypeError, match=f"{name}: expected a collection"):
-        gs.testing.check_policy("fifo", **{name: "capacity"})
-
-
-def test_what_is_no_policy_is_refused():
-    with pytest.raises(TypeError, match="policy: expected a name, a Policy"):
-        gs.testing.check_policy(3)
-
-
-def test_a_claim_that_is_false_breaks_its_law():
-    for policy, claim in (("fifo", "work-conserving"), ("las", "scale-free")):
-        with pytest.raises(gs.testing.LawBroken) as caught:
-            gs.testing.check_policy(policy, declares=[claim])
-        assert caught.value.law == claim
+@pytest.mark.parametrize(
+    ("policy", "claim", "broken"),
+    [
+        ("srtf", "non-preemptive", "keeps-gpus"),
+        pytest.param("fifo", "work-conserving", "work-conserving", marks=pytest.mark.long),
+        pytest.param("las", "scale-free", "scale-free", marks=pytest.mark.long),
+    ],
+)
+def test_a_claim_that_is_false_breaks_its_law(policy, claim, broken):
     with pytest.raises(gs.testing.LawBroken) as caught:
-        gs.testing.check_policy("srtf", declares=["non-preemptive"])
-    assert caught.value.law == "keeps-gpus"
-    gs.testing.check_policy("random", examples=2)  # by its flag
+        gs.testing.check_policy(policy, declares=[claim], laws=[broken])
+    assert caught.value.law == broken
+
+
+def test_what_draws_at_random_is_known_by_its_flag():
+    gs.testing.check_policy("random", examples=2)
 
 
 def test_only_the_laws_that_are_named_are_asked():
@@ -157,19 +170,6 @@ def test_a_subject_is_made_anew_for_each_run():
     assert Subject.of("policy", gs.Policy("las")).code("policy") == "gs.Policy('las')"
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"examples": -1}, ValueError, "examples: -1 must lie in 0"),
-        ({"examples": 1.5}, TypeError, "examples: 1.5 must be an integer"),
-        ({"seed": -1}, ValueError, "seed: -1 must lie between"),
-    ],
-)
-def test_numbers_out_of_range_are_mistakes_and_not_broken_laws(options, error, message):
-    with pytest.raises(error, match=message):
-        gs.testing.check_policy("fifo", laws=("repeats",), **options)
-
-
 few = examples(30)
 
 
@@ -201,6 +201,7 @@ def test_the_code_of_real_columns_builds_them_again():
         assert names["cluster"] == cluster
 
 
+@pytest.mark.long
 def test_what_is_found_is_as_small_as_it_can_be():
     trace, cluster = find(
         gs.testing.workloads(columns=("weight", "estimate_s")), lambda of: len(of[0]) >= 2
@@ -209,6 +210,7 @@ def test_what_is_found_is_as_small_as_it_can_be():
     assert (cluster.num_servers, cluster.num_gpus) == (1, 1)
 
 
+@pytest.mark.long
 def test_some_jobs_do_not_fit_if_asked_for():
     trace, cluster = find(
         gs.testing.workloads(is_fitting=False), lambda of: of[0].gpus.max() > of[1].num_gpus
@@ -235,16 +237,11 @@ def test_rows_come_with_their_models():
     assert sorted(some.gpus.tolist()) == sorted(columns["gpus"][row] for row in (5, 2))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"columns": ["wight"]}, "columns: unknown column 'wight'; did you mean 'weight'"),
-        ({"max_jobs": 0}, "max_jobs: 0 is less than 1"),
-    ],
-)
-def test_a_mistake_is_refused_by_name(options, message):
-    with pytest.raises(ValueError, match=message):
-        gs.testing.traces(**options)
+def test_a_mistake_is_refused_by_name():
+    with pytest.raises(ValueError, match="columns: unknown column 'wight'; did you mean 'weight'"):
+        gs.testing.traces(columns=["wight"])
+    with pytest.raises(ValueError, match="max_jobs: 0 is less than 1"):
+        gs.testing.traces(max_jobs=0)
 
 
 WITHOUT = """

@@ -76,12 +76,9 @@ JOBS: list[tuple[dict[str, Any], int, list[Place]]] = [
 ]  # fmt: skip
 
 
-@each(("job", "gpus", "places"), JOBS)
-def test_a_job_holds_gpus_on_servers(job, gpus, places):
-    assert places_of(job, gpus) == places
-
-
-def test_an_uneven_job_without_details_is_refused():
+def test_a_job_holds_gpus_on_servers():
+    for job, gpus, places in JOBS:
+        assert places_of(job, gpus) == places
     with pytest.raises(ValueError, match="does not tell how 5 GPUs are spread over 2 servers"):
         places_of({"nodes": "g[1-2]"}, 5)
 
@@ -140,9 +137,6 @@ def test_gpus_are_there_and_one_jobs():
     server.hold_some(1, 3)
     with pytest.raises(ValueError, match="server a: jobs hold more than its 4 GPUs"):
         server.settled()
-
-
-def test_a_cluster_has_a_gpu():
     with pytest.raises(ValueError, match="no server has a GPU that jobs may have"):
         settle([RoomServer("a", 4, "gpu", takes_jobs=False)], "c")
 
