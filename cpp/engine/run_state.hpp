@@ -70,12 +70,21 @@ class RunState final : public State {
   void acquire(const Slot& slot) {
     occupancy_.acquire(slot.gpus, slot.pieces, jobs_.demand(slot.job));
   }
-  /// From now on no job can have the GPUs of the slot.
-  void withhold(const Slot& slot) {
-    occupancy_.acquire(slot.gpus, slot.pieces);
-    num_up_ -= slot.gpus;
-    for (const Piece& piece : slot.pieces) {
-      up_[static_cast<std::size_t>(cluster().type(piece.server))] -= piece.gpus;
+  /// From now on no job can have these GPUs, which are free.
+  void withhold(std::span<const Piece> pieces) {
+    int gpus = 0;
+    for (const Piece& piece : pieces) {
+      gpus += piece.gpus;
+      const int type = occupancy_.is_pooled() ? 0 : cluster().type(piece.server);
+      up_[static_cast<std::size_t>(type)] -= piece.gpus;
+    }
+    num_up_ -= gpus;
+    if (occupancy_.is_pooled()) {
+      occupancy_.acquire(gpus, {});
+    } else if (jobs_.has_demands()) {
+      occupancy_.acquire(gpus, pieces, Demand{});
+    } else {
+      occupancy_.acquire(gpus, pieces);
     }
   }
   void release(const Slot& slot) {

@@ -1,6 +1,7 @@
 #include "engine/simulation.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -33,31 +34,28 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
 
 namespace {
 
-/// Takes what no job of the run holds out of use, gang by gang; returns the first row of a job.
-std::size_t take_from_all(const Standing& standing, RunState& state) {
+/// Withholds the GPUs that no job of the run holds, gang by gang; returns the first row of a job.
+std::size_t withhold(const Standing& standing, RunState& state) {
+  const Cluster& cluster = state.cluster();
+  std::vector<GpuMask> taken(static_cast<std::size_t>(cluster.num_servers()), 0);
   std::size_t row = 0;
   const std::size_t num_rows = standing.held_job.size();
-  if (num_rows > 0 && standing.held_job[0] < 0 &&
-      (state.jobs().has_demands() || state.occupancy().is_pooled())) {
-    fail_input("held_job: what no job holds must be whole GPUs of servers, and of all jobs");
-  }
-  Slot slot;
   while (row < num_rows && standing.held_job[row] < 0) {
     const std::int64_t gang = standing.held_job[row];
-    slot.gpus = 0;
-    slot.pieces.clear();
+    std::vector<Piece> pieces;
     for (; row < num_rows && standing.held_job[row] == gang; ++row) {
       const Piece piece(static_cast<ServerId>(standing.held_server[row]), standing.held_mask[row]);
-      const bool is_next = slot.pieces.empty() || slot.pieces.back().server < piece.server;
-      if (!is_next || piece.server >= state.cluster().num_servers() ||
-          (piece.mask & ~state.occupancy().free_mask(piece.server)) != 0) {
+      const bool is_next = pieces.empty() || pieces.back().server < piece.server;
+      if (!is_next || piece.server >= cluster.num_servers() ||
+          static_cast<int>(std::bit_width(piece.mask)) > cluster.gpus(piece.server) ||
+          (piece.mask & taken[static_cast<std::size_t>(piece.server)]) != 0) {
         fail_input("held: a GPU of server " + std::to_string(piece.server) +
                    " is not there, or named twice");
       }
-      slot.pieces.push_back(piece);
-      slot.gpus += piece.gpus;
+      taken[static_cast<std::size_t>(piece.server)] |= piece.mask;
+      pieces.push_back(piece);
     }
-    state.withhold(slot);
+    state.withhold(pieces);
   }
   return row;
 }
@@ -100,7 +98,7 @@ void Simulation::stand(const Standing& standing) {
 }
 
 void Simulation::stand_running(const Standing& standing) {
-  std::size_t row = take_from_all(standing, state_);
+  std::size_t row = withhold(standing, state_);
   Allocation held;
   const auto runs = [](std::int64_t start_us) { return start_us >= 0; };
   state_.reserve_slots(static_cast<std::size_t>(

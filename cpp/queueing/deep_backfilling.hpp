@@ -33,7 +33,8 @@ class Reservations {
   }
   /// To be said when a job has started.
   void forget_steps() noexcept { steps_.clear(); }
-  /// Promises the job the first instant at which it fits beside all that was promised before.
+  /// Promises the job the first instant at which it fits beside all that was promised before, and
+  /// nothing if it waits for GPUs that are withheld.
   void add(const State& state, JobId job);
   /// Whether nobody who was promised anything is harmed if the job starts now on these GPUs.
   [[nodiscard]] bool admits(const State& state, JobId job, const Allocation& allocation);

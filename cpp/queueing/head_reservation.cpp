@@ -172,7 +172,13 @@ void HeadReservation::make_in_pool(const State& state, JobId head) {
   const std::int64_t free = state.occupancy().num_free();
   const int gpus = state.jobs().gpus(head);
   std::int64_t before = 0;
-  shadow_time_ = std::max(running_.reach(gpus - free, before)->end, state.now() + kTick);
+  const RunningIndex::Entry* const last = running_.reach(gpus - free, before);
+  if (last == nullptr) {  // it waits for GPUs that are withheld: no instant can be promised
+    shadow_time_ = kNever;
+    extra_gpus_ = free;
+    return;
+  }
+  shadow_time_ = std::max(last->end, state.now() + kTick);
   extra_gpus_ = admits_extra_ ? free + running_.sum_until(shadow_time_) - gpus : -1;
 }
 

@@ -157,6 +157,8 @@ def when(
     remark(["jobs that are still to be submitted are not counted: some may go first"])
     if not found.is_sampled:
         remark(["every job takes as long as the state says; --history draws run times"])
+    if gone := cluster.num_withheld:
+        remark([f"{gone:,} GPUs are out of use, and taken to stay so"])
 
 
 def _state_of(

@@ -76,6 +76,8 @@ class ClusterState:
     held_job, held_server, held_mask
         int64, int64 and uint64, a row per running job and server, in any order: the row of the job,
         the position of the server in the cluster, and the GPUs that it holds there; bit i is GPU i.
+        Job -1 holds what no job of the state may have now: GPUs of servers that are down, drained
+        or reserved, and those of jobs that the state does not have.
     servers
         What the source calls each server, and the numbers of its GPUs there; empty: no names.
     added_s
@@ -196,6 +198,11 @@ class ClusterState:
         return found
 
     @property
+    def num_withheld(self) -> int:
+        """GPUs that no job of the state may have now."""
+        return int(np.bitwise_count(self.held_mask[self.held_job < 0]).sum())
+
+    @property
     def now_us(self) -> int:
         """The time in microseconds."""
         return int(seconds_to_us(np.asarray(self.now_s)))
@@ -251,11 +258,11 @@ def _check(columns: Mapping[str, AnyArray], jobs: Trace, now_s: float) -> None:
 def _check_held(state: ClusterState) -> None:
     """Check that running jobs hold as many GPUs as they ask for, on servers that there are."""
     job, server = state.held_job, state.held_server
-    for name, values, count in (
-        ("held_job", job, len(state.jobs)),
-        ("held_server", server, state.cluster.num_servers),
+    for name, values, least, count in (
+        ("held_job", job, -1, len(state.jobs)),
+        ("held_server", server, 0, state.cluster.num_servers),
     ):
-        outside = (values < 0) | (values >= count)
+        outside = (values < least) | (values >= count)
         if outside.any():
             wrong = values[int(np.argmax(outside))]
             raise ValueError(f"{name}: {wrong} is none of the {count:,}")
@@ -263,7 +270,8 @@ def _check_held(state: ClusterState) -> None:
         raise ValueError(f"held_mask: row {int(np.argmin(state.held_mask))} holds no GPU")
     if not len(job):  # or the cluster is one pool
         return
-    held = np.bincount(job, np.bitwise_count(state.held_mask), len(state.jobs))
+    of_jobs = job >= 0
+    held = np.bincount(job[of_jobs], np.bitwise_count(state.held_mask[of_jobs]), len(state.jobs))
     wanted = np.where(state.is_running, state.jobs.gpus, 0)
     wrong_rows = np.flatnonzero(held != wanted)
     if wrong_rows.size:
@@ -414,8 +422,9 @@ def _holds_allowed_types(state: ClusterState) -> bool:
     is_allowed = np.array(
         [[not names or kind in names for kind in kinds] for names in state.jobs.type_sets]
     )
-    sets = state.jobs.type_set[state.held_job]
-    return bool(is_allowed[sets, state.cluster.server_type[state.held_server]].all())
+    of_jobs = state.held_job >= 0
+    sets = state.jobs.type_set[state.held_job[of_jobs]]
+    return bool(is_allowed[sets, state.cluster.server_type[state.held_server[of_jobs]]].all())
 
 
 def refused(policy: Chosen, placement: Chosen) -> AbstractContextManager[None]:

@@ -134,7 +134,9 @@ class ClusterDecision:
             return "goes on"
         need = int(jobs.gpus[job])
         if jobs.share_milli is None and need > self._num_free:
-            return f"waits: it needs {need:,} GPUs, and {self._num_free:,} are free"
+            gone = self.state.num_withheld
+            more = f", {gone:,} are out of use now" if gone else ""
+            return f"waits: it needs {need:,} GPUs, and {self._num_free:,} are free{more}"
         assert self._run is not None
         if not _core.can_place(self._run, job if self._row_of is None else int(self._row_of[job])):
             return f"waits: the placement finds no place for it in {self._num_free:,} free GPUs"
@@ -274,9 +276,10 @@ def decide(
 
 def _nothing(state: ClusterState, begin: float, memory: bytes | None) -> ClusterDecision:
     none = np.empty(0, np.int64)
+    num_free = state.cluster.num_gpus - state.num_withheld
     return ClusterDecision(
         state, _WHAT[none], none, none, none, np.empty(0, np.uint64), none, (), None,
-        time.perf_counter() - begin, memory, state.cluster.num_gpus, None, None,
+        time.perf_counter() - begin, memory, num_free, None, None,
     )  # fmt: skip
 
 
@@ -302,6 +305,11 @@ def _with_memory(
                     f"memory: {chosen.label} is an object of Python, which remembers by itself; "
                     "register its class and give its name, or pass no memory"
                 )
+        if state.num_withheld:
+            raise ValueError(
+                f"memory: {state.num_withheld:,} GPUs are out of use now; a policy that remembers "
+                "its decisions must be given a cluster without them"
+            )
         here = (policy.label, placement.label, check_seed(seed), state.cluster, state)
         if memory:
             known = Memory.from_bytes(memory)

@@ -513,3 +513,34 @@ def test_a_drained_cluster_is_told_of():
         for row, mask in zip(decision.held_job, decision.held_mask, strict=True):
             held[rows[int(row)]] = (now_s, int(mask))
     assert held[2][0] == 92
+
+
+OUT_OF_USE = """{"now_s": 5, "cluster": {"servers": [{"count": 2, "gpus": 8}]},
+ "unavailable": [{"server": 1, "gpus": [0, 1, 2, 3, 4, 5]}],
+ "jobs": [{"id": "wide", "submit_s": 0, "gpus": 16, "service_s": 60},
+          {"id": "small", "submit_s": 1, "gpus": 2, "service_s": 60},
+          {"id": "never", "submit_s": 2, "gpus": 17, "service_s": 60}]}"""
+
+
+def test_a_job_waits_for_gpus_that_are_out_of_use(tmp_path):
+    (tmp_path / "state.json").write_text(OUT_OF_USE)
+    state = gs.online.read_state(tmp_path / "state.json")
+    assert state.num_withheld == 6
+    decision = gs.decide(state, policy="fifo-skip")
+    assert decision.job.tolist() == [1]
+    assert decision.rejected.tolist() == [2]
+    assert decision.why(0) == "waits: it needs 16 GPUs, and 8 are free, 6 are out of use now"
+    assert gs.when(0, state, policy="easy").share_never == 1
+    with pytest.raises(ValueError, match="memory: 6 GPUs are out of use now"):
+        gs.decide(state, policy="conservative", memory=b"")
+
+
+@pytest.mark.parametrize("policy", ["srtf", "serverfilling-srpt", "srsf"])
+def test_a_preemptive_policy_has_the_gpus_that_are_up(policy):
+    jobs = gs.Trace.from_columns([0, 1], [1000, 10], [8, 8], id=["long", "short"])
+    up = {"start_s": [0, np.nan], "held_job": [0, -1], "held_server": [0, 1]}
+    state = gs.online.ClusterState(
+        gs.Cluster.uniform(2, 8), jobs, 5, held_mask=np.array([0xFF, 0xFF], np.uint64), **up
+    )
+    done = gs.decide(state, policy=policy)
+    assert sorted(done.what.tolist()) == ["preempt", "start"]

@@ -54,6 +54,8 @@ class Workload:
         The labels of servers that its pods select.
     pods
         Those with GPUs, where it is admitted.
+    widest
+        GPUs of its widest pod, where it waits: a pod runs on one server.
     """
 
     key: str
@@ -67,6 +69,7 @@ class Workload:
     preemptions: int
     selector: Mapping[str, Any]
     pods: tuple[Pods, ...]
+    widest: int = 0
 
 
 class Unfit(Exception):
@@ -95,6 +98,11 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
     else:
         if given.at("spec", "active") is False:
             raise Unfit("spec.active is false")
+        if any(
+            each.get("type") == "Requeued" and each.get("status") == "False"
+            for each in items_of(given.at("status", "conditions"))
+        ):
+            raise Unfit("is not requeued yet")
         pods, start_s = (), float("nan")
         gpus = sum(_requested(each, is_gpu) for each in sets)
         queue = text_of(given.at("spec", "queueName"))
@@ -121,6 +129,7 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
         _preemptions(given),
         _selector(sets),
         pods,
+        0 if pods else max((_of_pod(each, is_gpu) for each in sets), default=0),
     )
 
 
@@ -206,8 +215,15 @@ def _names(level: Mapping[str, Any], number: int) -> list[str]:
 
 
 def _requested(pods: Mapping[str, Any], is_gpu: Callable[[str], bool]) -> int:
-    """Return the GPUs of all pods of a set: of the containers together, or of one that is first."""
+    """Return the GPUs of all pods of a set."""
     count = count_of(pods.get("count", 1))
+    if count is None or count > _MAX_PODS:
+        raise Unfit("spec.podSets: count is no number of pods")
+    return count * _of_pod(pods, is_gpu)
+
+
+def _of_pod(pods: Mapping[str, Any], is_gpu: Callable[[str], bool]) -> int:
+    """Return the GPUs of one pod: of its containers together, or of one that is first."""
     together, first = 0, 0
     for list_name in ("containers", "initContainers"):
         for each in items_of(at(pods, "template", "spec", list_name)):
@@ -215,9 +231,7 @@ def _requested(pods: Mapping[str, Any], is_gpu: Callable[[str], bool]) -> int:
             stays = list_name == "containers" or each.get("restartPolicy") == "Always"
             together += amount if stays else 0
             first = max(first, 0 if stays else amount)
-    if count is None or count > _MAX_PODS:
-        raise Unfit("spec.podSets: count is no number of pods")
-    return count * max(together, first)
+    return max(together, first)
 
 
 def _of_container(container: Mapping[str, Any], is_gpu: Callable[[str], bool]) -> int:

@@ -1,8 +1,4 @@
-"""Servers with names of which some GPUs are out of use, as a cluster with what jobs hold on it.
-
-A cluster of ours consists of GPUs that jobs may have: one that nobody may start on is left out, and
-the others keep the numbers that their source gives them.
-"""
+"""Servers with names of which some GPUs are out of use, as a cluster with what jobs hold on it."""
 
 from __future__ import annotations
 
@@ -29,9 +25,11 @@ class RoomServer:
     name, gpus, gpu_type
         Its name, how many GPUs it has, and their type.
     takes_jobs
-        Whether jobs may start on it; if not, it has the GPUs alone that jobs hold.
+        Whether jobs may start on it now.
     used
         GPUs that the source says are in use, by whomever.
+    num_used
+        How many they are, where it does not say which; 0: it does, or says nothing.
     domains
         What it is in, from the outermost to the innermost; empty: nothing is told.
     """
@@ -41,6 +39,7 @@ class RoomServer:
     gpu_type: str
     takes_jobs: bool = True
     used: int = 0
+    num_used: int = 0
     domains: tuple[str, ...] = ()
     _held: dict[int, int] = field(default_factory=dict)
     _others: int = 0
@@ -75,8 +74,8 @@ class RoomServer:
         """The same of so many GPUs, whichever."""
         self._counted.append((job, count))
 
-    def settled(self) -> tuple[int, dict[int, int]]:
-        """Return the GPUs that are of use, and those of each job of the state.
+    def settled(self) -> dict[int, int]:
+        """Return the GPUs of each job of the state, and as those of -1 what no job may have now.
 
         Those of whom only a number is known get what is in use and nobody's so far, and then the
         lowest that are free.
@@ -87,6 +86,9 @@ class RoomServer:
             If there are not enough.
         """
         every = (1 << self.gpus) - 1
+        unseen = self.num_used - self._taken().bit_count() - sum(n for _, n in self._counted)
+        if unseen > 0:
+            self.hold_some(None, min(unseen, self.num_free))
         for job, count in self._counted:
             left = every & ~self._taken()
             free = [*bits(left & self.used), *bits(left & ~self.used)]
@@ -94,9 +96,9 @@ class RoomServer:
                 raise ValueError(f"server {self.name}: jobs hold more than its {self.gpus} GPUs")
             self.hold(job, sum(1 << number for number in free[:count]))
         self._counted = []
-        held = sum(self._held.values())
-        free_mask = every & ~self._others & ~self.used if self.takes_jobs else 0
-        return held | free_mask, self._held
+        gone = (self._others | self.used if self.takes_jobs else every) & every
+        gone &= ~sum(self._held.values())
+        return {-1: gone, **self._held} if gone else self._held
 
     def _taken(self) -> int:
         return sum(self._held.values()) | self._others
@@ -108,26 +110,19 @@ def settle(servers: list[RoomServer], name: str) -> tuple[Cluster, dict[str, Any
     Raises
     ------
     ValueError
-        If no GPU is of use, or as of :meth:`RoomServer.settled`.
+        If there is no server, or as of :meth:`RoomServer.settled`.
     """
-    kept: list[tuple[RoomServer, int]] = []
-    rows: list[tuple[int, int, int]] = []
-    for server in servers:
-        usable, held = server.settled()
-        if not usable:
-            continue
-        numbers = [*bits(usable)]
-        place = {number: bit for bit, number in enumerate(numbers)}
-        for job, mask in held.items():
-            rows.append((job, len(kept), sum(1 << place[number] for number in bits(mask))))
-        kept.append((server, usable))
-    if not kept:
-        raise ValueError("no server has a GPU that jobs may have")
-    paths = [server.domains for server, _ in kept]
-    domains = _domains(name, paths)
+    rows = [
+        (job, place, mask)
+        for place, server in enumerate(servers)
+        for job, mask in server.settled().items()
+    ]
+    if not servers:
+        raise ValueError("no server has a GPU")
+    domains = _domains(name, [server.domains for server in servers])
     same = groupby(
-        (usable.bit_count(), server.gpu_type, _named(name, server.domains) if domains else None)
-        for server, usable in kept
+        (server.gpus, server.gpu_type, _named(name, server.domains) if domains else None)
+        for server in servers
     )
     groups = tuple(
         ServerGroup(len(list(equal)), gpus, gpu_type, domain=domain)
@@ -137,7 +132,7 @@ def settle(servers: list[RoomServer], name: str) -> tuple[Cluster, dict[str, Any
         "held_job": np.array([job for job, _, _ in rows], np.int64),
         "held_server": np.array([place for _, place, _ in rows], np.int64),
         "held_mask": np.array([mask for _, _, mask in rows], np.uint64),
-        "servers": tuple(NamedServer(each.name, tuple(bits(usable))) for each, usable in kept),
+        "servers": tuple(NamedServer(each.name, tuple(range(each.gpus))) for each in servers),
     }
 
 

@@ -50,9 +50,10 @@ def places_of(job: Mapping[str, Any], gpus: int) -> list[Place]:
     )
 
 
-def mask_of(used: str) -> int:
-    """Return the GPUs that ``gpu:a100:2(IDX:0-1),gpu:v100:1(IDX:4)`` names."""
-    return _of_detail(used)[1] or 0
+def in_use(used: str) -> tuple[int, int]:
+    """Return which GPUs ``gpu:a100:2(IDX:0-1),gpu:v100:1(IDX:4)`` names, and how many they are."""
+    count, mask = _of_detail(used)
+    return mask or 0, count
 
 
 def names_of(text: str) -> list[str]:
@@ -108,6 +109,7 @@ def _numbers(text: str, whole: str) -> list[str]:
 
 def _of_detail(text: str) -> tuple[int, int | None]:
     """Return how many GPUs, and which; None where that is not told."""
+    text = text.replace("(null)", "null")  # a type that has no name
     count, mask = 0, 0
     for given, numbers in _DETAIL.findall(text):
         listed = slurm_json.tasks(numbers) if numbers.strip() else []

@@ -98,12 +98,16 @@ class StateFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Those that wait and run.
     server_names
         One for each server, in order; absent: they have none.
+    unavailable
+        GPUs that no job may have now, though they are there: of servers that are down, drained or
+        reserved, or held by others.
     """
 
     now_s: Seconds
     cluster: Cluster
     jobs: tuple[StateJob, ...]
     server_names: tuple[str, ...] = ()
+    unavailable: tuple[HeldGpus, ...] = ()
 
 
 def state_of(given: StateFile) -> ClusterState:
@@ -114,8 +118,8 @@ def state_of(given: StateFile) -> ClusterState:
     jobs = sorted(given.jobs, key=lambda job: job.submit_s)
     held = [
         (row, each.server, sum(1 << gpu for gpu in set(each.gpus)))
-        for row, job in enumerate(jobs)
-        for each in job.held
+        for row, gpus in ((-1, given.unavailable), *((i, job.held) for i, job in enumerate(jobs)))
+        for each in gpus
     ]
     for job in jobs:
         if job.held and job.start_s is None:

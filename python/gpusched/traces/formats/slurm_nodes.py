@@ -30,6 +30,8 @@ UNAVAILABLE: Final = frozenset(
     }
 )  # fmt: skip
 """States, and flags of states, in which no job starts on a server."""
+TAKEN: Final = frozenset({"BLOCKED", "PLANNED", "POWERING_DOWN", "RESERVED"})
+"""Those in which a server is part of the cluster, and no job may start there now."""
 NO_TYPE: Final = "gpu"
 
 
@@ -44,6 +46,8 @@ class _Node:
     memory_mib: str
     partitions: frozenset[str]
     used: str
+    tres_used: str
+    features: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -55,11 +59,12 @@ class SlurmServer:
     name, gpus, gpu_type
         As in the file; :data:`NO_TYPE` where no type is named.
     is_available
-        Whether jobs may start on it.
-    partitions
-        Those that it stands in.
-    used
-        The GPUs in use as ``gpu:a100:2(IDX:0-1)``; empty where that is not told.
+        Whether jobs may start on it now.
+    partitions, features
+        Those that it stands in, and those that it has.
+    used, tres_used
+        The GPUs in use as ``gpu:a100:2(IDX:0-1)``, and as ``gres/gpu=2``; empty where that is not
+        told.
     """
 
     name: str
@@ -68,23 +73,30 @@ class SlurmServer:
     is_available: bool
     partitions: frozenset[str]
     used: str
+    tres_used: str
+    features: frozenset[str]
 
 
-def servers_of(source: Source) -> list[SlurmServer]:
-    """Return all servers with GPUs, also those that take no jobs; errors as of :func:`read`."""
-    nodes = _nodes(source)
+def servers_of(source: Source) -> tuple[list[SlurmServer], list[str]]:
+    """Return the servers with GPUs of one type, also those that take no jobs, and names of others.
+
+    Errors are those of :func:`read`.
+    """
+    nodes, mixed = _of_one_type(source, _nodes(source))
     columns, cluster = _cluster(source, nodes, grouped=False)
     with_gpus = [node for node, gpus in zip(nodes, columns["gres"], strict=True) if float(gpus)]
     types = cluster.gpu_types
     figures = zip(
         with_gpus, cluster.server_gpus.tolist(), cluster.server_type.tolist(), strict=True
     )
-    return [
+    servers = [
         SlurmServer(
-            node.name, gpus, types[kind], not node.states & UNAVAILABLE, node.partitions, node.used
+            node.name, gpus, types[kind], not node.states & (UNAVAILABLE | TAKEN), node.partitions,
+            node.used, node.tres_used, node.features,
         )
         for node, gpus, kind in figures
-    ]
+    ]  # fmt: skip
+    return servers, mixed
 
 
 def read(source: Source, *, grouped: bool = True, unavailable: bool = False) -> Cluster:
@@ -97,17 +109,36 @@ def read(source: Source, *, grouped: bool = True, unavailable: bool = False) -> 
     """
     if not isinstance(unavailable, bool):
         raise TypeError(f"unavailable: {unavailable!r} must be True or False")
-    nodes = _nodes(source)
+    nodes, mixed = _of_one_type(source, _nodes(source))
     ready = [node for node in nodes if unavailable or not node.states & UNAVAILABLE]
     if not ready:
         raise ValueError(f"{source}: none of the {len(nodes):,} servers is available")
     _, cluster = _cluster(source, ready, grouped=grouped)
-    num_out = len(nodes) - len(ready)
-    if not num_out:
-        return cluster
-    joint = "and" if cluster.name != source.name else "without"
-    name = f"{cluster.name} {joint} {num_out:,} that are not available"
+    name = cluster.name
+    for count, what in (
+        (len(nodes) - len(ready), "that are not available"),
+        (len(mixed), "with several types of GPUs"),
+    ):
+        if count:
+            joint = "and" if name != source.name else "without"
+            name = f"{name} {joint} {count:,} {what}"
     return msgspec.structs.replace(cluster, name=name)
+
+
+def _of_one_type(source: Source, nodes: list[_Node]) -> tuple[list[_Node], list[str]]:
+    """Return the servers whose GPUs are of one type, and the names of those with several."""
+    mixed = {node.name for node in nodes if len(_gpus(node).types) > 1}
+    kept = [node for node in nodes if node.name not in mixed]
+    if not kept and mixed:
+        raise ValueError(
+            f"{source}: every server has several types of GPUs, and a server of ours has one"
+        )
+    return kept, sorted(mixed)
+
+
+def _gpus(node: _Node) -> slurm.Resources:
+    read = slurm.of_gres(node.gres)
+    return read if read.gpus != 0 else slurm.of_tres(node.tres)
 
 
 def _cluster(
@@ -156,14 +187,7 @@ def _columns(source: Source, nodes: list[_Node]) -> dict[str, polars.Series]:
         name: [] for name in ("name", "gres", "gpu_type", "cpus", "memory")
     }
     for node in nodes:
-        read = slurm.of_gres(node.gres)
-        if read.gpus == 0:
-            read = slurm.of_tres(node.tres)
-        if len(read.types) > 1:
-            raise ValueError(
-                f"{source}, line {node.line}, column 'gres': {node.gres!r} must be of one type of "
-                "GPUs; a server has no more"
-            )
+        read = _gpus(node)
         gpus = node.gres if math.isnan(read.gpus) else str(read.gpus)
         values = (node.name, gpus, *(read.types or (NO_TYPE,)), node.cpus, node.memory_mib)
         for column, value in zip(columns.values(), values, strict=True):
@@ -182,6 +206,8 @@ def _single(record: dict[str, Any], line: int) -> Iterator[_Node]:
         _text(record.get("real_memory")),
         frozenset(_names(record.get("partitions"))),
         text_of(record.get("gres_used")),
+        text_of(record.get("tres_used")),
+        frozenset(_names(record.get("active_features") or record.get("features"))),
     )
 
 
@@ -205,6 +231,8 @@ def _several(record: dict[str, Any], line: int) -> Iterator[_Node]:
             frozenset({text_of(_object(record.get("partition")).get("name"))} - {""}),
             # Of servers that stand on one line none is told what is its own.
             text_of(part["gres"].get("used")) if len(names) == 1 else "",
+            "",
+            frozenset(_names(_object(record.get("features")).get("total"))),
         )
 
 

@@ -114,7 +114,8 @@ def read(
         "submit_s": np.full(len(rows), now_s) if service == "left" else submit_s,
         "service_s": service_s,
         "estimate_s": np.where(service_s > 0, service_s, np.nan),
-        "source_wait_s": np.where(runs, start_s - submit_s, np.nan),
+        # Clocks of servers differ: who began before it was submitted waited for an unknown time.
+        "source_wait_s": np.where(runs & (start_s >= submit_s), start_s - submit_s, np.nan),
     }
     read.ids = parse.identifiers(screen, "job_id", [row.id for row in rows])
     read.labels = {

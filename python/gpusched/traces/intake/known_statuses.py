@@ -8,20 +8,20 @@ from gpusched.base.labels import STATUSES, Labels
 
 OF_A_RUN: Final = {
     "finished": "ok", "rejected": "unknown", "unfinished": "unknown", "cancelled": "killed",
-    "killed": "killed", "failed": "failed",
 }  # fmt: skip
 """What the status of a job in a result says of how it ends: it has all its run time, or no one
-knows."""
+knows. Those that are killed or failed have our words there, too."""
 _NUM_SHOWN: Final = 5
 
 
 def of_a_run(named: Labels) -> tuple[Labels, tuple[str, ...]]:
     """Take the statuses of a result for ours, and say so; other labels stay as they are."""
     given = _present(named)
-    if not given or not set(given) <= OF_A_RUN.keys():
+    theirs = [name for name in given if name in OF_A_RUN]
+    if not theirs or not {*given} <= OF_A_RUN.keys() | {"killed", "failed"}:
         return named, ()
     ours = Labels.of(OF_A_RUN.get(name, name) for name in named.names)
-    told = ", ".join(f"{name!r} is {OF_A_RUN[name]!r}" for name in given)
+    told = ", ".join(f"{name!r} is {OF_A_RUN[name]!r}" for name in theirs)
     return Labels(ours.codes[named.codes], ours.names), (f"status is that of a run: {told}",)
 
 

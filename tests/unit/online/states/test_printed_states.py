@@ -13,7 +13,7 @@ import yaml
 
 import gpusched as gs
 from gpusched.online.states.server_room import RoomServer, bits, settle
-from gpusched.online.states.slurm_places import Place, mask_of, names_of, places_of
+from gpusched.online.states.slurm_places import Place, in_use, names_of, places_of
 from gpusched.online.states.state_formats import state_formats
 from tests.each import each
 from tests.unit.real_data import DATA, needs_real_data
@@ -40,20 +40,21 @@ def test_what_is_no_list_or_too_long_is_refused(text):
 
 
 @each(
-    ("text", "mask"),
+    ("text", "mask", "count"),
     [
-        ("gpu:a100:2(IDX:0-1)", 0b11),
-        ("gpu:4(IDX:0-2,5)", 0b100111),
-        ("gpu:a100:2(IDX:0,2),gpu:v100:1(IDX:4),mps:10", 0b10101),
-        ("gpu:a100:0(IDX:N/A)", 0),
-        ("gpu:2(IDX:N/A)", 0),
-        ("gpu:2(IDX:0,70)", 0),
-        ("gpu:2", 0),
-        ("", 0),
+        ("gpu:a100:2(IDX:0-1)", 0b11, 2),
+        ("gpu:4(IDX:0-2,5)", 0b100111, 4),
+        ("gpu:(null):3(IDX:1,4-5)", 0b110010, 3),
+        ("gpu:a100:2(IDX:0,2),gpu:v100:1(IDX:4),mps:10", 0b10101, 3),
+        ("gpu:a100:0(IDX:N/A)", 0, 0),
+        ("gpu:2(IDX:N/A)", 0, 2),
+        ("gpu:2(IDX:0,70)", 0, 2),
+        ("gpu:2", 0, 2),
+        ("", 0, 0),
     ],
 )
-def test_gpus_in_use_are_read_where_they_are_named(text, mask):
-    assert mask_of(text) == mask
+def test_gpus_in_use_are_read_where_they_are_named(text, mask, count):
+    assert in_use(text) == (mask, count)
 
 
 JOBS: list[tuple[dict[str, Any], int, list[Place]]] = [
@@ -83,40 +84,44 @@ def test_a_job_holds_gpus_on_servers():
         places_of({"nodes": "g[1-2]"}, 5)
 
 
-def test_what_others_hold_is_no_part_of_the_cluster():
+def held_of(servers: list[RoomServer]) -> dict[tuple[int, int], list[int]]:
+    """The GPUs of each job on each server; job -1 has what no job may have."""
+    _, columns = settle(servers, "c")
+    rows = zip(*(columns[name].tolist() for name in ("held_job", "held_server")), strict=True)
+    masks = [list(bits(mask)) for mask in columns["held_mask"].tolist()]
+    return dict(zip(rows, masks, strict=True))
+
+
+def test_what_others_hold_is_there_and_out_of_use():
     server = RoomServer("a", 8, "gpu")
     server.hold(0, 0b0000_1100)
     server.hold(None, 0b0000_0011)
-    cluster, columns = settle([server], "c")
-    assert cluster.num_gpus == 6
-    assert columns["servers"][0].gpus == (2, 3, 4, 5, 6, 7)
-    assert columns["held_mask"].tolist() == [0b000011]  # GPUs 2 and 3 are the first of these
+    assert held_of([server]) == {(-1, 0): [0, 1], (0, 0): [2, 3]}
 
 
-def test_a_server_that_takes_no_jobs_has_what_is_held():
-    closed, dropped = RoomServer("a", 8, "gpu", takes_jobs=False), RoomServer("b", 4, "gpu", False)
+def test_a_server_that_takes_no_jobs_keeps_those_that_run():
+    closed, empty = RoomServer("a", 8, "gpu", takes_jobs=False), RoomServer("b", 4, "gpu", False)
     closed.hold(0, 0b1010)
-    cluster, columns = settle([closed, dropped, RoomServer("c", 2, "gpu")], "c")
-    assert [group.gpus for group in cluster.servers] == [2]
-    assert cluster.num_servers == 2
-    assert [server.name for server in columns["servers"]] == ["a", "c"]
-    assert columns["servers"][0].gpus == (1, 3)
+    servers = [closed, empty, RoomServer("c", 2, "gpu")]
+    cluster, columns = settle(servers, "c")
+    assert cluster.num_gpus == 14
+    assert [server.name for server in columns["servers"]] == ["a", "b", "c"]
+    gone = {(-1, 0): [0, 2, 4, 5, 6, 7], (0, 0): [1, 3], (-1, 1): [0, 1, 2, 3]}
+    assert held_of(servers) == gone
 
 
 def test_gpus_that_are_in_use_are_those_of_jobs_of_whom_a_number_is_known():
     server = RoomServer("a", 8, "gpu", used=0b1111_0000)
     server.hold(0, 0b1000_0000)
     server.hold_some(1, 2)
-    _, columns = settle([server], "c")
-    names = columns["servers"][0].gpus
-    held = {
-        job: [names[bit] for bit in bits(mask)]
-        for job, mask in zip(
-            columns["held_job"].tolist(), columns["held_mask"].tolist(), strict=True
-        )
-    }
-    assert held == {0: [7], 1: [4, 5]}
-    assert 6 not in names  # somebody holds it
+    assert held_of([server]) == {(-1, 0): [6], (0, 0): [7], (1, 0): [4, 5]}  # somebody holds 6
+
+
+def test_of_gpus_in_use_that_are_not_named_those_beyond_the_jobs_are_out_of_use():
+    server = RoomServer("a", 8, "gpu", num_used=5)
+    server.hold(0, 0b11)
+    server.hold_some(1, 1)
+    assert held_of([server]) == {(-1, 0): [3, 4], (0, 0): [0, 1], (1, 0): [2]}
 
 
 def test_the_numbers_known_first_need_not_be_told_first():
@@ -124,7 +129,7 @@ def test_the_numbers_known_first_need_not_be_told_first():
     server.hold_some(1, 2)
     server.hold(0, 0b0011)
     assert server.num_free == 0
-    assert server.settled() == (0b1111, {0: 0b0011, 1: 0b1100})
+    assert server.settled() == {0: 0b0011, 1: 0b1100}
 
 
 def test_gpus_are_there_and_one_jobs():
@@ -137,8 +142,8 @@ def test_gpus_are_there_and_one_jobs():
     server.hold_some(1, 3)
     with pytest.raises(ValueError, match="server a: jobs hold more than its 4 GPUs"):
         server.settled()
-    with pytest.raises(ValueError, match="no server has a GPU that jobs may have"):
-        settle([RoomServer("a", 4, "gpu", takes_jobs=False)], "c")
+    with pytest.raises(ValueError, match="no server has a GPU"):
+        settle([], "c")
 
 
 Documents = tuple[dict[str, Any], dict[str, Any]]
@@ -167,9 +172,10 @@ def test_jobs_run_where_slurm_has_them(state):
     assert found.now_s == 1_714_550_160
     assert found.start_s[0] == 1_714_550_060
     assert found.attained_s.tolist() == [100, 0, 0]
-    assert [server.name for server in found.servers] == ["gpu01", "gpu02"]
-    assert found.held_server.tolist() == [0, 1]
-    assert found.held_mask.tolist() == [0b1111, 0b1010_0000]
+    assert [server.name for server in found.servers] == ["gpu01", "gpu02", "gpu03"]
+    assert found.held_job.tolist() == [-1, 0, 0]  # the third is drained
+    assert found.held_server.tolist() == [2, 0, 1]
+    assert found.held_mask.tolist() == [0xFF, 0b1111, 0b1010_0000]
     decision = gs.decide(found, policy="fifo-skip")
     assert (decision.what.tolist(), decision.job.tolist()) == (["start"], [2])
 
@@ -216,11 +222,19 @@ def test_every_version_tells_the_same(state):
             assert str(getattr(old, name).tolist()) == str(getattr(new, name).tolist())
 
 
+def out_of_use(found: gs.online.ClusterState) -> dict[str, list[int]]:
+    rows = zip(
+        *(getattr(found, f"held_{name}").tolist() for name in ("job", "server", "mask")),
+        strict=True,
+    )
+    return {found.servers[at].name: list(bits(mask)) for job, at, mask in rows if job < 0}
+
+
 def test_gpus_in_use_that_no_job_has_are_out_of_use(state):
     queue, nodes = documents()
     nodes["nodes"][0]["gres_used"] = "gpu:a100:6(IDX:0-5)"
     found = state((queue, nodes))
-    assert found.servers[0].gpus == (0, 1, 2, 3, 6, 7)
+    assert out_of_use(found) == {"gpu01": [4, 5], "gpu03": [*range(8)]}
     # Job 43 wants four, which the first server no longer has.
     assert gs.decide(found, policy="fifo-skip").held_server.tolist() == [1]
 
@@ -233,15 +247,126 @@ def test_what_a_rejected_job_holds_is_out_of_use(state):
     found = state((queue, nodes))
     assert found.jobs.id.tolist() == [42, 43]
     assert found.jobs.rejects.total == 1
-    assert [server.gpus for server in found.servers] == [(4, 5, 6, 7), (0, 1, 2, 3, 4, 6)]
+    assert out_of_use(found) == {"gpu01": [0, 1, 2, 3], "gpu02": [5, 7], "gpu03": [*range(8)]}
 
 
 def test_jobs_on_servers_that_take_none_go_on_there(state):
     queue, nodes = documents()
     nodes["nodes"][1]["state"] = ["MIXED", "DRAIN"]
     found = state((queue, nodes))
-    assert found.servers[1] == ("gpu02", (5, 7))
+    assert out_of_use(found)["gpu02"] == [0, 1, 2, 3, 4, 6]
     assert any("where no job starts" in note and "gpu02" in note for note in found.jobs.notes)
+
+
+def started(found: gs.online.ClusterState, policy: str = "fifo") -> list[str]:
+    """The ids of the jobs that a policy starts; it never refuses one for good."""
+    decision = gs.decide(found, policy=policy)
+    assert not decision.rejected.size
+    return [str(found.jobs.id[job]) for job in decision.job]
+
+
+@pytest.mark.parametrize("closed", ["DRAIN", "DOWN", "RESERVED", "PLANNED", "MAINT", "BLOCKED"])
+@pytest.mark.parametrize("policy", ["fifo", "easy", "easy:depth=3", "srtf", "las"])
+def test_a_job_waits_for_servers_that_are_closed_now(state, closed, policy):
+    queue, nodes = documents()
+    nodes["nodes"][2]["state"] = ["IDLE", closed]
+    queue["jobs"][1]["tres_req_str"] = "gres/gpu=18"  # 10 are free, and 8 are closed
+    found = state((queue, nodes))
+    decision = gs.decide(found, policy=policy)
+    assert not decision.rejected.size
+    assert decision.job.tolist() == ([] if policy == "fifo" else [2])  # all others pass it over
+    free = 10 if policy == "fifo" else 6
+    assert decision.why(1) == f"waits: it needs 18 GPUs, and {free} are free, 8 are out of use now"
+
+
+def test_a_job_that_the_whole_cluster_cannot_hold_is_refused(state):
+    queue, nodes = documents()
+    queue["jobs"][1]["tres_req_str"] = "gres/gpu=25"
+    decision = gs.decide(state((queue, nodes)), policy="fifo-skip")
+    assert (decision.rejected.tolist(), decision.job.tolist()) == ([1], [2])
+
+
+LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
+    "limit": ({"state_reason": "QOSMaxGRESPerUser"}, "state_reason QOSMaxGRESPerUser"),
+    "nodes away": (
+        {"state_reason": "ReqNodeNotAvail, UnavailableNodes:gpu02"}, "state_reason ReqNodeNotAvail"
+    ),
+    "part": ({"het_job_id": {"set": True, "number": 42}}, "one of several parts"),
+    "these servers": ({"required_nodes": "gpu02"}, "it names its servers"),
+    "not these": ({"excluded_nodes": "gpu[02-03]"}, "it names servers that it must not have"),
+    "features": ({"features": "h100&nvlink"}, "features 'h100&nvlink'"),
+    "exclusive": ({"exclusive": ["true"]}, "it asks for whole servers"),
+    "shape": ({"tres_per_node": "gres/gpu:2", "node_count": 2}, "2 GPUs on each of several"),
+}  # fmt: skip
+
+
+@each(("change", "why"), named=LEFT_OUT)
+def test_who_asks_for_what_a_decision_does_not_know_is_left_out(change, why, tmp_path):
+    queue, nodes = documents()
+    queue["jobs"][2] |= change
+    for name, document in (("squeue.json", queue), ("sinfo.json", nodes)):
+        (tmp_path / name).write_text(json.dumps(document))
+    found = gs.online.read_state(tmp_path)
+    assert found.jobs.id.tolist() == [41, 42]
+    assert any(f"1 job left out: {why}" in note and "43" in note for note in found.jobs.notes)
+
+
+@each(
+    "change",
+    [
+        {"excluded_nodes": "far[1-2]"},
+        {"features": "a100"},
+        {"exclusive": ["none"]},
+        {"tres_per_node": "gres/gpu:8", "node_count": 2},
+        {"tres_per_node": "gres/gpu:4", "node_count": 1},
+        {"het_job_id": {"set": True, "number": 0}},
+    ],
+)
+def test_what_every_server_fulfils_leaves_nobody_out(change, tmp_path):
+    queue, nodes = documents()
+    queue["jobs"][2] |= change
+    for node in nodes["nodes"]:
+        node["features"] = "a100,ib"
+    for name, document in (("squeue.json", queue), ("sinfo.json", nodes)):
+        (tmp_path / name).write_text(json.dumps(document))
+    assert gs.online.read_state(tmp_path).jobs.id.tolist() == [41, 42, 43]
+
+
+def test_no_more_tasks_of_an_array_run_than_it_allows(state):
+    queue, nodes = documents()
+    queue["jobs"][0] |= {"array_job_id": 40, "array_task_id": 1, "array_max_tasks": 3}
+    queue["jobs"][1] |= {
+        "job_id": 40, "array_task_string": "2-9%3", "array_max_tasks": 3,
+        "state_reason": "JobArrayTaskLimit", "tres_req_str": "gres/gpu=1",
+    }  # fmt: skip
+    found = state((queue, nodes))
+    assert found.jobs.id.tolist() == ["40_1", "40_2", "40_3", "43"]
+    assert started(found) == ["40_2", "40_3", "43"]
+
+
+def test_clocks_may_differ(state):
+    queue, nodes = documents()
+    queue["jobs"][0]["submit_time"] = queue["jobs"][0]["start_time"]["number"] + 100
+    assert started(state((queue, nodes)), "fifo-skip") == ["43"]
+
+
+def test_a_server_with_two_types_of_gpus_is_left_out_by_name(state):
+    queue, nodes = documents()
+    nodes["nodes"][2] |= {"gres": "gpu:1080ti:1,gpu:980gtx:1", "state": ["IDLE"]}
+    found = state((queue, nodes))
+    assert [server.name for server in found.servers] == ["gpu01", "gpu02"]
+    assert any("1 server left out: several types of GPUs: gpu03" in n for n in found.jobs.notes)
+
+
+def test_gpus_that_a_server_counts_as_used_are_not_given_out(state):
+    queue, nodes = documents()
+    for node in nodes["nodes"]:
+        node |= {"gres_used": "", "tres_used": "cpu=1,gres/gpu=7"}
+    found = state((queue, nodes))
+    assert {name: len(gpus) for name, gpus in out_of_use(found).items()} == {
+        "gpu01": 3, "gpu02": 5, "gpu03": 8,
+    }  # fmt: skip
+    assert started(found, "fifo-skip") == []
 
 
 def test_servers_that_are_not_listed_are_named(state):
@@ -472,9 +597,26 @@ def test_nodes_are_the_servers(kueue_state, objects):
     nodes[2]["spec"]["unschedulable"] = True
     nodes += [server("other", 4, gpu="t4"), server("login", 0)]
     found = kueue_state([*objects, *nodes])
-    assert [one.name for one in found.servers] == ["gpu01", "gpu02"]
+    assert out_of_use(found) == {"gpu03": [*range(8)]}
     assert any("no flavor selects, left out: other" in note for note in found.jobs.notes)
-    assert not gs.decide(found).job.size  # the third is closed
+    assert not started(found)  # the third is closed
+
+
+def test_who_is_not_requeued_yet_is_left_out(kueue_state, objects):
+    second = named(objects, "second")
+    second["status"] = {"conditions": [{"type": "Requeued", "status": "False"}]}
+    found = kueue_state(objects)
+    assert "vision/second" not in found.jobs.id.tolist()
+    assert found.jobs.rejects.counts == {"is not requeued yet": 1}
+
+
+def test_a_pod_runs_on_one_server(kueue_state, objects):
+    nodes = [server(f"gpu0{number}", 6, gpu="a100") for number in (1, 2, 3, 4)]
+    assigned = named(objects, "first")["status"]["admission"]["podSetAssignments"][0]
+    del assigned["topologyAssignment"]
+    found = kueue_state([*objects, *nodes])
+    assert found.jobs.id.tolist() == ["vision/first"]  # the others have pods of 8
+    assert any("2 workloads left out: a pod asks for more GPUs" in n for n in found.jobs.notes)
 
 
 def test_quotas_that_were_lowered_leave_what_is_held(kueue_state, objects):

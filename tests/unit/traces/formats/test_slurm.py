@@ -671,7 +671,7 @@ def test_lines_of_later_versions_stand_for_several_servers(tmp_path):
     [
         ((node("a"), node("a")), r"line 12, column 'name': 'a' must be unique, line 5 has it too"),
         ((node(""),), r"line 5: a server must have a name"),
-        ((node("a", "gpu:a100:2,gpu:v100:2"),), r"line 5, column 'gres': '.*' must be of one type"),
+        ((node("a", "gpu:a100:2,gpu:v100:2"),), r"every server has several types of GPUs"),
         ((node("a", "gpu:a100:999"),), r"line 5, column 'gres': '?999.* must be at most 64"),
         ((node("a", "gpu:a:b:c"),), r"line 5, column 'gres': 'gpu:a:b:c' must be a number"),
         ((node("a", cpus="many"),), r"line 5, column 'cpus': 'many' must be a number"),
@@ -768,3 +768,9 @@ def test_numbers_may_be_wrapped():
     assert slurm_json.tasks("0-6:3,9%4") == [0, 3, 6, 9]
     assert slurm_json.tasks("0-999999") is not None
     assert slurm_json.tasks("0-999999,5") is None
+
+
+def test_a_server_with_several_types_of_gpus_does_not_hide_the_others(tmp_path):
+    cluster = read_nodes(tmp_path, node("a", "gpu:a100:2,gpu:v100:2"), node("b"))
+    assert cluster.num_servers == 1
+    assert "without 1 with several types of GPUs" in cluster.name

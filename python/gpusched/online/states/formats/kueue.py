@@ -80,6 +80,21 @@ def read(
         notes.append(
             f"no Node among the objects: servers of {gpus_per_server} GPUs stand for the quotas"
         )
+    if nodes:
+        widest = {server.gpu_type: 0 for server in layout.servers}
+        for server in layout.servers:
+            widest[server.gpu_type] = max(widest[server.gpu_type], server.gpus)
+        fits = [
+            each.widest <= max((widest.get(flavor, 0) for flavor in allowed), default=0)
+            for each, allowed in zip(workloads, flavors, strict=True)
+        ]
+        if too_wide := [each.key for each, fit in zip(workloads, fits, strict=True) if not fit]:
+            notes.append(
+                f"{plural(len(too_wide), 'workload')} left out: a pod asks for more GPUs than any "
+                f"server has: {', '.join(too_wide[:3])}"
+            )
+        workloads = [each for each, fit in zip(workloads, fits, strict=True) if fit]
+        flavors = [each for each, fit in zip(flavors, fits, strict=True) if fit]
     layout.place(workloads, others if nodes else (), may_grow=not nodes)
     if layout.num_guessed:
         notes.append(

@@ -1,12 +1,14 @@
 """A cluster under Slurm: what ``squeue --json`` and ``sinfo --json`` print of it.
 
 Jobs and servers are those of the trace format ``squeue`` and of ``gpusched.read_cluster``; added is
-where jobs run. GPUs that somebody holds who is not in the state are out of use.
+where jobs run. GPUs that somebody holds who is not in the state, and those of servers that take no
+jobs now, are there and out of use: who needs them waits.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
@@ -19,11 +21,13 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import plural
 from gpusched.online.cluster_state import ClusterState, no_jobs
 from gpusched.online.states.server_room import RoomServer, settle
-from gpusched.online.states.slurm_places import Place, mask_of, places_of
+from gpusched.online.states.slurm_places import Place, in_use, names_of, places_of
 from gpusched.online.states.state_formats import StateFormat, register_state_format
 from gpusched.traces import slurm_json
+from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
 from gpusched.traces.formats import slurm_nodes, squeue
+from gpusched.traces.formats.slurm_nodes import SlurmServer
 from gpusched.traces.formats.squeue import QueuedJob
 from gpusched.traces.json_records import has_member, read_records, text_of
 from gpusched.traces.workload import Trace
@@ -36,6 +40,8 @@ HOLDING: Final = frozenset(
     }
 )  # fmt: skip
 """States, and flags of states, in which a job holds GPUs."""
+WAITS_FOR_GPUS: Final = frozenset({"", "None", "Resources", "Priority", "JobArrayTaskLimit"})
+"""Reasons of jobs that a decision may start; all others name a limit or a rule of the site."""
 _NO_SHOWN: Final = 3
 
 
@@ -59,17 +65,12 @@ def read(
         every server.
     """
     queue, nodes, others = _sorted(sources)
-    known = slurm_nodes.servers_of(nodes)
+    known, mixed = slurm_nodes.servers_of(nodes)
     if partition is not None:
         known = [server for server in known if partition in server.partitions]
         if not known:
             raise ValueError(f"partition: no server with GPUs of {nodes} is in {partition!r}")
-    room = {
-        server.name: RoomServer(
-            server.name, server.gpus, server.gpu_type, server.is_available, mask_of(server.used)
-        )
-        for server in known
-    }
+    room = {server.name: _room_server(server) for server in known}
     found = read_records(queue, "jobs", may_be_empty=True)
     rows = {row.id: row for row in _rows(found.records)}
     jobs = no_jobs(queue.name) if not rows else squeue.read(
@@ -78,7 +79,13 @@ def read(
     )  # fmt: skip
     if partition is not None:
         jobs = _taken(jobs, [partition in _partitions(rows[name]) for name in _ids(jobs)])
-    jobs, places, notes = _with_places(jobs, rows, room)
+    jobs, notes = _startable(jobs, rows, known)
+    jobs, places, cut = _with_places(jobs, rows, room)
+    notes += cut
+    if mixed:
+        notes.append(
+            f"{plural(len(mixed), 'server')} left out: several types of GPUs: {_shown(mixed)}"
+        )
     _hold(jobs, places, rows, room)
     now_s = float(now) if now is not None else squeue.now_of(found)
     jobs = _on_unix_clock(jobs)
@@ -99,6 +106,82 @@ def read(
         preemptions=np.array([_restarts(rows[name]) for name in _ids(jobs)], np.int32),
         **columns,
     )
+
+
+def _room_server(server: SlurmServer) -> RoomServer:
+    mask, count = in_use(server.used)
+    counts = (count, slurm.of_tres(server.tres_used).gpus)
+    num_used = int(max(each for each in counts if each == each))  # NaN: it is not told
+    return RoomServer(
+        server.name, server.gpus, server.gpu_type, server.is_available, mask, num_used
+    )
+
+
+def _startable(
+    jobs: Trace, rows: Mapping[str, QueuedJob], servers: Sequence[SlurmServer]
+) -> tuple[Trace, list[str]]:
+    """Leave out waiting jobs that Slurm would not start yet, or not anywhere; say why."""
+    running = Counter(_array(row) for row in rows.values() if row.runs)
+    left_out: dict[str, list[str]] = {}
+    taken = []
+    for name in _ids(jobs):
+        row = rows[name]
+        why = None if row.runs else _obstacle(row, servers, running)
+        taken.append(why is None)
+        if why is not None:
+            left_out.setdefault(why, []).append(name)
+        elif not row.runs:
+            running[_array(row)] += 1  # it may start, and counts against its array's limit
+    notes = [
+        f"{plural(len(names), 'job')} left out: {why}: {_shown(names)}"
+        for why, names in left_out.items()
+    ]
+    return _taken(jobs, taken), notes
+
+
+def _obstacle(
+    row: QueuedJob, servers: Sequence[SlurmServer], running: Mapping[int, int]
+) -> str | None:
+    """Why a job that waits cannot be started by a decision; None if it can."""
+    job, array = row.job, _array(row)
+    reason = text_of(job.get("state_reason")).partition(",")[0].strip()
+    if reason not in WAITS_FOR_GPUS:
+        return f"state_reason {reason}"
+    most = slurm_json.count(job.get("array_max_tasks"))
+    if array and most > 0 and running[array] >= most:
+        return f"{most:g} tasks of its array run at most"
+    if slurm_json.count(job.get("het_job_id")) > 0:
+        return "one of several parts that start together"
+    if _names(job, "required_nodes"):
+        return "it names its servers (required_nodes)"
+    if _names(job, "excluded_nodes") & {server.name for server in servers}:
+        return "it names servers that it must not have (excluded_nodes)"
+    wanted = text_of(job.get("features"))
+    if wanted and not all({*wanted.split("&")} <= server.features for server in servers):
+        return f"features {wanted!r}"
+    exclusive = job.get("exclusive")
+    if slurm_json.states(exclusive) - {"FALSE", "NONE", ""} or exclusive is True:
+        return "it asks for whole servers (exclusive)"
+    each = slurm.of_gres(text_of(job.get("tres_per_node"))).gpus
+    if slurm_json.count(job.get("node_count")) > 1 and any(s.gpus != each for s in servers if each):
+        return f"{each:g} GPUs on each of several servers (tres_per_node)"
+    return None
+
+
+def _array(row: QueuedJob) -> int:
+    """The array of a task; 0 for other jobs."""
+    number = slurm_json.count(row.job.get("array_job_id"))
+    if number > 0:
+        return int(number)
+    has_tasks = bool(text_of(row.job.get("array_task_string")))
+    return int(slurm_json.count(row.job.get("job_id"))) if has_tasks else 0
+
+
+def _names(job: Mapping[str, Any], field: str) -> set[str]:
+    try:
+        return set(names_of(text_of(job.get(field))) if job.get(field) else ())
+    except ValueError:
+        return {text_of(job.get(field))}
 
 
 def _sorted(sources: Sequence[Source]) -> tuple[Source, Source, list[Source]]:
@@ -227,10 +310,7 @@ def _remarks(
     notes = []
     closed = [server.name for server in room.values() if not server.takes_jobs]
     if closed:
-        notes.append(
-            f"{plural(len(closed), 'server')} where no job starts (of these only GPUs that "
-            f"are held count): {_shown(closed)}"
-        )
+        notes.append(f"{plural(len(closed), 'server')} where no job starts now: {_shown(closed)}")
     limits = {name: slurm_json.count(rows[name].job.get("time_limit")) for name in _ids(jobs)}
     endless = [name for name, limit in limits.items() if not 0 < limit < np.inf]
     if endless:
