@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 import gpusched as gs
 from gpusched import _core
 from tests.boundary.kept_views import (
+    LOOKS,
     KeepingOrder,
     KeepingPlacement,
     KeepingScheduler,
@@ -24,7 +25,7 @@ from tests.boundary.kept_views import (
     refusal,
     twin_of,
 )
-from tests.boundary.workloads import CLUSTER
+from tests.boundary.workloads import CLUSTER, trace
 from tests.examples import examples
 
 NUM_JOBS = 12
@@ -127,7 +128,18 @@ class KeptViews(RuleBasedStateMachine):
             self.world.check(shown)
 
 
-TestKeptViews = KeptViews.TestCase
+def test_what_was_shown_is_open_in_its_call_and_closed_after_it():
+    world = World()
+    for kind in (KeepingOrder, KeepingPlacement, KeepingScheduler):
+        plug_in = kind(world)
+        seam = "placement" if kind is KeepingPlacement else "policy"
+        gs.simulate(trace(20), CLUSTER, **{seam: plug_in})
+    assert {type(shown).__name__ for shown in world.kept} == set(LOOKS)
+    for shown in world.kept:
+        world.check(shown)
+
+
+TestKeptViews = pytest.mark.long(KeptViews.TestCase)
 TestKeptViews.settings = examples(12, stateful_step_count=25)
 
 

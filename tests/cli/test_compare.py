@@ -45,7 +45,7 @@ def test_without_a_trace_a_generated_workload_is_compared(gpusched):
 def test_no_line_is_wider_than_100_columns_and_none_is_coloured(gpusched):
     many = ",".join(sorted(gs.policies()))
     for policies in ("fifo,srtf", many, "2d-las:preset=lucid,period_s=120,quota=free,easy"):
-        result = gpusched("compare", *SMALL, "--policies", policies)
+        result = gpusched("compare", "--servers", 4, "--jobs", 40, "--policies", policies)
         assert result.exit_code == 0, result.stderr
         assert max(map(len, result.stdout.splitlines())) <= 100
         assert "\x1b" not in result.output

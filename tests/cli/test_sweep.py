@@ -133,7 +133,9 @@ def test_a_metric_is_shown_with_intervals(gpusched, study):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-@pytest.mark.parametrize("where", ["--threads", "--processes"])
+@pytest.mark.parametrize(
+    "where", ["--threads", pytest.param("--processes", marks=pytest.mark.long)]
+)
 def test_ctrl_c_ends_soon_and_says_how_to_go_on(study, tmp_path, where):
     slow = STUDY.replace('"sjf"]', '"sjf", "conservative"]').replace("jobs = 100", "jobs = 20000")
     study.write_text(slow.replace("0.9]", "3.0]"))

@@ -77,6 +77,7 @@ def test_json_has_all_trials(gpusched_json, files):
     assert [row["mean"] for row in made["held_out"]] == expected.held_out["mean"].to_list()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_ctrl_c_ends_soon_and_says_how_to_go_on(files, tmp_path):
     (tmp_path / "study.toml").write_text(STUDY.replace("jobs = 90", "jobs = 20000"))
