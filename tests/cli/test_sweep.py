@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import gpusched as gs
+from tests.other_processes import interrupted_at
 
 STUDY = """
 name = "loads"
@@ -139,17 +137,7 @@ def test_a_metric_is_shown_with_intervals(gpusched, study):
 def test_ctrl_c_ends_soon_and_says_how_to_go_on(study, tmp_path, where):
     slow = STUDY.replace('"sjf"]', '"sjf", "conservative"]').replace("jobs = 100", "jobs = 20000")
     study.write_text(slow.replace("0.9]", "3.0]"))
-    command = [sys.executable, "-m", "gpusched", "sweep", str(study), where, "2"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
-        deadline = time.monotonic() + 60
-        while not list(tmp_path.glob("study.sweep/runs/*.parquet")):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        asked = time.monotonic()
-        _, stderr = process.communicate(timeout=30)
-    assert time.monotonic() - asked < 5  # a second on a machine that has time
-    assert process.returncode == 130
+    stderr = interrupted_at("study.sweep/runs/*.parquet", "sweep", study, where, 2, folder=tmp_path)
     kept = gs.studies.sweep_status(tmp_path / "study.sweep").num_done
     assert 0 < kept < 18
     assert stderr == (

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import gpusched as gs
+from tests.other_processes import interrupted_at
 
 pytest.importorskip("optuna", reason="the extra tune is not installed")
 
@@ -81,17 +78,7 @@ def test_json_has_all_trials(gpusched_json, files):
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_ctrl_c_ends_soon_and_says_how_to_go_on(files, tmp_path):
     (tmp_path / "study.toml").write_text(STUDY.replace("jobs = 90", "jobs = 20000"))
-    command = [sys.executable, "-m", "gpusched", "tune", *map(str, files)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
-        deadline = time.monotonic() + 60
-        while not list(tmp_path.glob("study.tune/search/runs/*.parquet")):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        asked = time.monotonic()
-        _, stderr = process.communicate(timeout=30)
-    assert time.monotonic() - asked < 5  # a second on a machine that has time
-    assert process.returncode == 130
+    stderr = interrupted_at("study.tune/search/runs/*.parquet", "tune", *files, folder=tmp_path)
     assert stderr == (
         "interrupted: finished runs are kept in study.tune; the same command goes on from there\n"
     )
