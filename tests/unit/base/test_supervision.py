@@ -94,15 +94,6 @@ def test_progress_of_a_native_run_is_told_in_its_thread_and_can_end_it():
 
 
 @pytest.mark.timeout(60)
-def test_an_error_of_progress_ends_a_native_run():
-    def progress(now: gs.Progress) -> None:
-        raise RuntimeError("enough")
-
-    with pytest.raises(RuntimeError, match="enough"):
-        gs.simulate(*ENDLESS, policy="las", progress=progress)
-
-
-@pytest.mark.timeout(60)
 def test_a_stop_from_another_thread_ends_a_native_run():
     stop, ended = threading.Event(), threading.Event()
 

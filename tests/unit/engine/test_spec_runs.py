@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -89,30 +88,3 @@ def test_another_version_is_said():
     old = msgspec.structs.replace(result.spec, version="0.0.1")
     with pytest.warns(UserWarning, match="the specification is of gpusched 0.0.1"):
         assert gs.run(old, JOBS).digest == result.digest
-
-
-def test_results_and_comparisons_come_back_whole_from_a_pickle():
-    result = gs.simulate(JOBS, CLUSTER, policy=Weighed(2.0), placement="random", seed=5)
-    result.summary()
-    made = pickle.loads(pickle.dumps(result))
-    assert (made.digest, made.spec) == (result.digest, result.spec)
-    assert made.summary() == pytest.approx(result.summary(), nan_ok=True)
-    assert gs.run(made.spec, made.trace, policy=Weighed(2.0)).digest == result.digest
-    both = gs.compare(JOBS, CLUSTER, ["fifo", "srtf"])
-    copied = pickle.loads(pickle.dumps(both))
-    assert copied.table().equals(both.table())
-
-
-def test_python_policies_pickle_where_their_class_can_be_imported():
-    made = pickle.loads(pickle.dumps(Weighed(2.0)))
-    assert made.power == 2.0
-    options = {"placement": "random", "seed": 5}
-    runs = [gs.simulate(JOBS, CLUSTER, policy=one, **options) for one in (made, Weighed(2.0))]
-    assert runs[0].spec == runs[1].spec
-    assert runs[0].digest == runs[1].digest
-
-    class Local(Weighed):
-        pass
-
-    with pytest.raises((AttributeError, pickle.PicklingError), match="Local"):
-        pickle.dumps(Local(2.0))

@@ -208,7 +208,7 @@ def test_a_single_result_has_a_report(comparison, tmp_path):
         gs.write_report("fifo", tmp_path / "other.html")
 
 
-@pytest.mark.parametrize("copies", [1, 12, 60])
+@pytest.mark.parametrize("copies", [12, pytest.param(60, marks=pytest.mark.long)])
 def test_many_policies_do_not_make_the_page_large(copies, comparison):
     results = {f"copy {i}": comparison.results["srtf"] for i in range(copies)}
     many = Comparison(comparison.trace, comparison.cluster, results)

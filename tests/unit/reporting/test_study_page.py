@@ -143,7 +143,7 @@ def test_names_are_text_and_not_markup(name):
 
 
 def test_many_settings_do_not_make_the_page_large():
-    count = 1_500
+    count = 700
     frame = pl.DataFrame({
         "policy": ["fifo", "sjf", "srtf", "las"] * count * 2,
         "load": [load / 1_000 for load in range(count) for _ in range(8)],
@@ -159,6 +159,7 @@ def test_many_settings_do_not_make_the_page_large():
     assert f"For lack of room there are {shown} metrics; without: " in page
 
 
+@pytest.mark.long
 def test_a_study_that_is_too_large_for_a_page_is_refused():
     frame = pl.DataFrame({
         "policy": ["fifo"] * 20_000, "load": range(20_000), "seed": [1] * 20_000,

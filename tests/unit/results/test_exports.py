@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import csv
 import json
-import pickle
 from collections import defaultdict
-from concurrent.futures import ProcessPoolExecutor
 from itertools import pairwise
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -294,23 +290,6 @@ def test_results_comparisons_and_traces_are_arrow_streams(result):
         assert len(pl.DataFrame(thing)) == rows
     pyarrow = pytest.importorskip("pyarrow")
     assert pyarrow.table(result).num_rows == 400
-
-
-def summary_of(thing: gs.Result | gs.Comparison) -> str:
-    if isinstance(thing, gs.Result):
-        return thing.digest
-    return " ".join(result.digest for result in thing.results.values())
-
-
-def test_results_and_comparisons_go_through_processes_and_copies(result):
-    comparison = gs.compare(result.trace, CLUSTER, ["fifo", "srtf"])
-    things = [result, comparison]
-    wanted = [summary_of(thing) for thing in things]
-    for again in (copy.deepcopy(things), pickle.loads(pickle.dumps(things))):
-        assert [summary_of(thing) for thing in again] == wanted
-        assert again[1].table().equals(comparison.table())
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        assert list(pool.map(summary_of, things, timeout=120)) == wanted
 
 
 def test_notebooks_show_compact_escaped_tables(result):

@@ -126,13 +126,6 @@ def test_a_file_of_an_older_layout_is_refused_by_its_number(tmp_path):
         gs.load_result(tmp_path / "old.npz")
 
 
-def test_saving_replaces_a_file_and_leaves_nothing_beside_it(result, path):
-    path.write_bytes(b"something else")
-    result.save(path)
-    assert gs.load_result(path).digest == result.digest
-    assert [file.name for file in path.parent.iterdir()] == ["run.npz"]
-
-
 def rewritten(path, kind=KIND, **changes):
     """Write ``changes`` (functions of the old array, or None to leave it out) into a file."""
     header, arrays = container.read(path, KIND)

@@ -85,18 +85,6 @@ def test_a_policy_may_be_an_object_of_a_python_class(trace, cluster):
     assert made.results[native].digest == made.results[python].digest
 
 
-def test_an_error_in_a_run_names_its_policy_or_keeps_its_type_and_gets_a_note(
-    trace, cluster, monkeypatch
-):
-    monkeypatch.setattr(study, "simulate", failing("sjf", ValueError("row 7 is odd")))
-    with pytest.raises(ValueError, match="policy sjf: row 7 is odd"):
-        compare(trace, cluster, ["fifo", "sjf"])
-    monkeypatch.setattr(study, "simulate", failing("sjf", ZeroDivisionError("oops")))
-    with pytest.raises(ZeroDivisionError) as caught:
-        compare(trace, cluster, ["fifo", "sjf"])
-    assert caught.value.__notes__ == ["in the run of policy sjf"]
-
-
 def test_an_error_of_one_policy_comes_when_the_others_are_done_and_holds_them(
     trace, cluster, monkeypatch
 ):

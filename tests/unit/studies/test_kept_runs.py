@@ -213,9 +213,9 @@ def test_what_was_added_is_there_for_all(tmp_path):
 
 def test_many_parts_become_few(tmp_path):
     store = RunStore(tmp_path)
-    for number in range(200):
+    for number in range(100):
         store.add([row(number)])
-    assert names(store) == set(range(200))
+    assert names(store) == set(range(100))
     assert len(list((tmp_path / RUNS).glob("*.parquet"))) < 40
 
 
@@ -286,10 +286,10 @@ def test_several_writers_lose_nothing_while_others_read(tmp_path):
         store = RunStore(tmp_path)
         store.tidy()
         with store.writing():
-            for number in range(first, first + 100):
+            for number in range(first, first + 50):
                 store.add([row(number)])
 
-    writers = [threading.Thread(target=write, args=(first,)) for first in (0, 100, 200)]
+    writers = [threading.Thread(target=write, args=(first,)) for first in (0, 50, 100)]
     for writer in writers:
         writer.start()
     seen = 0
@@ -301,4 +301,4 @@ def test_several_writers_lose_nothing_while_others_read(tmp_path):
         seen = found
     for writer in writers:
         writer.join()
-    assert names(RunStore(tmp_path)) == set(range(300))
+    assert names(RunStore(tmp_path)) == set(range(150))

@@ -133,6 +133,7 @@ def test_jobs_that_cannot_be_made_fail_their_runs_alone():
     assert all("no jobs are left" in error for error in result.runs["error"].drop_nulls())
 
 
+@pytest.mark.long
 def test_a_policy_that_ends_its_worker_costs_its_own_runs():
     crowded = [{"generate": "philly", "jobs": 60, "loads": [2.0, 3.0]}]
     study = small(policies=["fifo", Deadly(), "srtf"], seeds=[1], traces=crowded)
