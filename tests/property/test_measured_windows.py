@@ -93,6 +93,7 @@ def _plain(result: gs.Result, warm_up: int, tail: int | None) -> dict[str, float
         "num_jobs": num_counted,
         "num_finished": len(mine),
         "num_rejected": sum(c and s == "rejected" for c, s in zip(counted, status, strict=True)),
+        "num_cancelled": 0,  # nobody takes a job back
         "num_unfinished": sum(
             c and s == "unfinished" for c, s in zip(counted, status, strict=True)
         ),
