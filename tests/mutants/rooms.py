@@ -66,7 +66,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     ),
     "placing": (
         "property/test_native_pieces.py", "unit/core/placements",
-        "property/test_graph_cut_laws.py", "property/test_remembered_cuts.py",
+        "property/test_graph_cut_laws.py", "property/test_stage_laws.py",
         "property/test_packing_laws.py", "property/test_stage_laws.py",
         "parity/test_shelves_equal_every_look.py",
     ),
