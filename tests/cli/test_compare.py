@@ -220,22 +220,6 @@ def test_policies_are_split_where_no_parameter_follows(gpusched_json, texts, pol
 
 
 @pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (["x=1"], "follows no policy"),
-        (["a:x=1", "y=2"], "follows no policy"),
-        (["a,x=1"], "a:x=1"),
-        ([""], "names no policy"),
-        ([","], "names no policy"),
-    ],
-)
-def test_parameters_without_a_policy_are_refused(gpusched, texts, message):
-    refused = gpusched("compare", *(word for text in texts for word in ("-p", text)))
-    assert refused.exit_code == 2
-    assert message in refused.stderr
-
-
-@pytest.mark.parametrize(
     ("error", "code"), [(ValueError("row 7"), 2), (ZeroDivisionError("so"), 1)]
 )
 def test_policies_that_fail_are_named_and_the_others_are_shown(

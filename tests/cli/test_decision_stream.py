@@ -111,12 +111,6 @@ def test_empty_lines_and_an_empty_stream_are_nothing():
     assert answers() == []
 
 
-def test_files_are_no_stream(gpusched):
-    done = gpusched("decide", "--stream", "--state", "a.json")
-    assert done.exit_code == 2
-    assert "--stream: states come on stdin" in done.stderr
-
-
 def test_the_schemas_are_those_of_the_lines(gpusched):
     printed = json.loads(gpusched("decide", "--stream", "--schema").stdout)
     assert set(printed) == {"request", "answer"}

@@ -106,12 +106,6 @@ def test_a_job_is_explained_by_its_id(gpusched, tmp_path):
     assert "--explain: none has the id '7'" in gpusched(*run, "id=7").stderr
 
 
-def test_a_job_that_there_is_not_cannot_be_explained(gpusched):
-    result = gpusched("run", "-p", "fifo", *SMALL, "--explain", 200)
-    assert result.exit_code == 2
-    assert "--explain: there is no job 200; the last one is 199" in result.stderr
-
-
 def test_a_warm_up_and_a_tail_are_left_out(gpusched, gpusched_json, jobs_csv):
     cuts = ("--warm-up", 3_600, "--tail", 600)
     made = gpusched_json("run", jobs_csv, "-p", "fifo", "--servers", 4, *cuts, "--by", "gpus")

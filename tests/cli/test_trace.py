@@ -158,12 +158,6 @@ def test_a_generated_trace_has_the_jobs_and_the_load_asked_for(gpusched, tmp_pat
     assert made.offered_load(64) == pytest.approx(0.7, rel=1e-3)
 
 
-def test_an_unknown_generator_suggests_the_nearest(gpusched, tmp_path):
-    result = gpusched("trace", "generate", "phily", tmp_path / "jobs.csv")
-    assert result.exit_code == 2
-    assert "did you mean 'philly'" in result.stderr
-
-
 def bad_csv(folder: Path) -> Path:
     """A trace in which an id is there twice, and a job is wider than a server."""
     path = folder / "bad.csv"

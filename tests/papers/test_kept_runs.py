@@ -60,9 +60,3 @@ def test_an_interrupted_reproduction_shows_what_is_done_and_goes_on(tmp_path, mo
     assert set(runs) == {3}
     assert (tmp_path / "out" / "tables.md").exists()
     assert not (tmp_path / "out" / "unfinished").exists()
-
-
-def test_two_places_at_once_are_refused():
-    refused = CliRunner().invoke(app, ["reproduce", "fgd", "--dask", "a:1", "--ray", "local"])
-    assert refused.exit_code == 2
-    assert "--dask and --ray: name one of them" in refused.stderr
