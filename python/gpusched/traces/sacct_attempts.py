@@ -36,12 +36,16 @@ class Attempts:
     has_end: Bool
 
 
-def joined(screen: Screen, ids: polars.Series, attempts: Attempts) -> polars.Series:
+def joined(
+    screen: Screen, ids: polars.Series, attempts: Attempts, users: polars.Series | None = None
+) -> polars.Series:
     """Join the rows of one id into the last of them, in the order in which they were submitted.
 
     The job arrives and starts as it did first, and takes the run times of all attempts that
-    started. A job of which an attempt cannot be read, or started and has no end, is rejected.
+    started. A job of which an attempt cannot be read, or started and has no end, is rejected. Ids
+    are used again once they are used up: rows of other ``users`` are another job, ``ID#2``.
     """
+    ids = _of_users(screen, ids, attempts, users)
     is_earlier = np.zeros(len(ids), dtype=np.bool_)
     is_whole = np.ones(len(ids), dtype=np.bool_)
     for rows in _repeated(screen, ids):
@@ -64,7 +68,27 @@ def joined(screen: Screen, ids: polars.Series, attempts: Attempts) -> polars.Ser
     return ids
 
 
-def separated(screen: Screen, ids: polars.Series, attempts: Attempts) -> polars.Series:
+def _of_users(
+    screen: Screen, ids: polars.Series, attempts: Attempts, users: polars.Series | None
+) -> polars.Series:
+    """Give the rows of one id an id for each of their users."""
+    if users is None:
+        return ids
+    names = None
+    for rows in _repeated(screen, ids):
+        rows = rows[np.argsort(attempts.submit_us[rows], kind="stable")]
+        numbers: dict[str, int] = {}
+        for row in rows.tolist():
+            number = numbers.setdefault(users[row], len(numbers) + 1)
+            if number > 1:
+                names = names or ids.to_list()
+                names[row] = f"{names[row]}#{number}"
+    return ids if names is None else type(ids)(ids.name, names)
+
+
+def separated(
+    screen: Screen, ids: polars.Series, attempts: Attempts, users: polars.Series | None = None
+) -> polars.Series:
     """Make every row of one id a job; the second is ``ID#2``, and so on."""
     rows_of = _repeated(screen, ids)
     if not rows_of:
@@ -82,7 +106,7 @@ def _repeated(screen: Screen, ids: polars.Series) -> list[Int64]:
 
     Rows whose times are bad belong to their job all the same.
     """
-    is_job = ids.str.contains(JOB_ID).to_numpy()
+    is_job = ids.str.contains(JOB_ID).to_numpy() | ids.str.contains("#", literal=True).to_numpy()
     rows = np.flatnonzero(is_job)
     rows_of: dict[str, list[int]] = {}
     names = ids.to_list()

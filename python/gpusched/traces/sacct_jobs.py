@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpusched.base.arrays import Float64, Int64
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import US_PER_S
+from gpusched.base.wording import plural
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
 from gpusched.traces.deadlines import NOT_A_TIME
@@ -95,7 +97,15 @@ def jobs_of(
     ids = next(text[name] for name in IDS if name in text)
     _require_jobs(screen, ids)
     attempts = _attempts(read, arrival)
-    ids = (joined if requeues == "join" else separated)(screen, ids, attempts)
+    users = text.get("User")
+    ids = (joined if requeues == "join" else separated)(screen, ids, attempts, users)
+    if requeues == "join" and "State" in text:
+        num_resized = int(text["State"].str.starts_with("RESIZING").sum())
+        if num_resized:
+            read.notes += (
+                f"{plural(num_resized, 'row')} of jobs that were resized as they ran (RESIZING): "
+                "the run time is that of all rows, the width that of the last",
+            )
     _require_ended(screen, attempts)
     demand_of(read, gpu_types)
     read.numeric |= {
@@ -154,7 +164,46 @@ def _attempts(read: ReadColumns, arrival: str) -> Attempts:
     start_us, end_us = read.values["Start"], read.values["End"]
     has_start, has_end = start_us != NOT_A_TIME, end_us != NOT_A_TIME
     start_us, end_us = np.where(has_start, start_us, 0), np.where(has_end, end_us, 0)
-    return Attempts(submit_us, start_us, end_us - start_us, has_start, has_end)
+    service_us = _run_times_us(read, end_us - start_us)
+    return Attempts(submit_us, start_us, service_us, has_start, has_end)
+
+
+def _run_times_us(read: ReadColumns, between_us: Int64) -> Int64:
+    """Return how long each row ran: by the clock, less suspensions, or by what Slurm counted.
+
+    Clocks are local, and are put back or forward; ``Elapsed`` is not, and leaves suspensions out.
+    Where both columns are there the longer one counts: a record that was written anew when a job
+    was resized has an ``Elapsed`` that is too short.
+    """
+    data = read.data
+    elapsed_s = None
+    if "ElapsedRaw" in data:
+        elapsed_s = np.array(each(data["ElapsedRaw"], _number))
+    elif "Elapsed" in data:
+        elapsed_s = np.array(each(data["Elapsed"], slurm.duration_s))
+    if "Suspended" in data:
+        suspended_s = np.array(each(data["Suspended"], slurm.duration_s))
+        between_us = between_us - _us(suspended_s, np.zeros(len(between_us), np.int64))
+    if elapsed_s is None:
+        return between_us
+    elapsed_us = _us(elapsed_s, between_us)
+    return np.maximum(elapsed_us, between_us) if "Suspended" in data else elapsed_us
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
+
+
+def _us(seconds: Float64, missing: Int64) -> Int64:
+    """Return microseconds; where seconds are no number, what stands for them."""
+    is_known = np.isfinite(seconds) & (seconds >= 0) & (seconds < 2**40)
+    found: Int64 = np.where(is_known, np.where(is_known, seconds, 0) * US_PER_S, missing).astype(
+        np.int64
+    )
+    return found
 
 
 def _require_ended(screen: Screen, attempts: Attempts) -> None:

@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     import polars
 
 LOCAL_TIME: Final = "%Y-%m-%d %H:%M:%S"
+_CLOCK: Final = r"^(?:(\d{1,5})-)?(\d{1,7}):(\d{2}):(\d{2}(?:\.\d{1,6})?)$"
+
+
+def _clock_s(text: polars.Series) -> polars.Series:
+    """Return the seconds of ``2:00:00`` and ``1-02:00:00``; null of all else."""
+    import polars
+
+    parts = text.str.extract_groups(_CLOCK).struct.unnest()
+    days, hours, minutes, seconds = (parts[name].cast(polars.Float64) for name in parts.columns)
+    return ((days.fill_null(0) * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def numbers(
@@ -52,6 +62,8 @@ def numbers(
         if parsed.null_count():  # blanks around a number are rare, and cost as much as to read it
             text = values.str.strip_chars()
             parsed = text.cast(polars.Float64, strict=False)
+            if column.endswith("_s"):
+                parsed = parsed.fill_null(_clock_s(text))
             missing = (text.fill_null("") == "").to_numpy()
     elif values.dtype.is_numeric() and not values.dtype.is_decimal():
         parsed = values

@@ -24,6 +24,12 @@ _KINDS: Final[dict[str, Kind]] = {
     INTERARRIVAL: "gap", "submit_s": "moment", "deadline_s": "moment",
     **dict.fromkeys(check.LABELS, "label"), "status": "status", "gpu_types": "types", "id": "id",
 }  # fmt: skip
+_UNITS: Final = {
+    **dict.fromkeys(("ms", "millis", "milliseconds"), 1e-3),
+    **dict.fromkeys(("min", "mins", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86_400.0),
+}
 _ORDER: Final = (INTERARRIVAL, *check.NUMERIC, *check.LABELS, "gpu_types", "id")
 
 
@@ -33,6 +39,7 @@ def read_columns(
     data: Mapping[str, polars.Series],
     columns: Mapping[str, str] | None,
     on_bad: OnBad,
+    notes: tuple[str, ...] = (),
 ) -> Trace:
     """Turn named columns into a trace; submit times may be seconds, wall-clock times or gaps.
 
@@ -42,14 +49,24 @@ def read_columns(
     read = ReadColumns(screen, data)
     for ours in _ORDER:
         if ours in choice.columns:
-            read.take(_declared(choice.columns[ours], ours))
-    read.notes = (*choice.notes, *read.notes)
+            column = _declared(choice.columns[ours], ours)
+            read.take(column)
+            if column.unit != 1:
+                notes += (f"{ours} is {column.name} x {column.unit:g}",)
+    read.notes = (*choice.notes, *notes, *read.notes)
     return trace_of(source.name, read, on_bad)
 
 
 def _declared(theirs: str, ours: str) -> TextColumn:
     kind = _KINDS.get(ours, "number")
-    return TextColumn(theirs, ours, kind, may_miss=ours in _OPTIONAL_VALUES)
+    unit = _unit_of(theirs) if kind == "number" and ours.endswith("_s") else 1.0
+    return TextColumn(theirs, ours, kind, may_miss=ours in _OPTIONAL_VALUES, unit=unit)
+
+
+def _unit_of(theirs: str) -> float:
+    """Return the seconds of the unit that a name ends in: ``run_hours``, ``length_ms``."""
+    word = theirs.lower().replace("(", "_").replace(")", "").replace(" ", "_").rpartition("_")[2]
+    return _UNITS.get(word, 1.0) if word != theirs.lower() else 1.0
 
 
 def losses(trace: Trace) -> list[str]:

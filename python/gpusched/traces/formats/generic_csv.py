@@ -15,15 +15,24 @@ from gpusched.traces.workload import Trace
 
 
 def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = None) -> Trace:
-    """Read a CSV (or, by its ending, a TSV) with a header.
+    """Read a CSV with a header, whose fields a comma, a semicolon, a tab or a bar separates.
 
     Parameters
     ----------
     columns
         The file's name for each of ours, e.g. ``{"service_s": "length"}``.
     """
-    table = read_table(source, separator="\t" if source.suffix == ".tsv" else ",")
-    return read_columns(source, table.screen(), table.columns, columns, on_bad)
+    separator = _separator(source)
+    table = read_table(source, separator=separator)
+    notes = () if separator in ",\t" else (f"fields are separated by {separator!r}",)
+    return read_columns(source, table.screen(), table.columns, columns, on_bad, notes)
+
+
+def _separator(source: Source) -> str:
+    """Return what separates the names of the header: what it has, a comma before others."""
+    if source.suffix == ".tsv":
+        return "\t"
+    return next((mark for mark in ",;\t|" if mark in source.first_line), ",")
 
 
 def _recognises(source: Source) -> bool:

@@ -20,7 +20,7 @@ from gpusched.traces.workload import Trace
 NEEDED: Final = tuple(column.name for column in TIMES if column.name != "Eligible")
 KNOWN: Final = (
     *IDS, *NEEDED, *COLUMNS, "Eligible", "State", "User", "Partition", "Account", "QOS",
-    "Timelimit", "TimelimitRaw",
+    "Timelimit", "TimelimitRaw", "Elapsed", "ElapsedRaw", "Suspended",
 )  # fmt: skip
 
 

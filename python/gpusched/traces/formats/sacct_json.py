@@ -47,6 +47,8 @@ def _texts(job: Mapping[str, Any]) -> dict[str, str]:
     return {
         "JobID": _id(job),
         **{ours: _seconds(time.get(theirs)) for ours, theirs in TIMES.items()},
+        "ElapsedRaw": _whole(time.get("elapsed")),
+        "Suspended": f"0:0:{_whole(_within(time, 'suspended').get('seconds')) or 0}",
         "TimelimitRaw": _minutes(time.get("limit")),
         "State": _state(_within(job, "state").get("current")),
         **{ours: text_of(job.get(theirs)) for ours, theirs in LABELS.items()},

@@ -289,3 +289,40 @@ def test_the_format_may_differ_from_the_ending_and_an_unknown_one_suggests_the_n
     assert [path.name for path in tmp_path.iterdir()] == ["jobs.txt"]
     with pytest.raises(ValueError, match=r"unknown format 'parquets'; did you mean 'parquet'\?"):
         write_trace(whole_trace(), tmp_path / "a.parquets")
+
+
+@each("mark", [";", "\t", "|"])
+def test_fields_may_be_separated_by_other_marks(mark, tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text(
+        "\n".join(row.replace(",", mark) for row in ("submit_s,service_s,gpus", "0,60,2"))
+    )
+    trace = gs.read_trace(path)
+    assert (trace.service_s.tolist(), trace.gpus.tolist()) == ([60], [2])
+    assert any("fields are separated by" in note for note in trace.notes) == (mark != "\t")
+
+
+@each(
+    ("name", "text", "seconds"),
+    [
+        ("wall", "2:00:00", 7200), ("wall", "1-02:00:30", 93_630), ("wall", "7200", 7200),
+        ("run_hours", "1.5", 5400), ("run_min", "90", 5400), ("run_ms", "5000", 5),
+        ("wall (h)", "2", 7200), ("days", "2", 2),
+    ],
+)  # fmt: skip
+def test_a_duration_has_the_unit_of_its_name_or_is_a_clock_time(name, text, seconds, tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"submit_s,{name},gpus\n0,{text},2\n")
+    trace = gs.read_trace(path, columns={"service_s": name})
+    assert trace.service_s.tolist() == [seconds]
+    assert any(note.startswith("service_s is") for note in trace.notes) == (
+        "_" in name or "(" in name
+    )
+
+
+@each("text", ["2:00", "2h", "1:2:3:4", "-1:00:00"])
+def test_a_duration_that_can_be_read_in_two_ways_is_no_number(text, tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text(f"submit_s,service_s,gpus\n0,{text},2\n0,60,1\n")
+    trace = gs.read_trace(path, on_bad="reject")
+    assert (len(trace), trace.rejects.total) == (1, 1)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.base.source import Source
 from gpusched.traces import slurm_json
+from gpusched.traces.auditing.trace_audit import audit_trace
 from gpusched.traces.format_registry import detect
 from gpusched.traces.inventories import read_cluster
 from gpusched.traces.reading import read_trace
@@ -303,8 +304,10 @@ def tres(gpus: int, *, kind: str = "gpu", cpus: int = 8) -> list[dict[str, Any]]
 
 def job(name: int, *, limit: Any = 60, state: Any = "COMPLETED", **given: Any) -> dict[str, Any]:
     times = {"submission": SUBMIT, "eligible": SUBMIT + 5, "start": SUBMIT + 10}
-    times |= {"end": SUBMIT + 110, "elapsed": 100, "limit": limit}
+    times |= {"end": SUBMIT + 110, "elapsed": None, "limit": limit}
     times |= {name: given.pop(name) for name in list(given) if name in times}
+    if isinstance(times["end"], int) and isinstance(times["start"], int):
+        times["elapsed"] = times["elapsed"] or times["end"] - times["start"]
     return {
         "account": "vision", "user": "ann", "partition": "gpu", "qos": "high", "name": "train",
         "association": {"account": "vision", "user": "ann", "cluster": "c"}, "cluster": "c",
@@ -774,3 +777,64 @@ def test_a_server_with_several_types_of_gpus_does_not_hide_the_others(tmp_path):
     cluster = read_nodes(tmp_path, node("a", "gpu:a100:2,gpu:v100:2"), node("b"))
     assert cluster.num_servers == 1
     assert "without 1 with several types of GPUs" in cluster.name
+
+
+HEADER = "JobID|User|Submit|Start|End|Elapsed|Suspended|State|AllocTRES"
+DAY = "2024-05-01T"
+
+
+def read_text(folder: Path, *rows: str, header: str = HEADER) -> gs.Trace:
+    path = folder / "sacct.txt"
+    path.write_text("\n".join([header, *rows]))
+    return gs.read_trace(path)
+
+
+@each(
+    ("elapsed", "suspended", "service_s"),
+    [
+        ("02:00:00", "00:00:00", 7200),
+        ("01:00:00", "01:00:00", 3600),  # suspensions are no run time
+        ("03:00:00", "00:00:00", 10_800),  # the clock was put back
+        ("", "00:30:00", 5400),
+    ],
+)
+def test_a_run_takes_what_slurm_counted(elapsed, suspended, service_s, tmp_path):
+    times = f"1|ann|{DAY}09:00:00|{DAY}09:00:00|{DAY}11:00:00"
+    row = f"{times}|{elapsed}|{suspended}|COMPLETED|gres/gpu=2"
+    assert read_text(tmp_path, row).service_s.tolist() == [service_s]
+    no_suspended = read_text(
+        tmp_path, f"{times}|3600|COMPLETED|gres/gpu=2",
+        header="JobID|User|Submit|Start|End|ElapsedRaw|State|AllocTRES",
+    )  # fmt: skip
+    assert no_suspended.service_s.tolist() == [3600]
+
+
+def test_an_id_that_two_users_had_is_two_jobs(tmp_path):
+    rows = [
+        f"9|{user}|{DAY}{hour}:00:00|{DAY}{hour}:10:00|{DAY}{hour}:40:00|00:30:00|00:00:00|"
+        f"COMPLETED|gres/gpu=2" for user, hour in (("ann", "08"), ("bob", "12"))
+    ]  # fmt: skip
+    trace = read_text(tmp_path, *rows)
+    assert trace.id.tolist() == ["9", "9#2"]
+    assert trace.service_s.tolist() == [1800, 1800]
+    assert trace.user.values().tolist() == ["ann", "bob"]
+
+
+def test_a_job_that_was_resized_is_told_of(tmp_path):
+    start = f"1|ann|{DAY}09:00:00"
+    trace = read_text(
+        tmp_path,
+        f"{start}|{DAY}09:00:00|{DAY}10:00:00|01:00:00|00:00:00|RESIZING|gres/gpu=8",
+        f"{start}|{DAY}10:00:00|{DAY}12:00:00|02:00:00|00:00:00|COMPLETED|gres/gpu=4",
+    )
+    assert (trace.service_s.tolist(), trace.gpus.tolist()) == ([10_800], [4])
+    assert any("1 row of jobs that were resized" in note for note in trace.notes)
+
+
+def test_steps_and_jobs_without_gpus_are_no_faults_of_a_log(tmp_path):
+    ran = f"ann|{DAY}09:00:00|{DAY}09:00:00|{DAY}10:00:00|01:00:00|00:00:00|COMPLETED"
+    trace = read_text(tmp_path, *(f"{n}|{ran}|gres/gpu=2" for n in ("1", "1.batch", "1.0")),
+                      f"2|{ran}|cpu=2")  # fmt: skip
+    verdicts = {one.name: one for one in audit_trace(trace).findings}
+    assert verdicts["rows-unreadable"].verdict == "fine"
+    assert verdicts["rows-without-gpus"].count == 1

@@ -42,7 +42,13 @@ def _is_wait(column: str, reason: str) -> bool:
 
 
 def _is_width(column: str, reason: str) -> bool:
-    return column == "gpus" and ("must be positive" in reason or reason.endswith(_NOT_ABOVE))
+    return column == "gpus" and (
+        "must be positive" in reason or reason.endswith((*_NOT_ABOVE, "(a job without)"))
+    )
+
+
+def _is_step(column: str, reason: str) -> bool:
+    return column == "id" and reason.endswith("(a step)")
 
 
 @trace_check(
@@ -98,6 +104,7 @@ def rows_unreadable(evidence: Evidence) -> Outcome:
     """Count all other rows that were left out."""
 
     def other(column: str, reason: str) -> bool:
-        return not any(kind(column, reason) for kind in (_is_time, _is_wait, _is_width))
+        kinds = (_is_time, _is_wait, _is_width, _is_step)
+        return not any(kind(column, reason) for kind in kinds)
 
     return _left_out(evidence, other, "every other row was read")
