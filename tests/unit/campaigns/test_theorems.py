@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import gpusched as gs
 from tests.campaigns.theorems import THEOREMS, main, row
 from tests.examples import number_of
-from tests.theorems import backfilling, gang_plans, lower_bounds, server_filling
+from tests.theorems import backfilling, gang_plans, lower_bounds, primal_dual, server_filling
 from tests.theorems import shortest_remaining as srpt
 from tests.theorems.theorem import Theorem, kept
 
@@ -105,3 +108,24 @@ def test_a_plan_beyond_its_cap_is_noticed(monkeypatch):
     monkeypatch.setattr(gang_plans, "planned", lambda *_, **__: late)
     with pytest.raises(AssertionError, match="is above"):
         gang_plans.lemma_share(1)
+
+
+def test_the_optimum_of_one_job_is_its_value_if_it_can_be_done():
+    instance = primal_dual.drawn(0)
+    job = instance.jobs[0]
+    assert primal_dual.optimum(instance._replace(jobs=[job])) == job.value
+    hasty = replace(job, work=1e9)
+    assert primal_dual.optimum(instance._replace(jobs=[hasty])) == 0
+
+
+def test_no_price_is_claimed_for_few_gpus():
+    instance = primal_dual.drawn(0)
+    with pytest.raises(ValueError, match="above 1, where the theorem says nothing"):
+        primal_dual.alpha_of(instance._replace(gpus=dict.fromkeys(instance.gpus, 4)))
+
+
+def test_admitting_nobody_breaks_the_guarantee_of_the_prices(monkeypatch):
+    plan = SimpleNamespace(value=0.0, upper_bound=1e9)
+    monkeypatch.setattr(primal_dual, "plan_deadlines", lambda *_, **__: plan)
+    with pytest.raises(AssertionError, match="seed 1"):
+        primal_dual.checked(1)

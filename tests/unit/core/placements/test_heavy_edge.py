@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import gpusched as gs
 from gpusched._core import _testing
 from tests.each import each
+from tests.unit.core.placements.test_packing import places
 
 GB = 1e9
 
 
 def servers_of(
-    cluster: gs.Cluster,
-    gangs: list[int],
-    fill: str = "most-free",
-    gpu_types: list[str] | None = None,
+    cluster: gs.Cluster, gangs: list[int], fill: str = "most-free", **demands: Any
 ) -> list[dict[int, int]]:
     """GPUs by server of each gang, all of which arrive one after the other and stay."""
-    trace = gs.Trace.from_columns(
-        submit_s=list(range(len(gangs))),
-        service_s=[1000] * len(gangs),
-        gpus=gangs,
-        gpu_types=gpu_types or [None] * len(gangs),
-    )
-    result = gs.simulate(trace, cluster, policy="fifo", placement=f"heavy-edge:fill={fill}")
-    result.audit().raise_if_bad()
-    placed: list[dict[int, int]] = [{} for _ in gangs]
-    columns = (result.intervals[name].tolist() for name in ("job", "server", "mask"))
-    for job, server, mask in zip(*columns, strict=True):
-        placed[job][server] = mask.bit_count()
-    return placed
+    found = places(cluster, f"heavy-edge:fill={fill}", gangs, **demands)
+    return [{server: mask.bit_count() for server, mask in place.items()} for place in found]
 
 
 def test_a_gang_goes_to_the_server_with_the_least_free_gpus_that_holds_it():
@@ -57,13 +46,6 @@ def test_only_servers_of_allowed_types_are_taken():
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "V100"), gs.ServerGroup(2, 2, "T4")))
     assert servers_of(cluster, [3], gpu_types=["T4"]) == [{1: 2, 2: 1}]
     assert servers_of(cluster, [5], gpu_types=["T4|V100"]) == [{0: 4, 1: 1}]
-
-
-def test_a_gang_waits_only_for_gpus_never_for_servers():
-    cluster = gs.Cluster.uniform(servers=4, gpus=4)
-    trace = gs.Trace.from_columns(submit_s=[0, 0, 1], service_s=[10, 20, 5], gpus=[3, 9, 5])
-    start_s = gs.simulate(trace, cluster, policy="fifo", placement="heavy-edge").jobs["start_s"]
-    assert list(start_s) == [0, 0, 10]
 
 
 def run_s(

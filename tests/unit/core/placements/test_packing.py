@@ -358,20 +358,11 @@ def test_requests_beyond_95_per_cent_have_no_say_in_fgd(rare, has_say):
 
 
 def servers_by_lwf(
-    cluster: gs.Cluster, gangs: list[int], kappa: int, gpu_types: list[str] | None = None
+    cluster: gs.Cluster, gangs: list[int], kappa: int, **demands: Any
 ) -> list[dict[int, int]]:
     """GPUs by server of each gang, all of which arrive one after the other and stay."""
-    optional = {} if gpu_types is None else {"gpu_types": gpu_types}
-    trace = gs.Trace.from_columns(
-        submit_s=list(range(len(gangs))), service_s=[1000] * len(gangs), gpus=gangs, **optional
-    )
-    result = gs.simulate(trace, cluster, policy="fifo", placement=f"lwf:kappa={kappa}")
-    result.audit().raise_if_bad()
-    placed: list[dict[int, int]] = [{} for _ in gangs]
-    columns = (result.intervals[name].tolist() for name in ("job", "server", "mask"))
-    for job, server, mask in zip(*columns, strict=True):
-        placed[job][server] = mask.bit_count()
-    return placed
+    found = places(cluster, f"lwf:kappa={kappa}", gangs, **demands)
+    return [{server: mask.bit_count() for server, mask in place.items()} for place in found]
 
 
 def test_one_gpu_goes_to_the_least_loaded_server_then_the_lowest():
@@ -380,7 +371,7 @@ def test_one_gpu_goes_to_the_least_loaded_server_then_the_lowest():
 
 
 def test_a_wide_gang_takes_the_shortest_prefix_of_servers_by_load():
-    cluster = gs.Cluster.uniform(servers=4, gpus=4)
+    cluster = uniform(4)
     # Loads 2/4, 1/4, 0, 0 before the gang: servers 2 and 3 whole, then server 1, then 0.
     assert servers_by_lwf(cluster, [1, 1, 1, 1, 1], kappa=1)[-1] == {0: 1}
     placed = servers_by_lwf(cluster, [2, 1, 6], kappa=1)
@@ -420,8 +411,8 @@ def test_only_servers_of_allowed_types_are_looked_at():
     assert placed == [{1: 1}, {2: 1}, {0: 3}]
 
 
-def test_a_gang_waits_only_for_gpus_never_for_servers():
-    cluster = gs.Cluster.uniform(servers=4, gpus=4)
+@pytest.mark.parametrize("placement", ["lwf", "heavy-edge"])
+def test_a_gang_waits_only_for_gpus_never_for_servers(placement):
     trace = gs.Trace.from_columns(submit_s=[0, 0, 1], service_s=[10, 20, 5], gpus=[3, 9, 5])
-    start_s = gs.simulate(trace, cluster, policy="fifo", placement="lwf").jobs["start_s"]
-    assert list(start_s) == [0, 0, 10]
+    result = gs.simulate(trace, uniform(4), policy="fifo", placement=placement)
+    assert list(result.jobs["start_s"]) == [0, 0, 10]

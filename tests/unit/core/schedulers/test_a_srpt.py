@@ -97,21 +97,28 @@ PAIRS = gs.Cluster.uniform(servers=2, gpus=2, nic_gbps=8, intra_gbps=80)
 MODEL = gs.model.JobProfile("model", gradient_bytes=1e9, batch=1, forward_s=0.0, backward_s=0.1)
 
 
-def gang_runs(options: str, policy: str = "a-srpt") -> tuple[float, float]:
-    """When the gang starts and ends; it is queued at 60, with one free GPU on each server."""
-    # On the machine until 15, 40 and 60. The first job ends at 75, the second at 140.
-    trace = gs.Trace.from_columns(submit_s=[0, 0, 40], service_s=[60, 100, 40], gpus=[1, 1, 2])
+def exchanging(
+    trace: gs.Trace, policy: str, cluster: gs.Cluster = PAIRS, placement: str = "spread"
+) -> gs.Result:
+    """Run jobs whose gangs exchange as much as ``MODEL`` does."""
     result = gs.simulate(
         trace.with_profiles([MODEL]),
-        PAIRS,
-        policy=f"{policy}:idle=false,fill=most-free{options}",
-        placement="spread",
+        cluster,
+        policy=policy,
+        placement=placement,
         speed="ring:overhead_s=0,reduction_bytes_per_s=1e18",
         contention="reserved",
         verify=True,
     )
     result.audit().raise_if_bad()
-    jobs = result.jobs
+    return result
+
+
+def gang_runs(options: str, policy: str = "a-srpt") -> tuple[float, float]:
+    """When the gang starts and ends; it is queued at 60, with one free GPU on each server."""
+    # On the machine until 15, 40 and 60. The first job ends at 75, the second at 140.
+    trace = gs.Trace.from_columns(submit_s=[0, 0, 40], service_s=[60, 100, 40], gpus=[1, 1, 2])
+    jobs = exchanging(trace, f"{policy}:idle=false,fill=most-free{options}").jobs
     return float(jobs["start_s"][2]), float(jobs["finish_s"][2])
 
 
@@ -172,16 +179,7 @@ def gangs_start(gangs: list[tuple[float, float, int]], tau: float) -> list[float
     """When gangs of 2 start that find no server of their own, under a-srpt-by-work."""
     submit, service, gpus = zip(*HOLDERS, *gangs, strict=True)
     trace = gs.Trace.from_columns(submit_s=submit, service_s=service, gpus=gpus)
-    result = gs.simulate(
-        trace.with_profiles([MODEL]),
-        FOUR_PAIRS,
-        policy=f"a-srpt-by-work:fill=most-free,tau={tau}",
-        placement="spread",
-        speed="ring:overhead_s=0,reduction_bytes_per_s=1e18",
-        contention="reserved",
-        verify=True,
-    )
-    result.audit().raise_if_bad()
+    result = exchanging(trace, f"a-srpt-by-work:fill=most-free,tau={tau}", FOUR_PAIRS)
     return [float(start) for start in result.jobs["start_s"][len(HOLDERS) :]]
 
 
@@ -204,14 +202,7 @@ def test_under_the_fixed_speed_all_jobs_go_where_the_placement_of_the_run_puts_t
 def test_a_gang_on_as_few_servers_as_possible_is_placed_well_whatever_near_says():
     # It is queued at 60, beside a job that runs until 75, and the other server is free.
     trace = gs.Trace.from_columns(submit_s=[0, 40], service_s=[60, 40], gpus=[1, 2])
-    result = gs.simulate(
-        trace.with_profiles([MODEL]),
-        PAIRS,
-        policy="a-srpt:idle=false,near=1",
-        placement="consolidated",
-        speed="ring:overhead_s=0,reduction_bytes_per_s=1e18",
-        contention="reserved",
-    )
+    result = exchanging(trace, "a-srpt:idle=false,near=1", placement="consolidated")
     assert result.jobs["start_s"].tolist() == [15, 60]
 
 

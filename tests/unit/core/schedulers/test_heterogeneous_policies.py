@@ -16,6 +16,7 @@ from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, Jobs, UnsolvedE
 from tests.each import each
 from tests.unit.core.schedulers.two_types import runs
 
+ONE = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
 FOUR = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
 TWO_TYPES = gs.Cluster((gs.ServerGroup(1, 1, "A"), gs.ServerGroup(1, 1, "B")))
 
@@ -39,28 +40,25 @@ def servers_of(result: gs.Result, job: int) -> list[int]:
 
 
 def test_optimus_gives_gpu_after_gpu_to_whom_it_saves_most_time():
-    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
     curve = {"A": {1: 1.0, 2: 1.8, 3: 2.4, 4: 2.8}}
     # One GPU each; then 44 s and 14 s saved against 4 s.
-    result = simulate("optimus:period_s=0", cluster, [(0, 100, 1), (0, 10, 1)], curve)
+    result = simulate("optimus:period_s=0", FOUR, [(0, 100, 1), (0, 10, 1)], curve)
     assert runs(result)[:2] == [(0, 0, 10, 3), (1, 0, 10, 1)]
     # Alone it has all.
     assert runs(result)[2][3] == 4
 
 
 def test_optimus_grows_by_powers_of_two_where_it_is_told_to():
-    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
     curve = {"A": {1: 1.0, 2: 1.8, 3: 2.4, 4: 2.8}}
     policy = "optimus:period_s=0,step=double"
-    result = simulate(policy, cluster, [(0, 100, 1), (0, 10, 1)], curve)
+    result = simulate(policy, FOUR, [(0, 100, 1), (0, 10, 1)], curve)
     assert {run[3] for run in runs(result)} <= {1, 2, 4}
 
 
 def test_optimus_starts_jobs_at_their_least_width_and_disturbs_nobody_between():
-    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
     curve = {"A": {1: 1.0, 2: 1.5, 4: 2.0}}
     jobs = [(0, 900, 2), (10, 50, 2)]
-    result = simulate("optimus:period_s=60", cluster, jobs, curve, min_gpus=[2, 2], max_gpus=[2, 4])
+    result = simulate("optimus:period_s=60", FOUR, jobs, curve, min_gpus=[2, 2], max_gpus=[2, 4])
     assert runs(result)[0][:2] == (0, 0)
     assert runs(result)[1] == (1, 10, 60, 2)
 
@@ -89,17 +87,15 @@ def test_afs_lets_nobody_grow_whom_a_gpu_does_not_double_while_a_job_has_none():
 
 
 def test_themis_leases_to_the_job_that_suffers_most():
-    cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
     jobs = [(0, 100, 1), (0, 10, 1)]
-    result = simulate("themis-greedy:period_s=20", cluster, jobs, {"A": {1: 1.0}})
+    result = simulate("themis-greedy:period_s=20", ONE, jobs, {"A": {1: 1.0}})
     assert runs(result) == [(0, 0, 20, 1), (1, 20, 30, 1), (0, 30, 110, 1)]
 
 
 def test_themis_lets_a_winner_pay_with_the_time_of_its_lease():
-    cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
     jobs = [(0, 20, 1), (0, 60, 1), (10, 5, 1)]
     policy = "themis:period_s=20,fairness=0"
-    result = simulate(policy, cluster, jobs, {"A": {1: 1.0}})
+    result = simulate(policy, ONE, jobs, {"A": {1: 1.0}})
     # The first gains (20 + 20) / 20, the second would gain (20 + 60) / 60: it keeps 3/4 of 20 s.
     assert runs(result) == [(0, 0, 15, 1), (2, 15, 20, 1), (0, 20, 25, 1), (1, 25, 85, 1)]
 
@@ -125,11 +121,10 @@ def test_themis_gives_the_gpus_that_winners_pay_with_to_others(jobs, widths):
 
 @pytest.mark.parametrize(("fairness", "first"), [(1, 1), (0, 2)])
 def test_themis_offers_to_those_who_suffer_most(fairness, first):
-    cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
     # At 10 s the second suffers more, 39 / 30 against 6 / 5, and the third gains more by a lease.
     jobs = [(0, 10, 1), (1, 30, 1), (9, 5, 1)]
     policy = f"themis:period_s=1000,fairness={fairness}"
-    result = simulate(policy, cluster, jobs, {"A": {1: 1.0}})
+    result = simulate(policy, ONE, jobs, {"A": {1: 1.0}})
     assert [run[0] for run in runs(result)][:2] == [0, first]
 
 
@@ -234,9 +229,8 @@ def test_gavel_in_order_that_is_not_aware_keeps_a_type():
 
 def test_gavel_does_not_take_gpus_from_a_job_that_still_pays_for_its_restart():
     # A round is shorter than a restart: to alternate each round would mean no progress at all.
-    cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
     jobs = [(0, 50, 1), (0, 50, 1)]
-    result = simulate("gavel:round_s=10", cluster, jobs, {"A": {1: 1.0}}, restart_s=[25, 25])
+    result = simulate("gavel:round_s=10", ONE, jobs, {"A": {1: 1.0}}, restart_s=[25, 25])
     assert (result.schedule.status == 0).all()
     assert result.schedule.finish_us.max() < 1_000e6
 

@@ -14,10 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.base.source import Source
 from gpusched.traces import slurm_json
 from gpusched.traces.auditing.trace_audit import audit_trace
-from gpusched.traces.format_registry import detect
 from gpusched.traces.inventories import read_cluster
 from gpusched.traces.reading import read_trace
 from gpusched.traces.slurm_values import Resources, duration_s, memory_mib, of_gres, of_tres
@@ -340,14 +338,6 @@ def test_a_job_is_what_the_text_of_sacct_says_of_it(tmp_path):
     assert other.epoch == one.epoch == datetime(2024, 5, 1, 9, tzinfo=UTC)
     assert other.estimate_us.tolist() == [3_600_000_000]
     assert other.status.names == ("ok",)
-
-
-def test_it_is_found_beside_the_queue_by_its_contents(tmp_path):
-    read_json(tmp_path, job(7))
-    assert detect(Source(tmp_path / "sacct.json")).name == "sacct-json"
-    queued = {"job_id": 1, "job_state": "PENDING", "eligible_time": 1, "submit_time": 1}
-    (tmp_path / "squeue.json").write_text(json.dumps({"jobs": [queued]}))
-    assert detect(Source(tmp_path / "squeue.json")).name == "squeue"
 
 
 def test_numbers_and_states_may_be_wrapped_as_later_versions_do(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,14 +39,6 @@ def test_processors_are_read_as_gpus_and_missing_values_are_known_as_such(tmp_pa
     assert trace.status.values().tolist() == ["killed", "ok"]
     assert trace.epoch == datetime.fromtimestamp(1272639895 + 7, tz=UTC)
     assert trace.rejects.first == {"run_time must be positive": (7,)}
-
-
-def test_a_packed_log_reads_like_a_plain_one(tmp_path):
-    plain, packed = tmp_path / "log.swf", tmp_path / "log.swf.gz"
-    plain.write_text(TEXT)
-    packed.write_bytes(gzip.compress(TEXT.encode()))
-    assert read_trace(packed).name == "log"
-    assert read_trace(packed).row.tolist() == read_trace(plain).row.tolist()
 
 
 def test_the_requested_processors_and_several_processors_per_gpu_are_options(tmp_path):
