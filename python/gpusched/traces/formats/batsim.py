@@ -1,7 +1,8 @@
 """Workloads of the simulator Batsim (Dutot et al., JSSPP 2016): JSON with jobs and profiles.
 
-Jobs whose profile is a delay have a run time; those of other profiles depend on a platform, and
-are rejected. This is no table: what a job does stands in an object of its own, by name.
+Jobs whose profile is a delay, or a sequence of delays, have a run time; those of other profiles
+depend on a platform, and are rejected. This is no table: what a job does stands in an object of its
+own, by name.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from gpusched.traces.json_records import floats, has_member, read_records, text_
 from gpusched.traces.workload import Trace
 
 DELAYS: Final = ("delay", "DelayProfile")
+SEQUENCES: Final = ("composed", "SequenceProfile")
+_MAX_DEPTH: Final = 50
 
 
 def read(source: Source, *, on_bad: OnBad) -> Trace:
@@ -46,9 +49,15 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
     chosen: list[Mapping[str, Any]] = [
         profiles[name] if fine else {} for name, fine in zip(names, known.tolist(), strict=True)
     ]
-    is_delay = np.array([profile.get("type") in DELAYS for profile in chosen])
-    screen.require(is_delay, "profile", "must be a delay (others need a platform)")
-    delay_s = floats(screen, "service_s", "delay", [profile.get("delay") for profile in chosen])
+    delays: dict[str, Any] = {}
+    for name in names:
+        _delay_of(name, profiles, delays)
+    is_delay = np.array([delays[name] is not _NO_DELAY for name in names])
+    screen.require(is_delay, "profile", "must be of delays (others need a platform)")
+    delay_s = floats(
+        screen, "service_s", "delay",
+        [None if delays[name] is _NO_DELAY else delays[name] for name in names],
+    )  # fmt: skip
     screen.require(~np.isnan(delay_s) | ~is_delay, "service_s", "must be there")
     wall_s = floats(screen, "estimate_s", "walltime", [job.get("walltime") for job in jobs])
     wall_s = np.where(wall_s > 0, wall_s, math.nan)
@@ -69,6 +78,25 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
         "status": Labels.of(np.select([is_killed, has_failed], ["killed", "failed"], "ok")),
     }
     return trace_of(source.name, read, on_bad)
+
+
+_NO_DELAY: Final = object()
+
+
+def _delay_of(name: str, profiles: Mapping[str, Any], known: dict[str, Any], depth: int = 0) -> Any:
+    """Return the delay as it stands, the sum of those of a sequence, or ``_NO_DELAY``."""
+    if name not in known:
+        known[name] = _NO_DELAY  # of a sequence that is part of itself
+        profile = profiles.get(name)
+        given = profile if isinstance(profile, dict) else {}
+        parts, times = given.get("seq"), given.get("repeat", 1)
+        if given.get("type") in DELAYS:
+            known[name] = given.get("delay")
+        elif given.get("type") in SEQUENCES and isinstance(parts, list) and depth < _MAX_DEPTH:
+            inner = [_delay_of(text_of(part), profiles, known, depth + 1) for part in parts]
+            if all(isinstance(one, int | float) for one in (*inner, times)):
+                known[name] = math.fsum(inner) * times
+    return known[name]
 
 
 def _recognises(source: Source) -> bool:

@@ -48,7 +48,21 @@ LONG: Final = TextSchema(
     has_no_header=True,
     separator="\t",
 )  # fmt: skip
-"""The type of a job becomes its group."""
+TIMED: Final = TextSchema(
+    (
+        _SCALE, TextColumn("duration", "service_s", is_positive=True),
+        TextColumn("arrival_time", "submit_s"), TextColumn("job_type", "group", "label"),
+        TextColumn("priority_weight", "weight"),
+    ),
+    header=(
+        "job_type", "command", "working_directory", "num_steps_arg", "needs_data_dir",
+        "total_steps", "scale_factor", "mode", "priority_weight", "slo", "duration",
+        "arrival_time",
+    ),
+    has_no_header=True,
+    separator="\t",
+)  # fmt: skip
+"""That of Shockwave, which tells durations. The type of a job becomes its group in all three."""
 TABLE_NAME: Final = "oracle_throughputs.json"
 
 
@@ -59,7 +73,7 @@ def read(
     throughputs: str | os.PathLike[str] | None = None,
     gpu_type: str = "v100",
 ) -> Trace:
-    """Read a Gavel trace of 7 or 10 columns.
+    """Read a Gavel trace of 7 or 10 columns, or Shockwave's of 12, which tell durations.
 
     Parameters
     ----------
@@ -85,6 +99,10 @@ def read(
         on = stated_on([name.removesuffix(UNCONSOLIDATED).upper() for name in gpu_types])
         read.how = f"durations from {path}, {gpu_type}; {on}"
 
+    if source.first_line.count("\t") == len(TIMED.required) - 1:
+        if throughputs is not None:
+            raise ValueError(f"{source}: throughputs: the file tells durations, in column 11")
+        return TIMED.read(source, on_bad=on_bad)
     schema = LONG if source.first_line.count("\t") == len(LONG.required) - 1 else SHORT
     return schema.read(source, on_bad=on_bad, judge=timed)
 
@@ -134,7 +152,12 @@ def _speed_of_each(
 
 def _recognises(source: Source) -> bool:
     fields = source.first_line.split("\t")
-    places = {len(SHORT.required): (4, 6), len(LONG.required): (5, 6)}.get(len(fields), ())
+    of_width = {
+        len(SHORT.required): (4, 6),
+        len(LONG.required): (5, 6),
+        len(TIMED.required): (5, 6),
+    }
+    places = of_width.get(len(fields), ())
     return bool(places) and all(fields[place].strip().isdigit() for place in places)
 
 
@@ -152,8 +175,8 @@ def _excerpt() -> dict[str, bytes]:
 register_trace_format(
     TraceFormat(
         name="gavel",
-        summary="Gavel traces: steps, timed by a table of throughputs.",
-        source="Narayanan et al., OSDI 2020.",
+        summary="Gavel traces: steps, timed by a table of throughputs; Shockwave's.",
+        source="Narayanan et al., OSDI 2020; Zheng et al., NSDI 2023.",
         detection="tabs, no header",
         recognises=_recognises,
         read=read,

@@ -161,3 +161,16 @@ def test_a_run_does_the_steps_of_the_trace_or_says_how_it_differs(tmp_path):
     assert same.warnings == []
     fixed = gs.simulate(trace, both, policy="fifo", speed="fixed", placement="first-fit")
     assert fixed.warnings == []
+
+
+def test_the_form_of_shockwave_tells_durations(tmp_path):
+    path = tmp_path / "small.trace"
+    row = "LM (batch size 10)\tpython3 main.py\tlm\t--steps\t1\t134583\t2\tgns\t3\t-1\t{}\t{}\n"
+    path.write_text(row.format(1418, 0) + row.format(60, 7.5))
+    trace = gs.read_trace(path)
+    assert trace.service_s.tolist() == [1418, 60]
+    assert trace.submit_s.tolist() == [0, 7.5]
+    assert (trace.gpus.tolist(), trace.weight.tolist()) == ([2, 2], [3, 3])
+    assert trace.group.names == ("LM (batch size 10)",)
+    with pytest.raises(ValueError, match="the file tells durations"):
+        gs.read_trace(path, throughputs="table.json")

@@ -11,6 +11,7 @@ import pytest
 
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
+from tests.each import each
 from tests.unit.real_data import DATA, counted
 
 TEXT = """\
@@ -161,7 +162,7 @@ def test_a_delay_is_a_run_time_and_the_wall_time_cuts_it(tmp_path):
 @pytest.mark.parametrize(
     ("given", "rule"),
     [
-        ({"profile": "p"}, "profile must be a delay (others need a platform)"),
+        ({"profile": "p"}, "profile must be of delays (others need a platform)"),
         ({"profile": "?"}, "profile must be one of the file's profiles"),
         ({"profile": ["d"]}, "profile must be one of the file's profiles"),
         ({"profile": "bad"}, "delay must be a number"),
@@ -186,7 +187,7 @@ def test_a_job_without_a_run_time_is_counted(tmp_path, given, rule):
 
 
 def test_the_first_bad_job_is_named_with_its_line(tmp_path):
-    message = r"workload.json, line 10, column 'profile': 'p' must be a delay"
+    message = r"workload.json, line 10, column 'profile': 'p' must be of delays"
     with pytest.raises(ValueError, match=message):
         read(tmp_path, job("a"), job("b", profile="p"), on_bad="error")
 
@@ -215,3 +216,31 @@ def test_a_document_of_another_shape_is_an_error_that_names_the_place(tmp_path, 
     path.write_text(text)
     with pytest.raises(ValueError, match=rf"workload.json.*{message}"):
         read_trace(path, format="batsim")
+
+
+SEQUENCE = {"type": "composed"}
+
+
+@each(
+    ("profiles", "service_s"),
+    [
+        ({"p": SEQUENCE | {"repeat": 2, "seq": ["d", "d"]}}, 40),
+        (
+            {
+                "p": {"type": "composed", "seq": ["q", "d"]},
+                "q": {"type": "composed", "seq": ["d"] * 3},
+            },
+            40,
+        ),
+        ({"p": SEQUENCE | {"seq": ["p", "p"]}}, None),  # part of itself
+        ({"p": SEQUENCE | {"seq": ["d", "m"]}, "m": {"type": "parallel"}}, None),
+    ],
+)
+def test_a_sequence_of_delays_needs_no_platform(profiles, service_s, tmp_path):
+    jobs = [{"id": n, "subtime": 0, "res": 1, "profile": p} for n, p in ((1, "p"), (2, "d"))]
+    path = tmp_path / "w.json"
+    delay = {"d": {"type": "delay", "delay": 10}}
+    path.write_text(json.dumps({"nb_res": 4, "jobs": jobs, "profiles": profiles | delay}))
+    trace = read_trace(path, on_bad="reject")
+    assert trace.service_s.tolist() == [10 if service_s is None else service_s, 10][-len(trace) :]
+    assert trace.rejects.total == (service_s is None)
