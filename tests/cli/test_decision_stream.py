@@ -13,21 +13,10 @@ from typer.testing import CliRunner
 
 import gpusched as gs
 from gpusched.cli import app
+from tests.cli import test_states as states
 from tests.each import each
 
-STATE: dict[str, Any] = {
-    "now_s": 1800,
-    "cluster": {"servers": [{"count": 2, "gpus": 8}]},
-    "server_names": ["a", "b"],
-    "jobs": [
-        {"id": "wide", "submit_s": 10, "gpus": 16, "service_s": 60},
-        {
-            "id": "runs", "submit_s": 0, "gpus": 8, "service_s": 3600, "start_s": 0,
-            "held": [{"server": 1, "gpus": [0, 1, 2, 3, 4, 5, 6, 7]}],
-        },
-        {"id": "small", "submit_s": 20, "gpus": 4, "service_s": 60},
-    ],
-}  # fmt: skip
+STATE: dict[str, Any] = {**states.STATE, "server_names": ["a", "b"]}
 START = {
     "what": "start", "id": "small", "gpus": 4, "why": "starts on 1 server",
     "held": [{"server": 0, "gpus": [0, 1, 2, 3], "name": "a"}],
