@@ -45,7 +45,9 @@ def read_columns(
 
     Deadlines may be wall-clock times where the submissions are; seconds count from 1970 there.
     """
-    choice = choose_columns(list(data), columns, source=str(source))
+    data, parts = _with_expressions(source, data, columns or {})
+    present = [name for name in data if name not in parts]
+    choice = choose_columns(present, columns, source=str(source))
     read = ReadColumns(screen, data)
     for ours in _ORDER:
         if ours in choice.columns:
@@ -55,6 +57,36 @@ def read_columns(
                 notes += (f"{ours} is {column.name} x {column.unit:g}",)
     read.notes = (*choice.notes, *notes, *read.notes)
     return trace_of(source.name, read, on_bad)
+
+
+def _with_expressions(
+    source: Source, data: Mapping[str, polars.Series], columns: Mapping[str, str]
+) -> tuple[Mapping[str, polars.Series], set[str]]:
+    """Add the columns that are calculated of others, and return the names of those.
+
+    What is no name of a column and holds ``* / + -`` is an expression of SQL over numbers, such as
+    ``nodes * gpus_per_node``; a row of which a part is no number has none.
+    """
+    import polars
+
+    calculated, parts = dict(data), set()
+    for ours, text in columns.items():
+        if text in data or not isinstance(text, str) or not set(text) & set("*/+-"):
+            continue
+        try:
+            expression = polars.sql_expr(text)
+            names = expression.meta.root_names()
+            missing = [name for name in names if name not in data]
+            if missing or not names:
+                raise ValueError(f"no column {missing[0]!r}" if missing else "it names no column")
+            numbers = {name: data[name].cast(polars.Float64, strict=False) for name in names}
+            calculated[text] = polars.DataFrame(numbers).select(expression).to_series()
+        except (polars.exceptions.PolarsError, ValueError) as error:
+            raise ValueError(
+                f"{source}: {text!r} for {ours} cannot be calculated: {error}"
+            ) from None
+        parts |= {*names} - set(columns.values())
+    return calculated, parts
 
 
 def _declared(theirs: str, ours: str) -> TextColumn:

@@ -326,3 +326,29 @@ def test_a_duration_that_can_be_read_in_two_ways_is_no_number(text, tmp_path):
     path.write_text(f"submit_s,service_s,gpus\n0,{text},2\n0,60,1\n")
     trace = gs.read_trace(path, on_bad="reject")
     assert (len(trace), trace.rejects.total) == (1, 1)
+
+
+def test_a_column_may_be_calculated_of_others(tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit_s,hours,nodes,gpus_per_node,x\n0,1.5,2,4,a\n5,0.5,many,4,b\n")
+    columns = {"gpus": "nodes * gpus_per_node", "service_s": "hours*3600"}
+    trace = gs.read_trace(path, columns=columns, on_bad="reject")
+    assert (trace.gpus.tolist(), trace.service_s.tolist()) == ([8], [5400])
+    assert trace.rejects.total == 1
+    assert any(note == "columns not used: x" for note in trace.notes)
+
+
+@each(
+    ("text", "why"),
+    [
+        ("nodes * cards", "no column 'cards'"),
+        ("nodes **", "unable to parse"),
+        ("2 * 3", "it names no column"),
+        ("SUM(nodes) * -", "cannot be calculated"),
+    ],
+)
+def test_what_cannot_be_calculated_is_named(text, why, tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit_s,service_s,nodes\n0,60,2\n")
+    with pytest.raises(ValueError, match=why):
+        gs.read_trace(path, columns={"gpus": text})
