@@ -11,6 +11,8 @@ import gpusched as gs
 from gpusched.traces.auditing.check_registry import CHECKS, trace_check
 from gpusched.traces.auditing.findings import VERDICTS
 from gpusched.traces.job_ids import duplicate_ids_kept
+from tests.each import each
+from tests.examples import number_of
 from tests.unit.real_data import DATA, needs_real_data
 from tests.unit.traces.auditing.planted_defects import CLUSTER, KINDS, PLANTS, Planted, columns_of
 
@@ -23,7 +25,7 @@ LOADED = {"missing-long-runs": 4.0, "running-at-end": 4.0}
 def test_nothing_is_odd_in_clean_traces(kind, jobs):
     if jobs == 50 and kind == "philly":
         jobs = 2  # the smallest with a load
-    for seed in range(20):
+    for seed in range(number_of(20)):
         trace = gs.generate(kind, jobs, seed=seed)
         audit = gs.traces.audit_trace(trace, CLUSTER)
         assert audit.ok
@@ -55,27 +57,25 @@ def test_there_is_a_defect_for_every_check():
     assert set(PLANTS) == set(gs.traces.trace_checks())
 
 
-@pytest.mark.parametrize("check", sorted(PLANTS))
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_planted_defect_is_found(check, kind):
-    for jobs in (1_000, 4_000):
-        for seed in (1, 2, 3):
-            made = planted(check, kind, jobs, seed)
-            with duplicate_ids_kept():
-                trace = made.trace
-            audit = gs.traces.audit_trace(trace, made.cluster)
-            found = audit[check]
-            where = f"{jobs} jobs, seed {seed}: {found}"
-            if made.verdict == "any":
-                assert found.verdict in ("odd", "wrong"), where
-            else:
-                assert found.verdict == made.verdict, where
-            if made.rows is not None:
-                assert found.count == len(made.rows), where
-                assert list(found.rows) == [int(row) for row in made.rows[:10]], where
-            assert found.count >= len(found.rows) > 0
-            others = {one.name for one in audit.findings if one.verdict in ("odd", "wrong")}
-            assert others <= {check, *made.also}, f"{where}\n{audit}"
+@each("check", sorted(PLANTS))
+@each("kind", KINDS)
+@each(("jobs", "seed"), [(1_000, 1), (4_000, 2)])
+def test_every_planted_defect_is_found(check, kind, jobs, seed):
+    made = planted(check, kind, jobs, seed)
+    with duplicate_ids_kept():
+        trace = made.trace
+    audit = gs.traces.audit_trace(trace, made.cluster)
+    found = audit[check]
+    if made.verdict == "any":
+        assert found.verdict in ("odd", "wrong"), found
+    else:
+        assert found.verdict == made.verdict, found
+    if made.rows is not None:
+        assert found.count == len(made.rows), found
+        assert list(found.rows) == [int(row) for row in made.rows[:10]], found
+    assert found.count >= len(found.rows) > 0
+    others = {one.name for one in audit.findings if one.verdict in ("odd", "wrong")}
+    assert others <= {check, *made.also}, audit
 
 
 def test_ids_that_are_there_twice_are_found_in_a_file_that_is_not_read_otherwise(tmp_path):
