@@ -1,18 +1,24 @@
-"""How the cost of every policy grows: ten times the jobs, eight times the servers.
+"""How the cost of every policy grows: ten times the jobs, eight times the servers, twice the jobs.
 
 python -m bench.growth [--jobs N] [--servers N] [--limit S] [--chart FILE] [--markdown FILE]
+python -m bench.growth --double [--only POLICY ...] [--jobs N] [--servers N] [--limit S]
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+import gpusched as gs
 from bench.measure import machine
-from bench.policies import WORKLOADS, Run, cases, run
+from bench.policies import TYPES, WORKLOADS, Run, cases, moves_jobs, names, on_types, plain, run
 from bench.table import Bar, Section
+from bench.workloads import GPUS_PER_SERVER, SEED
 
 JOBS, SERVERS = 10_000, 64
 MORE_JOBS, MORE_SERVERS = 10, 8
@@ -25,6 +31,27 @@ METHOD = (
     "{limit_s:g} s, and policies of which the first did are left out."
 )
 COLUMNS = ("workload", "policy", "us per job", "10 x jobs", "8 x servers")
+DOUBLED_JOBS = 8_000
+MOST_DOUBLED = 2.5
+REPEATS, SHORT_S = 5, 0.5
+DOUBLED_METHOD = (
+    "Processor time of `gs.simulate` for {jobs:,} Philly-like jobs and for the same jobs twice, "
+    "one after the other, on {servers} servers of 8 GPUs, the least of {repeats} runs where they "
+    "are short. `spare`: load 0.3, a GPU is always left; `overload`: load 1.5, the queue grows "
+    "with the trace; `typed spare`, `typed overload`: three GPU types and models of different "
+    "speeds; `sets`: overload on three types, of which each job may use one, two or all. `>`: that "
+    "run was ended after {factor:g} times the first; policies of which the first took longer than "
+    "{limit_s:g} s are left out."
+)
+DOUBLED_COLUMNS = ("workload", "policy", "seconds", "twice the jobs")
+# Beside the policies of the registry with their own defaults.
+OPTIONS = (
+    "easy:backfill=shortest",
+    "easy:depth=50",
+    "sjf-bco:mode=queue,start=ready",
+    "elasticflow:admission=batch",
+    "edf-greatest:admission=true",
+)
 _CUT_ALPHA = 0.4  # of a bar whose run was ended
 
 
@@ -83,6 +110,95 @@ def section(found: list[Growth], jobs: int, servers: int, limit_s: float) -> Sec
     return out
 
 
+def repeated(times: int, jobs: int, servers: int, load: float) -> tuple[gs.Trace, gs.Cluster]:
+    """Draw jobs of the plain workload, so many times one after the other."""
+    trace, cluster = plain(jobs, servers, load)
+    span_us = trace.submit_us[-1] + trace.submit_us[-1] // jobs
+    submit_us = np.concatenate([trace.submit_us + index * span_us for index in range(times)])
+    again = gs.Trace.from_columns(
+        submit_s=submit_us / 1e6,
+        service_s=np.tile(trace.service_us, times) / 1e6,
+        gpus=np.tile(trace.gpus, times),
+    )
+    return again.with_deadlines(seed=SEED), cluster
+
+
+def of_models(times: int, jobs: int, servers: int, load: float) -> tuple[gs.Trace, gs.Cluster]:
+    """Draw the same as jobs of three models, and servers of three types."""
+    trace, _ = repeated(times, jobs, servers, load)
+    return on_types(trace, servers)
+
+
+def of_sets(times: int, jobs: int, servers: int, load: float) -> tuple[gs.Trace, gs.Cluster]:
+    """Draw the same as jobs that may use one type, two or any, and servers of three types."""
+    trace, _ = repeated(times, jobs, servers, load)
+    random = np.random.Generator(np.random.PCG64(SEED))
+    sets = [(name,) for name in TYPES] + [TYPES[:2], TYPES[1:], ()]
+    group = servers // len(TYPES)
+    restricted = gs.Trace.from_columns(
+        submit_s=trace.submit_us / 1e6,
+        service_s=trace.service_us / 1e6,
+        gpus=np.minimum(trace.gpus, group * GPUS_PER_SERVER),
+        gpu_types=[sets[index] for index in random.integers(0, len(sets), len(trace))],
+    )
+    groups = (gs.ServerGroup(group, GPUS_PER_SERVER, name) for name in TYPES)
+    return restricted.with_deadlines(seed=SEED), gs.Cluster(tuple(groups))
+
+
+DOUBLED = {
+    "spare": (repeated, "fixed", 0.3),
+    "overload": (repeated, "fixed", 1.5),
+    "typed spare": (of_models, "table", 0.3),
+    "typed overload": (of_models, "table", 0.9),
+    "sets": (of_sets, "fixed", 1.5),
+}
+
+
+def doubled_cases() -> Iterator[tuple[str, str]]:
+    """Every workload and policy; speeds by type matter to those that move jobs."""
+    for workload in DOUBLED:
+        for policy in (*names(), *OPTIONS):
+            name = policy.partition(":")[0]
+            if not workload.startswith("typed") or moves_jobs(name):
+                yield workload, policy
+
+
+def doubled_section(jobs: int, servers: int, limit_s: float, only: frozenset[str]) -> Section:
+    """Report twice the jobs, with its bars."""
+    method = DOUBLED_METHOD.format(
+        jobs=jobs, servers=servers, limit_s=limit_s, repeats=REPEATS, factor=2 * MOST_DOUBLED
+    )
+    out = Section("Twice the jobs", method, DOUBLED_COLUMNS)
+    run(*plain(100, servers), "fixed", "fifo", limit_s)  # loads the rest
+    for workload, policy in doubled_cases():
+        if only and policy not in only:
+            continue
+        make, speed, load = DOUBLED[workload]
+        once = _least(*make(1, jobs, servers, load), speed, policy, limit_s)
+        if once.is_cut:
+            print(f"  {workload} {policy} > {limit_s:g} s", file=sys.stderr, flush=True)
+            continue
+        most = 2 * MOST_DOUBLED * max(once.seconds, SHORT_S)
+        twice = _least(*make(2, jobs, servers, load), speed, policy, most)
+        factor = twice.seconds / once.seconds
+        sign = ">" if twice.is_cut else ""
+        out.rows.append((workload, policy, f"{once.seconds:.3f}", f"{sign}{factor:.2f}"))
+        out.bars.append(Bar(f"{policy}, {workload}", factor, MOST_DOUBLED, "x"))
+        print(f"  {' '.join(out.rows[-1])}", file=sys.stderr, flush=True)
+    return out
+
+
+def _least(trace: gs.Trace, cluster: gs.Cluster, speed: str, policy: str, limit_s: float) -> Run:
+    """Run once, and again where that was short."""
+    best = run(trace, cluster, speed, policy, limit_s)
+    for _ in range(REPEATS - 1):
+        if best.seconds > SHORT_S:
+            break
+        again = run(trace, cluster, speed, policy, limit_s)
+        best = min(best, again, key=lambda one: one.seconds)
+    return best
+
+
 def draw(found: list[Growth], path: Path) -> None:
     """Draw a bar for each policy and each way to grow, on axes of powers."""
     import matplotlib as mpl
@@ -116,18 +232,25 @@ def draw(found: list[Growth], path: Path) -> None:
 def main() -> None:
     """Measure, print, and write what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=JOBS)
+    parser.add_argument("--double", action="store_true", help="twice the jobs, with each workload")
+    parser.add_argument("--only", nargs="+", default=[], help="with --double, these policies")
+    parser.add_argument("--jobs", type=int)
     parser.add_argument("--servers", type=int, default=SERVERS)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of a run")
     parser.add_argument("--chart", type=Path, help="also draw the growth into this file")
     parser.add_argument("--markdown", type=Path, help="also write the table to this file")
     arguments = parser.parse_args()
-    found = measure(arguments.jobs, arguments.servers, arguments.limit)
-    made = section(found, arguments.jobs, arguments.servers, arguments.limit)
+    size = (arguments.servers, arguments.limit)
+    if arguments.double:
+        only = frozenset(arguments.only)
+        made = doubled_section(arguments.jobs or DOUBLED_JOBS, *size, only)
+    else:
+        found = measure(arguments.jobs or JOBS, *size)
+        made = section(found, arguments.jobs or JOBS, *size)
     print(made.text())
     if arguments.markdown is not None:
         arguments.markdown.write_text(f"{machine()}\n\n{made.markdown()}\n")
-    if arguments.chart is not None:
+    if arguments.chart is not None and not arguments.double:
         draw(found, arguments.chart)
 
 

@@ -87,16 +87,22 @@ def moves_jobs(name: str) -> bool:
 
 
 @lru_cache(maxsize=4)
-def plain(jobs: int, servers: int) -> tuple[gs.Trace, gs.Cluster]:
+def plain(jobs: int, servers: int, load: float = LOAD) -> tuple[gs.Trace, gs.Cluster]:
     """Draw jobs with deadlines, and servers of one type."""
     cluster = gs.Cluster.uniform(servers=servers, gpus=GPUS_PER_SERVER, gpu_type=TYPES[0])
-    trace = gs.generate("philly", jobs=jobs, load=LOAD, cluster=cluster, seed=SEED)
+    trace = gs.generate("philly", jobs=jobs, load=load, cluster=cluster, seed=SEED)
     return trace.with_deadlines(seed=SEED), cluster
 
 
 @lru_cache(maxsize=4)
 def typed(jobs: int, servers: int) -> tuple[gs.Trace, gs.Cluster]:
     """Draw the same jobs as three models, and servers of three types, half of them of the first."""
+    trace, _ = plain(jobs, servers)
+    return on_types(trace, servers)
+
+
+def on_types(trace: gs.Trace, servers: int) -> tuple[gs.Trace, gs.Cluster]:
+    """Return the jobs as three models, and servers of three types, half of them of the first."""
     counts = (servers - 2 * (servers // 4), servers // 4, servers // 4)
     groups = tuple(
         gs.ServerGroup(count, GPUS_PER_SERVER, name)
@@ -112,7 +118,6 @@ def typed(jobs: int, servers: int) -> tuple[gs.Trace, gs.Cluster]:
         )
         for index, (*speeds, exponent) in enumerate(MODELS)
     ]
-    trace, _ = plain(jobs, servers)
     return trace.with_throughputs(Throughputs(profiles), seed=SEED), gs.Cluster(groups)
 
 
