@@ -724,13 +724,17 @@ bool KineticChoice::settle() {
 }
 
 /// What a candidate lacks, less what is given up, it lacks for good: jobs that are taken make no
-/// room, and who stays taken comes no later as time passes. Where one does, all is judged anew.
+/// room, and who stays taken comes no later as time passes. Where one does, all is judged anew at
+/// each settlement.
 void KineticChoice::settle_skipping() {
-  const bool forgets = has_rising_keys();
+  if (has_rising_keys()) {
+    std::replace_if(
+        fits_at_.begin(), fits_at_.end(), [](std::int64_t at) { return at != kNobody; },
+        std::int64_t{0});
+  }
   for (;;) {
     const Candidate best =
-        least_candidate(forgets ? kForget : given_up_,
-                        [&](const Key& key, int gpus) { return lacking(gpus, key); });
+        least_candidate(given_up_, [&](const Key& key, int gpus) { return lacking(gpus, key); });
     if (best.key.job == kNoJob) return;
     take(best);
     // Whoever no longer fits is passed over, the first of them first.
