@@ -74,6 +74,8 @@ void BoundScheduler::begin(const Setup& setup) {
   binding_of_.assign(setup.state.jobs().num_jobs(), 0);
   waiting_.begin(setup.state.classes());
   least_cap_.assign(setup.state.classes().num_classes(), {});
+  groups_.clear();
+  group_of_.clear();
   candidates_.clear();
   lines_.assign(is_queue_ ? static_cast<std::size_t>(packer_->num_gpus()) : 0, {});
 }
@@ -82,8 +84,7 @@ void BoundScheduler::decide(const State& state, const Instant& instant, Actions&
   for (const JobId job : instant.finished) unbind(job);
   if (is_queue_) {
     bind_arrived(state, instant);
-    start_ready(state, actions);
-    candidates_.clear();
+    start_candidates(state, actions);
     return;
   }
   for (const JobId job : instant.arrived) {
@@ -103,8 +104,12 @@ bool BoundScheduler::withdraw(const State& state, JobId job) {
   }
   const std::uint32_t binding = binding_of_[job];
   packer_->take_back(bindings_[binding].shares, rule_.gang(state.jobs(), job).load);
-  leave_lines(binding);
-  std::erase(candidates_, binding);
+  if (is_in_order_) {
+    leave_lines(binding);
+    std::erase(candidates_, binding);
+  } else {
+    leave_group(binding);
+  }
   free_bindings_.push_back(binding);
   return true;
 }
@@ -251,21 +256,28 @@ void BoundScheduler::enqueue(std::uint32_t binding) {
     int num_behind = 0;
     for_each_gpu(bindings_[binding].shares, [&](std::int32_t server, int gpu) {
       Line& waits = line(server, gpu);
-      waits.bindings.push_back(binding);
-      if (waits.bindings.size() - waits.head > 1) ++num_behind;
+      waits.waiting.push_back(binding);
+      if (waits.waiting.size() - waits.head > 1) ++num_behind;
     });
     bindings_[binding].num_behind = num_behind;
-    if (num_behind > 0) return;
+    if (num_behind == 0) candidates_.push_back(binding);
+    return;
   }
-  candidates_.push_back(binding);
+  const auto [known, is_new] =
+      group_of_.try_emplace(bindings_[binding].shares, static_cast<std::uint32_t>(groups_.size()));
+  if (is_new) groups_.emplace_back();
+  Group& group = groups_[known->second];
+  if (group.empty()) candidates_.push_back(known->second);
+  group.push_back(binding);
+  bindings_[binding].group = known->second;
 }
 
 void BoundScheduler::free_lines(std::uint32_t binding) {
   for_each_gpu(bindings_[binding].shares, [&](std::int32_t server, int gpu) {
     Line& waits = line(server, gpu);
     if (!is_in_order_) {
-      candidates_.insert(candidates_.end(), waits.bindings.begin(), waits.bindings.end());
-      waits.bindings.clear();
+      candidates_.insert(candidates_.end(), waits.waiting.begin(), waits.waiting.end());
+      waits.waiting.clear();
       return;
     }
     pass_on(waits);
@@ -274,45 +286,61 @@ void BoundScheduler::free_lines(std::uint32_t binding) {
 
 /// The first that waits in line has had its turn: in order, the next one may be a candidate.
 void BoundScheduler::pass_on(Line& waits) {
-  if (++waits.head == waits.bindings.size()) {
-    waits.bindings.clear();
+  if (++waits.head == waits.waiting.size()) {
+    waits.waiting.clear();
     waits.head = 0;
-  } else if (--bindings_[waits.bindings[waits.head]].num_behind == 0) {
-    candidates_.push_back(waits.bindings[waits.head]);
+  } else if (--bindings_[waits.waiting[waits.head]].num_behind == 0) {
+    candidates_.push_back(waits.waiting[waits.head]);
   }
 }
 
-/// Of a binding that waits. Ready: it stands in one of the lines of its GPUs; in order: in all.
+/// Of a binding that waits in order: it stands in the lines of all its GPUs.
 void BoundScheduler::leave_lines(std::uint32_t binding) {
   for_each_gpu(bindings_[binding].shares, [&](std::int32_t server, int gpu) {
     Line& waits = line(server, gpu);
-    const auto first = waits.bindings.begin() + static_cast<std::ptrdiff_t>(waits.head);
-    const auto own = std::find(first, waits.bindings.end(), binding);
-    if (own == waits.bindings.end()) return;
-    if (is_in_order_ && own == first) {
+    const auto first = waits.waiting.begin() + static_cast<std::ptrdiff_t>(waits.head);
+    const auto own = std::find(first, waits.waiting.end(), binding);
+    if (own == waits.waiting.end()) return;
+    if (own == first) {
       pass_on(waits);
     } else {
-      waits.bindings.erase(own);
+      waits.waiting.erase(own);
     }
   });
 }
 
-void BoundScheduler::start_ready(const State& state, Actions& actions) {
-  std::sort(candidates_.begin(), candidates_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return bindings_[a].rank < bindings_[b].rank;
+/// Of one that waits in a group, which leaves its line if nobody is left.
+void BoundScheduler::leave_group(std::uint32_t binding) {
+  Group& group = groups_[bindings_[binding].group];
+  std::erase(group, binding);
+  if (!group.empty()) return;
+  for_each_gpu(bindings_[binding].shares, [&](std::int32_t server, int gpu) {
+    std::erase(line(server, gpu).waiting, bindings_[binding].group);
   });
-  for (const std::uint32_t binding : candidates_) {
-    const auto busy = std::ranges::find_if(bindings_[binding].shares, [&](const GangShare& share) {
+}
+
+void BoundScheduler::start_candidates(const State& state, Actions& actions) {
+  std::sort(candidates_.begin(), candidates_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return bindings_[first_of(a)].rank < bindings_[first_of(b)].rank;
+  });
+  for (const std::uint32_t candidate : candidates_) {
+    const std::uint32_t binding = first_of(candidate);
+    const std::vector<GangShare>& shares = bindings_[binding].shares;
+    auto busy = std::ranges::find_if(shares, [&](const GangShare& share) {
       return (share.gpus & ~state.occupancy().free_mask(share.server)) != 0;
     });
-    if (busy == bindings_[binding].shares.end()) {
+    if (busy == shares.end()) {
       start(binding, actions);
-      continue;
+      if (is_in_order_) continue;
+      groups_[candidate].pop_front();
+      if (groups_[candidate].empty()) continue;
+      busy = shares.begin();  // that the next one lacks now
     }
     // It looks again when one of the GPUs it lacks is given back.
     const std::uint64_t lacks = busy->gpus & ~state.occupancy().free_mask(busy->server);
-    line(busy->server, std::countr_zero(lacks)).bindings.push_back(binding);
+    line(busy->server, std::countr_zero(lacks)).waiting.push_back(candidate);
   }
+  candidates_.clear();
 }
 
 }  // namespace gpusched

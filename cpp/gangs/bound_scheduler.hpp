@@ -1,6 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +55,7 @@ class BoundScheduler : public Scheduler {
     JobId job = kNoJob;
     std::uint64_t rank = 0;  ///< how many were bound before it
     int num_behind = 0;      ///< in-order: GPUs on which it is not the next one
+    std::uint32_t group = 0;
     std::vector<GangShare> shares;
   };
   /// A job that fitted nowhere under the cap before, and the one that admits it.
@@ -59,11 +63,21 @@ class BoundScheduler : public Scheduler {
     JobId job;
     double cap;
   };
-  /// The bindings that wait for a GPU. In order: all of them; ready: those that look here for
-  /// their next chance to start.
+  /// In order: the bindings that wait for a GPU, from the head on; ready: the groups that look here
+  /// for their next chance to start.
   struct Line {
-    std::vector<std::uint32_t> bindings;
+    std::vector<std::uint32_t> waiting;
     std::size_t head = 0;
+  };
+  /// Ready: those that wait for the same GPUs, in the order in which they were bound. Where the first
+  /// cannot start nobody can.
+  using Group = std::deque<std::uint32_t>;
+  struct ByGpus {
+    bool operator()(const std::vector<GangShare>& a, const std::vector<GangShare>& b) const {
+      return std::ranges::lexicographical_compare(a, b, [](const GangShare& x, const GangShare& y) {
+        return x.server != y.server ? x.server < y.server : x.gpus < y.gpus;
+      });
+    }
   };
 
   bool place(const State& state, JobId job);
@@ -82,8 +96,12 @@ class BoundScheduler : public Scheduler {
   void enqueue(std::uint32_t binding);
   void free_lines(std::uint32_t binding);
   void leave_lines(std::uint32_t binding);
+  void leave_group(std::uint32_t binding);
   void pass_on(Line& waits);
-  void start_ready(const State& state, Actions& actions);
+  void start_candidates(const State& state, Actions& actions);
+  [[nodiscard]] std::uint32_t first_of(std::uint32_t candidate) const noexcept {
+    return is_in_order_ ? candidate : groups_[candidate].front();
+  }
   [[nodiscard]] Line& line(std::int32_t server, int gpu) {
     return lines_[static_cast<std::size_t>(packer_->begin(server) + gpu)];
   }
@@ -120,7 +138,10 @@ class BoundScheduler : public Scheduler {
   // Mode queue.
   std::vector<Line> lines_;  // by GPU
   std::vector<JobId> arrived_;
-  std::vector<std::uint32_t> candidates_;  // to be looked at by the next decision
+  std::vector<Group> groups_;
+  std::map<std::vector<GangShare>, std::uint32_t, ByGpus> group_of_;
+  // To be looked at by the next decision. In order: bindings; ready: groups.
+  std::vector<std::uint32_t> candidates_;
 };
 
 }  // namespace gpusched
