@@ -10,6 +10,12 @@
 
 namespace gpusched {
 
+/// How much a job suffers, and where that counts how many jobs there were over its life on average.
+struct Suffering {
+  double rho;
+  double crowd = 0;
+};
+
 /// The candidates of a decision, who suffers most first. Of those that wait only the blocks are
 /// looked at in which somebody may suffer as much as who comes next.
 class Sufferers {
@@ -53,14 +59,15 @@ class Sufferers {
   }
 
   /// Hands out who suffers most, those left out that wait and whose need does not fit, now and later;
-  /// null if there is nobody. `measure` says how much a job suffers.
+  /// null if there is nobody. `measure` tells the Suffering of a job; `crowd_sum`: see RatioBound.
   template <class Fits, class Measure>
-  [[nodiscard]] const Candidate* next(const State& state, Fits fits, Measure measure) {
+  [[nodiscard]] const Candidate* next(const State& state, Fits fits, Measure measure,
+                                      double crowd_sum = 0) {
     for (;;) {
       const bool is_open = unseen_.empty() || (!candidates_.empty() &&
                                                unseen_.front().bound < candidates_.front().rho);
       if (!is_open) {
-        look_at_first(state, fits, measure);
+        look_at_first(state, fits, measure, crowd_sum);
         continue;
       }
       if (candidates_.empty()) return nullptr;
@@ -81,20 +88,21 @@ class Sufferers {
   };
 
   template <class Fits, class Measure>
-  void look_at_first(const State& state, Fits fits, Measure measure) {
+  void look_at_first(const State& state, Fits fits, Measure measure, double crowd_sum) {
     std::pop_heap(unseen_.begin(), unseen_.end());
     const auto [bound, block, need] = unseen_.back();
     unseen_.pop_back();
     num_unseen_ -= block->entries.size();
     if (!fits(*need)) return;
-    block->note.begin(state.now());
+    block->note.begin(state.now(), crowd_sum);
     for (const WaitingLine::Entry& entry : block->entries) {
       const Time since = state.now() - state.jobs().submit(entry.id);
       const auto sum = static_cast<double>((since + state.remaining(entry.id)).count());
       const Time alone_ticks = std::max(kTick, state.jobs().predicted(entry.id));
       const auto alone = static_cast<double>(alone_ticks.count());
-      block->note.tell(sum / alone, alone, state.jobs().gpus(entry.id));
-      candidates_.push_back({measure(entry.id), entry.id, entry.item, need});
+      const Suffering own = measure(entry.id);
+      block->note.tell(sum / alone, alone, state.jobs().gpus(entry.id), own.crowd);
+      candidates_.push_back({own.rho, entry.id, entry.item, need});
       std::push_heap(candidates_.begin(), candidates_.end());
     }
   }

@@ -36,10 +36,12 @@ class Crowd {
   }
   void forget() { --num_jobs_; }
   [[nodiscard]] double mean(JobId job) const { return mean_since(since_[job].at, since_[job].sum); }
-  /// None of those that came from the one job to the other has less.
-  [[nodiscard]] double least_mean(JobId first, JobId last) const {
-    const bool is_of_now = since_[last].at == last_ && since_[first].at != last_;
-    return is_of_now ? 0.0 : mean_since(since_[first].at, since_[last].sum);
+  [[nodiscard]] double sum() const noexcept { return sum_; }
+  /// At least, of jobs of which none had less than that, then.
+  [[nodiscard]] double least_mean(const RatioBound& then) const {
+    const Time span = last_ - then.from();
+    if (span > Time{0} && span < kShort) return 0.0;  // too coarse a difference
+    return kRounding * std::min(then.crowd(), mean_since(then.from(), then.crowd_sum()));
   }
 
  private:
@@ -52,6 +54,9 @@ class Crowd {
     if (at == last_) return static_cast<double>(num_jobs_);
     return (sum_ - sum) / static_cast<double>((last_ - at).count());
   }
+
+  static constexpr Time kShort{1'000'000};
+  static constexpr double kRounding = 1.0 - 1e-3;
 
   Time last_{0};
   double sum_ = 0;  // of jobs x ticks
@@ -102,7 +107,10 @@ class Themis final : public Scheduler {
       crowd_.forget();
     }
     jobs_.open(state, instant);
-    const auto key = [](const ElasticJobs::Job&) { return std::int64_t{0}; };
+    // Those that are alike in how their ratios grow stand together.
+    const auto key = [&](const ElasticJobs::Job& job) {
+      return state.jobs().predicted(job.id).count();
+    };
     arrived_.clear();
     for (const JobId id : instant.arrived) {
       crowd_.add(id);
@@ -146,17 +154,19 @@ class Themis final : public Scheduler {
     sufferers_.add_waiting(
         waiting_, [&](const LeastGpus& need) { return need.narrowest() <= jobs_.all_left(); },
         [&](const Sufferers::Block& block) {
-          const double crowd = crowd_.least_mean(block.entries.front().id, block.entries.back().id);
-          return std::min(block.note.ratio(state.now()),
-                          block.note.per_gpu(state.now()) * num_gpus / crowd);
+          return std::min(block.note.ratio(state.now()), block.note.per_gpu(state.now()) *
+                                                             num_gpus /
+                                                             crowd_.least_mean(block.note));
         });
   }
 
   /// The candidates are found as they are needed; false if there are no more whose need `fits`.
   template <class Fits>
   [[nodiscard]] bool find_next(const State& state, Fits fits) {
-    const auto measure = [&](JobId job) { return unfairness(state, job); };
-    const Sufferers::Candidate* const next = sufferers_.next(state, fits, measure);
+    const auto measure = [&](JobId job) {
+      return Suffering{unfairness(state, job), crowd_.mean(job)};
+    };
+    const Sufferers::Candidate* const next = sufferers_.next(state, fits, measure, crowd_.sum());
     if (next != nullptr) candidates_.push_back(next->job);
     return next != nullptr;
   }

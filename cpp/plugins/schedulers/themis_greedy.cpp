@@ -37,12 +37,15 @@ class ThemisGreedy final : public Scheduler {
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     for (const JobId job : instant.finished) leases_.forget(jobs_.job(job));
     jobs_.open(state, instant);
-    const auto key = [](const ElasticJobs::Job&) { return std::int64_t{0}; };
+    // Those that are alike in how their ratios grow stand together.
+    const auto key = [&](const ElasticJobs::Job& job) {
+      return state.jobs().predicted(job.id).count();
+    };
     arrived_.clear();
     for (const JobId id : instant.arrived) arrived_.push_back(&jobs_.job(id));
     waiting_.add(arrived_, key);
     find_bidders(state);
-    const auto measure = [&](JobId id) { return unfairness(state, id); };
+    const auto measure = [&](JobId id) { return Suffering{unfairness(state, id)}; };
     const auto fits = [&](const LeastGpus& need) { return need.is_left(jobs_); };
     while (jobs_.all_left() > 0) {
       const Sufferers::Candidate* const bidder = bidders_.next(state, fits, measure);
