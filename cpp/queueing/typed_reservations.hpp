@@ -3,13 +3,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/clone.hpp"
 #include "base/ids.hpp"
 #include "base/run_control.hpp"
 #include "base/time.hpp"
+#include "queueing/held_reservations.hpp"
 #include "queueing/running_index.hpp"
 #include "seams/state.hpp"
 
@@ -26,6 +29,12 @@ class DealtGpus {
   [[nodiscard]] bool leaves(std::span<const std::int64_t> free,
                             std::span<const std::int64_t> wanted, std::size_t set,
                             std::int64_t gpus);
+  /// How many of each set, likewise.
+  void find_left(std::span<const std::int64_t> free, std::span<const std::int64_t> wanted,
+                 std::vector<std::int64_t>& left);
+  /// Whether all sets get what they want.
+  [[nodiscard]] bool suffice(std::span<const std::int64_t> free,
+                             std::span<const std::int64_t> wanted);
 
  private:
   [[nodiscard]] std::int64_t& given(std::size_t who, std::size_t type) noexcept {
@@ -45,8 +54,9 @@ class DealtGpus {
   std::vector<std::size_t> reached_;
 };
 
-/// Reservations that have not come, of jobs that may run on different types of GPUs: by the rule in
-/// plain words, from a profile that is made anew whenever it is asked.
+/// Reservations of jobs that may run on different types of GPUs, in a profile of what each type
+/// holds and each set of types is wanted of. A search goes on where the last one in vain for its set
+/// and width left off, until something may have come free.
 class TypedReservations {
  public:
   struct Held {
@@ -57,20 +67,27 @@ class TypedReservations {
   /// The sets of types that jobs ask for, of those in the cluster.
   [[nodiscard]] static std::vector<TypeMask> type_sets(const State& state);
 
-  /// `state` outlives this.
-  void begin(const State& state);
+  /// `state` outlives this. `searches_all`: every search begins now, the plain rule.
+  void begin(const State& state, bool searches_all);
 
   [[nodiscard]] bool empty() const noexcept { return held_.empty(); }
-  /// The first instant; kNever without a reservation.
-  [[nodiscard]] Time first() const;
-  /// Takes out all that start at the first instant, by JobId.
+  /// The first instant of those that are not due; kNever without any.
+  [[nodiscard]] Time first() const noexcept {
+    return starts_.empty() ? kNever : starts_.begin()->first;
+  }
+  /// Takes out all that start at the first instant, by JobId. From then on they want their GPUs from
+  /// now on, whenever one asks, until they start.
   [[nodiscard]] std::vector<Held> pop();
-  void withdraw(JobId job) { held_.erase(job); }
+  void withdraw(JobId job);
+  /// One that was due runs.
+  void start(JobId job);
+  /// A job has ended, before others start; its run was expected to end then.
+  void finish(JobId job, Time end);
 
-  /// Those who arrive take their earliest fits beside those that run, want their GPUs from now on,
-  /// or have a reservation. If a job has ended early, these each move up before, by JobId.
-  void reserve(const RunningIndex& running, std::span<const JobId> waiting,
-               std::span<const JobId> arrived, bool is_early, const RunControl& control);
+  /// Those who arrive take their earliest fits beside those that run, are due, or have a
+  /// reservation. If a job has ended early, these each move up before, by JobId.
+  void reserve(const RunningIndex& running, std::span<const JobId> arrived, bool is_early,
+               const RunControl& control);
 
  private:
   /// From an instant until the next: of each type the GPUs that are held, and what each set of
@@ -78,22 +95,47 @@ class TypedReservations {
   struct Step {
     std::vector<std::int64_t> held;
     std::vector<std::int64_t> wanted;
+
+    friend bool operator==(const Step&, const Step&) = default;
   };
+  using Steps = std::map<Time, Step>;
 
   [[nodiscard]] std::size_t set_of(JobId job) const;
-  void lay_out(const RunningIndex& running, std::span<const JobId> waiting);
+  void advance();
   /// From `begin` on for as long as the job is estimated to run; -1: gives it back.
-  void claim(JobId job, Time begin, int sign);
-  [[nodiscard]] std::map<Time, Step>::iterator step_at(Time at);
-  [[nodiscard]] Time earliest(JobId job);
+  void claim(JobId job, Time begin, int sign) {
+    claim(job, begin, begin + state_->jobs().estimate(job), sign);
+  }
+  void claim(JobId job, Time begin, Time end, int sign);
+  /// By a job in its slot.
+  void hold(JobId job, Time begin, Time end, int sign);
+  /// There is no room for a set that was not there before, unless more are left of it.
+  void forget_grown(const Step& before, const Step& after);
+  void take(Step& step, JobId job, int sign) const;
+  template <class Change>
+  void change(Time begin, Time end, Change change);
+  void move_due();
+  void move_up(const RunControl& control);
+  [[nodiscard]] Steps::iterator step_at(Time at);
+  void tidy(Steps::iterator step);
+  [[nodiscard]] std::span<const std::int64_t> free_in(const Step& step);
+  [[nodiscard]] Time earliest(JobId job, Time from);
+  [[nodiscard]] Time first_fit(JobId job);
 
   Ref<const State> state_;
+  bool searches_all_ = false;
   std::vector<TypeMask> sets_;
   std::vector<std::int64_t> size_;  // GPUs of each type
   std::vector<std::int64_t> free_;  // of each type at one instant
   DealtGpus dealt_;
   std::map<JobId, Time> held_;
-  std::map<Time, Step> steps_;
+  std::set<std::pair<Time, JobId>> starts_;  // the same
+  std::map<JobId, Time> due_;  // and since when they are laid out
+  Steps steps_;
+  std::vector<std::int64_t> left_before_;  // of each set
+  std::vector<std::int64_t> left_after_;
+  Time overdue_at_ = kNever;  // when one asked last: who was overdue held its GPUs for a tick
+  std::vector<std::map<std::int64_t, NoFitCache>> no_fit_;  // of each set by width
 };
 
 }  // namespace gpusched

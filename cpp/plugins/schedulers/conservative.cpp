@@ -28,7 +28,7 @@ class Conservative final : public Scheduler {
     const std::vector<TypeMask> sets = TypedReservations::type_sets(setup.state);
     const bool may_share = setup.state.jobs().has_shares() && cluster.num_types() > 1;
     is_typed_ = sets.size() > 1 || may_share;
-    typed_.begin(setup.state);
+    typed_.begin(setup.state, takes_slow_twins);
     future_.begin(sets.empty() ? 0 : cluster.gpus_of(sets.front()), takes_slow_twins);
     head_.begin(setup);
     has_gap_ = false;
@@ -42,7 +42,11 @@ class Conservative final : public Scheduler {
       const Time end = HeadReservation::expected_end(state, job);
       head_.finish(state, job);
       if (end <= now) continue;
-      if (!is_typed_) future_.give_back(now, end, state.jobs().gpus(job));
+      if (is_typed_) {
+        typed_.finish(job, end);
+      } else {
+        future_.give_back(now, end, state.jobs().gpus(job));
+      }
       is_early = true;
     }
     const bool has_future = !(is_typed_ ? typed_.empty() : future_.empty());
@@ -87,9 +91,7 @@ class Conservative final : public Scheduler {
 
   void reserve(const State& state, std::span<const JobId> arrived, bool is_early) {
     if (is_typed_) {
-      waiting_.clear();
-      for (const Reservation& held : due_) waiting_.push_back(held.job);
-      typed_.reserve(head_.running(), waiting_, arrived, is_early, *control_);
+      typed_.reserve(head_.running(), arrived, is_early, *control_);
       return;
     }
     // Who runs for longer than estimated does so until the next tick, whenever one asks.
@@ -147,7 +149,10 @@ class Conservative final : public Scheduler {
   /// Reservations that are due and still wait float: they take their GPUs from now on, whenever one
   /// asks. Those of jobs that run stay where they are, from their start.
   void settle(const State& state, Reservation& held) {
-    if (is_typed_) return;  // its profile is made anew
+    if (is_typed_) {
+      if (held.has_started) typed_.start(held.job);
+      return;
+    }
     const Time length = state.jobs().estimate(held.job);
     const int gpus = state.jobs().gpus(held.job);
     const bool starts_in_time = held.is_kept && held.at == state.now();
@@ -202,7 +207,6 @@ class Conservative final : public Scheduler {
   bool is_typed_ = false;  // jobs may run on different types
   HeldReservations future_;
   TypedReservations typed_;
-  std::vector<JobId> waiting_;  // of those that are due
   std::vector<Reservation> due_;     // by instant and JobId
   std::vector<std::size_t> started_;  // of these, in a decision
   HeadReservation head_;
