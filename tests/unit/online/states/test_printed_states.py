@@ -465,6 +465,22 @@ def test_both_files_are_needed(tmp_path):
         gs.online.read_state(path, partitio="gpu")
 
 
+REPORTS = {
+    "empty-queue": [], "kueue-backoff": ["t/b"], "kueue-fragmented": ["t/b"],
+    "kueue-pod-wider": [], "slurm-array-throttle": [], "slurm-clock-skew": [],
+    "slurm-completing": [], "slurm-drained": [], "slurm-gres-null": ["6"], "slurm-het-job": [],
+    "slurm-limit-reasons": [], "slurm-required-nodes": [], "slurm-reserved": [],
+    "slurm-two-types": ["1"],
+}  # fmt: skip
+
+
+@needs_real_data
+@each(("folder", "starts"), named={name: (name, starts) for name, starts in REPORTS.items()})
+def test_states_of_public_reports_are_decided_right(folder, starts):
+    files = sorted((DATA / "cases" / "reports" / folder).glob("*.json"))
+    assert started(gs.online.read_state(files)) == starts
+
+
 @needs_real_data
 def test_the_samples_of_slurm_21_have_no_gpu():
     files = [DATA / "slurm" / f"{name}_out.json" for name in ("squeue", "sinfo")]
@@ -483,8 +499,8 @@ def test_the_queue_of_a_site_is_read_beside_its_servers(state):
     nodes["nodes"][0]["name"] = "cs75"
     found = state((queue, nodes))
     assert len(found.jobs) == 11
-    assert [server.name for server in found.servers] == ["cs75", "gpu02"]
-    assert found.held_server.tolist() == [0]
+    assert [server.name for server in found.servers] == ["cs75", "gpu02", "gpu03"]
+    assert set(found.held_server[found.held_job >= 0].tolist()) == {0}
 
 
 Objects = list[dict[str, Any]]

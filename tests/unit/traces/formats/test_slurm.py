@@ -21,6 +21,7 @@ from gpusched.traces.reading import read_trace
 from gpusched.traces.slurm_values import Resources, duration_s, memory_mib, of_gres, of_tres
 from gpusched.traces.workload import Trace
 from tests.each import each
+from tests.unit.real_data import DATA, needs_real_data
 
 HEAD = ("JobID", "JobName", "User", "Partition", "Submit", "Start", "End", "State", "AllocTRES")
 DAY = "2024-05-01T"
@@ -828,3 +829,16 @@ def test_steps_and_jobs_without_gpus_are_no_faults_of_a_log(tmp_path):
     verdicts = {one.name: one for one in audit_trace(trace).findings}
     assert verdicts["rows-unreadable"].verdict == "fine"
     assert verdicts["rows-without-gpus"].count == 1
+
+
+REPORTS = {
+    "sacct-dst": ([14_400], [2]), "sacct-jobid-reused": ([3600, 7200], [2, 8]),
+    "sacct-suspended": ([3600], [2]),
+}  # fmt: skip
+
+
+@needs_real_data
+@each(("folder", "jobs"), named={name: (name, jobs) for name, jobs in REPORTS.items()})
+def test_logs_of_public_reports_are_read_right(folder, jobs):
+    trace = gs.read_trace(DATA / "cases" / "reports" / folder / "sacct.txt")
+    assert (trace.service_s.tolist(), trace.gpus.tolist()) == jobs
