@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -277,6 +279,47 @@ def _check_held(state: ClusterState) -> None:
     if wrong_rows.size:
         row = int(wrong_rows[0])
         raise ValueError(f"held_mask: job {row} holds {int(held[row])} GPUs, not {wanted[row]}")
+
+
+def usable(state: ClusterState) -> tuple[ClusterState, list[int], list[list[int]]]:
+    """Return the state on a cluster of the GPUs that are up, and where these are on the whole one.
+
+    Returns
+    -------
+    tuple
+        The state, of each of its servers the position on the whole cluster, and of each the numbers
+        that its GPUs have there.
+    """
+    cluster, of_jobs = state.cluster, state.held_job >= 0
+    gone = np.zeros(cluster.num_servers, np.uint64)
+    np.bitwise_or.at(gone, state.held_server[~of_jobs], state.held_mask[~of_jobs])
+    groups = [group for group in cluster.servers for _ in range(group.count)]
+    bits = [
+        [bit for bit in range(group.gpus) if not mask >> bit & 1]
+        for group, mask in zip(groups, gone.tolist(), strict=True)
+    ]
+    kept = [place for place, mine in enumerate(bits) if mine]
+    if not kept:
+        raise ValueError("held_job: every GPU is out of use")
+    position = {place: number for number, place in enumerate(kept)}
+    masks = [
+        sum(1 << number for number, bit in enumerate(bits[place]) if mask >> bit & 1)
+        for place, mask in zip(
+            state.held_server[of_jobs].tolist(), state.held_mask[of_jobs].tolist(), strict=True
+        )
+    ]
+    left = tuple(msgspec.structs.replace(groups[at], count=1, gpus=len(bits[at])) for at in kept)
+    there = dataclasses.replace(
+        state,
+        cluster=msgspec.structs.replace(cluster, servers=left),
+        held_job=state.held_job[of_jobs],
+        held_server=np.array(
+            [position[at] for at in state.held_server[of_jobs].tolist()], np.int64
+        ),
+        held_mask=np.array(masks, np.uint64),
+        servers=(),
+    )
+    return there, kept, [bits[at] for at in kept]
 
 
 def asked(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:

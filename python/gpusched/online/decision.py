@@ -29,6 +29,7 @@ from gpusched.online.cluster_state import (
     description_of,
     refused,
     shortest_run,
+    usable,
 )
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.schedules.schedule import REJECT_REASONS
@@ -306,10 +307,7 @@ def _with_memory(
                     "register its class and give its name, or pass no memory"
                 )
         if state.num_withheld:
-            raise ValueError(
-                f"memory: {state.num_withheld:,} GPUs are out of use now; a policy that remembers "
-                "its decisions must be given a cluster without them"
-            )
+            return _with_memory_of_what_is_up(state, policy, placement, seed, memory)
         here = (policy.label, placement.label, check_seed(seed), state.cluster, state)
         if memory:
             known = Memory.from_bytes(memory)
@@ -321,6 +319,30 @@ def _with_memory(
         known.check(run, state, row_of)
         found = known.decide(run, row_of)
         return run, row_of, found, known.to_bytes()
+
+
+def _with_memory_of_what_is_up(
+    state: ClusterState, policy: Chosen, placement: Chosen, seed: int, memory: bytes
+) -> tuple[_core.Run, Int64, dict[str, Any], bytes]:
+    """Decide on a cluster that lacks what is out of use: what is remembered knows no such GPUs.
+
+    It is good for as long as the same GPUs are up. Who fits on the whole cluster alone waits.
+    """
+    there, server_of, bits_of = usable(state)
+    run, row_of, found, passed = _with_memory(there, policy, placement, seed, memory)
+    never = _core.decided(shortest_run(state, asked("fifo"), placement, seed)[0])
+    on_all = set(never["rejected"].tolist())
+    kept = np.array([row in on_all for row in found["rejected"].tolist()], np.bool_)
+    for name in ("rejected", "reason"):
+        found[name] = found[name][kept]
+    at = found["held_server"].tolist()
+    masks = [
+        sum(1 << bits_of[server][bit] for bit in range(64) if mask >> bit & 1)
+        for server, mask in zip(at, found["held_mask"].tolist(), strict=True)
+    ]
+    found["held_mask"] = np.array(masks, np.uint64)
+    found["held_server"] = np.array([server_of[server] for server in at], np.int64)
+    return run, row_of, found, passed
 
 
 _MEMORY: Final = Kind("gpusched-memory", 3)

@@ -531,8 +531,26 @@ def test_a_job_waits_for_gpus_that_are_out_of_use(tmp_path):
     assert decision.rejected.tolist() == [2]
     assert decision.why(0) == "waits: it needs 16 GPUs, and 8 are free, 6 are out of use now"
     assert gs.when(0, state, policy="easy").share_never == 1
-    with pytest.raises(ValueError, match="memory: 6 GPUs are out of use now"):
-        gs.decide(state, policy="conservative", memory=b"")
+    remembered = gs.decide(state, policy="conservative", memory=b"")
+    assert (remembered.job.tolist(), remembered.rejected.tolist()) == ([1], [2])
+
+
+def test_what_is_remembered_is_of_the_gpus_that_are_up():
+    jobs = gs.Trace.from_columns([0, 0], [60, 60], [3, 2], id=["a", "b"])
+    gone = {"held_job": [-1, -1], "held_server": [0, 2]}
+    gone["held_mask"] = np.array([0b0011, 0b1111], np.uint64)
+    cluster = gs.Cluster.uniform(3, 4)
+    first = gs.decide(
+        gs.online.ClusterState(cluster, jobs, 0, **gone), policy="conservative", memory=b""
+    )
+    held = zip(first.held_job, first.held_server, first.held_mask, strict=True)
+    places = {(int(job), int(server)): int(mask) for job, server, mask in held}
+    assert places == {(0, 1): 0b0111, (1, 0): 0b1100}
+    rows = {"held_job": [-1, -1, 0, 1], "held_server": [0, 2, 1, 0]}
+    rows["held_mask"] = np.array([0b0011, 0b1111, 0b0111, 0b1100], np.uint64)
+    later = gs.online.ClusterState(cluster, jobs, 5, start_s=[0, 0], **rows)
+    again = gs.decide(later, policy="conservative", memory=first.memory)
+    assert not again.what.size
 
 
 @pytest.mark.parametrize("policy", ["srtf", "serverfilling-srpt", "srsf"])
