@@ -57,8 +57,8 @@ py::typing::Dict<py::str, py::object> decided(Run& run) {
   return columns;
 }
 
-/// What Standing is made of, of the jobs that wait and run, and which those are.
-py::typing::Dict<py::str, py::object> standing_of(Run& run) {
+/// What Snapshot is made of, of the jobs that wait and run, and which those are.
+py::typing::Dict<py::str, py::object> snapshot_of(Run& run) {
   const State& state = run.halted().state();
   std::vector<std::int64_t> jobs, attained_us, start_us, cost_us, added_us, held_job, held_server;
   std::vector<std::int32_t> preemptions;
@@ -67,7 +67,7 @@ py::typing::Dict<py::str, py::object> standing_of(Run& run) {
     jobs.push_back(job);
     attained_us.push_back(state.attained(job).count());
     preemptions.push_back(state.record(job).preemptions);
-    added_us.push_back(state.past(job).redo.count());
+    added_us.push_back(state.history(job).redo.count());
     const bool runs = state.is_running(job);
     start_us.push_back(runs ? state.slot(job).start.count() : -1);
     cost_us.push_back(runs ? state.slot(job).cost.count() : 0);
@@ -107,8 +107,8 @@ void bind_decision(py::module_& m) {
   m.def("decided", &decided, py::arg("run").none(false),
         "Take the next decision of a run; columns of what it did, and of who never can run.");
   m.def(
-      "standing_of", &standing_of, py::arg("run").none(false),
-      "The jobs of a halted run that wait and run, columns of a Standing of these alone, and when\n"
+      "snapshot_of", &snapshot_of, py::arg("run").none(false),
+      "The jobs of a halted run that wait and run, columns of a Snapshot of these alone, and when\n"
       "the run decides next if nothing finishes or arrives before (2^63 - 1: never).");
   m.def("until_start", &until_start, py::arg("run").none(false), py::arg("job"),
         "Go on until the job holds GPUs: when that is in microseconds, and on which servers; None\n"

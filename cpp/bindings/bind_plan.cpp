@@ -13,8 +13,8 @@
 #include "columns.hpp"
 #include "data.hpp"
 #include "elastic/lease_line.hpp"
-#include "gangs/bound_scheduler.hpp"
 #include "gangs/gang_plan.hpp"
+#include "gangs/gpu_binding_scheduler.hpp"
 #include "model/cluster.hpp"
 #include "turn.hpp"
 
@@ -32,7 +32,7 @@ GangPlan bound_gangs(const OwnedJobTable& jobs, const Cluster& cluster, const st
                      RunControl& control) {
   if (!(tolerance >= 0.0)) fail_input("tolerance: must be at least 0");
   const Owned<Scheduler> scheduler = scheduler_of(policy, values);
-  const auto* bound = dynamic_cast<const BoundScheduler*>(scheduler.get());
+  const auto* bound = dynamic_cast<const GpuBindingScheduler*>(scheduler.get());
   if (bound == nullptr) {
     fail_input("policy " + policy + ": does not bind gangs to GPUs, so there is nothing to plan");
   }

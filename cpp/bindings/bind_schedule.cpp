@@ -106,13 +106,13 @@ void bind_schedule(py::module_& m) {
       .def_property_readonly("held_us",
                              [](const Schedule& s) {
                                return by_job<std::int64_t>(s, [&](JobId job) {
-                                 return s.past(job).held.count();
+                                 return s.history(job).held.count();
                                });
                              })
       .def_property_readonly("paid_us",
                              [](const Schedule& s) {
                                return by_job<std::int64_t>(s, [&](JobId job) {
-                                 return s.past(job).paid.count();
+                                 return s.history(job).paid.count();
                                });
                              })
       .def_property_readonly("preemptions",

@@ -15,7 +15,7 @@
 #include "data.hpp"
 #include "run.hpp"
 #include "run_watch.hpp"
-#include "standing.hpp"
+#include "snapshot.hpp"
 
 namespace gpusched::bindings {
 namespace {
@@ -144,20 +144,20 @@ void bind_simulation(py::module_& m) {
                   "GIL is released unless the description holds an object of Python.")
       .def(py::init([](const OwnedJobTable& jobs, const Cluster& cluster,
                        const RunDescription& description, std::optional<RunControl*> control,
-                       std::optional<const OwnedStanding*> standing) {
+                       std::optional<const OwnedSnapshot*> snapshot) {
              RunControl* const given = control.value_or(nullptr);
-             if (!standing) {
+             if (!snapshot) {
                return std::make_unique<Run>(jobs, cluster, description, given);
              }
-             const Standing where = (*standing)->borrowed();
+             const Snapshot where = (*snapshot)->borrowed();
              if (where.attained_us.size() != num_submitted(jobs.table, where.now)) {
-               throw InvalidInput("standing: it has not as many jobs as have arrived");
+               throw InvalidInput("snapshot: it has not as many jobs as have arrived");
              }
              return std::make_unique<Run>(jobs, cluster, description, given, &where);
            }),
            py::arg("jobs").none(false), py::arg("cluster").none(false),
            py::arg("description").none(false), py::arg("control") = py::none(),
-           py::arg("standing") = py::none(), py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
+           py::arg("snapshot") = py::none(), py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
            py::keep_alive<1, 4>(), py::keep_alive<1, 5>())
       .def("advance", &Run::advance, py::arg("num_jobs"),
            "Handles all instants before the arrival of this job, which must not arrive together\n"

@@ -34,10 +34,10 @@ PYBIND11_MODULE(_core_of_main, m, py::mod_gil_used(), py::multiple_interpreters:
   bindings::bind_schedule(m);
   bindings::bind_run_measures(m);
   bindings::bind_over_time(m);
-  bindings::bind_standing(m);
+  bindings::bind_snapshot(m);
   bindings::bind_simulation(m);
   bindings::bind_decision(m);
-  bindings::bind_asking(m);
+  bindings::bind_environment(m);
   bindings::bind_speed_limits(m);
   bindings::bind_bounds(m);
   bindings::bind_plan(m);

@@ -10,13 +10,13 @@
 namespace gpusched::bindings {
 
 Run::Run(const OwnedJobTable& jobs, const Cluster& cluster, const RunDescription& description,
-         RunControl* control, const Standing* standing)
+         RunControl* control, const Snapshot* snapshot)
     : jobs_(jobs.table),
       is_native_(description.is_native()),
       control_(control != nullptr ? *control : own_control_) {
   std::optional<py::gil_scoped_release> unlocked;
   if (is_native_) unlocked.emplace();  // no Python object is touched below
-  run_ = std::make_unique<DescribedRun>(jobs_, cluster, description, control_, standing);
+  run_ = std::make_unique<DescribedRun>(jobs_, cluster, description, control_, snapshot);
 }
 
 Run::Run(const Run& from, const RunDescription& description)

@@ -19,7 +19,7 @@ namespace gpusched::bindings {
 class Run {
  public:
   Run(const OwnedJobTable& jobs, const Cluster& cluster, const RunDescription& description,
-      RunControl* control, const Standing* standing = nullptr);
+      RunControl* control, const Snapshot* snapshot = nullptr);
 
   /// Handles all instants before the arrival of job `num_jobs`.
   void advance(std::uint64_t num_jobs);

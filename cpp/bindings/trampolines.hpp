@@ -142,7 +142,7 @@ class PyPlacement final : public Placement, public py::trampoline_self_life_supp
   }
 
   // What a Python placement names may depend on anything.
-  [[nodiscard]] bool names_depend_on_job() const override { return true; }
+  [[nodiscard]] bool allocation_depends_on_job() const override { return true; }
 };
 
 }  // namespace gpusched::bindings

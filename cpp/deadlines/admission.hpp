@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/clone.hpp"
-#include "deadlines/between_borders.hpp"
-#include "deadlines/book.hpp"
-#include "deadlines/exchange.hpp"
+#include "deadlines/intra_slot.hpp"
+#include "deadlines/job_ledger.hpp"
+#include "deadlines/slot_exchange.hpp"
 #include "seams/actions.hpp"
 #include "seams/state.hpp"
 
@@ -17,10 +17,10 @@ namespace gpusched {
 /// that they need with the value of meeting it.
 class Admission {
  public:
-  using Index = DancerBook::Index;
+  using Index = DancerLedger::Index;
 
   /// `exchanges`: a newcomer may get the present slot of jobs that can do without it.
-  Admission(DancerBook& book, BetweenBorders& within, bool exchanges)
+  Admission(DancerLedger& book, IntraSlot& within, bool exchanges)
       : book_(book), within_(within), exchanges_(exchanges) {}
 
   void begin() { exchange_.begin(*book_->planner, book_->jobs, *book_->control); }
@@ -33,8 +33,8 @@ class Admission {
  private:
   void offer_first(const State& state, Index index, Actions& actions);
 
-  Ref<DancerBook> book_;
-  Ref<BetweenBorders> within_;
+  Ref<DancerLedger> book_;
+  Ref<IntraSlot> within_;
   bool exchanges_;
   SlotExchange exchange_;
   std::vector<PlanStep> steps_;

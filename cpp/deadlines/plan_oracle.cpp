@@ -112,7 +112,7 @@ void PlanOracle::fill(std::size_t segment) {
   for (const std::size_t c : core_.of(segment)) {
     if (!knows_better(segment, c) || !may_run_on(segment, c)) continue;
     const PlanOption& o = option(segment, c);
-    const RowWay way{o.cost, next_row(segment, c) - std::min(o.same, last)};
+    const RowTransition way{o.cost, next_row(segment, c) - std::min(o.same, last)};
     row(segment, c) = new_row(segment);
     relax(row(segment, c), shared, {&way, 1}, first, last);
   }
@@ -135,7 +135,7 @@ void PlanOracle::fill_shared(std::size_t segment, double* shared) {
   for (const std::size_t c : core_.of(segment)) {
     const PlanOption& o = option(segment, c);
     if (o.changed < 0 || !is_idle_first_run(o.changed, last)) continue;
-    const RowWay way{o.cost, next_row(segment, c)};
+    const RowTransition way{o.cost, next_row(segment, c)};
     relax(shared, shared, {&way, 1}, first, last - 1);
   }
 }

@@ -105,7 +105,7 @@ class PlanOracle {
   std::vector<double> cells_;
   std::size_t row_width_ = 0;
   std::size_t num_rows_ = 0;  // in use
-  std::vector<RowWay> ways_;
+  std::vector<RowTransition> ways_;
   std::vector<double*> rows_;  // of each segment and configuration that runs; shared where equal
 };
 

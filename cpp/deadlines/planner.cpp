@@ -158,15 +158,15 @@ double DeadlinePlanner::needed(const PlanQuery& query, double rate) const {
   return query.work + ticks_of(query.change) * rate;
 }
 
-/// Without the reserve if nobody migrates the job: that happens at borders of slots, and seldom to
+/// Without the reserve if nobody migrates the job: that happens at boundaries of slots, and seldom to
 /// a job that runs on as it began over one of them.
 double DeadlinePlanner::enough(const PlanQuery& query, std::span<const PlanStep> steps,
                                double rate) const {
   const PlanWindow window = window_of(query);
   const bool is_steady = steps.size() == 1 && steps.front().begin == window.first &&
                          (query.is_fresh || steps.front().configuration == query.current);
-  const std::int64_t borders = window.last - window.first - 1;
-  const bool stays = borders == 0 || (is_steady && borders == 1);
+  const std::int64_t boundaries = window.last - window.first - 1;
+  const bool stays = boundaries == 0 || (is_steady && boundaries == 1);
   return needed(query, stays ? 0.0 : rate);
 }
 

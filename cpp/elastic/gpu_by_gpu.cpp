@@ -95,7 +95,7 @@ void GpuByGpu::give_widths(const State& state) {
 }
 
 /// No other type is faster, so that it goes on as it is while that is left.
-void GpuByGpu::limit_to_held(const ElasticJobs::Job& job, StayLimits& limits) {
+void GpuByGpu::limit_to_held(const ElasticJobs::Job& job, Hysteresis& limits) {
   if (job.is_mixed() || job.held.size() > 1) return limits.forbid();
   limits.hold(job.held.front());
 }

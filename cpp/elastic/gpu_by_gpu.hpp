@@ -9,8 +9,8 @@
 #include "base/parameters.hpp"
 #include "base/stop_check.hpp"
 #include "elastic/elastic_jobs.hpp"
-#include "elastic/holders_line.hpp"
-#include "elastic/stay_limits.hpp"
+#include "elastic/hysteresis.hpp"
+#include "elastic/running_by_key.hpp"
 #include "elastic/waiting_line.hpp"
 #include "seams/scheduler.hpp"
 
@@ -77,7 +77,7 @@ class GpuByGpu : public Scheduler {
   void line_up_touched(const State& state);
   void line_up(const State& state, ElasticJobs::Job& job);
   void leave_line(ElasticJobs::Job& job);
-  static void limit_to_held(const ElasticJobs::Job& job, StayLimits& limits);
+  static void limit_to_held(const ElasticJobs::Job& job, Hysteresis& limits);
 
   Time period_;
   WaitingLine waiting_;
@@ -85,7 +85,7 @@ class GpuByGpu : public Scheduler {
   std::vector<WaitingLine::Entry> line_;  // those that run and whose GPUs were taken back
   // Where every job has one width and one speed, so that who runs stays in one order:
   bool has_one_width_ = false;
-  HoldersLine holders_;                          // by when they end, but for
+  RunningByKey holders_;                          // by when they end, but for
   std::vector<Ref<ElasticJobs::Job>> restarting_;  // those that pay for a restart, or did lately
 };
 

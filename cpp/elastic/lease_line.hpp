@@ -7,7 +7,7 @@
 
 #include "elastic/plan_shift.hpp"
 #include "elastic/progressive_filling.hpp"
-#include "elastic/taken_slots.hpp"
+#include "elastic/slot_usage.hpp"
 
 namespace gpusched {
 

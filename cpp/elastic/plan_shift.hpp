@@ -16,7 +16,7 @@ class PlanShift {
   /// Both plans begin with the present slot.
   void replace(const SlotPlan& before, const SlotPlan& now);
 
-  /// Outside of the slots [begin, end) nothing changes.
+  /// PendingChanges of the slots [begin, end) nothing changes.
   [[nodiscard]] std::int64_t begin() const noexcept { return begin_; }
   [[nodiscard]] std::int64_t end() const noexcept { return end_; }
   /// Slots in which less is taken.

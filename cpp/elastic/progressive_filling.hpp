@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "elastic/taken_slots.hpp"
+#include "elastic/slot_usage.hpp"
 
 namespace gpusched {
 

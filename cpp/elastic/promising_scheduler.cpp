@@ -153,10 +153,10 @@ std::int64_t PromisingScheduler::find_blocked(const State& state, int type) cons
 /// instant come in the order of JobId, as promises with one key do.
 bool PromisingScheduler::try_join(const State& state, const Promise& candidate,
                                   std::int64_t limit) {
-  FilledLine& own = line(candidate.type);
+  ReservedTimeline& own = line(candidate.type);
   if (!own.is_open()) {
     find_promises(candidate.type);
-    std::vector<FilledLine::Member> members;
+    std::vector<ReservedTimeline::Member> members;
     for (Promise* known : line_) members.push_back({&known->claim, &known->plan, known->key});
     own.open(state.now().count(), find_blocked(state, candidate.type), members);
   }
@@ -164,7 +164,7 @@ bool PromisingScheduler::try_join(const State& state, const Promise& candidate,
 }
 
 void PromisingScheduler::close_lines() {
-  for (FilledLine& line : lines_) line.close();
+  for (ReservedTimeline& line : lines_) line.close();
 }
 
 bool PromisingScheduler::could_meet(const State& state, Promise& candidate, bool& is_cut_off) {
@@ -189,7 +189,7 @@ void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
 
   Promise best{};
   best.type = -1;
-  std::int64_t least = FilledLine::kNoLimit;
+  std::int64_t least = ReservedTimeline::kNoLimit;
   bool is_possible = false;
   bool is_cut_off = false;  // alone
   Promise candidate{};

@@ -11,8 +11,8 @@
 #include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "elastic/elastic_jobs.hpp"
-#include "elastic/filled_line.hpp"
 #include "elastic/progressive_filling.hpp"
+#include "elastic/reserved_timeline.hpp"
 #include "elastic/waiting_line.hpp"
 #include "seams/placement.hpp"
 #include "seams/scheduler.hpp"
@@ -94,7 +94,7 @@ class PromisingScheduler : public Scheduler {
   [[nodiscard]] ProgressiveFilling& ledger(int type) noexcept {
     return ledgers_[static_cast<std::size_t>(type)];
   }
-  [[nodiscard]] FilledLine& line(int type) noexcept {
+  [[nodiscard]] ReservedTimeline& line(int type) noexcept {
     return lines_[static_cast<std::size_t>(type)];
   }
 
@@ -104,7 +104,7 @@ class PromisingScheduler : public Scheduler {
   Ref<const State> state_;
   Ref<const RunControl> control_;
   std::vector<ProgressiveFilling> ledgers_;  // by type
-  std::vector<FilledLine> lines_;  // by type, within an instant
+  std::vector<ReservedTimeline> lines_;  // by type, within an instant
   std::map<JobId, Promise> promises_;
   std::vector<Promise*> line_;  // of one type, in the order of plans
   std::map<JobId, int> pinned_type_;

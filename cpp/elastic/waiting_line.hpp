@@ -36,7 +36,7 @@ class RatioBound {
   void add(const Entry& /*entry*/) noexcept {
     is_known_ = false;
   }
-  /// All of them are told anew, as they are now. `crowd_sum`: jobs times ticks by now, where `crowd`,
+  /// All of them are told anew, as they are now. `crowd_sum`: jobs times ticks by now, where `concurrency`,
   /// the mean of them over the life of each, is told as well.
   void begin(Time now, double crowd_sum) noexcept {
     *this = {};
@@ -44,8 +44,8 @@ class RatioBound {
     from_ = now;
     crowd_sum_ = crowd_sum;
   }
-  void tell(double ratio, double alone, int gpus, double crowd) noexcept {
-    crowd_ = std::min(crowd_, crowd);
+  void tell(double ratio, double alone, int gpus, double concurrency) noexcept {
+    concurrency_ = std::min(concurrency_, concurrency);
     ratio_ = std::max(ratio_, ratio);
     growth_ = std::max(growth_, 1.0 / alone);
     per_gpu_ = std::max(per_gpu_, ratio / gpus);
@@ -54,7 +54,7 @@ class RatioBound {
 
   [[nodiscard]] double ratio(Time now) const noexcept { return at(now, ratio_, growth_); }
   /// The least, and since when.
-  [[nodiscard]] double crowd() const noexcept { return crowd_; }
+  [[nodiscard]] double concurrency() const noexcept { return concurrency_; }
   [[nodiscard]] double crowd_sum() const noexcept { return crowd_sum_; }
   [[nodiscard]] Time from() const noexcept { return from_; }
   /// Over the job's GPUs.
@@ -75,7 +75,7 @@ class RatioBound {
   double growth_ = 0;
   double per_gpu_ = 0;
   double growth_per_gpu_ = 0;
-  double crowd_ = kInfinity;
+  double concurrency_ = kInfinity;
   double crowd_sum_ = 0;
 };
 

@@ -77,7 +77,7 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
 [[gnu::flatten]] void Executor::start(JobId job, const Allocation& allocation) {
   if (!state_->is_waiting(job)) fail(job, "only a waiting job can start");
   check_gang(job, allocation);
-  if (state_->has_just_stopped(job) && !is_handed_over_) {
+  if (state_->has_just_stopped(job) && !has_changed_policy_) {
     fail(job, "stopped in this decision and cannot start in it");
   }
   begin_run(state_->take_slot(), job, allocation);
@@ -106,7 +106,7 @@ void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocati
   const Time now = state_->now();
   Slot& slot = state_->slot_at(id);
   slot.cost = Time{0};
-  slot.is_whole = !record.has_past;
+  slot.is_whole = !record.has_history;
   // Now < 2^62, a cost < 2^55, the service and the work added to it < 2^61 + 2^54: no sum overflows.
   const Time work = state_->true_remaining(job);
   if (record.start == kNever) {
@@ -114,8 +114,8 @@ void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocati
   } else if (!rule_.on_work) {
     slot.cost = state_->jobs().restart_cost(job) + rule_.extra(allocation.gpus);
   }
-  if (record.has_past) {
-    JobPast& past = state_->past_of(job);
+  if (record.has_history) {
+    JobHistory& past = state_->history_of(job);
     past.held += slot.cost + work;
     past.paid += slot.cost;
   }
@@ -145,15 +145,15 @@ void Executor::take_up(JobId job, Time attained, Time added) {
   }
   // Who has had all that was known of him is about to end.
   added = std::max(added, attained + kTick - state_->jobs().service(job));
-  if (added > Time{0}) state_->past_of(job).redo = added;
+  if (added > Time{0}) state_->history_of(job).redo = added;
 }
 
-void Executor::stand(JobId job, Time start, Time cost, Time attained,
+void Executor::go_on(JobId job, Time start, Time cost, Time attained,
                      const Allocation& allocation) {
   check_gang(job, allocation);
   if (start == state_->now()) found_.push_back(job);
   JobRecord& record = state_->record_of(job);
-  JobPast& past = state_->past_of(job);
+  JobHistory& past = state_->history_of(job);
   const Time length = state_->jobs().service(job) + past.redo;
   const Time done = std::max(Time{0}, state_->now() - start - cost);
   const Time before = attained - std::min(attained, done);
@@ -215,7 +215,7 @@ void Executor::preempt(JobId job) {
   end_run(slot);
   JobRecord& record = state_->record_of(job);
   ++record.preemptions;
-  state_->past_of(job).idle_since = state_->now();
+  state_->history_of(job).idle_since = state_->now();
   state_->give_back_slot(record.slot);
   left_slots_.push_back(record.slot);
   finishes_->announce_move();
@@ -230,8 +230,8 @@ Time Executor::service_of_run(const Slot& slot, std::uint32_t id) const noexcept
 }
 
 /// Times with GPUs were noted at the start as if the job ran to its end.
-void Executor::void_finish(const Slot& slot) noexcept {
-  JobPast& past = state_->past_of(slot.job);
+void Executor::undo_expected_end(const Slot& slot) noexcept {
+  JobHistory& past = state_->history_of(slot.job);
   past.held -= slot.end() - state_->now();
   past.paid -= std::max(Time{0}, slot.paid_at() - state_->now());
   JobRecord& record = state_->record_of(slot.job);
@@ -244,11 +244,11 @@ void Executor::end_run(Slot& slot) {
   const Time now = state_->now();
   JobRecord& record = state_->record_of(slot.job);
   if (progress_->is_active()) progress_->stop(record.slot);
-  void_finish(slot);
+  undo_expected_end(slot);
   Time added{0};
   if (rule_.on_work) {
     added = redone(slot.job, slot.gpus, 1);
-    JobPast& past = state_->past_of(slot.job);
+    JobHistory& past = state_->history_of(slot.job);
     past.redo += added;
     // With this a finish stays below 2^62 + 2^61 + 2^56, and the type holds it.
     if (past.redo.count() > kMaxTicks / 2) {
@@ -321,7 +321,7 @@ void Executor::move_finishes() {
     JobRecord& record = state_->record_of(slot.job);
     const Time before = slot.end();
     slot.work_end = progress_->finish_of(id);
-    if (record.has_past) state_->past_of(slot.job).held += slot.end() - before;
+    if (record.has_history) state_->history_of(slot.job).held += slot.end() - before;
     record.finish = slot.end();
     finishes_->move(id, slot.end());
   }
@@ -358,13 +358,13 @@ void Executor::hand_over(const RestartRule& rule) {
     if (slot.is_busy()) preempt(slot.job);
   }
   rule_ = rule;
-  is_handed_over_ = true;
+  has_changed_policy_ = true;
 }
 
 void Executor::cut_off(std::uint32_t id) {
   Slot& slot = state_->slot_at(id);
   if (progress_->is_active()) progress_->stop(id);
-  void_finish(slot);
+  undo_expected_end(slot);
   log_->append(slot.job, slot.start, state_->now(), slot.pieces);
   slot.job = kNoJob;
 }

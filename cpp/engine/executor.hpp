@@ -45,7 +45,7 @@ class Executor final : public Actions {
     if (!found_.empty()) found_.clear();
     if (progress_->is_active()) move_finishes();
     finishes_->settle();
-    is_handed_over_ = false;
+    has_changed_policy_ = false;
   }
   /// All that happens is written there, too; null: nowhere.
   void tell(std::vector<Event>* events) noexcept { events_ = events; }
@@ -55,14 +55,14 @@ class Executor final : public Actions {
   }
   /// A job has arrived that can run.
   void admit(JobId job) noexcept {
-    if (rule_.overrun > Time{0}) state_->past_of(job).redo = rule_.overrun;
+    if (rule_.overrun > Time{0}) state_->history_of(job).redo = rule_.overrun;
     turns_.added += rule_.overrun.count();
   }
   /// Before all decisions: a job has arrived earlier, with `attained` service so far and its
-  /// preemptions. `added`: as of Standing.
+  /// preemptions. `added`: as of Snapshot.
   void take_up(JobId job, Time attained, Time added);
   /// Then: it has run since `start` and first paid `cost`; that run's service is among `attained`.
-  void stand(JobId job, Time start, Time cost, Time attained, const Allocation& allocation);
+  void go_on(JobId job, Time start, Time cost, Time attained, const Allocation& allocation);
   /// The run of the slot has come to its end: its job has done all its work.
   void finish(std::uint32_t id);
   /// The run of the slot ends now, with work left: its user takes the job back.
@@ -88,7 +88,7 @@ class Executor final : public Actions {
   /// happens.
   void hold(std::uint32_t id, JobId job, Time start, Time work_end, const Allocation& allocation);
   [[nodiscard]] Time service_of_run(const Slot& slot, std::uint32_t id) const noexcept;
-  void void_finish(const Slot& slot) noexcept;
+  void undo_expected_end(const Slot& slot) noexcept;
   void end_run(Slot& slot);
   void preempt_suspended();
   void drop_finishes();
@@ -105,7 +105,7 @@ class Executor final : public Actions {
   std::vector<std::uint32_t> left_slots_;  // of jobs that this decision preempts
   std::vector<std::int32_t> num_resizes_;  // of each job; empty before the first
   Time wake_ = kNever;
-  bool is_handed_over_ = false;  // in this decision
+  bool has_changed_policy_ = false;  // in this decision
   std::vector<Event>* events_ = nullptr;
 };
 

@@ -12,8 +12,8 @@
 
 namespace gpusched {
 
-/// Which jobs can never run, judged by all the capacity that there can be again: an empty cluster
-/// with every server up, whatever is free or down at present.
+/// Which jobs can never run. A job is judged by the whole cluster, empty: what is held or withheld at
+/// present may be free again.
 class Feasibility {
  public:
   explicit Feasibility(const State& state) : state_(state) {}

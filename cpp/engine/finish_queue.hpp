@@ -11,10 +11,10 @@
 
 namespace gpusched {
 
-/// When the present runs will end: an instant for each slot, and a tournament whose inner nodes keep
-/// the earlier end of their two sides, the lower slot of equals. What moves walks one path to the
-/// root, of which all is known beforehand: no load waits for another, and no branch is guessed,
-/// which a heap of all ends does at each of its levels.
+/// When the present runs will end: a winner tree over the slots. A leaf is the end of a run, an inner
+/// node the earlier end of its two children, the lower slot of equals. An end that moves is walked up
+/// one path without branches: the nodes of a path are known beforehand, so that no load waits for
+/// another and no branch is mispredicted, as happens at each level of a binary heap.
 class FinishQueue {
  public:
   /// The run of the slot will end then, and not when was said before.

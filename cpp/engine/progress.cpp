@@ -76,7 +76,7 @@ LinkUse Progress::use_of(const Crossing& crossing, std::size_t num_rings) const 
 
 double Progress::rate_of(std::uint32_t slot, bool is_free) {
   shares_.clear();
-  for (const MeetingPlaces::Stay& stay : places_.of(slot)) {
+  for (const LinkSharers::Membership& stay : places_.of(slot)) {
     const auto [link, gpus] = stay.crossing;
     if (is_free) {
       shares_.push_back({link, gpus, state_->cluster().network().bandwidth(link)});
@@ -94,13 +94,13 @@ double Progress::rate_of(std::uint32_t slot, bool is_free) {
 const std::vector<std::uint32_t>& Progress::update() {
   moved_.clear();
   places_.take_changed([&](LinkId link) {
-    const std::span<const Guest> guests = places_.guests(link);
+    const std::span<const Sharer> guests = places_.guests(link);
     if (guests.empty()) return;
     const double share = contention_->share(use_of({link, 0}, guests.size()));
     double& known = share_[static_cast<std::size_t>(link)];
     if (share == known) return;
     known = share;
-    for (const Guest& guest : guests) touch(guest.slot);
+    for (const Sharer& guest : guests) touch(guest.slot);
   });
   for (const std::uint32_t slot : started_) {
     Pace& pace = state_->pace_at(slot);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/clone.hpp"
-#include "engine/meeting_places.hpp"
+#include "engine/link_sharers.hpp"
 #include "engine/run_state.hpp"
 #include "model/network.hpp"
 #include "seams/contention.hpp"
@@ -51,7 +51,7 @@ class Progress {
   bool verify_;
   bool is_shared_;
   RingLinks finder_;
-  MeetingPlaces places_;
+  LinkSharers places_;
   std::vector<double> share_;  // of each link, for each ring on it, at the last update
   std::vector<std::vector<std::int32_t>> ranks_;  // of each slot: see Allocation
   std::vector<char> is_touched_;             // of each slot

@@ -56,7 +56,7 @@ class RunState final : public State {
 
   [[nodiscard]] JobRecord& record_of(JobId job) noexcept { return records_[job]; }
   /// What is known of the job besides; from now on it is kept.
-  [[nodiscard]] JobPast& past_of(JobId job) noexcept { return records_.keep_past(job); }
+  [[nodiscard]] JobHistory& history_of(JobId job) noexcept { return records_.keep_history(job); }
   [[nodiscard]] JobProgress& progress_of(JobId job) noexcept { return progress_[job]; }
   [[nodiscard]] const JobProgress& progress_of(JobId job) const noexcept { return progress_[job]; }
   [[nodiscard]] std::span<Slot> all_slots() noexcept { return slots_; }
@@ -113,7 +113,7 @@ class RunState final : public State {
             .slot = 0,
             .phase = Phase::waiting,
             .reason = RejectReason::none,
-            .has_past = false};
+            .has_history = false};
   }
 };
 

@@ -51,7 +51,7 @@ class Schedule {
 
   [[nodiscard]] JobId num_jobs() const noexcept { return num_jobs_; }
   [[nodiscard]] const JobRecord& record(JobId job) const noexcept { return records_[job]; }
-  [[nodiscard]] JobPast past(JobId job) const noexcept { return records_.past(job); }
+  [[nodiscard]] JobHistory history(JobId job) const noexcept { return records_.history(job); }
   [[nodiscard]] Status status(JobId job) const noexcept;
   /// Time that each job's runs would have taken where they ran without contention; empty where no
   /// speed depends on the allocation.

@@ -11,7 +11,7 @@ namespace gpusched {
 
 Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
                        Placement& placement, const Pacing& pacing, std::uint64_t seed,
-                       RunControl& control, const Standing* standing)
+                       RunControl& control, const Snapshot* snapshot)
     : state_(jobs, cluster, pacing.speed, placement.is_pooled(), placement.needs_shapes()),
       progress_(state_, pacing.speed, pacing.contention, pacing.verify),
       scheduler_(scheduler),
@@ -23,9 +23,9 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
     fail_input("placement: the speed depends on servers, and a pool has none");
   }
   feasibility_.begin(placement, seed, scheduler, control);
-  if (standing != nullptr) stand(*standing);
+  if (snapshot != nullptr) restore(*snapshot);
   scheduler.begin({state_, placement, seed, control});
-  if (standing != nullptr && !standing->is_anew && !scheduler.adopt(state_)) {
+  if (snapshot != nullptr && !snapshot->is_anew && !scheduler.adopt(state_)) {
     fail_input(
         "policy: it keeps more than the state from one decision to the next, and cannot "
         "begin in the midst of a run");
@@ -35,16 +35,16 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
 namespace {
 
 /// Withholds the GPUs that no job of the run holds, gang by gang; returns the first row of a job.
-std::size_t withhold(const Standing& standing, RunState& state) {
+std::size_t withhold(const Snapshot& snapshot, RunState& state) {
   const Cluster& cluster = state.cluster();
   std::vector<GpuMask> taken(static_cast<std::size_t>(cluster.num_servers()), 0);
   std::size_t row = 0;
-  const std::size_t num_rows = standing.held_job.size();
-  while (row < num_rows && standing.held_job[row] < 0) {
-    const std::int64_t gang = standing.held_job[row];
+  const std::size_t num_rows = snapshot.held_job.size();
+  while (row < num_rows && snapshot.held_job[row] < 0) {
+    const std::int64_t gang = snapshot.held_job[row];
     std::vector<Piece> pieces;
-    for (; row < num_rows && standing.held_job[row] == gang; ++row) {
-      const Piece piece(static_cast<ServerId>(standing.held_server[row]), standing.held_mask[row]);
+    for (; row < num_rows && snapshot.held_job[row] == gang; ++row) {
+      const Piece piece(static_cast<ServerId>(snapshot.held_server[row]), snapshot.held_mask[row]);
       const bool is_next = pieces.empty() || pieces.back().server < piece.server;
       if (!is_next || piece.server >= cluster.num_servers() ||
           static_cast<int>(std::bit_width(piece.mask)) > cluster.gpus(piece.server) ||
@@ -62,28 +62,28 @@ std::size_t withhold(const Standing& standing, RunState& state) {
 
 }  // namespace
 
-void Simulation::stand(const Standing& standing) {
+void Simulation::restore(const Snapshot& snapshot) {
   if (progress_.is_active()) {
     fail_input("speed: a run begins in its midst only where jobs run for their service");
   }
   const JobTable& jobs = state_.jobs();
-  state_.move_to(standing.now);
-  while (next_arrival() <= standing.now) {
+  state_.move_to(snapshot.now);
+  while (next_arrival() <= snapshot.now) {
     const JobId job = state_.arrive();
-    const Time attained{standing.attained_us[job]};
-    const Time added{standing.added_us[job]};
+    const Time attained{snapshot.attained_us[job]};
+    const Time added{snapshot.added_us[job]};
     if (attained < Time{0} || std::max(attained, added).count() > kMaxTicks / 64) {
       fail_input("attained_us, added_us: row " + std::to_string(job) + " is " +
                  std::to_string(attained.count()) + ", " + std::to_string(added.count()) +
                  ", which must be 0 or more, and at most 2^56");
     }
     JobRecord& record = state_.record_of(job);
-    record.preemptions = standing.preemptions[job];
-    if (standing.start_us[job] >= 0) continue;
+    record.preemptions = snapshot.preemptions[job];
+    if (snapshot.start_us[job] >= 0) continue;
     if (attained > Time{0} || record.preemptions > 0) {
-      JobPast& past = state_.past_of(job);
+      JobHistory& past = state_.history_of(job);
       past.held = attained;
-      past.idle_since = std::min(jobs.submit(job), standing.now - kTick);
+      past.idle_since = std::min(jobs.submit(job), snapshot.now - kTick);
       record.start = jobs.submit(job);
     }
     const RejectReason reason = feasibility_.judge(job);
@@ -93,44 +93,44 @@ void Simulation::stand(const Standing& standing) {
       reject(job, reason);
     }
   }
-  stand_running(standing);
-  change({Change::stand}, std::min({standing.first, finishes_.next(), next_arrival()}));
+  restore_running(snapshot);
+  change({Change::restore}, std::min({snapshot.first, finishes_.next(), next_arrival()}));
 }
 
-void Simulation::stand_running(const Standing& standing) {
-  std::size_t row = withhold(standing, state_);
+void Simulation::restore_running(const Snapshot& snapshot) {
+  std::size_t row = withhold(snapshot, state_);
   Allocation held;
   const auto runs = [](std::int64_t start_us) { return start_us >= 0; };
   state_.reserve_slots(static_cast<std::size_t>(
-      std::count_if(standing.start_us.begin(), standing.start_us.begin() + state_.num_arrived(),
+      std::count_if(snapshot.start_us.begin(), snapshot.start_us.begin() + state_.num_arrived(),
                     runs)));
   for (JobId job = 0; job < state_.num_arrived(); ++job) {
-    if (standing.start_us[job] < 0) continue;
+    if (snapshot.start_us[job] < 0) continue;
     held.reset(state_.occupancy().is_pooled() ? state_.jobs().gpus(job) : 0);
-    for (; row < standing.held_job.size() && standing.held_job[row] == job; ++row) {
-      const Piece piece(static_cast<ServerId>(standing.held_server[row]), standing.held_mask[row]);
+    for (; row < snapshot.held_job.size() && snapshot.held_job[row] == job; ++row) {
+      const Piece piece(static_cast<ServerId>(snapshot.held_server[row]), snapshot.held_mask[row]);
       held.pieces.push_back(piece);
       held.gpus += piece.gpus;
     }
-    if (standing.is_anew) {
+    if (snapshot.is_anew) {
       fail_input("start_us: job " + std::to_string(job) + " runs, and nothing was decided yet");
     }
-    const Time start{standing.start_us[job]};
-    const Time cost{standing.cost_us[job]};
-    if (start > standing.now || cost < Time{0} || cost.count() > kMaxTicks / 64) {
+    const Time start{snapshot.start_us[job]};
+    const Time cost{snapshot.cost_us[job]};
+    if (start > snapshot.now || cost < Time{0} || cost.count() > kMaxTicks / 64) {
       fail_input("start_us, cost_us: job " + std::to_string(job) + " starts in the future, or at " +
                  "a cost that is none");
     }
     try {
-      const Time attained{standing.attained_us[job]};
-      executor_.take_up(job, attained, Time{standing.added_us[job]});
-      executor_.stand(job, start, cost, attained, held);
+      const Time attained{snapshot.attained_us[job]};
+      executor_.take_up(job, attained, Time{snapshot.added_us[job]});
+      executor_.go_on(job, start, cost, attained, held);
     } catch (const InvariantError& error) {
       fail_input(std::string("held: ") + error.what());
     }
   }
-  if (row < standing.held_job.size()) {
-    fail_input("held: job " + std::to_string(standing.held_job[row]) + " does not run");
+  if (row < snapshot.held_job.size()) {
+    fail_input("held: job " + std::to_string(snapshot.held_job[row]) + " does not run");
   }
 }
 
@@ -147,7 +147,7 @@ Time Simulation::next_arrival() const {
 bool Simulation::step(Time limit) {
   if (!open_instant(limit)) return false;
   const std::span<const JobId> finished = is_anew_ ? std::span<const JobId>{} : finished_;
-  scheduler_->decide(state_, {finished, arrived_, !finished_.empty() || is_outside_}, executor_);
+  scheduler_->decide(state_, {finished, arrived_, !finished_.empty() || has_changed_}, executor_);
   close_instant();
   return true;
 }
@@ -155,17 +155,17 @@ bool Simulation::step(Time limit) {
 bool Simulation::open_instant(Time limit) {
   const Time finish = finishes_.next();
   const Time arrival = next_arrival();
-  const Time now = std::min(std::min(finish, arrival), std::min(executor_.wake_up(), outside_.at));
+  const Time now = std::min(std::min(finish, arrival), std::min(executor_.wake_up(), pending_.at));
   if (now >= limit) return false;
   if (now.count() >= kMaxTicks) fail_at_the_end_of_time(finish);
   state_.move_to(now);
   finished_.clear();
   arrived_.clear();
   if (finish == now) apply_finishes();
-  is_timer_ = finish != now && arrival != now && outside_.at != now;
-  is_outside_ = is_anew_ = false;
-  if (outside_.at == now) [[unlikely]]
-    apply_outside();
+  is_timer_ = finish != now && arrival != now && pending_.at != now;
+  has_changed_ = is_anew_ = false;
+  if (pending_.at == now) [[unlikely]]
+    apply_pending();
   if (arrival == now) apply_arrivals();
   executor_.begin_decision(is_timer_);
   return true;
@@ -210,14 +210,14 @@ void Simulation::fail_at_the_end_of_time(Time finish) {
 }
 
 void Simulation::change(const Change& change, Time at) {
-  outside_.changes.push_back(change);
-  outside_.at = at;
+  pending_.changes.push_back(change);
+  pending_.at = at;
 }
 
 void Simulation::cancel(JobId job, Time at) {
   if (state_.is_waiting(job)) {
     // One that is still to begin, or to see what waits, has not heard of the job.
-    const bool is_known = !outside_.has(Change::stand) && !outside_.has(Change::hand_over);
+    const bool is_known = !pending_.has(Change::restore) && !pending_.has(Change::hand_over);
     if (is_known && !scheduler_->withdraw(state_, job)) {
       fail_input("cancel: job " + std::to_string(job) +
                  " waits, and the policy cannot do without a job that waits");
@@ -234,10 +234,10 @@ void Simulation::hand_over(Scheduler& scheduler, Time at) {
   scheduler_ = &scheduler;
 }
 
-void Simulation::apply_outside() {
-  const Outside now = std::exchange(outside_, {});
+void Simulation::apply_pending() {
+  const PendingChanges now = std::exchange(pending_, {});
   for (const Change& change : now.changes) {
-    if (change.kind != Change::ask) is_outside_ = true;
+    if (change.kind != Change::ask) has_changed_ = true;
     // It may have waited, or have just finished.
     if (change.kind != Change::cancel || !state_.is_running(change.job)) continue;
     executor_.cancel(state_.record(change.job).slot);
@@ -246,7 +246,7 @@ void Simulation::apply_outside() {
   std::sort(finished_.begin(), finished_.end());
   if (now.has(Change::hand_over)) {
     begin_anew();
-  } else if (now.has(Change::stand)) {
+  } else if (now.has(Change::restore)) {
     show_waiting();
   }
 }
@@ -310,7 +310,7 @@ Schedule Simulation::finish() {
     if (num_waiting++ == 0) first_waiting = job;
   }
   // One that is still to begin has nothing to say, and what the one before it said is lost.
-  const bool has_decided = !outside_.has(Change::hand_over);
+  const bool has_decided = !pending_.has(Change::hand_over);
   std::vector<std::string> warnings;
   if (has_decided) warnings = scheduler_->warnings();
   if (num_waiting > 0) {

@@ -18,7 +18,7 @@
 #include "engine/progress.hpp"
 #include "engine/run_state.hpp"
 #include "engine/schedule.hpp"
-#include "engine/standing.hpp"
+#include "engine/snapshot.hpp"
 #include "model/cluster.hpp"
 #include "model/job_table.hpp"
 #include "seams/placement.hpp"
@@ -27,9 +27,9 @@
 namespace gpusched {
 
 /// Replays the jobs on the cluster, one instant after the other. At each, what happens is applied in
-/// one order, by index within a kind: finishes, failures, repairs (no server fails today), arrivals,
-/// timers. Then the scheduler is shown what finished and arrived and whether GPUs were released, and
-/// decides once.
+/// one order, by index within a kind: finishes, changes from outside (cancellations, then a change of
+/// policy), arrivals, timers. Then the scheduler is shown what finished and arrived and whether GPUs
+/// were released, and decides once.
 class Simulation {
  public:
   /// How long jobs take. `verify`: after each instant compute all rates anew and compare.
@@ -39,12 +39,12 @@ class Simulation {
     bool verify = false;
   };
 
-  /// All arguments outlive the simulation, but for `standing`: null, or where it begins. Then its
+  /// All arguments outlive the simulation, but for `snapshot`: null, or where it begins. Then its
   /// first decision, at `first` or as something happens before, is shown all that waits. Throws
   /// InvalidInput if that is not possible, or the scheduler cannot begin so.
   Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
              Placement& placement, const Pacing& pacing, std::uint64_t seed, RunControl& control,
-             const Standing* standing = nullptr);
+             const Snapshot* snapshot = nullptr);
 
   /// Handles the next instant if it lies before `limit`; false when there is none.
   bool step(Time limit = kNever);
@@ -55,11 +55,11 @@ class Simulation {
   void close_instant();
   /// The next instant; kNever where there is none.
   [[nodiscard]] Time next() {
-    return std::min({finishes_.next(), next_arrival(), executor_.wake_up(), outside_.at});
+    return std::min({finishes_.next(), next_arrival(), executor_.wake_up(), pending_.at});
   }
   /// The next one if nothing finishes or arrives before; kNever where there is none.
   [[nodiscard]] Time next_decision() const noexcept {
-    return std::min(executor_.wake_up(), outside_.at);
+    return std::min(executor_.wake_up(), pending_.at);
   }
   /// From now on the first instant after which the log has more intervals than that throws
   /// LogLimitError; it is handled, and `finish` can be called.
@@ -104,7 +104,7 @@ class Simulation {
   /// What is done to the run from outside.
   struct Change {
     enum Kind : std::uint8_t {
-      stand,      // the run begins in its midst
+      restore,    // the run begins in its midst
       cancel,     // a job is taken back
       hand_over,  // another scheduler decides
       ask,        // a decision, and nothing is done
@@ -114,7 +114,7 @@ class Simulation {
     JobId job = kNoJob;
   };
   /// All of it that is still to happen, at one instant, in the order in which it was said.
-  struct Outside {
+  struct PendingChanges {
     Time at = kNever;
     std::vector<Change> changes;
 
@@ -126,12 +126,12 @@ class Simulation {
 
   void change(const Change& change, Time at);
   void apply_finishes();
-  void apply_outside();
+  void apply_pending();
   void begin_anew();
   void show_waiting();
   void reject(JobId job, RejectReason reason);
-  void stand(const Standing& standing);
-  void stand_running(const Standing& standing);
+  void restore(const Snapshot& snapshot);
+  void restore_running(const Snapshot& snapshot);
   void apply_arrivals();
   [[nodiscard]] Time next_arrival() const;
   [[noreturn]] void fail_at_the_end_of_time(Time finish);
@@ -149,8 +149,8 @@ class Simulation {
   Executor executor_;
   Feasibility feasibility_{state_};
   Livelock livelock_;
-  Outside outside_;
-  bool is_outside_ = false;  // of the present instant: something was done from outside
+  PendingChanges pending_;
+  bool has_changed_ = false;  // of the present instant: something was done from outside
   bool is_anew_ = false;     // another scheduler decides, which knows nothing of what was before
   bool is_timer_ = false;    // and nothing else happened
   std::vector<JobId> finished_;

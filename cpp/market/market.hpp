@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/clone.hpp"
-#include "market/exchange.hpp"
 #include "market/market_model.hpp"
+#include "market/worker_exchange.hpp"
 #include "solvers/assignment.hpp"
 #include "solvers/auction.hpp"
 #include "solvers/transportation.hpp"
@@ -55,7 +55,7 @@ class MarketClearing {
   Ref<const MarketModel> model_;
   Clearing clearing_ = Clearing::transportation;
   Transportation transportation_;
-  Assignment assignment_{Assignment::Start::lasting};
+  Assignment assignment_{Assignment::Start::frozen_ties};
   Auction auction_;
   std::vector<std::int32_t> class_of_worker_;
   std::vector<double> value_, expanded_, price_;

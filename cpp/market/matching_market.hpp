@@ -8,10 +8,10 @@
 #include "base/clone.hpp"
 #include "base/stop_check.hpp"
 #include "market/category.hpp"
-#include "market/exchange.hpp"
 #include "market/market.hpp"
 #include "market/market_model.hpp"
 #include "market/price_bound.hpp"
+#include "market/worker_exchange.hpp"
 
 namespace gpusched {
 

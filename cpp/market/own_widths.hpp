@@ -11,7 +11,7 @@
 #include "base/time.hpp"
 #include "elastic/lines_by_need.hpp"
 #include "elastic/sorted_line.hpp"
-#include "market/jobs.hpp"
+#include "market/market_jobs.hpp"
 #include "seams/scheduler.hpp"
 #include "seams/state.hpp"
 

@@ -9,7 +9,7 @@
 #include "base/clone.hpp"
 #include "elastic/consolidation.hpp"
 #include "elastic/reallocation.hpp"
-#include "market/jobs.hpp"
+#include "market/market_jobs.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {

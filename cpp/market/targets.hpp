@@ -7,7 +7,7 @@
 
 #include "base/clone.hpp"
 #include "elastic/reallocation.hpp"
-#include "market/jobs.hpp"
+#include "market/market_jobs.hpp"
 #include "seams/state.hpp"
 
 namespace gpusched {

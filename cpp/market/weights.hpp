@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "market/jobs.hpp"
+#include "market/market_jobs.hpp"
 
 namespace gpusched {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "elastic/reallocation.hpp"
-#include "market/jobs.hpp"
+#include "market/market_jobs.hpp"
 #include "market/one_type_search.hpp"
 
 namespace gpusched {

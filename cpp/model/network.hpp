@@ -52,8 +52,7 @@ class Network {
   [[nodiscard]] std::int64_t gpus_behind(LinkId link) const noexcept {
     return gpus_behind_[static_cast<std::size_t>(link)];
   }
-  /// The NIC and the way up from it: the links that a ring may use from this server, the root's
-  /// uplink left out.
+  /// The innermost domain that the server stands in; -1 where the network has none.
   [[nodiscard]] std::int32_t domain(ServerId server) const noexcept {
     return server_domain_.empty() ? -1 : server_domain_[static_cast<std::size_t>(server)];
   }

@@ -10,7 +10,7 @@
 #include "placing/packing_index.hpp"
 #include "placing/packing_rule.hpp"
 #include "placing/placement_parts.hpp"
-#include "placing/shelves.hpp"
+#include "placing/server_buckets.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/placement.hpp"
 #include "seams/slow_twins.hpp"
@@ -31,8 +31,8 @@ class Packer {
     const Occupancy& own = setup.state.occupancy();
     index_.begin(own.changes().history());
     // Where jobs ask for GPUs alone, few things are asked for, and scores that are kept are cheaper.
-    const bool has_shelves = own.has_demands() && !takes_slow_twins;
-    shelves_.begin(has_shelves ? own.changes().history() : 0);
+    const bool has_buckets = own.has_demands() && !takes_slow_twins;
+    buckets_.begin(has_buckets ? own.changes().history() : 0);
   }
 
   /// Kept out of placements that seldom need it.
@@ -69,8 +69,8 @@ class Packer {
     if constexpr (!Rule::kTakesLeast) {
       return add_any(free, ask, count, out);
     } else {
-      if (shelves_.follow(free) && rule_.has_shelves()) {
-        return add_from_shelves(free, ask, count, out);
+      if (buckets_.follow(free) && rule_.has_buckets()) {
+        return add_from_buckets(free, ask, count, out);
       }
       if (count == 1 && out.pieces.empty() && !index_.pays(free, ask, Rule::kIsCostly)) {
         const ServerId server = look_once(free, ask);
@@ -100,26 +100,26 @@ class Packer {
   void fill_hosts(const Occupancy& free, const Ask& ask) {
     HostSet::Filler filler(hosts_);
     const auto insert = [&](ServerId server) { filler.insert(server); };
-    if (shelves_.follow(free)) {
-      shelves_.refresh(free, rule_);
-      shelves_.for_each_host(free, ask, insert);
+    if (buckets_.follow(free)) {
+      buckets_.refresh(free, rule_);
+      buckets_.for_each_host(free, ask, insert);
     } else {
       for_each_host(free, ask, insert);
     }
   }
 
-  int add_from_shelves(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
-    shelves_.refresh(free, rule_);
-    for (const Piece& piece : out.pieces) shelves_.take_down(piece.server);
+  int add_from_buckets(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    buckets_.refresh(free, rule_);
+    for (const Piece& piece : out.pieces) buckets_.take_down(piece.server);
     int num_added = 0;
     while (num_added < count) {
-      const ServerId server = shelves_.find(free, ask, rule_);
+      const ServerId server = buckets_.find(free, ask, rule_);
       if (server < 0) break;
       out.pieces.push_back(rule_.piece(free, server, ask));
-      if (++num_added < count) shelves_.take_down(server);
+      if (++num_added < count) buckets_.take_down(server);
     }
     const std::size_t num_down = out.pieces.size() - (num_added == count ? 1 : 0);
-    for (std::size_t i = 0; i < num_down; ++i) shelves_.put_back(out.pieces[i].server);
+    for (std::size_t i = 0; i < num_down; ++i) buckets_.put_back(out.pieces[i].server);
     return num_added;
   }
 
@@ -159,7 +159,7 @@ class Packer {
 
   Rule rule_;
   PackingIndex index_;
-  Shelves shelves_;
+  ServerBuckets buckets_;
   std::vector<std::pair<ServerId, double>> hidden_;
   HostSet hosts_;  // where any of them is as good
 };

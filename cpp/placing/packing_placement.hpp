@@ -26,7 +26,7 @@ class DemandPlacement : public Placement {
   [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
     return free.has_demands() ? widest_consolidated(free, types) : free.num_free(types);
   }
-  [[nodiscard]] bool judges_servers_alone() const override { return true; }
+  [[nodiscard]] bool is_per_server() const override { return true; }
 
  protected:
   Packer<Rule> packer_;

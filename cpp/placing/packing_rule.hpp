@@ -3,10 +3,10 @@
 #include <concepts>
 
 #include "model/allocation.hpp"
+#include "placing/bucket_key.hpp"
 #include "placing/capacities.hpp"
 #include "placing/hosts.hpp"
 #include "placing/packing_index.hpp"
-#include "placing/shelf_key.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/placement.hpp"
 
@@ -34,11 +34,11 @@ struct PackingRule {
   /// Whether a score takes much longer than to tell whether the server can host the ask.
   static constexpr bool kIsCostly = false;
 
-  /// How servers are told apart on shelves: of those that are alike, the first that has room has the
+  /// How servers are told apart on buckets: of those that are alike, the first that has room has the
   /// least score, whatever is asked. They stand there by `standing`, then by id.
   static constexpr Likeness kLikeness = Likeness::counts;
   static constexpr bool kStandsByScore = true;
-  [[nodiscard]] bool has_shelves() const noexcept { return true; }
+  [[nodiscard]] bool has_buckets() const noexcept { return true; }
   [[nodiscard]] double standing(const Occupancy& /*free*/, ServerId /*server*/) const noexcept {
     return 0;
   }

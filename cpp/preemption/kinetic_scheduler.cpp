@@ -146,7 +146,7 @@ void KineticScheduler::forget(const State& state, std::span<const JobId> finishe
 void KineticScheduler::add_waiting(const State& state, JobId job) {
   const KeyLine own = line(state, job);
   const Key key = choice_.add_waiting(job, own);
-  if (own.until != kNever) bends_.push({own.until, state.past(job).idle_since, key});
+  if (own.until != kNever) bends_.push({own.until, state.history(job).idle_since, key});
 }
 
 /// Lines of waiting jobs that have bent by now are drawn anew.
@@ -155,7 +155,7 @@ void KineticScheduler::straighten_waiting(const State& state) {
   for (; !bends_.empty() && bends_.top().at <= state.now(); bends_.pop()) {
     const Bend& bend = bends_.top();
     const JobId job = bend.key.job;
-    if (state.is_waiting(job) && state.past(job).idle_since == bend.idle_since) {
+    if (state.is_waiting(job) && state.history(job).idle_since == bend.idle_since) {
       bent_.push_back(bend.key);
     }
   }

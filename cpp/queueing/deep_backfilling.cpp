@@ -275,7 +275,7 @@ void DeepBackfilling::decide(const State& state, const Instant& instant, Actions
 /// does not leave a promise alone stands in its way until others start, as do all of the class that
 /// run for longer.
 void DeepBackfilling::walk_others(const State& state, JobId last, Actions& actions) {
-  const bool rises = rule_.shortest_first && !placement_->names_depend_on_job();
+  const bool rises = rule_.shortest_first && !placement_->allocation_depends_on_job();
   placeable_.begin_walk(state);
   ClassId id = 0;
   for (KeyedJob next = placeable_.least(lines_.heads(), state, id); next.job != kNoJob;

@@ -15,8 +15,7 @@ constexpr std::uint64_t kManyChanges = 64;
 
 void PlaceableClasses::begin(const Setup& setup, const ClassHeads& heads) {
   placement_ = &setup.placement;
-  remembers_ =
-      heads.has_tree() && setup.state.jobs().has_demands() && placement_->judges_servers_alone();
+  remembers_ = heads.has_tree() && setup.state.jobs().has_demands() && placement_->is_per_server();
   end_walk(setup.state);
 }
 

@@ -40,7 +40,7 @@ Owned<Scheduler> scheduler_for(Order& order, const RunDescription& description,
 
 DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
                            const RunDescription& description, RunControl& control,
-                           const Standing* standing)
+                           const Snapshot* snapshot)
     : control_(control),
       seed_(description.seed),
       speed_(make_speed(description.speed, description.speed_values)),
@@ -52,7 +52,7 @@ DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
   deciding_ = make_policy(jobs, description);
   simulation_.emplace(jobs, cluster, *deciding_.scheduler, *placing_,
                       Simulation::Pacing{*speed_, *contention_, description.verify},
-                      description.seed, control, standing);
+                      description.seed, control, snapshot);
   simulation_->limit_intervals(description.max_intervals);
 }
 

@@ -52,10 +52,10 @@ struct RunDescription {
 /// A simulation with the plug-ins that its description names. Jobs, cluster and control outlive it.
 class DescribedRun {
  public:
-  /// Throws InvalidInput for an unknown name or parameter, and what Simulation throws; `standing`
+  /// Throws InvalidInput for an unknown name or parameter, and what Simulation throws; `snapshot`
   /// as there.
   DescribedRun(const JobTable& jobs, const Cluster& cluster, const RunDescription& description,
-               RunControl& control, const Standing* standing = nullptr);
+               RunControl& control, const Snapshot* snapshot = nullptr);
 
   [[nodiscard]] Simulation& simulation() noexcept { return *simulation_; }
   [[nodiscard]] const Simulation& simulation() const noexcept { return *simulation_; }

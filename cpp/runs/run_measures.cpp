@@ -227,7 +227,7 @@ RunMeasures measures_of(const JudgedJobs& jobs, const Schedule& schedule,
     const JobRecord& record = schedule.record(job);
     return Outcome{.start_us = record.start.count(),
                    .finish_us = record.finish.count(),
-                   .held_us = schedule.past(job).held.count(),
+                   .held_us = schedule.history(job).held.count(),
                    .preemptions = record.preemptions,
                    .resizes = schedule.num_resizes(job),
                    .num_servers = record.num_servers,

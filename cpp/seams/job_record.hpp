@@ -33,13 +33,13 @@ struct alignas(32) JobRecord {
   std::uint32_t slot;        ///< while running
   Phase phase;
   RejectReason reason;
-  bool has_past;  ///< whether more is kept than follows from this
+  bool has_history;  ///< whether more is kept than follows from this
 };
 static_assert(sizeof(JobRecord) == 32);
 
 /// What is known besides. It follows from the record of a job whose only run is not interrupted,
 /// as most are; of others it is kept, in the same way.
-struct JobPast {
+struct JobHistory {
   Time held;        ///< time with GPUs
   Time paid;        ///< the part of `held` that went into restart costs
   Time redo;        ///< work added at the arrival and by preemptions (restart cost on work)
@@ -50,37 +50,38 @@ struct JobPast {
 class JobRecords {
  public:
   explicit JobRecords(std::size_t num_jobs)
-      : records_(make_kept_buffer<JobRecord>(num_jobs)), pasts_(make_buffer<JobPast>(num_jobs)) {}
+      : records_(make_kept_buffer<JobRecord>(num_jobs)),
+        histories_(make_buffer<JobHistory>(num_jobs)) {}
   /// A copy of the first `num_known`, with room for all.
   JobRecords(const JobRecords& other, std::size_t num_known, std::size_t num_jobs)
       : JobRecords(num_jobs) {
     std::copy_n(other.records_.get(), num_known, records_.get());
     for (std::size_t job = 0; job < num_known; ++job) {
-      if (records_[job].has_past) pasts_[job] = other.pasts_[job];
+      if (records_[job].has_history) histories_[job] = other.histories_[job];
     }
   }
 
   [[nodiscard]] JobRecord& operator[](JobId job) noexcept { return records_[job]; }
   [[nodiscard]] const JobRecord& operator[](JobId job) const noexcept { return records_[job]; }
 
-  [[nodiscard]] JobPast past(JobId job) const noexcept {
+  [[nodiscard]] JobHistory history(JobId job) const noexcept {
     const JobRecord& record = records_[job];
-    if (record.has_past) return pasts_[job];
+    if (record.has_history) return histories_[job];
     const Time held = record.start == kNever ? Time{0} : record.finish - record.start;
     return {.held = held, .paid = Time{0}, .redo = Time{0}, .idle_since = kNever};
   }
   /// From now on it is kept.
-  [[nodiscard]] JobPast& keep_past(JobId job) noexcept {
-    if (!records_[job].has_past) {
-      pasts_[job] = past(job);
-      records_[job].has_past = true;
+  [[nodiscard]] JobHistory& keep_history(JobId job) noexcept {
+    if (!records_[job].has_history) {
+      histories_[job] = history(job);
+      records_[job].has_history = true;
     }
-    return pasts_[job];
+    return histories_[job];
   }
 
  private:
   KeptBuffer<JobRecord> records_;
-  Buffer<JobPast> pasts_;
+  Buffer<JobHistory> histories_;
 };
 
 }  // namespace gpusched

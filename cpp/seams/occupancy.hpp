@@ -51,7 +51,7 @@ class Occupancy {
   /// Frees of a server what is free of it there, and nothing else. Where whole GPUs alone are kept.
   void copy_server(const Occupancy& other, ServerId server) noexcept;
 
-  /// Whether more than whole GPUs is kept. Only then may the next eight be called.
+  /// Whether more than whole GPUs is kept. Only then may those below be called.
   [[nodiscard]] bool has_demands() const noexcept { return !free_cpu_.empty(); }
   [[nodiscard]] std::int64_t free_cpu_milli(ServerId server) const noexcept {
     return free_cpu_[static_cast<std::size_t>(server)];

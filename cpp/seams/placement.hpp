@@ -34,12 +34,12 @@ class Placement : public Flagged {
   }
 
   /// Whether two jobs of one width and types may be given different GPUs by one state.
-  [[nodiscard]] virtual bool names_depend_on_job() const { return false; }
+  [[nodiscard]] virtual bool allocation_depends_on_job() const { return false; }
 
   /// Whether a gang that one server could hold, of jobs that ask for more than GPUs, is refused
   /// only where each server alone, by what is free there, refuses it. Then it fits again on no
   /// server but one that has got something back.
-  [[nodiscard]] virtual bool judges_servers_alone() const { return false; }
+  [[nodiscard]] virtual bool is_per_server() const { return false; }
 
   /// Whether it asks what servers host.
   [[nodiscard]] virtual bool needs_shapes() const { return false; }

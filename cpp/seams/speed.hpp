@@ -17,7 +17,7 @@
 namespace gpusched {
 
 /// A gang at a place where gangs meet.
-struct Guest {
+struct Sharer {
   JobId job;
   std::uint32_t slot;  ///< of the job
   std::uint32_t stay;  ///< which of the job's places this is
@@ -30,7 +30,7 @@ struct LinkShare {
   double bytes_per_s;  ///< for all of them
   /// Who is there, the gang among them, in an order that says nothing. Empty where nobody's rate
   /// depends on others.
-  std::span<const Guest> guests = {};
+  std::span<const Sharer> guests = {};
 };
 
 /// A gang on its GPUs.

@@ -103,10 +103,10 @@ class State {
     return job < num_arrived_ && records_[job].phase == Phase::waiting;
   }
   [[nodiscard]] const JobRecord& record(JobId job) const noexcept { return records_[job]; }
-  [[nodiscard]] JobPast past(JobId job) const noexcept { return records_.past(job); }
+  [[nodiscard]] JobHistory history(JobId job) const noexcept { return records_.history(job); }
   /// Whether the job lost its GPUs at this very instant.
   [[nodiscard]] bool has_just_stopped(JobId job) const noexcept {
-    return records_.past(job).idle_since == now_;
+    return records_.history(job).idle_since == now_;
   }
   [[nodiscard]] const Slot& slot(JobId job) const noexcept { return slots_[records_[job].slot]; }
 
@@ -118,12 +118,12 @@ class State {
       const Slot& run = slots_[record.slot];
       return std::min(run.work_end - now_, run.work_end - run.start - run.cost);
     }
-    const JobPast past = records_.past(job);
+    const JobHistory past = records_.history(job);
     return jobs_.service(job) + past.redo - (past.held - past.paid);
   }
   /// Time with GPUs so far, restart costs left out.
   [[nodiscard]] Time attained(JobId job) const noexcept {
-    const JobPast past = records_.past(job);
+    const JobHistory past = records_.history(job);
     const Time all = past.held - past.paid;
     if (!is_running(job)) return all;
     const Slot& run = slots_[records_[job].slot];
@@ -131,7 +131,7 @@ class State {
   }
   /// Service and the work that preemptions added, in ticks of service.
   [[nodiscard]] double work(JobId job) const noexcept {
-    return static_cast<double>((jobs_.service(job) + records_.past(job).redo).count());
+    return static_cast<double>((jobs_.service(job) + records_.history(job).redo).count());
   }
   /// Service per time of a gang of so many GPUs of one type, on as few servers as hold it: above 1
   /// where it is faster than at its own width on the best type, 0 where it cannot or may not run so.

@@ -373,7 +373,7 @@ void Assignment::report() {
 /// Begins anew from better duals where paths would be long: where rows want the same columns most of
 /// them are left over by their bids, and where many still outbid each other the bids are spent.
 void Assignment::improve_start(bool are_bids_spent) {
-  const bool is_lasting = start_ == Start::lasting;
+  const bool is_lasting = start_ == Start::frozen_ties;
   if (num_rows_ < (is_lasting ? kLeastLasting : kLeastRows)) return;
   const auto num_left =
       static_cast<std::size_t>(std::count(column_of_.begin(), column_of_.end(), -1));

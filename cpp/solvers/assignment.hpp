@@ -34,9 +34,10 @@ class Assignment {
 
   /// What is found first, which decides among equal optima: the best start there is, or the one
   /// whose choices never change, for decisions that are to be the same ever after.
-  enum class Start { best, lasting };
+  enum class Start { best, frozen_ties };
 
-  explicit Assignment(Start start = Start::best) : start_(start), lists_(start == Start::lasting) {}
+  explicit Assignment(Start start = Start::best)
+      : start_(start), lists_(start == Start::frozen_ties) {}
   /// Of a solver that solves anew before a row changes: what it borrowed is not copied.
   Assignment(const Assignment&) = default;
   Assignment(Assignment&&) = default;

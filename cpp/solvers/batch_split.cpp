@@ -30,8 +30,8 @@ double scale_of(std::span<const double> rates) noexcept {
 /// Divides by weight and again what did not fit. A worker that is full once stays so: the others'
 /// parts only grow.
 template <class Weight, class Limit>
-bool pour(double global_batch, std::size_t num_workers, Weight weight, Limit limit,
-          std::span<double> out) {
+bool fill_water(double global_batch, std::size_t num_workers, Weight weight, Limit limit,
+                std::span<double> out) {
   std::fill(out.begin(), out.end(), -1.0);  // not full yet
   double rest = global_batch;
   const double nothing = global_batch * kRestRounding;
@@ -83,7 +83,7 @@ double slowest(std::span<const Samples> samples, std::span<const double> rates) 
 bool split_proportionally(double global_batch, std::span<const double> rates,
                           std::span<const double> max_samples, std::span<double> out) {
   const double scale = scale_of(rates);
-  return pour(
+  return fill_water(
       global_batch, rates.size(), [&](std::size_t k) { return rates[k] * scale; },
       [&](std::size_t k) { return limit_of(max_samples, k); }, out);
 }
@@ -144,7 +144,7 @@ bool split_proportionally(std::int64_t global_batch, std::span<const double> rat
 
 bool split_equally(double global_batch, std::span<const double> max_samples,
                    std::span<double> out) {
-  return pour(
+  return fill_water(
       global_batch, out.size(), [](std::size_t) { return 1.0; },
       [&](std::size_t k) { return limit_of(max_samples, k); }, out);
 }

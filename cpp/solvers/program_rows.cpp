@@ -20,7 +20,8 @@ constexpr int kFew = static_cast<int>(kNumLanes<Lanes>);
 /// So many quanta stay in registers while all ways are looked at.
 template <class Lanes, int kCount>
 [[gnu::always_inline]] inline void relax_block(double* out, const double* init,
-                                               std::span<const RowWay> ways, int begin) noexcept {
+                                               std::span<const RowTransition> ways,
+                                               int begin) noexcept {
   Lanes best[kCount];
 #pragma GCC unroll 4
   for (int i = 0; i < kCount; ++i) {
@@ -30,7 +31,7 @@ template <class Lanes, int kCount>
       std::memcpy(&best[i], init + begin + i * kFew<Lanes>, sizeof(Lanes));
     }
   }
-  for (const RowWay& way : ways) {
+  for (const RowTransition& way : ways) {
 #pragma GCC unroll 4
     for (int i = 0; i < kCount; ++i) {
       Lanes own;
@@ -46,9 +47,10 @@ template <class Lanes, int kCount>
 }
 
 [[gnu::always_inline]] inline void relax_one(double* out, const double* init,
-                                             std::span<const RowWay> ways, int left) noexcept {
+                                             std::span<const RowTransition> ways,
+                                             int left) noexcept {
   double best = init == nullptr ? kInfinity : init[left];
-  for (const RowWay& way : ways) {
+  for (const RowTransition& way : ways) {
     const double own = way.cost + way.after[left];
     best = own < best ? own : best;
   }
@@ -57,7 +59,7 @@ template <class Lanes, int kCount>
 
 template <class Lanes>
 [[gnu::always_inline]] inline void relax_row(double* out, const double* init,
-                                             std::span<const RowWay> ways, int first,
+                                             std::span<const RowTransition> ways, int first,
                                              int last) noexcept {
   constexpr int kMany = kWide * kFew<Lanes>;
   int left = first;
@@ -75,7 +77,7 @@ template <class Lanes>
 
 }  // namespace
 
-void relax(double* out, const double* init, std::span<const RowWay> ways, int first,
+void relax(double* out, const double* init, std::span<const RowTransition> ways, int first,
            int last) noexcept {
   run_in_lanes([=]<class Lanes>() __attribute__((always_inline)) {
     relax_row<Lanes>(out, init, ways, first, last);

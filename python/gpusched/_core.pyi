@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'LeaseLine', 'LogLimitError', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'busy_times', 'can_place', 'cluster_series', 'decided', 'exact_matching', 'fill', 'flags', 'group_times', 'iteration_limits', 'least_costs', 'least_run_bytes', 'list_parameters', 'list_preemption', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'schedule_measures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_order', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
+__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'LeaseLine', 'LogLimitError', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Snapshot', 'State', 'Stopped', 'Transportation', 'VectorEnvironment', 'assign', 'auction', 'busy_times', 'can_place', 'cluster_series', 'decided', 'exact_matching', 'fill', 'flags', 'group_times', 'iteration_limits', 'least_costs', 'least_run_bytes', 'list_parameters', 'list_preemption', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'schedule_measures', 'snapshot_of', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'time_order', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -533,7 +533,7 @@ class RunMeasures:
         """
         Weight x JCT, seconds.
         """
-class Standing:
+class Snapshot:
     """
     Where a run begins that finds jobs running and waiting; a row per job of the table, and of
     `held_...` per running job and server. What was submitted by now_us has arrived. The first
@@ -582,7 +582,7 @@ class Run:
     A replay of the jobs on the cluster that can be halted between arrivals. The
     GIL is released unless the description holds an object of Python.
     """
-    def __init__(self, jobs: JobTable, cluster: Cluster, description: RunDescription, control: RunControl | None = None, standing: Standing | None = None) -> None:
+    def __init__(self, jobs: JobTable, cluster: Cluster, description: RunDescription, control: RunControl | None = None, snapshot: Snapshot | None = None) -> None:
         ...
     def __reduce__(self) -> typing.NoReturn:
         ...
@@ -658,7 +658,7 @@ class Run:
     @property
     def num_instants(self) -> int:
         ...
-class AskingLanes:
+class VectorEnvironment:
     """
     Runs that halt wherever a job could start and ask which one shall, a lane each.
     Arrays are read-only views that change with each call. A call during another one is refused,
@@ -1074,6 +1074,11 @@ def schedule_measures(schedule: Schedule, *, submit_us: numpy.typing.NDArray[num
     """
     The same of a schedule of all of the jobs, without its columns.
     """
+def snapshot_of(run: Run) -> dict[str, typing.Any]:
+    """
+    The jobs of a halted run that wait and run, columns of a Snapshot of these alone, and when
+    the run decides next if nothing finishes or arrives before (2^63 - 1: never).
+    """
 def split_batch(global_batch: typing.SupportsFloat | typing.SupportsIndex, rates: numpy.typing.NDArray[numpy.float64], max_samples: numpy.typing.NDArray[numpy.float64], is_equal: bool) -> tuple[numpy.typing.NDArray[numpy.float64], bool]:
     """
     Samples of each worker, and whether all found a place.
@@ -1085,11 +1090,6 @@ def split_whole_batch(global_batch: typing.SupportsInt | typing.SupportsIndex, r
 def squashed_srpt(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
     Least total flow on the squashed machine, in ticks of 1 / num_gpus microseconds.
-    """
-def standing_of(run: Run) -> dict[str, typing.Any]:
-    """
-    The jobs of a halted run that wait and run, columns of a Standing of these alone, and when
-    the run decides next if nothing finishes or arrives before (2^63 - 1: never).
     """
 def time_order(time_us: numpy.typing.NDArray[numpy.int64]) -> numpy.typing.NDArray[numpy.uint32]:
     """

@@ -65,7 +65,7 @@ def num_words_of_pages(_: Path) -> int:
 
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
-    "lines of C++": (50_034, lambda _: num_lines(CPP_FILES)),
+    "lines of C++": (50_049, lambda _: num_lines(CPP_FILES)),
     "lines of the package": (71_783, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_053, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
     "statements of the package": (33_291, num_statements),

@@ -277,13 +277,13 @@ def test_every_policy_takes_over_in_mid_run_and_gives_way_again(policy):
     assert (status == 0).sum() > 20
 
 
-def core_run(policy: str, standing: _core.Standing | None = None, **columns: Any) -> _core.Run:
+def core_run(policy: str, snapshot: _core.Snapshot | None = None, **columns: Any) -> _core.Run:
     table = _core.JobTable(
         *(np.asarray(columns[name], kind) for name, kind in
           (("submit_us", np.int64), ("service_us", np.int64), ("gpus", np.int32)))
     )  # fmt: skip
     servers = _core.Cluster(np.array([4], np.int32), np.array([0], np.int32))
-    return _core.Run(table, servers, described(policy), standing=standing)
+    return _core.Run(table, servers, described(policy), snapshot=snapshot)
 
 
 def described(policy: str) -> _core.RunDescription:
@@ -312,9 +312,9 @@ def test_a_question_hides_no_cancellation_of_the_same_tick(policy, asks_first):
         assert finishes(asks=True) == [100, -1, 110]
 
 
-def standing(jobs: int) -> _core.Standing:
+def snapshot(jobs: int) -> _core.Snapshot:
     nothing, none = np.zeros(jobs, np.int64), np.zeros(0, np.int64)
-    return _core.Standing(
+    return _core.Snapshot(
         50, attained_us=nothing, start_us=nothing - 1, cost_us=nothing,
         preemptions=np.zeros(jobs, np.int32), added_us=nothing, held_job=none, held_server=none,
         held_mask=np.zeros(0, np.uint64),
@@ -325,7 +325,7 @@ def standing(jobs: int) -> _core.Standing:
 @each("is_cancelled", [False, True])
 def test_a_policy_that_takes_over_a_run_begun_in_its_midst_sees_each_job_once(then, is_cancelled):
     def finishes(policy: str, *, changes: bool) -> list[int]:
-        run = core_run(policy, standing(3), **QUEUE)
+        run = core_run(policy, snapshot(3), **QUEUE)
         if is_cancelled:
             run.cancel(1, 50)
         if changes:
@@ -341,7 +341,7 @@ def test_a_policy_may_take_over_in_the_second_in_which_a_job_of_the_state_starte
     then, is_cancelled
 ):
     nothing = np.zeros(3, np.int64)
-    now = _core.Standing(
+    now = _core.Snapshot(
         50, attained_us=nothing, start_us=np.array([50, -1, -1]), cost_us=nothing,
         preemptions=np.zeros(3, np.int32), added_us=nothing, held_job=np.array([0]),
         held_server=np.array([0]), held_mask=np.array([7], np.uint64),
@@ -352,7 +352,7 @@ def test_a_policy_may_take_over_in_the_second_in_which_a_job_of_the_state_starte
         run.cancel(0, 50)
     run.hand_over(described(then), 50)
     schedule = run.finish()
-    other = core_run(then, standing(3), **QUEUE)
+    other = core_run(then, snapshot(3), **QUEUE)
     if is_cancelled:
         other.cancel(0, 50)
     assert schedule.finish_us.tolist() == other.finish().finish_us.tolist()

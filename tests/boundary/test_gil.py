@@ -159,8 +159,8 @@ def fill() -> Call:
     return lambda: _core.fill(TABLE, arrivals, SERVERS, "best-fit", {}, 0, control)
 
 
-def lanes(call: Callable[[_core.AskingLanes], Any], *, begins: bool = True) -> Call:
-    made = _core.AskingLanes(
+def lanes(call: Callable[[_core.VectorEnvironment], Any], *, begins: bool = True) -> Call:
+    made = _core.VectorEnvironment(
         SERVERS, placement="count", placement_values={}, num_slots=512, cost="wait", num_lanes=64
     )
     table = _core.JobTable(*trace_columns(2_000))
@@ -222,7 +222,7 @@ def priced_times() -> Call:
 ONE = np.ones(1, np.int64)
 
 
-def answer(made: _core.AskingLanes) -> None:
+def answer(made: _core.VectorEnvironment) -> None:
     for _ in range(50):
         made.answer(np.zeros(64, np.int64))
 
@@ -243,9 +243,13 @@ CALLS: dict[str, Callable[[], Call]] = {
     "plan_gangs": plan_gangs,
     "plan_deadlines": plan_deadlines,
     "fill": fill,
-    "AskingLanes.begin": lambda: lanes(lambda made: made.begin(0, TABLE, MANY, 0), begins=False),
-    "AskingLanes.answer": lambda: lanes(answer),
-    "AskingLanes.schedule": lambda: lanes(lambda made: [made.schedule(lane) for lane in range(64)]),
+    "VectorEnvironment.begin": lambda: lanes(
+        lambda made: made.begin(0, TABLE, MANY, 0), begins=False
+    ),
+    "VectorEnvironment.answer": lambda: lanes(answer),
+    "VectorEnvironment.schedule": lambda: lanes(
+        lambda made: [made.schedule(lane) for lane in range(64)]
+    ),
     "JobTable": lambda: lambda: _core.JobTable(*JOBS),
     "Cluster": lambda: lambda: _core.Cluster(np.ones(2**18, np.int32), np.zeros(2**18, np.int32)),
     "Run": lambda: lambda: _core.Run(TABLE, SERVERS, FIFO),

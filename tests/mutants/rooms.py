@@ -119,6 +119,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_plan_oracle_laws.py", "unit/core/schedulers/test_dancer.py",
         "parity/test_decisions_equal_runs.py",
     ),
+    "bindings/bind_e": ("unit/gym",),
     "bindings/bind_filling": ("unit/online/test_filling.py",),
     "bindings/bind_market": ("property/test_market_laws.py", "unit/online/test_market.py"),
     "bindings/bind_over_time": ("unit/schedules", "unit/results"),

@@ -107,7 +107,7 @@ def test_gangs_on_several_types_do_not_keep_others_from_starting():
         [0.0] * num_gangs + [0.0, 50.0], [10] * num_gangs + [400, 30], [8] * num_gangs + [1, 1]
     )
     result = simulated(trace, TWO_TYPES, "dancer", "fixed")
-    # At the border of a slot and within it.
+    # At the boundary of a slot and within it.
     assert finish_s(result)[num_gangs:] == [400.0, 80.0]
 
 

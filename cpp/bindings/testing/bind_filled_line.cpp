@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "elastic/filled_line.hpp"
+#include "elastic/reserved_timeline.hpp"
 
 namespace gpusched::bindings {
 namespace {
@@ -28,9 +28,9 @@ struct Held {
 std::vector<Stretches> fill_line(std::int64_t num_gpus, std::int64_t slot_ticks, std::int64_t now,
                                  std::int64_t blocked, const std::vector<GivenClaim>& claims,
                                  std::size_t every, bool is_slow) {
-  FilledLine line(num_gpus, slot_ticks, is_slow);
+  ReservedTimeline line(num_gpus, slot_ticks, is_slow);
   std::deque<Held> held;
-  std::vector<FilledLine::Member> members;
+  std::vector<ReservedTimeline::Member> members;
   const auto open = [&] {
     std::stable_sort(members.begin(), members.end(),
                      [](const auto& a, const auto& b) { return a.key < b.key; });

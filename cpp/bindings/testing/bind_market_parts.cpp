@@ -9,9 +9,9 @@
 #include "bindings/bindings.hpp"
 #include "bindings/matching_columns.hpp"
 #include "market/category.hpp"
-#include "market/exchange.hpp"
 #include "market/market.hpp"
 #include "market/price_bound.hpp"
+#include "market/worker_exchange.hpp"
 
 namespace gpusched::bindings {
 

@@ -19,7 +19,7 @@
 #include "solvers/cost_rows.hpp"
 #include "solvers/graph_cut.hpp"
 #include "solvers/lanes.hpp"
-#include "solvers/virtual_machine.hpp"
+#include "solvers/srpt_machine.hpp"
 
 namespace gpusched::bindings {
 
@@ -54,23 +54,23 @@ void bind_testing(py::module_& m) {
       .def("is_empty", &JobSet::empty)
       .def("at_or_after", &JobSet::at_or_after);
 
-  py::class_<VirtualMachine>(testing, "VirtualMachine")
+  py::class_<SrptMachine>(testing, "SrptMachine")
       .def(py::init([](std::int64_t speed) {
-        VirtualMachine machine;
+        SrptMachine machine;
         machine.begin(speed);
         return machine;
       }))
-      .def("__len__", &VirtualMachine::size)
-      .def_property_readonly("running", &VirtualMachine::running)
+      .def("__len__", &SrptMachine::size)
+      .def_property_readonly("running", &SrptMachine::running)
       .def("next_completion",
-           [](const VirtualMachine& machine) { return machine.next_completion().count(); })
+           [](const SrptMachine& machine) { return machine.next_completion().count(); })
       .def("advance",
-           [](VirtualMachine& machine, std::int64_t to) {
+           [](SrptMachine& machine, std::int64_t to) {
              const auto completed = machine.advance(Time{to});
              return std::vector<JobId>(completed.begin(), completed.end());
            })
-      .def("add", [](VirtualMachine& machine, JobId job, std::int64_t ticks, std::int32_t gpus) {
-        machine.add(job, VirtualMachine::Work{ticks} * gpus);
+      .def("add", [](SrptMachine& machine, JobId job, std::int64_t ticks, std::int32_t gpus) {
+        machine.add(job, SrptMachine::Work{ticks} * gpus);
       });
 
   // The bytes in pieces of at most so many, by the processor's instructions or without.

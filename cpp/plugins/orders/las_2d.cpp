@@ -251,7 +251,7 @@ class DiscreteLas final : public Order {
     const double patience = promote_ * key_of(executed);
     if (executed <= Time{0} || patience >= key_of(kNever) / 2) return kNever;
     const auto ticks = static_cast<std::int64_t>(patience) + 1;  // the first that is above it
-    return view.state().past(job).idle_since + Time{ticks};
+    return view.state().history(job).idle_since + Time{ticks};
   }
 
   void promote_starved(const QueueView& view, JobId job) {

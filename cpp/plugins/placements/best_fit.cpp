@@ -21,7 +21,7 @@ struct LeastRoom : PackingRule {
     return order.score(static_cast<std::int64_t>(used * PercentOrder::kMost), server);
   }
 
-  [[nodiscard]] bool has_shelves() const noexcept { return !order.is_asked(); }
+  [[nodiscard]] bool has_buckets() const noexcept { return !order.is_asked(); }
   [[nodiscard]] double standing(const Occupancy& free, ServerId server) const noexcept {
     return capacities.room(free, server);
   }

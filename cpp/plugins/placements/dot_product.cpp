@@ -1,7 +1,7 @@
 #include "base/registry.hpp"
 #include "placing/packing_placement.hpp"
 #include "placing/percent_order.hpp"
-#include "placing/shelf.hpp"
+#include "placing/server_bucket.hpp"
 
 namespace gpusched {
 namespace {
@@ -31,7 +31,7 @@ struct DotProductRule : PackingRule {
     return order.score(static_cast<std::int64_t>(part * PercentOrder::kMost), server);
   }
 
-  [[nodiscard]] bool has_shelves() const noexcept { return !order.is_asked(); }
+  [[nodiscard]] bool has_buckets() const noexcept { return !order.is_asked(); }
   [[nodiscard]] double standing(const Occupancy& free, ServerId server) const noexcept {
     return signed_of(capacities.room(free, server));
   }
@@ -45,7 +45,7 @@ struct DotProductRule : PackingRule {
       return rule_.is_least ? of(range.least_cpu_milli, range.least_memory_mib)
                             : of(range.most_cpu_milli, range.most_memory_mib);
     }
-    [[nodiscard]] double score(const Shelf::Entry& entry) const noexcept {
+    [[nodiscard]] double score(const ServerBucket::Entry& entry) const noexcept {
       return of(entry.cpu_milli, entry.memory_mib);
     }
     [[nodiscard]] double of(std::int64_t cpu_milli, std::int64_t memory_mib) const noexcept {

@@ -8,7 +8,7 @@
 #include "placing/logistic_steps.hpp"
 #include "placing/packing_placement.hpp"
 #include "placing/percent_order.hpp"
-#include "placing/shelf.hpp"
+#include "placing/server_bucket.hpp"
 
 namespace gpusched {
 namespace {
@@ -45,7 +45,7 @@ struct FgdRule : PackingRule {
   }
 
   /// Servers stand by their CPU, so that one growth is that of many in a row.
-  [[nodiscard]] bool has_shelves() const noexcept { return !order.is_asked(); }
+  [[nodiscard]] bool has_buckets() const noexcept { return !order.is_asked(); }
   [[nodiscard]] double standing(const Occupancy& free, ServerId server) const noexcept {
     return free.has_demands() ? static_cast<double>(free.free_cpu_milli(server)) : 0;
   }
@@ -63,7 +63,7 @@ struct FgdRule : PackingRule {
       const std::int64_t growth = growth_.least(range.least_cpu_milli, range.most_cpu_milli);
       return score_of(rule_.cost(growth), free_milli_);
     }
-    [[nodiscard]] double score(const Shelf::Entry& entry) noexcept {
+    [[nodiscard]] double score(const ServerBucket::Entry& entry) noexcept {
       const std::int64_t growth = growth_.least(entry.cpu_milli, entry.cpu_milli);
       return score_of(rule_.cost(growth), free_milli_);
     }

@@ -32,7 +32,7 @@ struct GpuClusteringRule : PackingRule {
     return kOthers + left;
   }
 
-  [[nodiscard]] bool has_shelves() const noexcept { return !order.is_asked(); }
+  [[nodiscard]] bool has_buckets() const noexcept { return !order.is_asked(); }
 
   /// The authors': a quarter of the scale for each kind of server, the fuller the better in it;
   /// all shares have one shape.

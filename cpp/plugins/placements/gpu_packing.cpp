@@ -22,7 +22,7 @@ struct GpuPackingRule : PackingRule {
     return part > 0 ? part : kUsed + static_cast<double>(Capacities::free_milli(free, server));
   }
 
-  [[nodiscard]] bool has_shelves() const noexcept { return !order.is_asked(); }
+  [[nodiscard]] bool has_buckets() const noexcept { return !order.is_asked(); }
 
   /// The authors': the fuller the GPU of a share the better; then used servers, the fewer free GPUs
   /// are taken the better; idle servers last, small ones first.

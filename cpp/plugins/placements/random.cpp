@@ -89,7 +89,7 @@ class Random final : public DemandPlacement<RandomRule> {
     return true;
   }
 
-  [[nodiscard]] bool names_depend_on_job() const override { return true; }
+  [[nodiscard]] bool allocation_depends_on_job() const override { return true; }
 
  private:
   std::uint64_t seed_ = 0;

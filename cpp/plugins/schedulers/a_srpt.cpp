@@ -15,7 +15,7 @@
 #include "seams/named.hpp"
 #include "seams/scheduler.hpp"
 #include "seams/speed.hpp"
-#include "solvers/virtual_machine.hpp"
+#include "solvers/srpt_machine.hpp"
 
 namespace gpusched {
 namespace {
@@ -167,7 +167,7 @@ class ASrpt final : public Scheduler {
     ++num_held_;
     // In GPU ticks, of which the machine does as many per tick as there are GPUs.
     const std::int64_t ticks = ceil_ticks(duration(state, kinds_[jobs_[job].kind], job));
-    machine_.add(job, VirtualMachine::Work{ticks} * state.jobs().gpus(job));
+    machine_.add(job, SrptMachine::Work{ticks} * state.jobs().gpus(job));
   }
 
   void let_go(JobId job) {
@@ -307,7 +307,7 @@ class ASrpt final : public Scheduler {
   Owned<Placement> fragments_;
   Ref<Placement> placement_;
   std::optional<RingLinks> finder_;  // absent where no link matters
-  VirtualMachine machine_;
+  SrptMachine machine_;
   std::vector<Known> jobs_;
   std::vector<Kind> kinds_;
   std::map<std::tuple<ClassId, std::int32_t, std::int32_t>, KindId> kind_of_;

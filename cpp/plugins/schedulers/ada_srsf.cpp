@@ -190,7 +190,7 @@ class AdaSrsf final : public Scheduler {
   /// same servers unless it says otherwise.
   const Offer& offer_to(const State& state, JobId job, ClassId id) {
     Offer& offer = offers_[id];
-    if (offer.version == version_ && !placement_->names_depend_on_job()) return offer;
+    if (offer.version == version_ && !placement_->allocation_depends_on_job()) return offer;
     offer = {version_, ask(state, job) ? limit(state) : kRefused};
     return offer;
   }

@@ -4,10 +4,10 @@
 #include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
-#include "elastic/contest.hpp"
 #include "elastic/gpu_by_gpu.hpp"
-#include "elastic/regrowth.hpp"
+#include "elastic/growth_contest.hpp"
 #include "elastic/waiting_line.hpp"
+#include "elastic/width_growth.hpp"
 #include "seams/slow_twins.hpp"
 
 namespace gpusched {
@@ -29,23 +29,23 @@ class Afs final : public GpuByGpu {
     const Speed& speed = setup.state.speed();
     // With links a job may become faster without being touched.
     regrows_ = !speed.is_fixed() && !speed.uses_links() && !takes_slow_twins;
-    regrowth_.begin(setup);
+    width_growth_.begin(setup);
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     if (regrows_) {
-      for (const JobId id : instant.finished) regrowth_.forget(jobs_.job(id));
-      regrowth_.take_up_changed(state, jobs_);
-      for (const JobId id : instant.arrived) regrowth_.note(id);
+      for (const JobId id : instant.finished) width_growth_.forget(jobs_.job(id));
+      width_growth_.take_up_changed(state, jobs_);
+      for (const JobId id : instant.arrived) width_growth_.note(id);
     }
     GpuByGpu::decide(state, instant, actions);
     if (!regrows_ || jobs_.empty()) return;
-    for (const ElasticJobs::Job* job : jobs_.touched()) regrowth_.note(job->id);
-    for (const JobId id : jobs_.moved()) regrowth_.note(id);
+    for (const ElasticJobs::Job* job : jobs_.touched()) width_growth_.note(job->id);
+    for (const JobId id : jobs_.moved()) width_growth_.note(id);
   }
 
   [[nodiscard]] bool withdraw(const State& state, JobId job) override {
-    if (regrows_) regrowth_.forget(jobs_.job(job));
+    if (regrows_) width_growth_.forget(jobs_.job(job));
     return GpuByGpu::withdraw(state, job);
   }
 
@@ -58,8 +58,8 @@ class Afs final : public GpuByGpu {
 
   [[nodiscard]] bool give_out_to_few(const State& state) override {
     if (!regrows_) return false;
-    regrowth_.take_up_changed(state, jobs_);  // who came
-    return regrowth_.give_out(state, jobs_, *stop_);
+    width_growth_.take_up_changed(state, jobs_);  // who came
+    return width_growth_.give_out(state, jobs_, *stop_);
   }
 
   void give_out(const State& state) override {
@@ -128,9 +128,9 @@ class Afs final : public GpuByGpu {
     return Newcomer{&job, *least};
   }
 
-  Contest contest_;
+  GrowthContest contest_;
   bool regrows_ = false;
-  Regrowth regrowth_;
+  WidthGrowth width_growth_;
 };
 
 }  // namespace

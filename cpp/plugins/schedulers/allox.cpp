@@ -208,7 +208,7 @@ class AlloX final : public Scheduler {
   bool has_changed_ = false;  // since the last matching
   std::optional<ControlCheck> stop_;
   ElasticJobs jobs_;
-  Assignment solver_{Assignment::Start::lasting};
+  Assignment solver_{Assignment::Start::frozen_ties};
   std::map<JobId, int> type_of_;  // of the jobs of the last matching
   WaitingLine waiting_;
   std::vector<Ref<ElasticJobs::Job>> arrived_;

@@ -37,7 +37,8 @@ GPUSCHED_REGISTER(
         {.at_arrivals = true,
          .at_finishes = true,
          .period = "lease_s",
-         .reason = "It decides when something arrives or finishes and at the borders of leases."},
+         .reason =
+             "It decides when something arrives or finishes and at the boundaries of leases."},
     .parameters = Chronus::parameters())
 
 }  // namespace gpusched

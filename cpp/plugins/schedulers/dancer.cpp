@@ -5,9 +5,9 @@
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "deadlines/admission.hpp"
-#include "deadlines/between_borders.hpp"
-#include "deadlines/book.hpp"
-#include "deadlines/slot_border.hpp"
+#include "deadlines/intra_slot.hpp"
+#include "deadlines/job_ledger.hpp"
+#include "deadlines/slot_boundary.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {
@@ -37,7 +37,7 @@ void apply_dancer_preset(Parameters& parameters) {
 ///
 /// A job is decided on when it arrives, and starts at once where its plan begins with the present
 /// slot and its GPUs can be had, if need be from jobs that keep their promises without them; all
-/// else changes at the borders of slots.
+/// else changes at the boundaries of slots.
 class Dancer final : public Scheduler {
  public:
   explicit Dancer(const Parameters& parameters)
@@ -51,12 +51,12 @@ class Dancer final : public Scheduler {
               freedom(parameters.text("elastic"))),
         within_(book_, parameters.flag("fill")),
         admission_(book_, within_, parameters.flag("exchange")),
-        border_(book_, admission_,
-                {.replans = parameters.flag("replan"),
-                 .fills = parameters.flag("fill"),
-                 .retries = parameters.flag("retry"),
-                 .num_replans = parameters.integer("replans"),
-                 .num_retries = parameters.integer("retries")}) {}
+        boundary_(book_, admission_,
+                  {.replans = parameters.flag("replan"),
+                   .fills = parameters.flag("fill"),
+                   .retries = parameters.flag("retry"),
+                   .num_replans = parameters.integer("replans"),
+                   .num_retries = parameters.integer("retries")}) {}
 
   static std::vector<ParameterInfo> parameters() {
     return {
@@ -132,7 +132,7 @@ class Dancer final : public Scheduler {
     book_.begin(setup);
     within_.begin(setup.placement);
     admission_.begin();
-    border_.begin(setup);
+    boundary_.begin(setup);
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
@@ -144,7 +144,7 @@ class Dancer final : public Scheduler {
       return;
     }
     if (book_.is_border) {
-      border_.pass(state, actions);
+      boundary_.pass(state, actions);
     } else {
       within_.start_waiting(state, actions);
     }
@@ -165,10 +165,10 @@ class Dancer final : public Scheduler {
   }
 
  private:
-  DancerBook book_;
-  BetweenBorders within_;
+  DancerLedger book_;
+  IntraSlot within_;
   Admission admission_;
-  SlotBorder border_;
+  SlotBoundary boundary_;
 };
 
 }  // namespace
@@ -186,7 +186,7 @@ GPUSCHED_REGISTER(
         {.at_arrivals = true,
          .period = "slot_s",
          .reason =
-             "A job that arrives may take GPUs of others; all else changes at the borders of slots, "
+             "A job that arrives may take GPUs of others; all else changes at the boundaries of slots, "
              "and between them what is idle is given out."},
     .parameters = Dancer::parameters(), .adjust = apply_dancer_preset)
 

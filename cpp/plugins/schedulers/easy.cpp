@@ -177,7 +177,7 @@ class Easy final : public Scheduler {
         spare = head_.spare(state);
         line_.start(id, spare);
       } else {
-        line_.pass_over(id, placement_->names_depend_on_job() ? kNever : longest);
+        line_.pass_over(id, placement_->allocation_depends_on_job() ? kNever : longest);
       }
     }
     line_.end_walk();

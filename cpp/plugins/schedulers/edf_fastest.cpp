@@ -4,8 +4,8 @@
 #include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "elastic/elastic_jobs.hpp"
-#include "elastic/holders_line.hpp"
-#include "elastic/stay_limits.hpp"
+#include "elastic/hysteresis.hpp"
+#include "elastic/running_by_key.hpp"
 #include "elastic/waiting_line.hpp"
 #include "seams/slow_twins.hpp"
 
@@ -50,7 +50,7 @@ class EdfFastest final : public Scheduler {
 
  private:
   /// It goes on as it is while that is left and nothing faster.
-  static void limit_to_held(const ElasticJobs::Job& job, StayLimits& limits) {
+  static void limit_to_held(const ElasticJobs::Job& job, Hysteresis& limits) {
     if (job.is_mixed() || job.held.size() != 1) return limits.forbid();
     bool is_known = false;
     bool is_best = true;
@@ -76,7 +76,7 @@ class EdfFastest final : public Scheduler {
   }
 
   ElasticJobs jobs_;
-  HoldersLine holders_;  // by (deadline, job)
+  RunningByKey holders_;  // by (deadline, job)
   WaitingLine waiting_;  // the same
   std::vector<Ref<ElasticJobs::Job>> arrived_;
 };

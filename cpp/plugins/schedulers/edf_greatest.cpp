@@ -9,9 +9,9 @@
 #include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "elastic/elastic_jobs.hpp"
-#include "elastic/holders_line.hpp"
+#include "elastic/hysteresis.hpp"
+#include "elastic/running_by_key.hpp"
 #include "elastic/sorted_line.hpp"
-#include "elastic/stay_limits.hpp"
 #include "elastic/waiting_line.hpp"
 #include "seams/slow_twins.hpp"
 
@@ -248,7 +248,7 @@ class EdfGreatest final : public Scheduler {
   }
 
   /// It goes on as it is while that is left and nothing wider, or as wide and faster.
-  static void limit_to_held(const ElasticJobs::Job& job, StayLimits& limits) {
+  static void limit_to_held(const ElasticJobs::Job& job, Hysteresis& limits) {
     if (job.is_mixed()) return limits.forbid();
     const Configuration held{job.held_type(), job.held_gpus(), job.held_rate};
     bool is_known = false;
@@ -280,7 +280,7 @@ class EdfGreatest final : public Scheduler {
   ElasticJobs jobs_;
   Ref<const RunControl> control_;
   SortedLine<Entry> line_;          // by (deadline, job)
-  HoldersLine holders_;             // those of them that hold GPUs
+  RunningByKey holders_;             // those of them that hold GPUs
   WaitingLine waiting_;             // and those that do not
   std::vector<JobId> came_;         // since GPUs were given out last
   std::vector<JobId> turned_down_;  // by JobId, as they came: best effort

@@ -48,7 +48,7 @@ GPUSCHED_REGISTER(
         {.at_arrivals = true,
          .at_finishes = true,
          .period = "slot_s",
-         .reason = "It decides when something arrives or finishes and at the borders of slots."},
+         .reason = "It decides when something arrives or finishes and at the boundaries of slots."},
     .parameters = ElasticFlow::parameters())
 
 }  // namespace gpusched

@@ -1,13 +1,14 @@
 #include "base/registry.hpp"
-#include "gangs/bound_scheduler.hpp"
+#include "gangs/gpu_binding_scheduler.hpp"
 
 namespace gpusched {
 namespace {
 
-class FirstFitGangs final : public BoundScheduler {
+class FirstFitGangs final : public GpuBindingScheduler {
  public:
   explicit FirstFitGangs(const Parameters& parameters)
-      : BoundScheduler({.narrow = Packing::first_fit, .wide = Packing::first_fit}, parameters) {}
+      : GpuBindingScheduler({.narrow = Packing::first_fit, .wide = Packing::first_fit},
+                            parameters) {}
 };
 
 }  // namespace
@@ -19,6 +20,6 @@ GPUSCHED_REGISTER(
     .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.",
     .differs =
         "A run has no cap on busy time, where the paper plans a batch under the tightest: theta_s sets one.",
-    .flags = {Flag::places, Flag::offline}, .parameters = BoundScheduler::parameters(false))
+    .flags = {Flag::places, Flag::offline}, .parameters = GpuBindingScheduler::parameters(false))
 
 }  // namespace gpusched

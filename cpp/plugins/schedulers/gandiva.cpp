@@ -11,7 +11,7 @@
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
 #include "gangs/free_servers.hpp"
-#include "gangs/turn_sets.hpp"
+#include "gangs/round_robin_groups.hpp"
 #include "model/allocation.hpp"
 #include "seams/scheduler.hpp"
 #include "seams/state.hpp"
@@ -73,13 +73,13 @@ class Gandiva final : public Scheduler {
  private:
   /// The jobs of one width.
   struct Class {
-    TurnSets sets;
+    RoundRobinGroups sets;
     std::deque<JobId> pending;  // have no set, in the order in which they came
   };
   /// Where a job runs.
   struct Turn {
     std::uint64_t name = 0;  // of the set; 0: nowhere
-    TurnSets::Index set = 0;
+    RoundRobinGroups::Index set = 0;
     std::uint64_t next = 0;  // the name of the set where it shall run
   };
 
@@ -89,7 +89,7 @@ class Gandiva final : public Scheduler {
   };
   struct Changed {
     TurnSet* set;
-    TurnSets::Index index;
+    RoundRobinGroups::Index index;
     int width;
   };
 
@@ -135,7 +135,7 @@ class Gandiva final : public Scheduler {
   }
 
   /// Sets are filled but for one gang, then others are begun while there are servers.
-  bool place(const State& state, const JobKind& kind, TurnSets& sets, JobId job) {
+  bool place(const State& state, const JobKind& kind, RoundRobinGroups& sets, JobId job) {
     stop_->count(1);
     const bool has_room = !sets.empty() && sets.first().line.size() + 1 < sets.first().capacity;
     if (!has_room) {
@@ -168,7 +168,7 @@ class Gandiva final : public Scheduler {
   }
 
   /// Then all jobs of the class are dealt out anew.
-  void expand(const State& state, const JobKind& kind, TurnSets& sets, std::int64_t num) {
+  void expand(const State& state, const JobKind& kind, RoundRobinGroups& sets, std::int64_t num) {
     std::vector<ServerSet> more;
     for (; num > 0; --num) {
       auto found = free_.take(state.cluster(), kind);
@@ -182,7 +182,7 @@ class Gandiva final : public Scheduler {
   }
 
   /// The sets with the fewest jobs go, but never the last one.
-  void shrink(const State& state, TurnSets& sets, std::size_t num) {
+  void shrink(const State& state, RoundRobinGroups& sets, std::size_t num) {
     std::vector<JobId> jobs;
     sets.close_first(std::min(num, sets.num_sets() - 1), [&](TurnSet& set) {
       const std::span<const JobId> line = set.line.jobs();
@@ -205,10 +205,11 @@ class Gandiva final : public Scheduler {
   /// Looks at those sets alone where others may have to run.
   void carry_out(const State& state, Actions& actions) {
     for (auto& [kind, own] : classes_) {
-      own.sets.for_each_changed([this, width = kind.second](TurnSets::Index index, TurnSet& set) {
-        changed_.push_back({&set, index, width});
-        for (const JobId job : set.running) ran_.push_back({job, set.name});
-      });
+      own.sets.for_each_changed(
+          [this, width = kind.second](RoundRobinGroups::Index index, TurnSet& set) {
+            changed_.push_back({&set, index, width});
+            for (const JobId job : set.running) ran_.push_back({job, set.name});
+          });
     }
     for (const auto& [job, name] : ran_) turns_[job].next = 0;
     for (const Changed& changed : changed_) {

@@ -1,13 +1,14 @@
 #include "base/registry.hpp"
-#include "gangs/bound_scheduler.hpp"
+#include "gangs/gpu_binding_scheduler.hpp"
 
 namespace gpusched {
 namespace {
 
-class LeastBusyGangs final : public BoundScheduler {
+class LeastBusyGangs final : public GpuBindingScheduler {
  public:
   explicit LeastBusyGangs(const Parameters& parameters)
-      : BoundScheduler({.narrow = Packing::least_busy, .wide = Packing::least_busy}, parameters) {}
+      : GpuBindingScheduler({.narrow = Packing::least_busy, .wide = Packing::least_busy},
+                            parameters) {}
 };
 
 }  // namespace
@@ -19,6 +20,6 @@ GPUSCHED_REGISTER(
     .differs =
         "A run has no cap on busy time, where the paper plans a batch under the tightest: theta_s sets one.",
     .flags = {Flag::clairvoyant, Flag::places, Flag::offline},
-    .parameters = BoundScheduler::parameters(false))
+    .parameters = GpuBindingScheduler::parameters(false))
 
 }  // namespace gpusched

@@ -11,7 +11,7 @@
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
 #include "elastic/reallocation.hpp"
-#include "market/jobs.hpp"
+#include "market/market_jobs.hpp"
 #include "market/matching_market.hpp"
 #include "market/own_widths.hpp"
 #include "market/placing.hpp"

@@ -1,13 +1,13 @@
 #include "base/registry.hpp"
-#include "gangs/bound_scheduler.hpp"
+#include "gangs/gpu_binding_scheduler.hpp"
 
 namespace gpusched {
 namespace {
 
-class RandomGangs final : public BoundScheduler {
+class RandomGangs final : public GpuBindingScheduler {
  public:
   explicit RandomGangs(const Parameters& parameters)
-      : BoundScheduler({.narrow = Packing::random, .wide = Packing::random}, parameters) {}
+      : GpuBindingScheduler({.narrow = Packing::random, .wide = Packing::random}, parameters) {}
 };
 
 }  // namespace
@@ -19,6 +19,6 @@ GPUSCHED_REGISTER(
     .differs =
         "A run has no cap on busy time, where the paper plans a batch under one: theta_s sets one.",
     .flags = {Flag::random, Flag::places, Flag::offline},
-    .parameters = BoundScheduler::parameters(false))
+    .parameters = GpuBindingScheduler::parameters(false))
 
 }  // namespace gpusched

@@ -1,23 +1,24 @@
 #include "base/registry.hpp"
-#include "gangs/bound_scheduler.hpp"
+#include "gangs/gpu_binding_scheduler.hpp"
 
 namespace gpusched {
 namespace {
 
 /// Narrow gangs first. Up to `kappa` GPUs they are packed where they leave the fewest fragments,
 /// and wider ones on the least busy servers.
-class SjfBco final : public BoundScheduler {
+class SjfBco final : public GpuBindingScheduler {
  public:
   explicit SjfBco(const Parameters& parameters)
-      : BoundScheduler({.narrow = parameters.text("tie") == "least-u" ? Packing::least_busy
-                                                                      : Packing::fragment_aware,
-                        .wide = Packing::balanced,
-                        .kappa = parameters.integer("kappa"),
-                        .inflation = parameters.number("lambda")},
-                       parameters) {}
+      : GpuBindingScheduler({.narrow = parameters.text("tie") == "least-u"
+                                           ? Packing::least_busy
+                                           : Packing::fragment_aware,
+                             .wide = Packing::balanced,
+                             .kappa = parameters.integer("kappa"),
+                             .inflation = parameters.number("lambda")},
+                            parameters) {}
 
   static std::vector<ParameterInfo> parameters() {
-    std::vector<ParameterInfo> all = BoundScheduler::parameters(true);
+    std::vector<ParameterInfo> all = GpuBindingScheduler::parameters(true);
     all.push_back({.name = "kappa",
                    .fallback = std::int64_t{8},
                    .help = "the widest gang that is packed by fragments (FA-FFP); wider ones go "

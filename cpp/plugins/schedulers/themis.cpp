@@ -14,7 +14,7 @@
 #include "base/stop_check.hpp"
 #include "elastic/elastic_jobs.hpp"
 #include "elastic/leases.hpp"
-#include "elastic/sufferers.hpp"
+#include "elastic/least_fair.hpp"
 #include "elastic/waiting_line.hpp"
 #include "solvers/partial_allocation.hpp"
 
@@ -22,7 +22,7 @@ namespace gpusched {
 namespace {
 
 /// How many jobs there were, on average over the life of each.
-class Crowd {
+class MeanConcurrency {
  public:
   void clear() { *this = {}; }
   void advance(Time now) {
@@ -41,7 +41,7 @@ class Crowd {
   [[nodiscard]] double least_mean(const RatioBound& then) const {
     const Time span = last_ - then.from();
     if (span > Time{0} && span < kShort) return 0.0;  // too coarse a difference
-    return kRounding * std::min(then.crowd(), mean_since(then.from(), then.crowd_sum()));
+    return kRounding * std::min(then.concurrency(), mean_since(then.from(), then.crowd_sum()));
   }
 
  private:
@@ -97,14 +97,14 @@ class Themis final : public Scheduler {
     auction_.listen_to(&stop_.emplace(setup.control));
     waiting_.clear();
     leases_.clear();
-    crowd_.clear();
+    concurrency_.clear();
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
-    crowd_.advance(state.now());
+    concurrency_.advance(state.now());
     for (const JobId job : instant.finished) {
       leases_.forget(jobs_.job(job));
-      crowd_.forget();
+      concurrency_.forget();
     }
     jobs_.open(state, instant);
     // Those that are alike in how their ratios grow stand together.
@@ -113,7 +113,7 @@ class Themis final : public Scheduler {
     };
     arrived_.clear();
     for (const JobId id : instant.arrived) {
-      crowd_.add(id);
+      concurrency_.add(id);
       arrived_.push_back(&jobs_.job(id));
     }
     waiting_.add(arrived_, key);
@@ -129,8 +129,8 @@ class Themis final : public Scheduler {
   }
 
   [[nodiscard]] bool withdraw(const State& state, JobId job) override {
-    crowd_.advance(state.now());
-    crowd_.forget();
+    concurrency_.advance(state.now());
+    concurrency_.forget();
     waiting_.forget(jobs_.job(job));
     jobs_.forget(job);
     return true;
@@ -146,17 +146,17 @@ class Themis final : public Scheduler {
   /// Those whose lease has run out, and those that wait and could have something of what is left.
   void find_candidates(const State& state) {
     candidates_.clear();
-    sufferers_.clear();
+    least_fair_.clear();
     leases_.end(state.now(), jobs_,
-                [&](ElasticJobs::Job& job) { sufferers_.add(unfairness(state, job.id), job); });
+                [&](ElasticJobs::Job& job) { least_fair_.add(unfairness(state, job.id), job); });
     if (jobs_.all_left() == 0) return;
     const auto num_gpus = static_cast<double>(state.gpus_up());
-    sufferers_.add_waiting(
+    least_fair_.add_waiting(
         waiting_, [&](const LeastGpus& need) { return need.narrowest() <= jobs_.all_left(); },
-        [&](const Sufferers::Block& block) {
+        [&](const LeastFair::Block& block) {
           return std::min(block.note.ratio(state.now()), block.note.per_gpu(state.now()) *
                                                              num_gpus /
-                                                             crowd_.least_mean(block.note));
+                                                             concurrency_.least_mean(block.note));
         });
   }
 
@@ -164,9 +164,10 @@ class Themis final : public Scheduler {
   template <class Fits>
   [[nodiscard]] bool find_next(const State& state, Fits fits) {
     const auto measure = [&](JobId job) {
-      return Suffering{unfairness(state, job), crowd_.mean(job)};
+      return Suffering{unfairness(state, job), concurrency_.mean(job)};
     };
-    const Sufferers::Candidate* const next = sufferers_.next(state, fits, measure, crowd_.sum());
+    const LeastFair::Candidate* const next =
+        least_fair_.next(state, fits, measure, concurrency_.sum());
     if (next != nullptr) candidates_.push_back(next->job);
     return next != nullptr;
   }
@@ -176,7 +177,7 @@ class Themis final : public Scheduler {
     const auto elapsed = static_cast<double>((state.now() - state.jobs().submit(job)).count());
     const auto left = static_cast<double>(state.remaining(job).count());
     const auto service = static_cast<double>(std::max(kTick, state.jobs().predicted(job)).count());
-    const double share = static_cast<double>(state.gpus_up()) / crowd_.mean(job);
+    const double share = static_cast<double>(state.gpus_up()) / concurrency_.mean(job);
     const double longer = std::max(1.0, static_cast<double>(state.jobs().gpus(job)) / share);
     return (elapsed + left) / (service * longer);
   }
@@ -184,7 +185,7 @@ class Themis final : public Scheduler {
   void hold_auctions(const State& state) {
     leases_won_.clear();
     payments_.clear();
-    const std::size_t num_candidates = sufferers_.size();
+    const std::size_t num_candidates = least_fair_.size();
     if (num_candidates == 0) return;
     const auto others =
         static_cast<std::size_t>(floor_times(fairness_, static_cast<std::int64_t>(num_candidates)));
@@ -286,9 +287,9 @@ class Themis final : public Scheduler {
   PartialAllocation auction_;
   WaitingLine waiting_;
   Leases leases_;
-  Crowd crowd_;
+  MeanConcurrency concurrency_;
   std::vector<Ref<ElasticJobs::Job>> arrived_;
-  Sufferers sufferers_;
+  LeastFair least_fair_;
   std::vector<Ref<ElasticJobs::Job>> candidates_;  // those found, who suffers most first
   std::vector<std::vector<Bundle>> bids_;
   std::vector<std::int64_t> left_;

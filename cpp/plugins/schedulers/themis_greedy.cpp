@@ -7,7 +7,7 @@
 #include "base/registry.hpp"
 #include "elastic/elastic_jobs.hpp"
 #include "elastic/leases.hpp"
-#include "elastic/sufferers.hpp"
+#include "elastic/least_fair.hpp"
 #include "elastic/waiting_line.hpp"
 
 namespace gpusched {
@@ -48,7 +48,7 @@ class ThemisGreedy final : public Scheduler {
     const auto measure = [&](JobId id) { return Suffering{unfairness(state, id)}; };
     const auto fits = [&](const LeastGpus& need) { return need.is_left(jobs_); };
     while (jobs_.all_left() > 0) {
-      const Sufferers::Candidate* const bidder = bidders_.next(state, fits, measure);
+      const LeastFair::Candidate* const bidder = bidders_.next(state, fits, measure);
       if (bidder == nullptr) break;
       ElasticJobs::Job& job = *bidder->job;
       const Configuration* best = jobs_.fastest(job, std::numeric_limits<int>::max());
@@ -77,7 +77,7 @@ class ThemisGreedy final : public Scheduler {
     if (jobs_.all_left() == 0) return;
     bidders_.add_waiting(
         waiting_, [&](const LeastGpus& need) { return need.is_left(jobs_); },
-        [&](const Sufferers::Block& block) { return block.note.ratio(state.now()); });
+        [&](const LeastFair::Block& block) { return block.note.ratio(state.now()); });
   }
 
   static double unfairness(const State& state, JobId job) {
@@ -92,7 +92,7 @@ class ThemisGreedy final : public Scheduler {
   WaitingLine waiting_;
   std::vector<Ref<ElasticJobs::Job>> arrived_;
   Leases leases_;
-  Sufferers bidders_;
+  LeastFair bidders_;
 };
 
 }  // namespace

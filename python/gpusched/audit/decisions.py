@@ -20,7 +20,7 @@ from gpusched.audit.log import JOB_COLUMNS, LOG_COLUMNS
 from gpusched.audit.readable_run import jobs_of, network_of, room_of, servers_of
 from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.reference import BY_DEADLINE, PLACEMENTS, POLICIES, make_engine, make_scheduler
-from gpusched.reference.engine import Change, Engine, Standing
+from gpusched.reference.engine import Change, Engine, Snapshot
 from gpusched.reference.packing import OWN as PACKINGS
 
 if TYPE_CHECKING:
@@ -88,16 +88,16 @@ def _check_windows(case: Case, course: Course, most_looks: int) -> None:
         begin, end = np.searchsorted(looks, (middle, middle + part))
         at_us, until_us = int(us[begin]), int(us[min(end + 1, len(us) - 1)])
         spans.append(f"{at_us / 1e6:g} to {until_us / 1e6:g} s")
-        standing = _standing(case, course, at_us)
+        snapshot = _snapshot(case, course, at_us)
         submit_us = case.trace.submit_us
         coming = np.flatnonzero((submit_us > at_us) & (submit_us < until_us))
-        engine = _decided(case, course, np.array([*sorted(standing), *coming.tolist()]), at_us)
-        engine.begin(at_us, standing)
+        engine = _decided(case, course, np.array([*sorted(snapshot), *coming.tolist()]), at_us)
+        engine.begin(at_us, snapshot)
         _compare_log(case, engine.run(until_us), at_us, until_us)
     case.notes.append(f"decisions shown: those from {', '.join(spans)}, begun from the log")
 
 
-def _standing(case: Case, course: Course, at_us: int) -> dict[int, Standing]:
+def _snapshot(case: Case, course: Course, at_us: int) -> dict[int, Snapshot]:
     """Return who is there behind the decision of an instant, and what each has had."""
     is_there = (case.trace.submit_us <= at_us) & ~case.rejected
     is_there &= ~(case.finished & (case.last_end_us <= at_us))
@@ -113,7 +113,7 @@ def _standing(case: Case, course: Course, at_us: int) -> dict[int, Standing]:
     now = np.flatnonzero((case.start_us <= at_us) & (at_us < case.end_us))
     interval = dict(zip(case.job[now].tolist(), now.tolist(), strict=True))
     ends = np.append(case.first[1:], len(case.rows["job"]))
-    standing, in_pool = {}, 0
+    snapshot, in_pool = {}, 0
     for job in np.flatnonzero(is_there).tolist():
         start = int(case.first_start_us[job])
         since, allocation = -1, None
@@ -125,11 +125,11 @@ def _standing(case: Case, course: Course, at_us: int) -> dict[int, Standing]:
                 width = int(case.trace.gpus[job])
                 allocation = {-1: ((1 << width) - 1) << in_pool}
                 in_pool += width
-        standing[job] = Standing(
+        snapshot[job] = Snapshot(
             start if 0 <= start <= at_us else -1, held[job], paid[job], added[job], times[job],
             int(released[job]), since, allocation,
         )  # fmt: skip
-    return standing
+    return snapshot
 
 
 def _unshown(case: Case, course: Course) -> str:

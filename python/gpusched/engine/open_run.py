@@ -699,13 +699,13 @@ def _tick(time_s: float) -> int:
     return int(seconds_to_us(seconds))
 
 
-def standing(run: Simulation) -> tuple[Trace, dict[str, Any]]:
+def snapshot(run: Simulation) -> tuple[Trace, dict[str, Any]]:
     """Return the jobs that wait or run, with what their policy knows of run times, and columns.
 
-    The columns are those of ``_core.Standing`` at the time of the run, and ``jobs``, their rows in
+    The columns are those of ``_core.Snapshot`` at the time of the run, and ``jobs``, their rows in
     the run.
     """
-    columns: dict[str, Any] = _core.standing_of(run._run)
+    columns: dict[str, Any] = _core.snapshot_of(run._run)
     rows: Int64 = columns["jobs"]
     start_us, cost_us = columns["start_us"], columns["cost_us"]
     # The core's are of the last instant, and the run may have halted later.

@@ -163,9 +163,9 @@ class Episodes:
         seed = int(rng.integers(2**63)) if self.is_random else 0
         return first, seed
 
-    def lanes(self, num_lanes: int, num_slots: int, cost: str) -> _core.AskingLanes:
+    def lanes(self, num_lanes: int, num_slots: int, cost: str) -> _core.VectorEnvironment:
         """Return lanes of the core in which episodes can begin."""
-        return _core.AskingLanes(
+        return _core.VectorEnvironment(
             self.servers,
             placement=self.placement,
             placement_values=self.placement_values,
@@ -174,7 +174,7 @@ class Episodes:
             num_lanes=num_lanes,
         )
 
-    def begin(self, lanes: _core.AskingLanes, lane: int, first: int, seed: int) -> None:
+    def begin(self, lanes: _core.VectorEnvironment, lane: int, first: int, seed: int) -> None:
         """Begin an episode in a lane."""
         last = first + self.num_jobs
         num_feasible = int(self._num_before[last] - self._num_before[first])

@@ -18,7 +18,7 @@ from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_c
 from gpusched.base.draws import check_seed
 from gpusched.base.files import naming
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us
-from gpusched.engine.open_run import standing
+from gpusched.engine.open_run import snapshot
 from gpusched.engine.prepare import described
 from gpusched.engine.seams import Chosen, policy_seam
 from gpusched.model.cluster import Cluster
@@ -180,7 +180,7 @@ class ClusterState:
         >>> gs.online.ClusterState.of(run).is_running.tolist()
         [True, False, False]
         """
-        jobs, columns = standing(run)
+        jobs, columns = snapshot(run)
         start_us = columns["start_us"]
         return cls(
             run.cluster,
@@ -341,7 +341,7 @@ def asked(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
     return chosen
 
 
-def standing_run(state: ClusterState, policy: Chosen, placement: Chosen, seed: int) -> _core.Run:
+def snapshot_run(state: ClusterState, policy: Chosen, placement: Chosen, seed: int) -> _core.Run:
     """Return a run of all jobs that begins at the state, before its first decision."""
     return _begun(state, policy, placement, seed, None)
 
@@ -368,11 +368,11 @@ def _begun(
 ) -> _core.Run:
     uses_estimates = policy.has("estimate")
     columns = job_table(state, uses_estimates=uses_estimates, rows=rows)
-    standing = standing_of(state, rows=rows)
+    snapshot = snapshot_of(state, rows=rows)
     description = description_of(policy, placement, seed)
     cluster = core_cluster(state.cluster)
     with refused(policy, placement):
-        return _core.Run(_core.JobTable(**columns), cluster, description, standing=standing)
+        return _core.Run(_core.JobTable(**columns), cluster, description, snapshot=snapshot)
 
 
 def job_table(
@@ -395,9 +395,9 @@ def job_table(
     return columns
 
 
-def standing_of(
+def snapshot_of(
     state: ClusterState, first_us: int | None = None, rows: Int64 | None = None
-) -> _core.Standing:
+) -> _core.Snapshot:
     """Return what a run of the core begins with.
 
     Parameters
@@ -422,7 +422,7 @@ def standing_of(
         columns = {name: values[rows] for name, values in columns.items()}
         columns["cost_us"] = np.zeros(len(rows), np.int64)
         held_job = held_job - len(state.jobs)
-    return _core.Standing(
+    return _core.Snapshot(
         state.now_us,
         first_us=first_us,
         held_job=held_job,

@@ -384,10 +384,10 @@ class Memory:
         jobs of the first decision.
     columns
         int64, of each job: ``ended_us``, when it was known that it was gone (-1: it waits or runs),
-        and ``attained_us, start_us, cost_us, added_us`` as of ``_core.Standing`` at the last
+        and ``attained_us, start_us, cost_us, added_us`` as of ``_core.Snapshot`` at the last
         decision, of one that is gone when it went; ``least_us``, the least service by which it was
         not over at any decision (0: any). Of the first jobs ``first_attained_us,
-        first_preemptions, first_added_us``, as of ``_core.Standing`` at the first decision. And
+        first_preemptions, first_added_us``, as of ``_core.Snapshot`` at the first decision. And
         ``asked_us``, decisions that were asked for while nothing happened, and ``refused``, the
         rows of jobs that can never run.
     """
@@ -522,7 +522,7 @@ class Memory:
         # No job is over before it is gone.
         table["service_us"] = np.maximum(self.jobs.service_us, columns["least_us"])
         nothing, none = np.zeros_like(columns["first_preemptions"]), np.empty(0, np.int64)
-        first = _core.Standing(  # the queue of the first decision, and nobody who runs
+        first = _core.Snapshot(  # the queue of the first decision, and nobody who runs
             self.begin_us,
             is_anew=True,
             attained_us=columns["first_attained_us"],
@@ -535,7 +535,7 @@ class Memory:
             held_mask=none.astype(np.uint64),
         )
         run = _core.Run(
-            _core.JobTable(**table), core_cluster(self.cluster), description, standing=first
+            _core.JobTable(**table), core_cluster(self.cluster), description, snapshot=first
         )
         ended_us, refused = columns["ended_us"], set(columns["refused"].tolist())
         gone = np.flatnonzero(ended_us >= 0)
@@ -555,7 +555,7 @@ class Memory:
 
     def check(self, run: _core.Run, state: ClusterState, row_of: Int64) -> None:
         """Raise a ValueError unless the decisions so far have led to the state."""
-        columns = _core.standing_of(run)
+        columns = _core.snapshot_of(run)
         rows = columns["jobs"][columns["held_job"]]
         stays = self.columns["ended_us"][rows] != self.last_us
         there = _held(rows[stays], columns, stays)
@@ -572,9 +572,9 @@ class Memory:
         found: dict[str, Any] = _core.decided(run)
         columns, nothing = self.columns, np.zeros(len(self.jobs), np.int64)
         columns |= {"start_us": nothing - 1, "cost_us": nothing}
-        standing = _core.standing_of(run)
+        snapshot = _core.snapshot_of(run)
         for name in ("attained_us", "start_us", "cost_us", "added_us"):
-            columns[name][standing["jobs"]] = standing[name]
+            columns[name][snapshot["jobs"]] = snapshot[name]
         columns["refused"] = np.sort(found["rejected"])
         state_row = np.full(len(self.jobs), -1, np.int64)
         state_row[row_of] = np.arange(len(row_of))

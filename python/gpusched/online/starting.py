@@ -36,7 +36,7 @@ from gpusched.online.cluster_state import (
     description_of,
     job_table,
     refused,
-    standing_of,
+    snapshot_of,
 )
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.plugins.registry import placements
@@ -731,11 +731,11 @@ class _Question:
             joined = merged(both, ["state", "history"])
             table = job_columns(joined, state.cluster, uses_estimates=uses_estimates)
             table["predicted_us"] = np.concatenate([state.jobs.service_us, later.told_us])
-        cluster, standing = core_cluster(state.cluster), standing_of(state, self.first_us)
+        cluster, snapshot = core_cluster(state.cluster), snapshot_of(state, self.first_us)
         description = description_of(self.policy, self.placement, self.seed)
 
         def until_start(columns: dict[str, Any]) -> Started | None:
-            run = _core.Run(_core.JobTable(**columns), cluster, description, standing=standing)
+            run = _core.Run(_core.JobTable(**columns), cluster, description, snapshot=snapshot)
             found = _core.until_start(run, self.job)
             return None if found is None else Started(found[0], tuple(found[1]))
 
@@ -1007,7 +1007,7 @@ def _of_run(run: Simulation, job: int) -> tuple[ClusterState, Int64, int]:
     if job not in run.state.waiting:
         raise ValueError(f"job: row {job} of the run does not wait")
     rows = np.sort(np.concatenate([run.state.waiting, run.state.running]))
-    return ClusterState.of(run), rows, _core.standing_of(run._run)["next_us"]
+    return ClusterState.of(run), rows, _core.snapshot_of(run._run)["next_us"]
 
 
 def _seconds(started: Sequence[Started]) -> Float64:

@@ -85,7 +85,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Snapshot:
     """What a job has had when a replay begins amid a run, and what it holds.
 
     ``added`` is work beyond its service, ``since`` the begin of its present interval.
@@ -305,10 +305,10 @@ class Engine:
             arrived += self.waiting
         return bool(now)
 
-    def begin(self, now: int, standing: Mapping[int, Standing]) -> None:
+    def begin(self, now: int, snapshot: Mapping[int, Snapshot]) -> None:
         """Begin amid a run, behind the decision of an instant: these jobs are there, by JobId."""
-        for number in sorted(standing):
-            job, was = self.jobs[number], standing[number]
+        for number in sorted(snapshot):
+            job, was = self.jobs[number], snapshot[number]
             job.start, job.released, job.preemptions = was.start, was.released, was.preemptions
             job.held, job.paid, job.done = was.held, was.paid, was.held - was.paid
             job.work += getattr(self.scheduler, "overrun", 0) + was.added

@@ -113,8 +113,8 @@ def test_the_native_lanes_refuse_what_they_do_not_know():
     servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type, **CLUSTER.core_columns())
     options = {"placement": "best-fit", "placement_values": {}, "num_slots": 4, "num_lanes": 1}
     with pytest.raises(ValueError, match="cost: 'none' is none of wait, jct, slowdown"):
-        _core.AskingLanes(servers, cost="none", **options)
-    lanes = _core.AskingLanes(servers, cost="wait", **options)
+        _core.VectorEnvironment(servers, cost="none", **options)
+    lanes = _core.VectorEnvironment(servers, cost="wait", **options)
     with pytest.raises(TypeError):
         lanes.answer(np.array([0], dtype=np.int32))  # no silent copy
     with pytest.raises(ValueError, match="read-only"):
@@ -128,7 +128,7 @@ def test_the_native_lanes_refuse_what_they_do_not_know():
 
 def test_lanes_of_which_one_has_no_run_are_answered_all_or_none():
     servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type)
-    lanes = _core.AskingLanes(
+    lanes = _core.VectorEnvironment(
         servers, placement="best-fit", placement_values={}, num_slots=4, cost="wait", num_lanes=2
     )
     lanes.begin(0, _core.JobTable(TRACE.submit_us, TRACE.service_us, TRACE.gpus), len(TRACE), 0)
