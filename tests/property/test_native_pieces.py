@@ -213,7 +213,7 @@ class RunningIndexMachine(RuleBasedStateMachine):
         assert self.native.total == sum(gpus for *_, gpus in self.twin)
 
 
-class VirtualMachineMachine(RuleBasedStateMachine):
+class SrptMachineMachine(RuleBasedStateMachine):
     """Shortest remaining work first, next to a loop that looks at every job at every step."""
 
     # Few sizes: completions between ticks and many ties, early and late in the time type.
@@ -224,7 +224,7 @@ class VirtualMachineMachine(RuleBasedStateMachine):
 
     @initialize(speed=speeds, begin=begins)
     def begin(self, speed: int, begin: int) -> None:
-        self.native = _testing.VirtualMachine(speed)
+        self.native = _testing.SrptMachine(speed)
         self.speed = speed
         self.left: dict[int, Fraction] = {}  # in ticks of the whole machine
         self.now = Fraction(begin)
@@ -263,12 +263,12 @@ class VirtualMachineMachine(RuleBasedStateMachine):
         assert self.native.next_completion() > self.now  # or a run would ask for the past
 
 
-class TestVirtualMachine(VirtualMachineMachine.TestCase):
+class TestSrptMachine(SrptMachineMachine.TestCase):
     settings = machine_settings
 
 
-def test_what_a_virtual_machine_completes_beyond_the_time_type_it_completes_at_its_end():
-    machine = _testing.VirtualMachine(1)
+def test_what_an_srpt_machine_completes_beyond_the_time_type_it_completes_at_its_end():
+    machine = _testing.SrptMachine(1)
     machine.advance(2**61)
     for job in range(4):
         machine.add(job, 2**62, 2**31 - 1)
@@ -282,8 +282,8 @@ def test_what_a_virtual_machine_completes_beyond_the_time_type_it_completes_at_i
         st.tuples(st.integers(0, 9), st.integers(1, 50), st.integers(1, 9)), min_size=1, max_size=20
     ),
 )
-def test_a_virtual_machine_does_not_notice_how_often_it_is_looked_at(speed, arrivals):
-    seldom, often = _testing.VirtualMachine(speed), _testing.VirtualMachine(speed)
+def test_an_srpt_machine_does_not_notice_how_often_it_is_looked_at(speed, arrivals):
+    seldom, often = _testing.SrptMachine(speed), _testing.SrptMachine(speed)
     completed: list[list[int]] = [[], []]
     now = 0
     for job, (gap, ticks, gpus) in enumerate(arrivals):
@@ -449,7 +449,7 @@ def test_every_native_piece_that_is_exposed_is_tested_here():
         "RunHeap",
         "IndexSet",
         "RunningIndex",
-        "VirtualMachine",
+        "SrptMachine",
         "sha256",
         "draw",
         "value_at_rank",
