@@ -342,7 +342,7 @@ def test_a_column_may_be_calculated_of_others(tmp_path):
     ("text", "why"),
     [
         ("nodes * cards", "no column 'cards'"),
-        ("nodes **", "unable to parse"),
+        ("nodes **", "cannot be calculated"),
         ("2 * 3", "it names no column"),
         ("SUM(nodes) * -", "cannot be calculated"),
     ],
