@@ -38,10 +38,10 @@ DOUBLED_METHOD = (
     "Processor time of `gs.simulate` for {jobs:,} Philly-like jobs and for the same jobs twice, "
     "one after the other, on {servers} servers of 8 GPUs, the least of {repeats} runs where they "
     "are short. `spare`: load 0.3, a GPU is always left; `overload`: load 1.5, the queue grows "
-    "with the trace; `typed spare`, `typed overload`: three GPU types and models of different "
-    "speeds; `sets`: overload on three types, of which each job may use one, two or all. `>`: that "
-    "run was ended after {factor:g} times the first; policies of which the first took longer than "
-    "{limit_s:g} s are left out."
+    "with the trace; `typed spare`, `typed overload`: load 0.3 and 0.9 on three GPU types, for "
+    "models of different speeds; `sets`: overload on three types, of which each job may use one, "
+    "two or all. `>`: that run was ended after {factor:g} times the first; policies of which the "
+    "first took longer than {limit_s:g} s are left out."
 )
 DOUBLED_COLUMNS = ("workload", "policy", "seconds", "twice the jobs")
 # Beside the policies of the registry with their own defaults.

@@ -10,14 +10,14 @@
 
 namespace gpusched {
 
-/// How much a job suffers, and where that counts how many jobs there were over its life on average.
-struct Suffering {
+/// The finish-time fairness of a job, and where that counts the mean number of jobs over its life.
+struct Unfairness {
   double rho;
   double concurrency = 0;
 };
 
-/// The candidates of a decision, who suffers most first. Of those that wait only the blocks are
-/// looked at in which somebody may suffer as much as who comes next.
+/// The candidates of a decision by finish-time fairness, the greatest rho first. Of those that wait
+/// only the blocks are looked at that may hold a rho as great as the next one.
 class LeastFair {
  public:
   using Block = SortedLine<WaitingLine::Entry, RatioBound>::Block;
@@ -27,7 +27,7 @@ class LeastFair {
     Ref<ElasticJobs::Job> job;
     Ref<const LeastGpus> need;  ///< null if it does not wait
 
-    /// For a heap with the one on top that suffers most.
+    /// For a heap with the greatest rho on top.
     friend bool operator<(const Candidate& a, const Candidate& b) noexcept {
       return a.rho != b.rho ? a.rho < b.rho : a.id > b.id;
     }
@@ -45,7 +45,7 @@ class LeastFair {
     candidates_.push_back({rho, job.id, &job, nullptr});
     std::push_heap(candidates_.begin(), candidates_.end());
   }
-  /// Those that wait and whose need `fits`; `bound` is what nobody in a block suffers more than.
+  /// Those that wait and whose need `fits`; `bound`: no rho in a block is greater.
   template <class Fits, class Bound>
   void add_waiting(const WaitingLine& waiting, Fits fits, Bound bound) {
     for (const WaitingLine::Lines::Line& line : waiting.lines().all()) {
@@ -58,16 +58,16 @@ class LeastFair {
     std::make_heap(unseen_.begin(), unseen_.end());
   }
 
-  /// Hands out who suffers most, those left out that wait and whose need does not fit, now and later;
-  /// null if there is nobody. `measure` tells the Suffering of a job; `crowd_sum`: see RatioBound.
+  /// Hands out the candidate with the greatest rho, of those that wait if their need fits; null if
+  /// none is left. `measure` returns the Unfairness of a job; `job_ticks`: see RatioBound.
   template <class Fits, class Measure>
   [[nodiscard]] const Candidate* next(const State& state, Fits fits, Measure measure,
-                                      double crowd_sum = 0) {
+                                      double job_ticks = 0) {
     for (;;) {
       const bool is_open = unseen_.empty() || (!candidates_.empty() &&
                                                unseen_.front().bound < candidates_.front().rho);
       if (!is_open) {
-        look_at_first(state, fits, measure, crowd_sum);
+        look_at_first(state, fits, measure, job_ticks);
         continue;
       }
       if (candidates_.empty()) return nullptr;
@@ -88,19 +88,19 @@ class LeastFair {
   };
 
   template <class Fits, class Measure>
-  void look_at_first(const State& state, Fits fits, Measure measure, double crowd_sum) {
+  void look_at_first(const State& state, Fits fits, Measure measure, double job_ticks) {
     std::pop_heap(unseen_.begin(), unseen_.end());
     const auto [bound, block, need] = unseen_.back();
     unseen_.pop_back();
     num_unseen_ -= block->entries.size();
     if (!fits(*need)) return;
-    block->note.begin(state.now(), crowd_sum);
+    block->note.begin(state.now(), job_ticks);
     for (const WaitingLine::Entry& entry : block->entries) {
       const Time since = state.now() - state.jobs().submit(entry.id);
       const auto sum = static_cast<double>((since + state.remaining(entry.id)).count());
       const Time alone_ticks = std::max(kTick, state.jobs().predicted(entry.id));
       const auto alone = static_cast<double>(alone_ticks.count());
-      const Suffering own = measure(entry.id);
+      const Unfairness own = measure(entry.id);
       block->note.tell(sum / alone, alone, state.jobs().gpus(entry.id), own.concurrency);
       candidates_.push_back({own.rho, entry.id, entry.item, need});
       std::push_heap(candidates_.begin(), candidates_.end());

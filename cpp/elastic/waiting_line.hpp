@@ -36,13 +36,13 @@ class RatioBound {
   void add(const Entry& /*entry*/) noexcept {
     is_known_ = false;
   }
-  /// All of them are told anew, as they are now. `crowd_sum`: jobs times ticks by now, where `concurrency`,
-  /// the mean of them over the life of each, is told as well.
-  void begin(Time now, double crowd_sum) noexcept {
+  /// All of them are measured anew, now. `job_ticks`: the number of jobs summed over the ticks so far,
+  /// where the mean of that number over the life of each job (`concurrency`) is measured as well.
+  void begin(Time now, double job_ticks) noexcept {
     *this = {};
     is_known_ = true;
     from_ = now;
-    crowd_sum_ = crowd_sum;
+    job_ticks_ = job_ticks;
   }
   void tell(double ratio, double alone, int gpus, double concurrency) noexcept {
     concurrency_ = std::min(concurrency_, concurrency);
@@ -55,7 +55,7 @@ class RatioBound {
   [[nodiscard]] double ratio(Time now) const noexcept { return at(now, ratio_, growth_); }
   /// The least, and since when.
   [[nodiscard]] double concurrency() const noexcept { return concurrency_; }
-  [[nodiscard]] double crowd_sum() const noexcept { return crowd_sum_; }
+  [[nodiscard]] double job_ticks() const noexcept { return job_ticks_; }
   [[nodiscard]] Time from() const noexcept { return from_; }
   /// Over the job's GPUs.
   [[nodiscard]] double per_gpu(Time now) const noexcept {
@@ -76,7 +76,7 @@ class RatioBound {
   double per_gpu_ = 0;
   double growth_per_gpu_ = 0;
   double concurrency_ = kInfinity;
-  double crowd_sum_ = 0;
+  double job_ticks_ = 0;
 };
 
 /// The jobs that hold no GPUs, by a key that does not change while they wait, then by JobId; those

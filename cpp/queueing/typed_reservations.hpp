@@ -54,9 +54,9 @@ class DealtGpus {
   std::vector<std::size_t> reached_;
 };
 
-/// Reservations of jobs that may run on different types of GPUs, in a profile of what each type
-/// holds and each set of types is wanted of. A search goes on where the last one in vain for its set
-/// and width left off, until something may have come free.
+/// Reservations of jobs that may run on different types of GPUs, in a profile over time: the GPUs
+/// that are held of each type, and those that are wanted of each set of types. A search goes on
+/// where the last one in vain for its set and width left off, until something may have come free.
 class TypedReservations {
  public:
   struct Held {
@@ -109,7 +109,7 @@ class TypedReservations {
   void claim(JobId job, Time begin, Time end, int sign);
   /// By a job in its slot.
   void hold(JobId job, Time begin, Time end, int sign);
-  /// There is no room for a set that was not there before, unless more are left of it.
+  /// Forgets the searches in vain for those sets of which more is left after than before.
   void forget_grown(const Step& before, const Step& after);
   void take(Step& step, JobId job, int sign) const;
   template <class Change>

@@ -16,6 +16,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.replacing import PARTIAL
+from tests.campaigns.interrupts import SPACE, STUDY
 
 KILLS = int(os.environ.get("GPUSCHED_KILLS", "8"))
 """Of each command. GPUSCHED_KILLS asks for more."""
@@ -104,26 +105,6 @@ for kill in range(int(kills)):
     shutil.copytree(folder, f"after-{kill}")
 """
 
-STUDY = """
-name = "study"
-seeds = [1, 2]
-policies = ["fifo", "sjf", "srtf"]
-baseline = "fifo"
-
-[[traces]]
-generate = "philly"
-jobs = 500
-loads = [0.9]
-
-[[clusters]]
-servers = 8
-gpus = 8
-"""
-SPACE = """
-[[space]]
-policy = "las"
-tune = ["period_s"]
-"""
 
 COMMANDS = {
     "compare": ["compare", "jobs.csv", "-p", "fifo,sjf", "--out", "target", "--servers", "8"],

@@ -125,6 +125,27 @@ def test_reservations_move_up_as_if_each_were_made_anew(placement, least, most, 
         equal_runs(trace, cluster, policy="conservative", placement=placement)
 
 
+TYPES = ("a100", "v100", "t4")
+SETS = (*((name,) for name in TYPES), TYPES[:2], TYPES[1:], ())
+
+
+@pytest.mark.parametrize("placement", ["consolidated", "spread"])
+@pytest.mark.parametrize(("least", "most"), [(1.0, 1.0), (1.0, 4.0), (0.5, 2.0)])
+def test_reservations_of_several_types_are_those_found_from_now(placement, least, most):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        service_s = rng.integers(1, 200, 400).astype(float)
+        trace = gs.Trace.from_columns(
+            submit_s=np.sort(rng.integers(0, 900, 400)).astype(float),
+            service_s=service_s,
+            gpus=rng.choice([1, 1, 2, 3, 4, 8], 400),
+            estimate_s=np.ceil(service_s * rng.uniform(least, most, 400)),
+            gpu_types=[SETS[index] for index in rng.integers(0, len(SETS), 400)],
+        )
+        cluster = gs.Cluster(tuple(gs.ServerGroup(2, 4, name) for name in TYPES))
+        equal_runs(trace, cluster, policy="conservative", placement=placement)
+
+
 @each("placement", ["consolidated", "best-fit", "spread"])
 @each("policy", PREEMPTIVE)
 def test_many_kinds_of_jobs_are_chosen_as_by_the_walk_over_all(policy, placement):

@@ -41,7 +41,7 @@ class MeanConcurrency {
   [[nodiscard]] double least_mean(const RatioBound& then) const {
     const Time span = last_ - then.from();
     if (span > Time{0} && span < kShort) return 0.0;  // too coarse a difference
-    return kRounding * std::min(then.concurrency(), mean_since(then.from(), then.crowd_sum()));
+    return kRounding * std::min(then.concurrency(), mean_since(then.from(), then.job_ticks()));
   }
 
  private:
@@ -164,7 +164,7 @@ class Themis final : public Scheduler {
   template <class Fits>
   [[nodiscard]] bool find_next(const State& state, Fits fits) {
     const auto measure = [&](JobId job) {
-      return Suffering{unfairness(state, job), concurrency_.mean(job)};
+      return Unfairness{unfairness(state, job), concurrency_.mean(job)};
     };
     const LeastFair::Candidate* const next =
         least_fair_.next(state, fits, measure, concurrency_.sum());

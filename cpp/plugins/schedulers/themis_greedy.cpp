@@ -45,7 +45,7 @@ class ThemisGreedy final : public Scheduler {
     for (const JobId id : instant.arrived) arrived_.push_back(&jobs_.job(id));
     waiting_.add(arrived_, key);
     find_bidders(state);
-    const auto measure = [&](JobId id) { return Suffering{unfairness(state, id)}; };
+    const auto measure = [&](JobId id) { return Unfairness{unfairness(state, id)}; };
     const auto fits = [&](const LeastGpus& need) { return need.is_left(jobs_); };
     while (jobs_.all_left() > 0) {
       const LeastFair::Candidate* const bidder = bidders_.next(state, fits, measure);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
 
 import msgspec
@@ -40,6 +40,14 @@ class Rejects(msgspec.Struct, frozen=True):
     def total(self) -> int:
         """Number of rows left out."""
         return sum(self.counts.values())
+
+    def plus(self, rows: Mapping[str, Sequence[int]]) -> Rejects:
+        """Return these and others, given by all the rows of each reason, in order."""
+        counts, first = dict(self.counts), dict(self.first)
+        for reason, places in rows.items():
+            counts[reason] = counts.get(reason, 0) + len(places)
+            first[reason] = (*first.get(reason, ()), *places)[:NUM_KEPT_LINES]
+        return msgspec.structs.replace(self, counts=counts, first=first)
 
     def lines(self) -> list[str]:
         """Return one line of text per reason, the most frequent first."""

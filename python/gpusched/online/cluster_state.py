@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,7 +21,7 @@ from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us
 from gpusched.engine.open_run import snapshot
 from gpusched.engine.prepare import described
 from gpusched.engine.seams import Chosen, policy_seam
-from gpusched.model.cluster import Cluster
+from gpusched.model.cluster import Cluster, Domain, ServerGroup
 from gpusched.plugins.policy import ContentionChoice, Policy, SpeedChoice
 from gpusched.specs.case import core_cluster, job_columns
 from gpusched.traces.workload import Trace
@@ -311,7 +311,7 @@ def usable(state: ClusterState) -> tuple[ClusterState, list[int], list[list[int]
     left = tuple(msgspec.structs.replace(groups[at], count=1, gpus=len(bits[at])) for at in kept)
     there = dataclasses.replace(
         state,
-        cluster=msgspec.structs.replace(cluster, servers=left),
+        cluster=msgspec.structs.replace(cluster, servers=left, domains=_domains_of(cluster, left)),
         held_job=state.held_job[of_jobs],
         held_server=np.array(
             [position[at] for at in state.held_server[of_jobs].tolist()], np.int64
@@ -320,6 +320,18 @@ def usable(state: ClusterState) -> tuple[ClusterState, list[int], list[list[int]
         servers=(),
     )
     return there, kept, [bits[at] for at in kept]
+
+
+def _domains_of(cluster: Cluster, servers: Sequence[ServerGroup]) -> tuple[Domain, ...]:
+    """Return the domains that these servers are in, from the innermost to the root."""
+    parent = {domain.name: domain.parent for domain in cluster.domains}
+    there = set()
+    for group in servers:
+        name = group.domain
+        while name is not None and name not in there:
+            there.add(name)
+            name = parent[name]
+    return tuple(domain for domain in cluster.domains if domain.name in there)
 
 
 def asked(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:

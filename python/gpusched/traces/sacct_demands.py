@@ -37,11 +37,11 @@ def demand_of(read: ReadColumns, gpu_types: str) -> None:
     screen.require(~np.isnan(gpus), "gpus", "must tell the number of GPUs")
     cpus = _first(
         np.array([asked.cpus for asked in chosen]),
-        *(_whole(text[name]) for name in CPUS if name in text),
+        *(numbers_of(text[name]) for name in CPUS if name in text),
     )
     memory = np.array([asked.memory_mib for asked in chosen])
     if "ReqMem" in text:
-        nodes = _first(*(_whole(text[name]) for name in NODES if name in text), np.nan * gpus)
+        nodes = _first(*(numbers_of(text[name]) for name in NODES if name in text), np.nan * gpus)
         sizes = zip(text["ReqMem"], cpus.tolist(), nodes.tolist(), strict=True)
         memory = _first(
             memory, np.array([slurm.memory_mib(t, cpus=c, nodes=n) for t, c, n in sizes])
@@ -76,7 +76,7 @@ def _resources(
                 f"{', '.join(NODES)} is there (print it with sacct --format=...,NNodes)"
             )
         return read
-    nodes = _whole(found[0]).tolist()
+    nodes = numbers_of(found[0]).tolist()
     return [
         slurm.Resources(resources.gpus * count if resources.gpus else 0.0, resources.types)
         for resources, count in zip(read, nodes, strict=True)
@@ -89,7 +89,8 @@ def each(values: polars.Series, read: Callable[[str], Any]) -> list[Any]:
     return [known[value] for value in values.to_list()]
 
 
-def _whole(values: polars.Series) -> Float64:
+def numbers_of(values: polars.Series) -> Float64:
+    """Return what are numbers; NaN for all else."""
     import polars
 
     return values.cast(polars.Float64, strict=False).fill_null(np.nan).to_numpy()

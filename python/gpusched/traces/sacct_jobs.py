@@ -19,7 +19,7 @@ from gpusched.traces.deadlines import NOT_A_TIME
 from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
 from gpusched.traces.intake.text_schema import trace_of
 from gpusched.traces.sacct_attempts import JOB_ID, Attempts, joined, separated
-from gpusched.traces.sacct_demands import demand_of, each
+from gpusched.traces.sacct_demands import demand_of, each, numbers_of
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ TIMES: Final = (
         for name, ours in (("Eligible", "eligible"), ("Start", "start"), ("End", "end"))
     ),
 )
+_HOUR_US: Final = 3_600 * US_PER_S
+_WEEK_US: Final = 7 * 24 * _HOUR_US
+_SUNDAY_US: Final = 3 * 24 * _HOUR_US  # 1970-01-04
 ARRIVALS: Final = ("submit", "eligible")
 REQUEUES: Final = ("join", "separate")
 TYPES: Final = ("allocated", "requested", "any")
@@ -164,37 +167,35 @@ def _attempts(read: ReadColumns, arrival: str) -> Attempts:
     start_us, end_us = read.values["Start"], read.values["End"]
     has_start, has_end = start_us != NOT_A_TIME, end_us != NOT_A_TIME
     start_us, end_us = np.where(has_start, start_us, 0), np.where(has_end, end_us, 0)
-    service_us = _run_times_us(read, end_us - start_us)
+    service_us = _run_times_us(read, start_us, end_us)
     return Attempts(submit_us, start_us, service_us, has_start, has_end)
 
 
-def _run_times_us(read: ReadColumns, between_us: Int64) -> Int64:
-    """Return how long each row ran: by the clock, less suspensions, or by what Slurm counted.
+def _run_times_us(read: ReadColumns, start_us: Int64, end_us: Int64) -> Int64:
+    """Return how long each row ran: by what Slurm counted, or by the clock less suspensions.
 
-    Clocks are local, and are put back or forward; ``Elapsed`` is not, and leaves suspensions out.
-    Where both columns are there the longer one counts: a record that was written anew when a job
-    was resized has an ``Elapsed`` that is too short.
+    ``Elapsed`` leaves suspensions out, and does not change where a local clock is put back or
+    forward. Where ``Suspended`` is there as well, the two can be compared, and a clock that says
+    more counts (our choice), unless it may have been put forward meanwhile: by an hour at most,
+    on a Sunday before four, as is the custom in most places.
     """
-    data = read.data
+    data, clock_us = read.data, end_us - start_us
     elapsed_s = None
     if "ElapsedRaw" in data:
-        elapsed_s = np.array(each(data["ElapsedRaw"], _number))
+        elapsed_s = numbers_of(data["ElapsedRaw"])
     elif "Elapsed" in data:
         elapsed_s = np.array(each(data["Elapsed"], slurm.duration_s))
     if "Suspended" in data:
         suspended_s = np.array(each(data["Suspended"], slurm.duration_s))
-        between_us = between_us - _us(suspended_s, np.zeros(len(between_us), np.int64))
+        clock_us = clock_us - _us(suspended_s, np.zeros(len(clock_us), np.int64))
     if elapsed_s is None:
-        return between_us
-    elapsed_us = _us(elapsed_s, between_us)
-    return np.maximum(elapsed_us, between_us) if "Suspended" in data else elapsed_us
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan
+        return clock_us
+    elapsed_us = _us(elapsed_s, clock_us)
+    if "Suspended" not in data:
+        return elapsed_us
+    sunday_us = (end_us - _SUNDAY_US) // _WEEK_US * _WEEK_US + _SUNDAY_US  # the last one before
+    may_skip = (sunday_us + 4 * _HOUR_US >= start_us) & (clock_us - elapsed_us <= _HOUR_US)
+    return np.where(may_skip, elapsed_us, np.maximum(elapsed_us, clock_us))
 
 
 def _us(seconds: Float64, missing: Int64) -> Int64:

@@ -535,6 +535,19 @@ def test_a_job_waits_for_gpus_that_are_out_of_use(tmp_path):
     assert (remembered.job.tolist(), remembered.rejected.tolist()) == ([1], [2])
 
 
+def test_a_domain_of_servers_that_are_all_out_of_use_is_forgotten_with_them():
+    racks = (gs.Domain(name, "hall", uplink_gbps=1) for name in ("a", "b"))
+    domains = (gs.Domain("hall"), *racks)
+    servers = tuple(gs.ServerGroup(1, 4, domain=name) for name in ("a", "b"))
+    jobs = gs.Trace.from_columns([0], [60], [2])
+    state = gs.online.ClusterState(
+        gs.Cluster(servers, "c", domains), jobs, 0, held_job=[-1], held_server=[0],
+        held_mask=np.array([0b1111], np.uint64),
+    )  # fmt: skip
+    decision = gs.decide(state, policy="conservative", memory=b"")
+    assert decision.held_server.tolist() == [1]
+
+
 def test_what_is_remembered_is_of_the_gpus_that_are_up():
     jobs = gs.Trace.from_columns([0, 0], [60, 60], [3, 2], id=["a", "b"])
     gone = {"held_job": [-1, -1], "held_server": [0, 2]}

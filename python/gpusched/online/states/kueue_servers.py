@@ -33,6 +33,11 @@ class Layout:
         self.servers.append(server)
         self._named[server.name] = server
 
+    def widest(self, flavors: Sequence[str]) -> int:
+        """GPUs of the widest server of these flavors; 0 if there is none."""
+        mine = (server.gpus for server in self.servers if server.gpu_type in flavors)
+        return max(mine, default=0)
+
     def has(self, name: str) -> bool:
         """Whether there is a server of this name."""
         return name in self._named

@@ -25,7 +25,7 @@ from gpusched.traces.json_records import floats, has_member, read_records, text_
 from gpusched.traces.workload import Trace
 
 DELAYS: Final = ("delay", "DelayProfile")
-SEQUENCES: Final = ("composed", "SequenceProfile")
+SEQUENCE: Final = "composed"
 _MAX_DEPTH: Final = 50
 
 
@@ -92,7 +92,7 @@ def _delay_of(name: str, profiles: Mapping[str, Any], known: dict[str, Any], dep
         parts, times = given.get("seq"), given.get("repeat", 1)
         if given.get("type") in DELAYS:
             known[name] = given.get("delay")
-        elif given.get("type") in SEQUENCES and isinstance(parts, list) and depth < _MAX_DEPTH:
+        elif given.get("type") == SEQUENCE and isinstance(parts, list) and depth < _MAX_DEPTH:
             inner = [_delay_of(text_of(part), profiles, known, depth + 1) for part in parts]
             if all(isinstance(one, int | float) for one in (*inner, times)):
                 known[name] = math.fsum(inner) * times

@@ -53,7 +53,7 @@ def read_columns(
         if ours in choice.columns:
             column = _declared(choice.columns[ours], ours)
             read.take(column)
-            if column.unit != 1:
+            if column.unit != 1 and not (column.kind == "moment" and read.has_dates):
                 notes += (f"{ours} is {column.name} x {column.unit:g}",)
     read.notes = (*choice.notes, *notes, *read.notes)
     return trace_of(source.name, read, on_bad)
@@ -77,6 +77,8 @@ def _with_expressions(
             expression = polars.sql_expr(text)
             names = expression.meta.root_names()
             missing = [name for name in names if name not in data]
+            if names and len(missing) == len({*names}):
+                continue  # a name that is mistyped
             if missing or not names:
                 raise ValueError(f"no column {missing[0]!r}" if missing else "it names no column")
             numbers = {name: data[name].cast(polars.Float64, strict=False) for name in names}
@@ -91,7 +93,7 @@ def _with_expressions(
 
 def _declared(theirs: str, ours: str) -> TextColumn:
     kind = _KINDS.get(ours, "number")
-    unit = _unit_of(theirs) if kind == "number" and ours.endswith("_s") else 1.0
+    unit = _unit_of(theirs) if kind in ("number", "moment") and ours.endswith("_s") else 1.0
     return TextColumn(theirs, ours, kind, may_miss=ours in _OPTIONAL_VALUES, unit=unit)
 
 

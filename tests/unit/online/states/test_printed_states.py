@@ -279,6 +279,17 @@ def test_a_job_waits_for_servers_that_are_closed_now(state, closed, policy):
     assert decision.why(1) == f"waits: it needs 18 GPUs, and {free} are free, 8 are out of use now"
 
 
+@pytest.mark.parametrize("mark", [" ", "_"])
+def test_a_job_waits_that_slurm_says_needs_closed_servers(state, mark):
+    queue, nodes = documents()
+    why = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority"
+    reason = f"{why} partitions".replace(" ", mark)
+    queue["jobs"][1] |= {"tres_req_str": "gres/gpu=18", "state_reason": reason}
+    found = state((queue, nodes))
+    assert found.jobs.id.tolist() == [41, 42, 43]
+    assert started(found) == []  # it stands at the head
+
+
 def test_a_job_that_the_whole_cluster_cannot_hold_is_refused(state):
     queue, nodes = documents()
     queue["jobs"][1]["tres_req_str"] = "gres/gpu=25"
@@ -287,15 +298,16 @@ def test_a_job_that_the_whole_cluster_cannot_hold_is_refused(state):
 
 
 LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
-    "limit": ({"state_reason": "QOSMaxGRESPerUser"}, "state_reason QOSMaxGRESPerUser"),
+    "limit": ({"state_reason": "QOSMaxGRESPerUser"}, "state_reason is QOSMaxGRESPerUser"),
     "nodes away": (
-        {"state_reason": "ReqNodeNotAvail, UnavailableNodes:gpu02"}, "state_reason ReqNodeNotAvail"
+        {"state_reason": "ReqNodeNotAvail, UnavailableNodes:gpu02"},
+        "state_reason is ReqNodeNotAvail",
     ),
-    "part": ({"het_job_id": {"set": True, "number": 42}}, "one of several parts"),
-    "these servers": ({"required_nodes": "gpu02"}, "it names its servers"),
-    "not these": ({"excluded_nodes": "gpu[02-03]"}, "it names servers that it must not have"),
+    "part": ({"het_job_id": {"set": True, "number": 42}}, "is one of several parts"),
+    "these servers": ({"required_nodes": "gpu02"}, "asks for servers by name"),
+    "not these": ({"excluded_nodes": "gpu[02-03]"}, "must not have servers that are there"),
     "features": ({"features": "h100&nvlink"}, "features 'h100&nvlink'"),
-    "exclusive": ({"exclusive": ["true"]}, "it asks for whole servers"),
+    "exclusive": ({"exclusive": ["true"]}, "asks for whole servers"),
     "shape": ({"tres_per_node": "gres/gpu:2", "node_count": 2}, "2 GPUs on each of several"),
 }  # fmt: skip
 
@@ -308,7 +320,9 @@ def test_who_asks_for_what_a_decision_does_not_know_is_left_out(change, why, tmp
         (tmp_path / name).write_text(json.dumps(document))
     found = gs.online.read_state(tmp_path)
     assert found.jobs.id.tolist() == [41, 42]
-    assert any(f"1 job left out: {why}" in note and "43" in note for note in found.jobs.notes)
+    (line,) = found.jobs.rejects.lines()
+    assert why in line
+    assert line.endswith(": 1 row (line 1)")  # all stands on one
 
 
 @each(
@@ -341,6 +355,7 @@ def test_no_more_tasks_of_an_array_run_than_it_allows(state):
     }  # fmt: skip
     found = state((queue, nodes))
     assert found.jobs.id.tolist() == ["40_1", "40_2", "40_3", "43"]
+    assert found.jobs.rejects.total == 6
     assert started(found) == ["40_2", "40_3", "43"]
 
 
@@ -632,7 +647,8 @@ def test_a_pod_runs_on_one_server(kueue_state, objects):
     del assigned["topologyAssignment"]
     found = kueue_state([*objects, *nodes])
     assert found.jobs.id.tolist() == ["vision/first"]  # the others have pods of 8
-    assert any("2 workloads left out: a pod asks for more GPUs" in n for n in found.jobs.notes)
+    (line,) = found.jobs.rejects.lines()
+    assert line.startswith("has a pod that asks for more GPUs than any of its servers has: 2 rows")
 
 
 def test_quotas_that_were_lowered_leave_what_is_held(kueue_state, objects):

@@ -320,6 +320,14 @@ def test_a_duration_has_the_unit_of_its_name_or_is_a_clock_time(name, text, seco
     )
 
 
+def test_submissions_have_the_unit_of_their_name_too(tmp_path):
+    path = tmp_path / "jobs.csv"
+    path.write_text("submit_ms,service_s,gpus\n0,60,2\n2500,60,2\n")
+    trace = gs.read_trace(path, columns={"submit_s": "submit_ms"})
+    assert trace.submit_s.tolist() == [0, 2.5]
+    assert "submit_s is submit_ms x 0.001" in trace.notes
+
+
 @each("text", ["2:00", "2h", "1:2:3:4", "-1:00:00"])
 def test_a_duration_that_can_be_read_in_two_ways_is_no_number(text, tmp_path):
     path = tmp_path / "jobs.csv"
@@ -342,6 +350,7 @@ def test_a_column_may_be_calculated_of_others(tmp_path):
     ("text", "why"),
     [
         ("nodes * cards", "no column 'cards'"),
+        ("node-s", "no column 'node-s' for gpus; did you mean 'nodes'"),
         ("nodes **", "cannot be calculated"),
         ("2 * 3", "it names no column"),
         ("SUM(nodes) * -", "cannot be calculated"),

@@ -800,6 +800,22 @@ def test_a_run_takes_what_slurm_counted(elapsed, suspended, service_s, tmp_path)
     assert no_suspended.service_s.tolist() == [3600]
 
 
+@each(
+    ("start", "end", "service_s"),
+    [
+        ("2024-03-31T01:00:00", "2024-03-31T04:00:00", 7200),  # a Sunday: the clock skipped an hour
+        ("2024-03-30T23:00:00", "2024-04-02T02:00:00", 7200),
+        ("2024-03-28T01:00:00", "2024-03-28T04:00:00", 10_800),  # a Thursday
+        ("2024-03-31T05:00:00", "2024-03-31T08:00:00", 10_800),  # after four
+    ],
+)
+def test_a_clock_that_says_more_counts_unless_it_was_put_forward(start, end, service_s, tmp_path):
+    elapsed = "3-02:00:00" if end.startswith("2024-04") else "02:00:00"
+    row = f"1|ann|{start}|{start}|{end}|{elapsed}|00:00:00|COMPLETED|gres/gpu=2"
+    whole = 3 * 86_400 if end.startswith("2024-04") else 0
+    assert read_text(tmp_path, row).service_s.tolist() == [service_s + whole]
+
+
 def test_an_id_that_two_users_had_is_two_jobs(tmp_path):
     rows = [
         f"9|{user}|{DAY}{hour}:00:00|{DAY}{hour}:10:00|{DAY}{hour}:40:00|00:30:00|00:00:00|"

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpusched.base.field_checks import check_integer
-from gpusched.base.rejects import NUM_KEPT_LINES, Rejects
+from gpusched.base.rejects import Rejects
 from gpusched.base.source import Source
 from gpusched.base.wording import plural
 from gpusched.model.cluster import MAX_GPUS_PER_SERVER
@@ -70,31 +70,15 @@ def read(
     queues = _of_queue(queues_of(own, is_gpu), queue)
     if not any(of_one.quotas for of_one in queues.clusters.values()):
         raise ValueError("no ClusterQueue among the objects has a quota of GPUs")
-    workloads, flavors, others, rejects = _workloads(own, queues, is_gpu)
+    layout, notes = _given_servers(nodes, queues, is_gpu) if nodes else (None, [])
+    workloads, flavors, others, rejects = _workloads(own, queues, is_gpu, layout)
     order = sorted(range(len(workloads)), key=lambda row: workloads[row].submit_s)
     workloads, flavors = [workloads[row] for row in order], [flavors[row] for row in order]
-    if nodes:
-        layout, notes = _given_servers(nodes, queues, is_gpu)
-    else:
-        layout, notes = of_quotas(queues, workloads, gpus_per_server), []
+    if layout is None:
+        layout = of_quotas(queues, workloads, gpus_per_server)
         notes.append(
             f"no Node among the objects: servers of {gpus_per_server} GPUs stand for the quotas"
         )
-    if nodes:
-        widest = {server.gpu_type: 0 for server in layout.servers}
-        for server in layout.servers:
-            widest[server.gpu_type] = max(widest[server.gpu_type], server.gpus)
-        fits = [
-            each.widest <= max((widest.get(flavor, 0) for flavor in allowed), default=0)
-            for each, allowed in zip(workloads, flavors, strict=True)
-        ]
-        if too_wide := [each.key for each, fit in zip(workloads, fits, strict=True) if not fit]:
-            notes.append(
-                f"{plural(len(too_wide), 'workload')} left out: a pod asks for more GPUs than any "
-                f"server has: {', '.join(too_wide[:3])}"
-            )
-        workloads = [each for each, fit in zip(workloads, fits, strict=True) if fit]
-        flavors = [each for each, fit in zip(flavors, fits, strict=True) if fit]
     layout.place(workloads, others if nodes else (), may_grow=not nodes)
     if layout.num_guessed:
         notes.append(
@@ -145,15 +129,17 @@ def _of_queue(queues: Queues, queue: str | None) -> Queues:
 
 
 def _workloads(
-    own: Sequence[KubeObject], queues: Queues, is_gpu: Callable[[str], bool]
+    own: Sequence[KubeObject],
+    queues: Queues,
+    is_gpu: Callable[[str], bool],
+    layout: Layout | None,
 ) -> tuple[list[Workload], list[list[str]], list[Workload], Rejects]:
     """Return those that wait or run, the flavors that each may have, and why others are left out.
 
     Before the last stand those that other queues have admitted.
     """
     kept, flavors, others = [], [], []
-    counts: Counter[str] = Counter()
-    first: dict[str, list[int]] = {}
+    left_out: dict[str, list[int]] = {}
     number = -1
     for each in own:
         if each.kind != "Workload":
@@ -165,16 +151,14 @@ def _workloads(
                 others.append(workload)
                 raise Unfit("is admitted by another ClusterQueue")
             allowed, of_queue = _allowed(workload, queues)
+            if layout is not None and workload.widest > layout.widest(allowed):
+                raise Unfit("has a pod that asks for more GPUs than any of its servers has")
         except Unfit as unfit:
-            reason = str(unfit)
-            counts[reason] += 1
-            if len(first.setdefault(reason, [])) < NUM_KEPT_LINES:
-                first[reason].append(number)
+            left_out.setdefault(str(unfit), []).append(number)
             continue
         kept.append(replace(workload, queue=of_queue))
         flavors.append(allowed)
-    places = {why: tuple(numbers) for why, numbers in first.items()}
-    return kept, flavors, others, Rejects(dict(counts), places, "row")
+    return kept, flavors, others, Rejects().plus(left_out)
 
 
 def _allowed(workload: Workload, queues: Queues) -> tuple[list[str], str]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from gpusched.base.arrays import Int64
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import plural
@@ -42,6 +43,8 @@ HOLDING: Final = frozenset(
 """States, and flags of states, in which a job holds GPUs."""
 WAITS_FOR_GPUS: Final = frozenset({"", "None", "Resources", "Priority", "JobArrayTaskLimit"})
 """Reasons of jobs that a decision may start; all others name a limit or a rule of the site."""
+CLOSED_SERVERS: Final = "Nodes required for job are DOWN, DRAINED or reserved"
+"""How squeue says that the GPUs a job waits for are those of servers that are closed now."""
 _NO_SHOWN: Final = 3
 
 
@@ -79,9 +82,8 @@ def read(
     )  # fmt: skip
     if partition is not None:
         jobs = _taken(jobs, [partition in _partitions(rows[name]) for name in _ids(jobs)])
-    jobs, notes = _startable(jobs, rows, known)
-    jobs, places, cut = _with_places(jobs, rows, room)
-    notes += cut
+    jobs = _startable(jobs, rows, known, found.lines)
+    jobs, places, notes = _with_places(jobs, rows, room)
     if mixed:
         notes.append(
             f"{plural(len(mixed), 'server')} left out: several types of GPUs: {_shown(mixed)}"
@@ -118,25 +120,21 @@ def _room_server(server: SlurmServer) -> RoomServer:
 
 
 def _startable(
-    jobs: Trace, rows: Mapping[str, QueuedJob], servers: Sequence[SlurmServer]
-) -> tuple[Trace, list[str]]:
-    """Leave out waiting jobs that Slurm would not start yet, or not anywhere; say why."""
+    jobs: Trace, rows: Mapping[str, QueuedJob], servers: Sequence[SlurmServer], lines: Int64
+) -> Trace:
+    """Leave out waiting jobs that Slurm would not start yet, or not anywhere, and count them."""
     running = Counter(_array(row) for row in rows.values() if row.runs)
-    left_out: dict[str, list[str]] = {}
+    left_out: dict[str, list[int]] = {}
     taken = []
     for name in _ids(jobs):
         row = rows[name]
         why = None if row.runs else _obstacle(row, servers, running)
         taken.append(why is None)
         if why is not None:
-            left_out.setdefault(why, []).append(name)
+            left_out.setdefault(why, []).append(int(lines[row.place]))
         elif not row.runs:
             running[_array(row)] += 1  # it may start, and counts against its array's limit
-    notes = [
-        f"{plural(len(names), 'job')} left out: {why}: {_shown(names)}"
-        for why, names in left_out.items()
-    ]
-    return _taken(jobs, taken), notes
+    return replace(_taken(jobs, taken), rejects=jobs.rejects.plus(left_out))
 
 
 def _obstacle(
@@ -144,27 +142,30 @@ def _obstacle(
 ) -> str | None:
     """Why a job that waits cannot be started by a decision; None if it can."""
     job, array = row.job, _array(row)
-    reason = text_of(job.get("state_reason")).partition(",")[0].strip()
+    reason = text_of(job.get("state_reason"))
+    if reason.replace("_", " ").startswith(CLOSED_SERVERS):
+        reason = "Resources"
+    reason = reason.partition(",")[0].strip()
     if reason not in WAITS_FOR_GPUS:
-        return f"state_reason {reason}"
+        return f"state_reason is {reason}"
     most = slurm_json.count(job.get("array_max_tasks"))
     if array and most > 0 and running[array] >= most:
-        return f"{most:g} tasks of its array run at most"
+        return f"array_max_tasks is {most:g}, and so many run or may start"
     if slurm_json.count(job.get("het_job_id")) > 0:
-        return "one of several parts that start together"
+        return "het_job_id: is one of several parts that start together"
     if _names(job, "required_nodes"):
-        return "it names its servers (required_nodes)"
+        return "required_nodes: asks for servers by name"
     if _names(job, "excluded_nodes") & {server.name for server in servers}:
-        return "it names servers that it must not have (excluded_nodes)"
+        return "excluded_nodes: must not have servers that are there"
     wanted = text_of(job.get("features"))
     if wanted and not all({*wanted.split("&")} <= server.features for server in servers):
-        return f"features {wanted!r}"
+        return f"features {wanted!r}: not all servers have them"
     exclusive = job.get("exclusive")
     if slurm_json.states(exclusive) - {"FALSE", "NONE", ""} or exclusive is True:
-        return "it asks for whole servers (exclusive)"
+        return "exclusive: asks for whole servers"
     each = slurm.of_gres(text_of(job.get("tres_per_node"))).gpus
     if slurm_json.count(job.get("node_count")) > 1 and any(s.gpus != each for s in servers if each):
-        return f"{each:g} GPUs on each of several servers (tres_per_node)"
+        return f"tres_per_node: asks for {each:g} GPUs on each of several servers"
     return None
 
 
@@ -173,8 +174,8 @@ def _array(row: QueuedJob) -> int:
     number = slurm_json.count(row.job.get("array_job_id"))
     if number > 0:
         return int(number)
-    has_tasks = bool(text_of(row.job.get("array_task_string")))
-    return int(slurm_json.count(row.job.get("job_id"))) if has_tasks else 0
+    own = slurm_json.count(row.job.get("job_id"))
+    return int(own) if text_of(row.job.get("array_task_string")) and own > 0 else 0
 
 
 def _names(job: Mapping[str, Any], field: str) -> set[str]:
