@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from gpusched.base.source import AnyFile, Source
 from gpusched.base.suggest import HintedError, nearest
 from gpusched.traces.format_registry import TraceFormat, detect, find, trace_formats
 from gpusched.traces.intake.merging import merged
+from gpusched.traces.intake.wall_clock import local_zone
 from gpusched.traces.workload import Trace
 from gpusched.traces.writers import write_trace
 
@@ -32,6 +34,7 @@ def read_trace(
     on_bad: OnBad = "reject",
     max_bytes: int | None = None,
     member: str | None = None,
+    time_zone: str | None = None,
     **options: Any,
 ) -> Trace:
     r"""Read a trace file, plain or packed, or several as one trace.
@@ -61,9 +64,13 @@ def read_trace(
         the size of a packed file if that is more than 64 MiB.
     member
         Which file of an archive of several is the trace.
+    time_zone
+        Where the clock stood that dates without a zone were read from, such as
+        ``"Europe/Berlin"``; they are in UTC then. Of an hour that a clock shows twice it is the
+        first. Default: dates stay as they stand.
     options
-        Further options of the format: ``processors`` and ``processors_per_gpu`` (swf),
-        ``throughputs`` and ``gpu_type`` (gavel).
+        Further options of the format: ``date_order`` (csv, parquet, json), ``processors`` and
+        ``processors_per_gpu`` (swf), ``throughputs`` and ``gpu_type`` (gavel).
 
     Returns
     -------
@@ -101,8 +108,9 @@ def read_trace(
     (1, 1)
     """
     trace = read_quietly(
-        path, format, columns=columns, on_bad=on_bad, max_bytes=max_bytes, member=member, **options
-    )
+        path, format, columns=columns, on_bad=on_bad, max_bytes=max_bytes, member=member,
+        time_zone=time_zone, **options,
+    )  # fmt: skip
     if trace.rejects:
         reasons = "; ".join(trace.rejects.lines())
         warn([f"{trace.name}: rows left out, {trace.rejects.total:,}: {reasons}"], stacklevel=2)
@@ -117,6 +125,7 @@ def read_quietly(
     on_bad: OnBad = "reject",
     max_bytes: int | None = None,
     member: str | None = None,
+    time_zone: str | None = None,
     **options: Any,
 ) -> Trace:
     """Read as :func:`read_trace` does, for who shows in another way what was left out."""
@@ -128,8 +137,13 @@ def read_quietly(
     _check_once(files)
     parts = []
     for source in sources:
-        with naming(source):
-            parts.append(read_source(source, format, columns, on_bad, options))
+        with naming(source), local_zone(time_zone) as zone:
+            part = read_source(source, format, columns, on_bad, options)
+        if zone is not None:
+            if not zone.is_used:
+                raise ValueError(f"{source}: time_zone: the file has no dates without a zone")
+            part = dataclasses.replace(part, notes=(*part.notes, *zone.notes))
+        parts.append(part)
     return parts[0] if len(parts) == 1 else merged(parts, list(map(str, sources)))
 
 

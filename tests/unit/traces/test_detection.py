@@ -161,7 +161,7 @@ def test_a_name_counts_where_it_stands(tmp_path, text, path, is_there):
 
 def test_a_csv_of_ones_own_may_call_its_ids_as_slurm_does(tmp_path):
     (tmp_path / "a.csv").write_text("JobID,submit_s,service_s,gpus\n7,0,60,2\n")
-    assert read_trace(tmp_path / "a.csv").notes == ("columns not used: JobID",)
+    assert read_trace(tmp_path / "a.csv").notes == ("understood: id from 'JobID'",)
 
 
 def test_rows_that_are_left_out_are_told_once_with_their_number_by_reason(tmp_path):

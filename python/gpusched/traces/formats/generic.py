@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
+from gpusched.base.ticks import US_PER_S
 from gpusched.traces import checked_columns as check
-from gpusched.traces.intake.column_choice import INTERARRIVAL, choose_columns
+from gpusched.traces.intake.column_choice import (
+    ALIASES,
+    END,
+    INTERARRIVAL,
+    START,
+    UNITS,
+    choose_columns,
+    words_of,
+)
+from gpusched.traces.intake.date_forms import date_order as find_date_order
+from gpusched.traces.intake.date_forms import plain_dates
 from gpusched.traces.intake.declared_columns import Kind, ReadColumns, TextColumn
 from gpusched.traces.intake.text_schema import trace_of
 from gpusched.traces.workload import Trace
@@ -18,19 +31,16 @@ if TYPE_CHECKING:
 
 _OPTIONAL_VALUES: Final = (
     "estimate_s", "predicted_s", "source_wait_s", "gpu_share", "cpu", "memory_gib", "deadline_s",
-    "value", "min_gpus", "max_gpus",
+    "value", "min_gpus", "max_gpus", START, END,
 )  # fmt: skip
+_MOMENTS: Final = ("submit_s", START, END, "deadline_s")
 _KINDS: Final[dict[str, Kind]] = {
-    INTERARRIVAL: "gap", "submit_s": "moment", "deadline_s": "moment",
+    INTERARRIVAL: "gap", **dict.fromkeys(_MOMENTS, "moment"),
     **dict.fromkeys(check.LABELS, "label"), "status": "status", "gpu_types": "types", "id": "id",
 }  # fmt: skip
-_UNITS: Final = {
-    **dict.fromkeys(("ms", "millis", "milliseconds"), 1e-3),
-    **dict.fromkeys(("min", "mins", "minutes"), 60.0),
-    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
-    **dict.fromkeys(("d", "day", "days"), 86_400.0),
-}
-_ORDER: Final = (INTERARRIVAL, *check.NUMERIC, *check.LABELS, "gpu_types", "id")
+_ORDER: Final = (INTERARRIVAL, *check.NUMERIC, START, END, *check.LABELS, "gpu_types", "id")
+_UNKNOWN: Final = ("unknown", "none", "null", "nan", "n/a")
+"""What stands for a start or an end that is not known, in small letters."""
 
 
 def read_columns(
@@ -40,28 +50,114 @@ def read_columns(
     columns: Mapping[str, str] | None,
     on_bad: OnBad,
     notes: tuple[str, ...] = (),
+    *,
+    date_order: str | None = None,
 ) -> Trace:
     """Turn named columns into a trace; submit times may be seconds, wall-clock times or gaps.
 
-    Deadlines may be wall-clock times where the submissions are; seconds count from 1970 there.
+    Starts, ends and deadlines may be wall-clock times where the submissions are; seconds count
+    from 1970 there.
+
+    Parameters
+    ----------
+    date_order
+        ``"dmy"`` or ``"mdy"``, where the dates end in the year and no date tells.
     """
     data, parts = _with_expressions(source, data, columns or {})
     present = [name for name in data if name not in parts]
-    choice = choose_columns(present, columns, source=str(source))
+    choice = choose_columns(present, columns, source=str(source), of_file=True)
+    chosen = choice.columns
+    said = _understand_dates(source, data, chosen, date_order)
     read = ReadColumns(screen, data)
     for ours in _ORDER:
-        if ours in choice.columns:
-            column = _declared(choice.columns[ours], ours)
+        if ours in chosen:
+            column = _declared(chosen[ours], ours)
             read.take(column)
-            if column.unit != 1 and not (column.kind == "moment" and read.has_dates):
-                notes += (f"{ours} is {column.name} x {column.unit:g}",)
-    read.notes = (*choice.notes, *notes, *read.notes)
+            if column.unit != 1 and not said.get(column.name):
+                said[column.name] = f"x {column.unit:g}"
+    origins = _derive_times(read, chosen)
+    read.notes = (*_understood(chosen, columns or {}, said, origins), *choice.notes, *notes,
+                  *read.notes)  # fmt: skip
     return trace_of(source.name, read, on_bad)
+
+
+def _understand_dates(
+    source: Source,
+    data: dict[str, polars.Series],
+    chosen: Mapping[str, str],
+    order: str | None,
+) -> dict[str, str]:
+    """Bring the dates of a file into one form; return what they were, by the names of the file.
+
+    Numbers may count from 1970 unless submissions are plain seconds by their name.
+    """
+    times: dict[str, str] = {}
+    for ours in _MOMENTS:
+        if ours in chosen:
+            times.setdefault(chosen[ours], ours)
+    for label, ours in times.items():
+        if ours in (START, END) and str(data[label].dtype) == "String":
+            is_unknown = data[label].str.strip_chars().str.to_lowercase().is_in(_UNKNOWN)
+            data[label] = data[label].set(is_unknown, "") if is_unknown.any() else data[label]
+    order = find_date_order(str(source), {label: data[label] for label in times}, order)
+    said = {}
+    may_count = chosen.get("submit_s", "submit_s") != "submit_s"
+    for label in times:
+        unit = _unit_of(label) if may_count else 0
+        data[label], said[label] = plain_dates(data[label], order, unit)
+    return said
+
+
+def _derive_times(read: ReadColumns, chosen: Mapping[str, str]) -> dict[str, str]:
+    """Make run times and waits of starts and ends; return of which columns ours were made."""
+    start, end, submit = (chosen.get(ours, "") for ours in (START, END, "submit_s"))
+    screen, numeric, made = read.screen, read.numeric, {}
+    if "service_s" not in chosen:
+        good = screen.require(read.is_given(start), START, "must not be empty")
+        good = screen.require(read.is_given(end), END, "must not be empty")
+        span = read.between(start, end)
+        good = screen.require((span >= 0) | ~good, END, f"must not be before {start!r}")
+        numeric["service_s"] = np.where(good, span, np.nan)
+        made["service_s"] = f"{end!r} - {start!r}"
+        screen.show("service_s", made["service_s"].replace("'", ""), numeric["service_s"])
+    if submit and submit == end and start != end:
+        made["submit_s"] = f"{end!r} - {chosen['service_s']!r}"
+        if "submit_us" in numeric:
+            service_us = np.nan_to_num(numeric["service_s"]) * US_PER_S
+            numeric["submit_us"] = numeric["submit_us"] - np.rint(service_us).astype(np.int64)
+        else:
+            numeric["submit_s"] = numeric["submit_s"] - numeric["service_s"]
+    elif start and submit and start != submit and "source_wait_s" not in numeric:
+        numeric["source_wait_s"] = read.between(submit, start)
+        made["source_wait_s"] = f"{start!r} - {submit!r}"
+        screen.show("source_wait_s", f"{start} - {submit}", numeric["source_wait_s"])
+    return made
+
+
+def _understood(
+    chosen: Mapping[str, str],
+    mapped: Mapping[str, str],
+    said: Mapping[str, str],
+    made: Mapping[str, str],
+) -> tuple[str, ...]:
+    """Say in a sentence which columns are ours, unless their names alone say so."""
+    told = []
+    is_plain = not made
+    for ours in _ORDER:
+        theirs = chosen.get(ours, "")
+        how = said.get(theirs, "")
+        if ours in made:
+            told.append(f"{ours} from {made[ours]}")
+        elif theirs and ours not in (START, END) and (theirs != ours or how):
+            told.append(f"{ours} from {theirs!r}" + (f" ({how})" if how else ""))
+            is_known = theirs in (mapped.get(ours), ours, *ALIASES.get(ours, ()))
+            is_plain = is_plain and is_known and how in ("", "dates")
+    return () if is_plain else (f"understood: {', '.join(told)}",)
 
 
 def _with_expressions(
     source: Source, data: Mapping[str, polars.Series], columns: Mapping[str, str]
-) -> tuple[Mapping[str, polars.Series], set[str]]:
+) -> tuple[dict[str, polars.Series], set[str]]:
     """Add the columns that are calculated of others, and return the names of those.
 
     What is no name of a column and holds ``* / + -`` is an expression of SQL over numbers, such as
@@ -94,13 +190,16 @@ def _with_expressions(
 def _declared(theirs: str, ours: str) -> TextColumn:
     kind = _KINDS.get(ours, "number")
     unit = _unit_of(theirs) if kind in ("number", "moment") and ours.endswith("_s") else 1.0
-    return TextColumn(theirs, ours, kind, may_miss=ours in _OPTIONAL_VALUES, unit=unit)
+    may_miss = ours in _OPTIONAL_VALUES
+    return TextColumn(
+        theirs, ours, kind, may_miss=may_miss, unit=unit, is_part=ours in (START, END)
+    )
 
 
 def _unit_of(theirs: str) -> float:
     """Return the seconds of the unit that a name ends in: ``run_hours``, ``length_ms``."""
-    word = theirs.lower().replace("(", "_").replace(")", "").replace(" ", "_").rpartition("_")[2]
-    return _UNITS.get(word, 1.0) if word != theirs.lower() else 1.0
+    words = words_of(theirs)
+    return UNITS.get(words[-1], 1.0) if len(words) > 1 else 1.0
 
 
 def losses(trace: Trace) -> list[str]:

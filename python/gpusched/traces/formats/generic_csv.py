@@ -14,29 +14,40 @@ from gpusched.traces.frames import polars_of
 from gpusched.traces.workload import Trace
 
 
-def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = None) -> Trace:
+def read(
+    source: Source,
+    *,
+    on_bad: OnBad,
+    columns: Mapping[str, str] | None = None,
+    date_order: str | None = None,
+) -> Trace:
     """Read a CSV with a header, whose fields a comma, a semicolon, a tab or a bar separates.
 
     Parameters
     ----------
     columns
         The file's name for each of ours, e.g. ``{"service_s": "length"}``.
+    date_order
+        ``"dmy"`` or ``"mdy"``, where the dates end in the year and no date tells.
     """
     separator = _separator(source)
     table = read_table(source, separator=separator)
     notes = () if separator in ",\t" else (f"fields are separated by {separator!r}",)
-    return read_columns(source, table.screen(), table.columns, columns, on_bad, notes)
+    return read_columns(
+        source, table.screen(), table.columns, columns, on_bad, notes, date_order=date_order
+    )
 
 
 def _separator(source: Source) -> str:
-    """Return what separates the names of the header: what it has, a comma before others."""
+    """Return what separates the names of the header: what it has most of, a comma before others."""
     if source.suffix == ".tsv":
         return "\t"
-    return next((mark for mark in ",;\t|" if mark in source.first_line), ",")
+    return max(",;\t|", key=source.first_line.count)
 
 
 def _recognises(source: Source) -> bool:
-    return source.suffix in (".csv", ".tsv") or len(source.header) > 2
+    line = source.first_line
+    return source.suffix in (".csv", ".tsv") or line.count(_separator(source)) > 1
 
 
 def write(trace: Trace, path: Path) -> None:
@@ -58,7 +69,7 @@ register_trace_format(
         write=write,
         losses=losses,
         endings=("csv",),
-        options=("columns",),
+        options=("columns", "date_order"),
         rank=9,
     )
 )

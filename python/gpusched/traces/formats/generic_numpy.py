@@ -102,7 +102,7 @@ def _members(source: Source, mapped: Mapping[str, str] | None) -> dict[str, AnyA
                 raise ValueError(f"member {entry.filename!r} is encrypted")
             members[name] = entry
         if members:
-            choose_columns(list(members), mapped, source=str(source))
+            choose_columns(list(members), mapped, source=str(source), of_file=True)
         for name, entry in members.items():
             try:
                 arrays[name] = _array(archive.read(entry))

@@ -22,13 +22,21 @@ _TAIL: Final = 8  # the length of the footer, and the magic bytes
 _LEAST_BYTES: Final = 8  # of a value, once it is a number or a label
 
 
-def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = None) -> Trace:
+def read(
+    source: Source,
+    *,
+    on_bad: OnBad,
+    columns: Mapping[str, str] | None = None,
+    date_order: str | None = None,
+) -> Trace:
     """Read a Parquet file; rows are numbered from 0.
 
     Parameters
     ----------
     columns
         The file's name for each of ours, e.g. ``{"service_s": "length"}``.
+    date_order
+        ``"dmy"`` or ``"mdy"``, where dates are texts that end in the year and no date tells.
     """
     import polars
 
@@ -48,7 +56,7 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
         frame = polars.read_parquet(io.BytesIO(source.data))
     screen = Screen(str(source), np.arange(frame.height, dtype=np.int64))
     data = {name: frame[name] for name in frame.columns}
-    return read_columns(source, screen, data, columns, on_bad)
+    return read_columns(source, screen, data, columns, on_bad, date_order=date_order)
 
 
 def _check_lengths(data: bytes) -> None:
@@ -87,7 +95,7 @@ register_trace_format(
         write=write,
         losses=losses,
         endings=("parquet",),
-        options=("columns",),
+        options=("columns", "date_order"),
         rank=-1,
     )
 )

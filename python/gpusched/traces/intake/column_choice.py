@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -12,10 +13,15 @@ from gpusched.traces import checked_columns as check
 
 INTERARRIVAL: Final = "interarrival_s"
 """Stands in the place of submit times: the time since the row before."""
+START: Final = "start_s"
+END: Final = "end_s"
+"""When a job began and ended in the source, of which its run time and its wait follow."""
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "submit_s": ("submit", "submit_time", "submission_time", "arrival_s", "arrival_time"),
     INTERARRIVAL: ("interarrival", "inter_arrival_s", "inter_arrival_time"),
     "service_s": ("duration_s", "duration", "run_time_s", "run_time", "runtime", "service"),
+    START: ("start", "start_time"),
+    END: ("end", "end_time"),
     "gpus": ("num_gpus", "num_gpu", "gpu_num", "n_gpus"),
     "id": ("job_id", "jobid"),
     "queue": ("vc",),
@@ -23,6 +29,30 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "gpu_types": ("gpu_type",),
 }
 """Names that are understood without a column map, after our own names."""
+MORE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
+    "submit_s": ("submitted", "submitted_at", "submission", "arrival", "arrived_at"),
+    "service_s": ("elapsed", "elapsed_raw", "elapsed_time", "execution_time"),
+    START: ("started", "started_at", "begin", "begin_time"),
+    END: ("ended", "ended_at", "finish", "finish_time", "finished_at", "completed_at"),
+    "gpus": ("gpu", "gpu_count", "requested_gpus"),
+    "user": ("user_name", "user_id", "owner"),
+    "queue": ("queue_name",),
+    "account": ("account_name",),
+    "partition": ("partition_name",),
+    "time_limit_s": ("time_limit",),
+}
+"""Those that are understood where none of the above is there; as are all in other letters: ``Job
+ID`` and ``JobID`` are ``job_id``, and with the unit at their end: ``duration_hours``."""
+UNITS: Final = {
+    **dict.fromkeys(("ns", "nanoseconds"), 1e-9),
+    **dict.fromkeys(("us", "microseconds"), 1e-6),
+    **dict.fromkeys(("ms", "millis", "milliseconds"), 1e-3),
+    **dict.fromkeys(("s", "sec", "secs", "seconds"), 1.0),
+    **dict.fromkeys(("min", "mins", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86_400.0),
+}
+"""Seconds of the units in which names of columns may end."""
 _OWN: Final = ("row",)  # what we write beside the columns, and make again in reading
 _NUM_SHOWN: Final = 10
 
@@ -53,10 +83,17 @@ def choose_columns(
     *,
     source: str = "columns",
     extra: Sequence[str] = (),
+    of_file: bool = False,
 ) -> Choice:
     """Find the input's column for each of ours: the given map, then equal names, then aliases.
 
     Ours are those of every trace, :data:`INTERARRIVAL`, and ``extra`` ones.
+
+    Parameters
+    ----------
+    of_file
+        Whether names may end in a unit, and :data:`START` and :data:`END` are ours, too: submit
+        times follow from starts, or from ends and run times, and run times from both.
 
     Raises
     ------
@@ -65,7 +102,7 @@ def choose_columns(
         same one of ours, or a required one is missing.
     """
     chosen = dict(mapped or {})
-    every = (*check.ALL, INTERARRIVAL, *extra)
+    every = (*check.ALL, INTERARRIVAL, *((START, END) if of_file else ()), *extra)
     for ours, theirs in chosen.items():
         if ours not in every:
             raise HintedError(
@@ -75,24 +112,76 @@ def choose_columns(
         if theirs not in present:
             raise ValueError(f"{source}: no column {theirs!r} for {ours}{nearest(theirs, present)}")
     taken = set(chosen.values())
+    if {"service_s", "finish_s"} <= set(present):
+        taken.add(START)  # that of a result: a wait under a policy is not the one of the source
+    keys = {name: _keys_of(name, of_file) for name in present if name not in taken}
     for ours in every:
-        names = (ours, *ALIASES.get(ours, ()))
-        found = [name for name in names if name in present and name not in taken]
-        if ours in chosen or not found:
+        if ours in chosen:
             continue
+        names = (ours, *ALIASES.get(ours, ()))
+        found = [name for name in names if name in keys] or _alike(ours, keys)
         if len(found) > 1:
             raise _ambiguous(source, f"either of the columns {_quoted(found)}", ours, found[-1])
-        chosen[ours] = found[0]
+        if found:
+            chosen[ours] = found[0]
+            del keys[found[0]]
     _choose_arrivals(source, chosen, set(mapped or ()))
+    unused = _derive(source, chosen)
     for ours in check.REQUIRED:
         if ours not in chosen and not (ours == "submit_s" and INTERARRIVAL in chosen):
+            if ours == "service_s" and {START, END} <= chosen.keys():
+                continue
             raise HintedError(
                 f"{source}: column {ours!r} is missing; there are {', '.join(present)}",
                 f" (name yours with columns={{{ours!r}: ...}})",
                 f" (name yours: --column {ours}=...)",
             )  # fmt: skip
-    used = {*chosen.values(), *_OWN}
+    used = {*(theirs for ours, theirs in chosen.items() if ours not in unused), *_OWN}
     return Choice(chosen, tuple(name for name in present if name not in used))
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name in small letters: ``["job", "id"]`` of ``Job-ID``."""
+    return [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
+
+
+def _keys_of(name: str, has_units: bool) -> tuple[str, str]:
+    """Return the letters of a name, and those before a unit of time at its end, if one is."""
+    words = words_of(name)
+    is_timed = has_units and len(words) > 1 and words[-1] in UNITS
+    return "".join(words), "".join(words[:-1]) if is_timed else ""
+
+
+def _alike(ours: str, keys: Mapping[str, tuple[str, str]]) -> list[str]:
+    """Return the columns whose names are among those of ours but for letters and units."""
+    names = (ours, *ALIASES.get(ours, ()), *MORE_ALIASES.get(ours, ()))
+    known = {"".join(words_of(name)) for name in names}
+    timed = {"".join(words_of(name.removesuffix("_s"))) for name in names}
+    timed = timed if ours.endswith("_s") else set()
+    return [
+        name for name, (whole, base) in keys.items()
+        if (whole and whole in known) or (base and base in timed)
+    ]  # fmt: skip
+
+
+def _derive(source: str, chosen: dict[str, str]) -> set[str]:
+    """Put starts or ends in the place of submit times if need be; return what is not needed."""
+    has_service = "service_s" in chosen
+    if not {"submit_s", INTERARRIVAL} & chosen.keys():
+        if START in chosen:
+            chosen["submit_s"] = chosen[START]
+        elif has_service and END in chosen:
+            chosen["submit_s"] = chosen[END]
+    elif not has_service and END in chosen and START not in chosen and "submit_s" in chosen:
+        submit = chosen["submit_s"]
+        raise HintedError(
+            f"{source}: column 'service_s' is missing; from {submit!r} to {chosen[END]!r} "
+            "jobs also wait: name the column of run times or of starts",
+            f" (columns={{'start_s': {submit!r}}} if jobs start when they are submitted)",
+            f" (--column start_s={submit} if jobs start when they are submitted)",
+        )  # fmt: skip
+    unused = {END} if has_service else set()
+    return unused | ({START} if has_service and "source_wait_s" in chosen else set())
 
 
 def _choose_arrivals(source: str, chosen: dict[str, str], mapped: set[str]) -> None:

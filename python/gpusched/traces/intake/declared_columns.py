@@ -165,6 +165,20 @@ class ReadColumns:
         self.numeric[span.ours] = taken / US_PER_S if is_ticks else taken
         self.screen.show(span.ours, f"{span.end} - {span.begin}", self.numeric[span.ours])
 
+    def is_given(self, name: str) -> AnyArray:
+        """Tell of which rows a time that may miss is known."""
+        values = self.values[name]
+        return values != NOT_A_TIME if name in self._ticks else ~np.isnan(values)
+
+    def between(self, begin: str, end: str) -> AnyArray:
+        """Return the seconds between two times that may miss; NaN where one is not known."""
+        first, last = (
+            self.values[name] if name in self._ticks else self.values[name] * US_PER_S
+            for name in (begin, end)
+        )
+        taken = (last - first) / US_PER_S
+        return np.where(self.is_given(begin) & self.is_given(end), taken, np.nan)
+
     def share_between_workers(self) -> None:
         """Have what tells of a whole job tell of each of its workers; without GPUs it is one."""
         workers = np.maximum(np.nan_to_num(self.numeric["gpus"], nan=1), 1)

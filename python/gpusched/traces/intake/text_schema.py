@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Final
 
 import msgspec
 
@@ -16,6 +17,7 @@ from gpusched.traces.intake.column_choice import unused_note
 from gpusched.traces.intake.declared_columns import ReadColumns, Span, TextColumn
 from gpusched.traces.workload import Trace
 
+LOCAL_DATES: Final = "dates name no time zone and are read as they stand (option time_zone)"
 Step = Callable[[ReadColumns], None]
 """What a format does beside reading columns: it judges rows, or makes ours of several columns."""
 
@@ -151,6 +153,8 @@ def trace_of(
     """Make a trace of this name of the columns that were read of a file."""
     read.share_between_workers()
     source = read.screen.source
+    if read.has_dates and not any(read.screen.is_aware.values()):
+        read.notes += (LOCAL_DATES,)
     attributes = assemble(
         read.screen,
         read.numeric,

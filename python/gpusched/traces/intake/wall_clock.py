@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -20,15 +23,85 @@ UNIX_EPOCH: Final = datetime(1970, 1, 1)
 EXAMPLE: Final = "2017-10-09 07:01:55"
 _FIRST_US: Final = (datetime.min - UNIX_EPOCH) // timedelta(microseconds=1)
 _LAST_US: Final = (datetime.max - UNIX_EPOCH) // timedelta(microseconds=1)
-_BEGINS: Final = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?!\d)")
-_OFFSET: Final = r"(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$"
+_BEGINS: Final = re.compile(r"\s*\d{4}-\d{1,2}-\d{1,2}(?!\d)")
+_OFFSET: Final = r":\d{2}.*(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$"
 _SECONDS: Final = r"^\d{1,12}$"
-_DATED: Final = r"^\d{4}-\d{2}-\d{2}"
-_DATE_LENGTH: Final = 10
+_DATED: Final = r"^\d{4}-\d{1,2}-\d{1,2}"
 _BATCH: Final = 1000
 # The first one alone reads most files; it is four times as fast as the one with fractions.
-_NAIVE: Final = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M")
+_NAIVE: Final = (
+    "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d",
+    "%Y-%m-%d %I:%M %p", "%Y-%m-%d %I:%M:%S %p",
+)  # fmt: skip
 _AWARE: Final = ("%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M%#z")
+
+
+class LocalZone:
+    """The zone of times that name none.
+
+    Attributes
+    ----------
+    is_used
+        Whether there were such times.
+    num_twice
+        How many stood in an hour that the end of summer time has twice.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name, self.is_used, self.num_twice = name, False, 0
+
+    def in_utc(self, times: polars.Series) -> polars.Series:
+        """Return times of this zone in UTC; null where its clocks never showed one.
+
+        Raises
+        ------
+        ValueError
+            If no zone has this name.
+        """
+        import polars
+
+        try:
+            first, second = (
+                times.dt.replace_time_zone(self.name, ambiguous=which, non_existent="null")
+                for which in ("earliest", "latest")
+            )
+        except polars.exceptions.ComputeError:
+            raise ValueError(
+                f"time_zone: {self.name!r} must be a name such as Europe/Berlin"
+            ) from None
+        self.is_used = True
+        self.num_twice += int((first != second).sum())
+        return first
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know of the times."""
+        said = f"dates are read as times of {self.name}"
+        if self.num_twice:
+            said += f"; {self.num_twice:,} may be one of two, and are the earlier one"
+        return (said,)
+
+
+_LOCAL: Final[ContextVar[LocalZone | None]] = ContextVar("local_zone", default=None)
+
+
+@contextmanager
+def local_zone(name: str | None) -> Iterator[LocalZone | None]:
+    """Read times without a zone within this context as those of a zone.
+
+    Raises
+    ------
+    TypeError
+        If the name is no text.
+    """
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"time_zone: {name!r} must be a name such as Europe/Berlin")
+    zone = None if name is None else LocalZone(name)
+    token = _LOCAL.set(zone)
+    try:
+        yield zone
+    finally:
+        _LOCAL.reset(token)
 
 
 def is_iso(text: str) -> bool:
@@ -36,18 +109,23 @@ def is_iso(text: str) -> bool:
     return _BEGINS.match(text) is not None
 
 
-def is_wall_clock(values: polars.Series) -> bool:
-    """Whether a column holds dates, judged by its type or its first text."""
+def first_text(values: polars.Series) -> str:
+    """Return the first text of a column that is not empty, without blanks around it."""
     import polars
 
     if values.dtype == polars.String:
         for begin in range(0, len(values), _BATCH):
             texts = values[begin : begin + _BATCH].str.strip_chars().to_list()
-            first = next((text for text in texts if text), None)
-            if first is not None:
-                return is_iso(first)
-        return False
-    return values.dtype in (polars.Date, polars.Datetime)
+            if (first := next(filter(None, texts), None)) is not None:
+                return str(first)
+    return ""
+
+
+def is_wall_clock(values: polars.Series) -> bool:
+    """Whether a column holds dates, judged by its type or its first text."""
+    import polars
+
+    return values.dtype in (polars.Date, polars.Datetime) or is_iso(first_text(values))
 
 
 def ticks_of(
@@ -102,6 +180,11 @@ def ticks_of(
         is_aware = getattr(values.dtype, "time_zone", None) is not None
         parsed = values.cast(polars.Datetime("us", "UTC" if is_aware else None)).to_physical()
         is_empty = values.is_null()
+    rule = f"must be a time like {pattern or EXAMPLE}"
+    zone = _LOCAL.get()
+    if zone is not None and not is_aware:
+        parsed = zone.in_utc(parsed.cast(polars.Datetime("us"))).to_physical()
+        rule, is_aware = f"{rule} that {zone.name} has", True
     if parsed.null_count() < len(parsed):
         _agree(screen, column, is_aware)
     ticks: Int64 = parsed.fill_null(0).to_numpy()
@@ -112,36 +195,33 @@ def ticks_of(
     if missing is not None:
         empty = is_empty.to_numpy()
         good, ticks = good | empty, np.where(empty, missing, ticks)
-    screen.require(good, column, f"must be a time like {pattern or EXAMPLE}")
+    screen.require(good, column, rule)
     return ticks
 
 
 def _parsed(screen: Screen, label: str, text: polars.Series) -> tuple[polars.Series, bool]:
     """Return ticks, null where there are none, and whether the times are aware."""
-    import polars
-
     spaced = text.str.replace("T", " ", literal=True)
-    is_date = text.str.len_bytes() == _DATE_LENGTH
-    is_aware = spaced.str.contains(_OFFSET) & ~is_date
-    if is_aware.any():
+    is_aware = spaced.str.contains(_OFFSET)
+    has_zone = bool(is_aware.any())
+    if has_zone:
         is_naive = (~is_aware & text.str.contains(_DATED)).fill_null(False)
         if is_naive.any():
             raise _mixed(screen, label, is_aware, is_naive)
-        patterns: tuple[str, ...] = _AWARE
-    else:
-        patterns = _NAIVE
+    patterns: tuple[str, ...] = _AWARE if has_zone else _NAIVE
     parsed = _by(spaced, patterns[0])
     rest = patterns[1:]
     if parsed.null_count() and spaced.str.contains(",", literal=True).any():
         spaced, rest = spaced.str.replace(",", ".", literal=True), patterns
     for pattern in rest:
-        if not parsed.null_count():
-            return parsed, patterns is _AWARE
-        parsed = parsed.zip_with(parsed.is_not_null(), _by(spaced, pattern))
-    if parsed.null_count() and is_date.any():
-        days = text.str.to_date("%Y-%m-%d", strict=False).cast(polars.Datetime("us")).to_physical()
-        parsed = parsed.zip_with(parsed.is_not_null(), days)
-    return parsed, patterns is _AWARE
+        left = parsed.is_null().arg_true()
+        if not len(left):
+            break
+        if len(left) < len(parsed):
+            parsed = parsed.scatter(left, _by(spaced.gather(left), pattern))
+        else:
+            parsed = _by(spaced, pattern)
+    return parsed, has_zone
 
 
 def _counts(text: polars.Series) -> bool:

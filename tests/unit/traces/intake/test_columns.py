@@ -263,7 +263,7 @@ def test_published_formats_name_what_they_leave_out():
     ):
         files = find(name).excerpt()
         trace = gs.read_trace(io.BytesIO(next(iter(files.values()))), name)
-        assert trace.notes == ((f"columns not used: {columns}",) if columns else ())
+        assert trace.notes[:1] == ((f"columns not used: {columns}",) if columns else ())
 
 
 SPACED = TextSchema(

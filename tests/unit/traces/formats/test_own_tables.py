@@ -1,0 +1,227 @@
+"""Tables of one's own: columns, dates and durations as people have them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpusched as gs
+from tests.each import each
+
+LOCAL = "dates name no time zone and are read as they stand (option time_zone)"
+
+
+def read(tmp_path: Path, *lines: str, **options: object) -> gs.Trace:
+    path = tmp_path / "jobs.csv"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return gs.read_trace(path, **options)
+
+
+@each(
+    ("header", "row", "submit", "service", "wait"),
+    [
+        ("submit,start,end", "10,25,85", 10, 60, 15),
+        ("Submit,Start,End", "10,25,85", 10, 60, 15),
+        ("submit_ms,start_ms,end_ms", "10000,25000,85000", 10, 60, 15),
+        ("start,end", "25,85", 25, 60, None),
+        ("start,duration", "25,60", 25, 60, None),
+        ("end,duration", "85,60", 25, 60, None),
+        ("submit,start,duration", "10,25,0:01:00", 10, 60, 15),
+        ("submit,duration,start,end", "10,60,25,99", 10, 60, 15),
+        ("Submitted At,Elapsed (min)", "10,1", 10, 60, None),
+        ("arrival,run_time_hours", "10,0.5", 10, 1800, None),
+        ("SUBMIT_TIME,Elapsed", "10,1-00:00:01", 10, 86_401, None),
+        ("submit,start,end,source_wait_s", "10,25,85,3", 10, 60, 3),
+    ],
+)  # fmt: skip
+def test_times_that_suffice_are_a_submission_a_run_time_and_a_wait(
+    header, row, submit, service, wait, tmp_path
+):
+    trace = read(tmp_path, f"{header},gpus", f"{row},2")
+    assert (trace.origin_s, trace.service_s.tolist()) == (submit, [service])
+    waited = None if trace.source_wait_us is None else trace.source_wait_us.tolist()
+    assert waited == (None if wait is None else [wait * 1_000_000])
+    pl.read_csv(tmp_path / "jobs.csv").write_parquet(tmp_path / "a.parquet")
+    if ":" not in row:
+        assert gs.read_trace(tmp_path / "a.parquet").service_us.tolist() == [service * 1_000_000]
+
+
+def test_what_was_understood_is_one_line(tmp_path):
+    trace = read(
+        tmp_path,
+        "Submitted;Start;End;nodes;gpus_per_node;User;colour",
+        "01.05.2024 09:00;01.05.2024 09:10;01.05.2024 10:10:30;2;4;ann;red",
+        columns={"gpus": "nodes*gpus_per_node"},
+    )
+    assert trace.epoch == datetime(2024, 5, 1, 9)
+    assert (trace.gpus.tolist(), trace.service_s.tolist()) == ([8], [3630])
+    assert trace.notes == (
+        "understood: submit_s from 'Submitted' (dates, day.month.year), service_s from 'End' - "
+        "'Start', gpus from 'nodes*gpus_per_node', source_wait_s from 'Start' - 'Submitted', "
+        "user from 'User'",
+        "columns not used: colour",
+        "fields are separated by ';'",
+        LOCAL,
+    )
+
+
+def test_our_names_need_no_word(tmp_path):
+    assert read(tmp_path, "submit,duration,num_gpus", "0,5,1").notes == ()
+
+
+def test_rows_that_end_before_they_start_or_never_are_counted(tmp_path):
+    rows = ["0,5,65", "0,70,9", "0,5,", "0,,65", "0,5,Unknown", "0,5,5"]
+    trace = read(tmp_path, "submit,start,end,gpus", *(f"{row},1" for row in rows))
+    assert trace.row.tolist() == [2]
+    assert trace.rejects.first == {
+        "end must not be before 'start'": (3,),
+        "end must not be empty": (4, 6),
+        "start must not be empty": (5,),
+        "end - start must be positive": (7,),
+    }
+
+
+def test_a_job_whose_start_is_not_known_has_no_wait(tmp_path):
+    trace = read(tmp_path, "submit,start,duration,gpus", "0,5,60,1", "1,,60,1")
+    assert trace.source_wait_us.tolist() == [5_000_000, -1]
+
+
+DAY = datetime(2024, 5, 13, 9, 5)
+
+
+@each(
+    "text",
+    [
+        "2024-05-13 09:05", "2024-05-13T09:05:00", "2024-5-13 9:05", "2024/05/13 09:05:00",
+        "2024/5/13 9:05", "13.05.2024 09:05", "13.5.2024 9:05:00", "13/05/2024 09:05",
+        "05/13/2024 09:05", "5/13/2024 9:05 AM", "05/13/2024 9:05:00 AM", "13-05-2024 09:05:00",
+    ],
+)  # fmt: skip
+def test_dates_of_common_forms_are_read(text, tmp_path):
+    trace = read(tmp_path, "submit,duration,gpus", f"{text},60,1", f"{text},60,1")
+    assert (trace.epoch, len(trace)) == (DAY, 2)
+
+
+@given(st.lists(st.datetimes(datetime(1970, 1, 1), datetime(2099, 1, 1)), min_size=1, max_size=4))
+def test_every_form_tells_the_same_days(tmp_path_factory, moments):
+    moments = [moment.replace(second=0, microsecond=0) for moment in moments]
+    path = tmp_path_factory.getbasetemp() / "forms.csv"
+    forms = {"%Y/%m/%d %H:%M": None, "%d.%m.%Y %H:%M": "dmy", "%m/%d/%Y %I:%M %p": "mdy"}
+    for form, order in forms.items():
+        rows = "".join(f"{moment.strftime(form)},60,1\n" for moment in moments)
+        path.write_text(f"submit,duration,gpus\n{rows}")
+        trace = gs.read_trace(path, date_order=order)
+        assert trace.epoch == min(moments)
+        assert trace.submit_s[-1] == (max(moments) - min(moments)).total_seconds()
+
+
+def test_the_order_of_day_and_month_is_told_by_the_file_or_asked(tmp_path):
+    head, row = "submit,start,duration,gpus", "{},{},60,1"
+    told = read(tmp_path, head, row.format("05/04/2024 09:00", "05/14/2024 09:00"))
+    assert told.epoch == datetime(2024, 5, 4, 9)
+    assert "(dates, month/day/year)" in told.notes[0]
+    rows = row.format("05/04/2024 09:00", "05/04/2024 09:30")
+    with pytest.raises(ValueError, match=r"'submit': '05/04/2024 09:00' may .*date_order='dmy"):
+        read(tmp_path, head, rows)
+    for order, month in (("dmy", 4), ("mdy", 5)):
+        assert read(tmp_path, head, rows, date_order=order).epoch.month == month
+    mixed = row.format("05/14/2024 09:00", "14/05/2024 09:00")
+    with pytest.raises(ValueError, match="may begin with the day or with the month"):
+        read(tmp_path, head, mixed)
+    with pytest.raises(ValueError, match="date_order: 'ymd' must be one of dmy, mdy"):
+        read(tmp_path, head, rows, date_order="ymd")
+
+
+@each(
+    ("values", "epoch"),
+    [
+        ("1714554000,1714554060", "seconds since 1970"),
+        ("1714554000.5,1714554060", "seconds since 1970"),
+        ("1714554000000,1714554060000", "milliseconds since 1970"),
+        ("1714554000,60", None), ("5,60", None), ("17145540000,17145540060", None),
+    ],
+)  # fmt: skip
+def test_numbers_of_our_days_count_from_1970_and_this_is_said(values, epoch, tmp_path):
+    rows = [f"{value},60,1" for value in values.split(",")]
+    trace = read(tmp_path, "submit,duration,gpus", *rows)
+    assert any(f"({epoch})" in note for note in trace.notes) == (epoch is not None)
+    assert (None if trace.epoch is None else trace.epoch.replace(microsecond=0)) == (
+        None if epoch is None else datetime(2024, 5, 1, 9, tzinfo=UTC)
+    )
+    named = read(tmp_path, "submit_s,service_s,gpus", *rows)
+    assert (named.epoch, named.notes) == (None, ())
+
+
+def test_a_run_time_that_holds_the_wait_is_asked_for(tmp_path):
+    lines = ("submit,end,gpus", "0,60,1")
+    with pytest.raises(ValueError, match=r"from 'submit' to 'end' jobs also wait.*start_s"):
+        read(tmp_path, *lines)
+    assert read(tmp_path, *lines, columns={"start_s": "submit"}).service_s.tolist() == [60]
+
+
+@each(
+    ("header", "ours"),
+    [("Job ID,job-id", "id"), ("Elapsed,execution time", "service_s"), ("USER,owner", "user")],
+)
+def test_two_names_that_are_alike_are_asked_for(header, ours, tmp_path):
+    rest = "submit_s,gpus" if ours == "service_s" else "submit_s,gpus,service_s"
+    with pytest.raises(ValueError, match=f"could be {ours}; choose one"):
+        read(
+            tmp_path,
+            f"{header},{rest}",
+            ",".join(str(1 + i) for i in range(2 + rest.count(",") + 1)),
+        )
+
+
+def test_times_of_a_zone_are_in_utc_also_over_the_end_of_summer_time(tmp_path):
+    lines = (
+        "submit,start,end,gpus",
+        "2024-10-27 00:30,2024-10-27 00:30,2024-10-27 04:30,1",  # five hours, and not four
+        "2024-10-27 02:30,2024-10-27 02:31,2024-10-27 02:32,1",  # in the hour that is there twice
+    )
+    trace = read(tmp_path, *lines, time_zone="Europe/Berlin")
+    assert trace.epoch == datetime(2024, 10, 26, 22, 30, tzinfo=UTC)
+    assert trace.service_s.tolist() == [5 * 3600, 60]
+    assert trace.notes == (
+        "understood: submit_s from 'submit' (dates), service_s from 'end' - 'start', "
+        "source_wait_s from 'start' - 'submit'",
+        "dates are read as times of Europe/Berlin; 3 may be one of two, and are the earlier one",
+    )
+    assert read(tmp_path, *lines).service_s.tolist() == [4 * 3600, 60]
+
+
+def test_a_time_that_no_clock_showed_is_a_counted_reject(tmp_path):
+    rows = ("2024-03-31 02:30,60,1", "2024-03-31 03:30,60,1")
+    trace = read(tmp_path, "submit,duration,gpus", *rows, time_zone="Europe/Berlin")
+    rule = "submit must be a time like 2017-10-09 07:01:55 that Europe/Berlin has"
+    assert trace.rejects.first == {rule: (2,)}
+
+
+@each(
+    ("submit", "zone", "message"),
+    [
+        ("5", "Europe/Berlin", "has no dates without a zone"),
+        ("2024-05-01T09:00Z", "Europe/Berlin", "has no dates without a zone"),
+        ("2024-05-01T09:00", "Europe/Berln", "time_zone: 'Europe/Berln' must be a name such as"),
+    ],
+)
+def test_a_zone_that_is_not_needed_or_not_known_is_an_error(submit, zone, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, "submit,duration,gpus", f"{submit},60,1", time_zone=zone)
+
+
+def test_every_format_with_local_dates_takes_a_zone(tmp_path):
+    from gpusched.traces.format_registry import trace_formats
+
+    for name in ("helios", "philly-csv", "sacct"):
+        path = trace_formats()[name].write_excerpt(tmp_path)
+        local = gs.read_trace(path, name)
+        berlin = gs.read_trace(path, name, time_zone="Europe/Berlin")
+        assert local.notes[-1] == LOCAL
+        assert berlin.epoch.tzinfo is UTC
+        assert (local.epoch.replace(tzinfo=UTC) - berlin.epoch).total_seconds() in (3600, 7200)
