@@ -28,7 +28,7 @@ every_format = pytest.mark.parametrize("name", sorted(FORMATS))
 
 def test_the_formats_are_there():
     assert set(FORMATS) >= {
-        "acme", "batsim", "csv", "elasticflow", "gavel", "helios", "itp", "numpy", "openb",
+        "acme", "batsim", "csv", "elasticflow", "gavel", "helios", "itp", "json", "numpy", "openb",
         "pai-2020", "parquet", "philly-csv", "philly-json", "sacct", "sacct-json", "squeue", "swf",
     }  # fmt: skip
     assert set(WRITTEN) >= {"csv", "numpy", "parquet", "swf"}
@@ -61,7 +61,7 @@ def test_a_format_recognises_its_own_excerpt_and_reads_it(name, tmp_path):
 def test_an_excerpt_is_taken_by_no_other_format(name, tmp_path):
     source = Source(FORMATS[name].write_excerpt(tmp_path))
     takers = {known.name for known in FORMATS.values() if known.recognises(source)}
-    assert takers - {"csv"} == {name} - {"csv"}
+    assert takers - {"csv", "json"} == {name} - {"csv", "json"}
 
 
 @every_format

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:"]', re.DOTALL)
 _HEAD_BYTES: Final = 65_536
 _MAX_DEPTH: Final = 50
 _EXACT_DIGITS: Final = 18
+_Found = TypeVar("_Found", bound="Records | None")
 
 
 @dataclass(frozen=True)
@@ -61,9 +62,32 @@ def read_records(source: Source, *keys: str, may_be_empty: bool = False) -> Reco
         If the file is something else, malformed or truncated, nested too deeply, or the array is
         empty and may not be; the message names file and line.
     """
-    reader = _Reader(source)
+    found = _read(source, lambda reader: reader.document(keys))
+    if found is None:
+        raise ValueError(f"{source}: no array {' or '.join(map(repr, keys))} in the object")
+    if not found.records and not may_be_empty:
+        raise ValueError(f"{source}: the array {found.key!r} is empty")
+    return found
+
+
+def read_entries(source: Source) -> Records:
+    """Read an array of objects, or objects one after the other.
+
+    Raises
+    ------
+    ValueError
+        If the file is something else, malformed or truncated, nested too deeply, or there is no
+        object; the message names file and line.
+    """
+    found = _read(source, _Reader.entries)
+    if not found.records:
+        raise ValueError(f"{source}: no jobs; the array is empty")
+    return found
+
+
+def _read(source: Source, part: Callable[[_Reader], _Found]) -> _Found:
     try:
-        found = reader.document(keys)
+        return part(_Reader(source))
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{source}, line {error.lineno}, character {error.colno}: {error.msg} "
@@ -71,11 +95,6 @@ def read_records(source: Source, *keys: str, may_be_empty: bool = False) -> Reco
         ) from None
     except RecursionError:
         raise ValueError(f"{source}: nested too deeply") from None
-    if found is None:
-        raise ValueError(f"{source}: no array {' or '.join(map(repr, keys))} in the object")
-    if not found.records and not may_be_empty:
-        raise ValueError(f"{source}: the array {found.key!r} is empty")
-    return found
 
 
 class _Reader:
@@ -105,10 +124,24 @@ class _Reader:
             else:
                 others[key], place = self._decode(text, place)
             place = self._space(place)
-        place = self._space(place + 1)
-        if place != len(text):
-            raise json.JSONDecodeError("text after the end of the object", text, place)
+        self._check_end(self._space(place + 1), "object")
         return found
+
+    def entries(self) -> Records:
+        place = self._space(0)
+        if self._text[place : place + 1] != "{":
+            found, place = self._array("", place, {})
+            self._check_end(self._space(place), "array")
+            return found
+        records: list[dict[str, Any]] = []
+        lines: list[int] = []
+        while place < len(self._text):
+            place = self._object(place, "", records, lines)
+        return Records(self._source, records, np.array(lines, np.int64), {}, "")
+
+    def _check_end(self, place: int, what: str) -> None:
+        if place != len(self._text):
+            raise json.JSONDecodeError(f"text after the end of the {what}", self._text, place)
 
     def _array(self, key: str, place: int, others: dict[str, Any]) -> tuple[Records, int]:
         text = self._text
@@ -118,17 +151,22 @@ class _Reader:
         while text[place : place + 1] != "]":
             if records:
                 place = self._expect(place, ",")
-            self._line += text.count("\n", self._counted, place)
-            self._counted = place
-            record, place = self._decode(text, place)
-            if not isinstance(record, dict):
-                raise ValueError(
-                    f"{self._source}, line {self._line}: an entry of {key!r} must be an object"
-                )
-            records.append(record)
-            lines.append(self._line)
-            place = self._space(place)
+            place = self._object(place, key, records, lines)
         return Records(self._source, records, np.array(lines, np.int64), others, key), place + 1
+
+    def _object(self, place: int, key: str, records: list[dict[str, Any]], lines: list[int]) -> int:
+        """Add the object at a place and its line; return the place of what follows."""
+        self._line += self._text.count("\n", self._counted, place)
+        self._counted = place
+        record, place = self._decode(self._text, place)
+        if not isinstance(record, dict):
+            where = f" of {key!r}" if key else ""
+            raise ValueError(
+                f"{self._source}, line {self._line}: an entry{where} must be an object"
+            )
+        records.append(record)
+        lines.append(self._line)
+        return self._space(place)
 
     def _expect(self, place: int, mark: str) -> int:
         if self._text[place : place + 1] != mark:
@@ -150,13 +188,21 @@ def has_member(source: Source, *path: str) -> bool:
     Arrays on the way are passed through: ``has_member(source, "jobs", "id")`` is true of
     ``{"jobs": [{"id": 1}]}``. What stands deeper, or in a value, does not count.
     """
-    return any(found == path for found in _paths(source.data[:_HEAD_BYTES]))
+    return any(found == path for found in _paths(source.data[:_HEAD_BYTES], "{"))
 
 
-def _paths(head: bytes) -> Iterator[tuple[str, ...]]:
-    """Yield the names that lead to each member of an object, which may end in its midst."""
+def has_field(source: Source, name: str) -> bool:
+    """Whether a file is an array in whose first part an object has a field of this name."""
+    return any(found == (name,) for found in _paths(source.data[:_HEAD_BYTES], "["))
+
+
+def _paths(head: bytes, mark: str) -> Iterator[tuple[str, ...]]:
+    """Yield the names that lead to each member of an object or of those of an array.
+
+    Either begins with its ``mark``, and may end in its midst.
+    """
     text = head.decode("utf-8-sig", errors="replace")
-    if not text.lstrip().startswith("{"):
+    if not text.lstrip().startswith(mark):
         return
     within: list[tuple[str, ...]] = []
     path: tuple[str, ...] = ()

@@ -195,9 +195,9 @@ def _check_kind(source: Source) -> None:
         raise ValueError(f"{source}: squeue printed this for the eye; print it with squeue --json")
     if line.strip() and line.lstrip()[0] not in "{[":
         return
-    from gpusched.traces.formats import slurm_nodes
+    from gpusched.traces.formats import generic_json, slurm_nodes
 
-    if slurm_nodes.recognises(source):
+    if slurm_nodes.recognises(source) and not generic_json.recognises(source):
         raise HintedError(
             f"{source}: lists servers, and no jobs",
             " (read it with gpusched.read_cluster)", " (give it as --cluster)",

@@ -6,13 +6,13 @@ This is no table: a job has a list of attempts, and each of these a list of serv
 from __future__ import annotations
 
 import json
-import re
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 import numpy as np
 
+from gpusched.base.arrays import Int64
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
@@ -20,13 +20,13 @@ from gpusched.traces import text_columns as parse
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.intake.declared_columns import ReadColumns
 from gpusched.traces.intake.text_schema import trace_of
+from gpusched.traces.json_records import has_field, read_entries
 from gpusched.traces.workload import Trace
 
 STATUS: Final = {"Pass": "ok", "Killed": "killed", "Failed": "failed"}
 _TICK: Final = timedelta(microseconds=1)
 _TIME_RULE: Final = "must be a time like 2017-10-09 07:01:55"
 _TIME_LENGTH: Final = 19
-_NOT_SPACE: Final = re.compile(r"[^ \t\n\r]")
 
 
 class _Server(msgspec.Struct):
@@ -57,7 +57,7 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
     attempt, and jobs with an attempt that started and has no end, are rejected.
     """
     jobs, lines = _jobs(source)
-    screen = Screen(str(source), np.array(lines, dtype=np.int64), "line")
+    screen = Screen(str(source), lines, "line")
 
     submits = [_time(job.submitted_time) for job in jobs]
     screen.show("submit_s", "submitted_time", [job.submitted_time for job in jobs])
@@ -91,48 +91,16 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
     return trace_of(source.name, read, on_bad, epoch=parse.UNIX_EPOCH)
 
 
-def _jobs(source: Source) -> tuple[list[_Job], list[int]]:
-    """Decode the array element by element, which gives each job its line in the file."""
-    text = source.text
-    decode = json.JSONDecoder().raw_decode
+def _jobs(source: Source) -> tuple[list[_Job], Int64]:
+    """Return the jobs, and the line of each in the file."""
+    found = read_entries(source)
     jobs: list[_Job] = []
-    lines: list[int] = []
-    place = _skip_space(text, 0)
-    line, counted = 1, 0
-    try:
-        place = _expect(text, place, "[")
-        while text[place : place + 1] != "]":
-            if jobs:
-                place = _expect(text, place, ",")
-            line, counted = line + text.count("\n", counted, place), place
-            element, place = decode(text, place)
-            jobs.append(msgspec.convert(element, _Job, strict=True))
-            lines.append(line)
-            place = _skip_space(text, place)
-        place = _skip_space(text, place + 1)
-        if place != len(text):
-            raise json.JSONDecodeError("text after the end of the array", text, place)
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{source}, line {error.lineno}, character {error.colno}: {error.msg} "
-            "(malformed or truncated JSON)"
-        ) from None
-    except msgspec.ValidationError as error:
-        raise ValueError(f"{source}, line {line}, job {len(jobs)}: {error}") from None
-    if not jobs:
-        raise ValueError(f"{source}: no jobs; the array is empty")
-    return jobs, lines
-
-
-def _expect(text: str, place: int, mark: str) -> int:
-    if text[place : place + 1] != mark:
-        raise json.JSONDecodeError(f"expected {mark!r}", text, place)
-    return _skip_space(text, place + 1)
-
-
-def _skip_space(text: str, place: int) -> int:
-    found = _NOT_SPACE.search(text, place)
-    return found.start() if found else len(text)
+    for record, line in zip(found.records, found.lines.tolist(), strict=True):
+        try:
+            jobs.append(msgspec.convert(record, _Job, strict=True))
+        except msgspec.ValidationError as error:
+            raise ValueError(f"{source}, line {line}, job {len(jobs)}: {error}") from None
+    return jobs, found.lines
 
 
 def _time(text: str | None) -> datetime | str | None:
@@ -156,8 +124,7 @@ def _ticks(time: datetime | str | None) -> int:
 
 
 def _recognises(source: Source) -> bool:
-    line = source.first_line.lstrip()
-    return line.startswith("[") or (source.suffix == ".json" and not line.startswith("{"))
+    return has_field(source, "attempts")
 
 
 def _excerpt() -> dict[str, bytes]:
@@ -178,7 +145,7 @@ register_trace_format(
         name="philly-json",
         summary="Microsoft Philly, 2017 (original cluster_job_log).",
         source="Jeon et al., ATC 2019.",
-        detection="a JSON array",
+        detection="a JSON array of jobs that have `attempts`",
         recognises=_recognises,
         read=read,
         excerpt=_excerpt,

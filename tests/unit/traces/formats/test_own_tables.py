@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -225,3 +227,57 @@ def test_every_format_with_local_dates_takes_a_zone(tmp_path):
         assert local.notes[-1] == LOCAL
         assert berlin.epoch.tzinfo is UTC
         assert (local.epoch.replace(tzinfo=UTC) - berlin.epoch).total_seconds() in (3600, 7200)
+
+
+ROWS = (
+    {"submit_s": 0, "service_s": 60.5, "gpus": 2, "user": "ann", "gpu_types": ["V100", "T4"]},
+    {"submit_s": 5, "service_s": 7, "gpus": 1, "user": None, "gpu_types": []},
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(ROWS), json.dumps(ROWS, indent=2),
+        "\n".join(map(json.dumps, ROWS)), "\n\n".join(json.dumps(row, indent=1) for row in ROWS),
+        json.dumps([{"nodes": 2, **row} for row in ROWS]),
+        json.dumps([{name: str(value) if name == "gpus" else value for name, value in row.items()}
+                    for row in ROWS]),
+    ],
+)  # fmt: skip
+def test_json_arrays_and_lines_have_our_fields(text):
+    form = None if text[:2] != "{\n" else "json"  # an object over lines may be anything
+    trace = gs.read_trace(io.BytesIO(text.encode()), form)
+    assert trace.service_s.tolist() == [60.5, 7]
+    assert trace.gpus.tolist() == [2, 1]
+    assert trace.user.values().tolist() == ["ann", ""]
+    assert trace.allowed_types == [("T4", "V100"), ()]
+
+
+def test_what_is_wrong_in_json_is_named_with_its_line(tmp_path):
+    good = '{"submit": "2024-05-01T09:00Z", "Elapsed": "1:00:00", "gpus": 1}'
+    path = tmp_path / "jobs.ndjson"
+    bad = ('{"submit": "soon"}', good.replace("1}", "[1]}"), good.replace("1}", "true}"))
+    path.write_text("\n".join((good, "", *bad)))
+    trace = gs.read_trace(path)
+    assert (trace.row.tolist(), trace.service_s.tolist()) == ([1], [3600])
+    assert trace.rejects.first == {
+        "submit must be a time like 2017-10-09 07:01:55": (3,), "gpus must be a number": (4, 5),
+    }  # fmt: skip
+    for text, message in (
+        ("[]", "the array is empty"),
+        (f"{good}\n5", "line 2: an entry must be an object"),
+        (f"[{good}\n{good}]", "line 2, character 1: expected ','"),
+        (f"{good}\n{good[:-1]}", "line 2, .*malformed or truncated JSON"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            gs.read_trace(path)
+
+
+def test_json_takes_the_options_of_a_csv(tmp_path):
+    path = tmp_path / "jobs.json"
+    path.write_text('[{"t": "05/06/2024", "hours": 2, "n": 2, "k": 4}]')
+    columns = {"submit_s": "t", "service_s": "hours * 3600", "gpus": "n * k"}
+    trace = gs.read_trace(path, columns=columns, date_order="dmy", time_zone="UTC")
+    assert (trace.epoch, trace.gpus.tolist()) == (datetime(2024, 6, 5, tzinfo=UTC), [8])

@@ -1,0 +1,108 @@
+"""JSON with our own fields: an array of objects, or an object a line (NDJSON)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from gpusched.base.files import MAX_COLUMNS
+from gpusched.base.rejects import OnBad
+from gpusched.base.source import Source
+from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
+from gpusched.traces.formats.generic import read_columns
+from gpusched.traces.intake.column_choice import (
+    ALIASES,
+    INTERARRIVAL,
+    MORE_ALIASES,
+    START,
+    words_of,
+)
+from gpusched.traces.json_records import read_entries
+from gpusched.traces.workload import Trace
+
+if TYPE_CHECKING:
+    import polars
+
+_ARRIVALS: Final = frozenset(
+    "".join(words_of(name))
+    for ours in ("submit_s", INTERARRIVAL, START)
+    for name in (ours, "submit_ms", *ALIASES[ours], *MORE_ALIASES.get(ours, ()))
+)
+
+
+def read(
+    source: Source,
+    *,
+    on_bad: OnBad,
+    columns: Mapping[str, str] | None = None,
+    date_order: str | None = None,
+) -> Trace:
+    """Read an array of objects, or objects one after the other; a field is a column.
+
+    A field that an object lacks, or that is null, is empty there.
+
+    Parameters
+    ----------
+    columns
+        The file's name for each of ours, e.g. ``{"service_s": "length"}``.
+    date_order
+        ``"dmy"`` or ``"mdy"``, where the dates end in the year and no date tells.
+    """
+    found = read_entries(source)
+    names = dict.fromkeys(name for record in found.records for name in record)
+    if len(names) > MAX_COLUMNS:
+        raise ValueError(f"{source}: {len(names):,} fields; there may be {MAX_COLUMNS:,}")
+    data = {name: _column([record.get(name) for record in found.records]) for name in names}
+    screen = found.screen()
+    return read_columns(source, screen, data, columns, on_bad, date_order=date_order)
+
+
+def _column(values: list[Any]) -> polars.Series:
+    """Return values of one kind as they are, and those of several as the texts that they are."""
+    import polars
+
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds <= {str}:
+        return polars.Series(values, dtype=polars.String)
+    if kinds <= {int, float}:
+        dtype = polars.Float64 if float in kinds else polars.Int64
+        return polars.Series(values, dtype=dtype, strict=False)
+    if kinds == {list} and all(isinstance(part, str) for value in values for part in value or ()):
+        return polars.Series(values, dtype=polars.List(polars.String))
+    texts = [
+        value if value is None or isinstance(value, str) else msgspec.json.encode(value).decode()
+        for value in values
+    ]
+    return polars.Series(texts, dtype=polars.String)
+
+
+def recognises(source: Source) -> bool:
+    """Whether a file is an array, or its first line an object that tells when a job arrives."""
+    if source.data[:1] == b"[" or source.first_line.lstrip().startswith("["):
+        return True
+    try:
+        first = msgspec.json.decode(source.first_line.encode(), type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return any("".join(words_of(name)) in _ARRIVALS for name in first)
+
+
+register_trace_format(
+    TraceFormat(
+        name="json",
+        summary="Any JSON array or lines of objects.",
+        source="Any.",
+        detection="a JSON array, or lines of objects that have a submission",
+        recognises=recognises,
+        read=read,
+        excerpt=text_file(
+            "jobs.json",
+            '[{"submit_s": 0, "service_s": 3600, "gpus": 8, "user": "ann"},',
+            ' {"submit_s": 5.5, "service_s": 60, "gpus": 1}]',
+        ),
+        options=("columns", "date_order"),
+        rank=8,
+    )
+)
