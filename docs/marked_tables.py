@@ -15,6 +15,7 @@ import gpusched as gs
 from gpusched.bounds.registry import known_bounds
 from gpusched.traces.auditing.check_registry import trace_checks
 from gpusched.traces.format_registry import trace_formats
+from gpusched.traces.job_columns import JOB_COLUMNS, JobColumn
 from gpusched_papers.claims import MEANINGS
 from gpusched_papers.registry import known_papers
 
@@ -88,6 +89,24 @@ def _formats() -> str:
     return table(("name", "what", "recognised by", "written as", "options", "source"), rows)
 
 
+def _job_columns() -> str:
+    rows = (
+        (f"`{column.name}`", column.text.removesuffix("."), _empty(column))
+        for column in JOB_COLUMNS.values()
+        if column.kind != "model"
+    )
+    return table(("column", "meaning", "an empty one"), rows)
+
+
+def _empty(column: JobColumn) -> str:
+    """What a value stands for that is not given."""
+    if column.kind == "id" or (column.is_numeric and not column.may_miss):
+        return "an error"
+    if column.is_null or not column.is_numeric:
+        return column.default if column.default == "unknown" else "none"
+    return f"{column.default / column.units:g}"
+
+
 def _trace_checks() -> str:
     rows = (
         (f"`{check.name}`", check.summary, check.effect, check.threshold)
@@ -134,6 +153,7 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "metrics of deadlines": lambda: _metrics("deadlines"),
     "lower bounds": lambda: _bounds("total-jct", "makespan"),
     "bounds on deadlines": lambda: _bounds("deadlines-met"),
+    "job columns": _job_columns,
     "trace formats": _formats,
     "laws": _laws,
     "claims": _claims,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.traces.trace_columns import array_types
+from gpusched.traces.job_columns import JOB_COLUMNS
 from tests.architecture.sources import CPP, CPP_FILES, PYTHON_FILES, shown
 
 TABLE = CPP / "model" / "job_columns.hpp"
@@ -28,8 +29,7 @@ USERS = {
     "python/gpusched/model/profiles.py": "the fields of a profile",
     "python/gpusched/reference/model.py": "a job of the readable engine, apart from the core",
     "python/gpusched/specs/case.py": "what a run tells of a job beside its columns",
-    "python/gpusched/traces/assembly.py": "turns seconds into ticks",
-    "python/gpusched/traces/intake/merging.py": "what a job has where its file has no such column",
+    "python/gpusched/traces/job_columns.py": "what each is in a trace, in our units",
     "python/gpusched/traces/model_columns.py": "makes the columns of models",
     "python/gpusched/traces/throughput_columns.py": "reads the columns of measured speeds",
     "python/gpusched/traces/trace_columns.py": "the columns of a trace, typed",
@@ -90,10 +90,16 @@ def test_every_column_says_what_it_is() -> None:
 
 
 def test_a_trace_holds_columns_of_the_types_of_the_table() -> None:
-    types = array_types()
+    types = {"row": "i8"} | {column.stored: column.dtype for column in JOB_COLUMNS.values()}
     shared = {c.name: c.dtype for c in _core.JOB_COLUMNS if c.name in types}
     assert shared == {name: np.dtype(types[name]).name for name in shared}
-    # Its fingerprint and its files hold all of them: both follow the fields of a trace.
+    # Its fingerprint follows the fields of a trace, its files the table.
+    annotated = {"Int64": "i8", "Int32": "i4", "Float64": "f8", "Labels": "i4", "AnyArray": ""}
+    fields = {
+        field.name: str(field.type).partition(" |")[0] for field in dataclasses.fields(gs.Trace)
+    }
+    held = {name: annotated[kind] for name, kind in fields.items() if kind in annotated}
+    assert held == types
     per_job = {c.name for c in _core.JOB_COLUMNS if c.per == "job"}
     assert per_job - shared.keys() == {"demand"}  # made of share_milli, cpu_milli and memory_mib
 

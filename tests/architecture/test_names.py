@@ -65,8 +65,8 @@ def test_public_names_speak_the_language_of_the_project() -> None:
 # What a predictor, a Python policy and the core compute with, documented as raw.
 RAW = {
     "submit_us", "service_us", "estimate_us", "predicted_us", "checkpoint_us", "restart_us",
-    "source_wait_us", "deadline_us", "finish_us", "cut_us", "now_us",
-    "remaining_us", "attained_us",
+    "source_wait_us", "deadline_us", "time_limit_us", "eligible_us", "finish_us",
+    "cut_us", "now_us", "remaining_us", "attained_us",
 }  # fmt: skip
 
 

@@ -44,7 +44,7 @@ OTHER_WORDS = {
     "testing.cases": {"count", "random"},  # of servers, a field; a claim
     "testing.known.answers": {"fixed"},  # a lifetime
     "testing.law_registry": {"random"},  # a claim
-    "traces.deadlines": {"elasticflow"},  # a recipe for deadlines, after its paper
+    "traces.trace_changes": {"elasticflow"},  # a recipe for deadlines, after its paper
     "traces.formats.sacct_json": {"count"},  # of a resource, in the JSON of Slurm
     "traces.swf_text": {"estimate"},  # a time of a job
 }

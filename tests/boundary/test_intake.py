@@ -31,12 +31,13 @@ GOOD: dict[str, list[Any]] = {
     "queue": ["a", "b", "a"],
     "group": ["a", "b", "a"],
     "status": ["ok", "failed", "killed"],
+    **{label: ["a", "b", "a"] for label in ("partition", "account", "qos", "dependency")},
     "gpu_types": ["A", "A|B", ""],
 }
 SECONDS = tuple(column for column in NUMERIC if column.endswith("_s"))
 MAY_MISS = (
     "estimate_s", "predicted_s", "source_wait_s", "gpu_share", "cpu", "memory_gib", "deadline_s",
-    "value", "min_gpus", "max_gpus",
+    "value", "min_gpus", "max_gpus", "time_limit_s", "eligible_s", "priority",
 )  # fmt: skip
 
 Container = Callable[[list[Any]], Any]

@@ -92,10 +92,13 @@ def test_columns_are_mapped_by_name(gpusched_json, tmp_path):
 
 @pytest.mark.parametrize("command", ["run -p fifo", "compare -p fifo", "trace info"])
 def test_columns_that_are_not_used_are_remarked(gpusched, tmp_path, command):
-    (tmp_path / "odd.csv").write_text("submit_s,service_s,gpus,colour\n0,10,1,red\n5,20,2,red\n")
+    (tmp_path / "odd.csv").write_text(
+        "submit_s,service_s,gpus,colour,qos\n0,10,1,red,a\n5,20,2,red,\n"
+    )
     result = gpusched(*command.split(), tmp_path / "odd.csv")
     assert result.exit_code == 0, result.stderr
     assert "odd: columns not used: colour\n" in result.stderr
+    assert result.stderr.count("odd: kept, and used by no policy: qos\n") == 1
 
 
 def test_a_trace_may_come_from_stdin_packed_or_in_several_files(tmp_path):

@@ -26,7 +26,7 @@ from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.registry import DEADLINES_MET, UnsolvedError, known_bounds
 from gpusched.plugins.policy import SpeedChoice
 from gpusched.specs.case import iteration_limits, job_columns, least_costs
-from gpusched.traces.deadlines import NO_DEADLINE
+from gpusched.traces.job_columns import NOT_GIVEN
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
@@ -618,7 +618,7 @@ def deadline_bound(
     windows, is_possible = _possible(trace, cluster, speed, values)
     found = _Bounds(DeadlineJobs(windows, values, is_brief=False))
     found.compute_down_to(-1.0)
-    has_deadline = trace.deadline_us != NO_DEADLINE
+    has_deadline = trace.deadline_us != NOT_GIVEN
     total = float(_value(trace, values)[has_deadline].sum())
     num_deadlines = int(np.count_nonzero(has_deadline))
     return DeadlineBound(found.bounds, num_deadlines, total, is_possible, tuple(found.unsolved))
@@ -645,7 +645,7 @@ def dsr_bound(
         NaN and an empty name if no job has a deadline.
     """
     deadline_us = trace.deadline_us
-    num_deadlines = 0 if deadline_us is None else np.count_nonzero(deadline_us != NO_DEADLINE)
+    num_deadlines = 0 if deadline_us is None else np.count_nonzero(deadline_us != NOT_GIVEN)
     if num_deadlines == 0:
         return float("nan"), ""
     of_trace = _certificates.setdefault(trace, {})
@@ -710,7 +710,7 @@ def _possible(
     length_s = (deadline_us - trace.submit_us) / US_PER_S
     greatest = np.where(rates.kind >= 0, rates.rate.max(axis=1)[rates.kind], 0.0)
     is_possible: Bool = (
-        (deadline_us != NO_DEADLINE) & (length_s > 0) & (work_s <= length_s * greatest)
+        (deadline_us != NOT_GIVEN) & (length_s > 0) & (work_s <= length_s * greatest)
     )
     origin_us = int(trace.submit_us[0])
     windows = Windows(

@@ -51,6 +51,7 @@ def read_jobs(paths: Sequence[Path], options: WorkloadOptions, seed: int = 0) ->
     The first submit of a part is second 0, as that of a file is.
     """
     from gpusched.traces.intake.cuts import told
+    from gpusched.traces.job_columns import unused
     from gpusched.traces.reading import read_quietly
 
     typed, columns = options.format_options, options.columns
@@ -63,7 +64,8 @@ def read_jobs(paths: Sequence[Path], options: WorkloadOptions, seed: int = 0) ->
         member=options.member,
         **typed,
     )
-    remark((f"{trace.name}: {note}" for note in trace.notes), style="yellow")
+    said = [*trace.notes, *unused(trace)]
+    remark((f"{trace.name}: {note}" for note in said), style="yellow")
     how: dict[str, str] = {}
     if options.since is not None or options.until is not None:
         trace = trace.between(options.since, options.until).rebased()

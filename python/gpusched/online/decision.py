@@ -34,8 +34,8 @@ from gpusched.online.cluster_state import (
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.schedules.schedule import REJECT_REASONS
 from gpusched.specs.case import core_cluster, job_columns
-from gpusched.traces.deadlines import NO_DEADLINE
 from gpusched.traces.intake.merging import merged
+from gpusched.traces.job_columns import NOT_GIVEN
 from gpusched.traces.trace_store import (
     TRACE_MEMBERS,
     TraceHeader,
@@ -615,7 +615,7 @@ def _told_late(jobs: Trace, now_us: int) -> Trace:
     """
     due_us = jobs.deadline_us
     if due_us is not None:
-        due_us = read_only(np.where(due_us == NO_DEADLINE, due_us, np.maximum(due_us, now_us + 1)))
+        due_us = read_only(np.where(due_us == NOT_GIVEN, due_us, np.maximum(due_us, now_us + 1)))
     late = np.full(len(jobs), now_us, np.int64)
     return dataclasses.replace(jobs, submit_us=read_only(late), deadline_us=due_us)
 

@@ -41,8 +41,8 @@ from gpusched.online.cluster_state import (
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.plugins.registry import placements
 from gpusched.specs.case import core_cluster, job_columns
-from gpusched.traces.deadlines import NO_DEADLINE, shifted
 from gpusched.traces.intake.merging import merged
+from gpusched.traces.job_columns import NOT_GIVEN, moved
 from gpusched.traces.workload import Trace
 
 Numbers = TypeVar("Numbers", Int64, Float64)
@@ -327,12 +327,8 @@ class ArrivalDraws:
     def from_time(self, begin_us: int) -> Trace:
         """Return the jobs as if the first came then."""
         later_us = begin_us - int(self.jobs.submit_us[0])
-        due_us = self.jobs.deadline_us
-        return dataclasses.replace(
-            self.jobs,
-            submit_us=read_only(self.jobs.submit_us + later_us),
-            deadline_us=None if due_us is None else read_only(shifted(due_us, later_us)),
-        )
+        submit_us = read_only(self.jobs.submit_us + later_us)
+        return dataclasses.replace(self.jobs, submit_us=submit_us, **moved(self.jobs, later_us))
 
     def _services(
         self, past: KnownPast, rows: Int64, draws: ServiceDraws, generator: np.random.Generator
@@ -354,7 +350,7 @@ def move_submissions(columns: dict[str, Any], first: int, to_us: Int64) -> None:
     submit_us += later_us
     if "deadline_us" in columns:
         due_us = columns["deadline_us"][first:]
-        due_us += np.where(due_us == NO_DEADLINE, 0, later_us)
+        due_us += np.where(due_us == NOT_GIVEN, 0, later_us)
 
 
 def plain(jobs: Trace) -> Trace:

@@ -215,7 +215,9 @@ def _veiled(trace: Trace, seen_us: Int64) -> Trace:
     """Return the trace with services that appear in ``seen_us`` only, and no outcomes."""
     view = seen_us.view()
     view.flags.writeable = False
-    return dataclasses.replace(trace, service_us=view, status=None, source_wait_us=None)
+    return dataclasses.replace(
+        trace, service_us=view, status=None, source_wait_us=None, eligible_us=None
+    )
 
 
 def replay_history(

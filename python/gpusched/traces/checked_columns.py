@@ -12,28 +12,18 @@ from typing import Any, Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64
+from gpusched.base.arrays import AnyArray, Bool, Int32
 from gpusched.base.field_checks import entries, is_missing, kind_name, plain_array
 from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import Screen
-from gpusched.base.ticks import (
-    MAX_SERVICE_US,
-    MAX_SUBMIT_US,
-    US_PER_S,
-    durations_to_seconds,
-    seconds_to_us,
-)
+from gpusched.base.ticks import durations_to_seconds, seconds_to_us
+from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME, JobColumn
+from gpusched.traces.job_columns import NOT_GIVEN as NOT_GIVEN
 
-REQUIRED: Final = ("submit_s", "service_s", "gpus")
-LABELS: Final = ("user", "queue", "group", "status")
-NUMERIC: Final = (
-    *REQUIRED, "estimate_s", "predicted_s", "weight", "checkpoint_s", "restart_s", "source_wait_s",
-    "gpu_share", "cpu", "memory_gib", "deadline_s", "value", "min_gpus", "max_gpus",
-)  # fmt: skip
+REQUIRED: Final = tuple(name for name, column in JOB_COLUMNS.items() if column.is_required)
+LABELS: Final = tuple(name for name, column in JOB_COLUMNS.items() if column.kind == "label")
+NUMERIC: Final = tuple(name for name, column in JOB_COLUMNS.items() if column.is_numeric)
 ALL: Final = ("id", *NUMERIC, *LABELS, "gpu_types")
-NOT_GIVEN: Final = -1
-"""Marks a job without an estimate (or a source wait) in a column that has some."""
-MAX_GPUS: Final = 2**31 - 1
 _NAMES: Final = (str, int, float, np.integer, np.floating)
 _DATES_HINT: Final = "; the submit times must be dates, too"
 
@@ -56,7 +46,8 @@ def numbers(column: str, values: Any, num_rows: int | None = None) -> AnyArray:
         return durations_to_seconds(what, array)
     if array.dtype.kind not in "iuf":
         kind = kind_name(array, values)
-        hint = _DATES_HINT if kind == "dates" and column == "deadline_s" else ""
+        is_moment = column in JOB_COLUMNS and JOB_COLUMNS[column].kind == "moment"
+        hint = _DATES_HINT if kind == "dates" and is_moment and column != "submit_s" else ""
         raise TypeError(f"{what} must hold integers or floats, not {kind}{hint}")
     check_length(column, array, num_rows)
     if array.dtype.kind == "f" or array.dtype == np.uint64:
@@ -83,59 +74,69 @@ def check_length(column: str, array: Any, num_rows: int | None) -> None:
         raise ValueError(f"column {column!r} has length {len(array):,}, not {num_rows:,}")
 
 
-def submit_ticks(screen: Screen, seconds: AnyArray, *, may_be_negative: bool = False) -> Int64:
-    """Check and convert submit times in seconds."""
-    good = _finite(screen, "submit_s", seconds)
-    if not may_be_negative:
-        good = screen.require(seconds >= 0, "submit_s", "must not be negative")
-    good &= _at_most(screen, "submit_s", np.abs(seconds.astype(np.float64)), MAX_SUBMIT_US)
-    return seconds_to_us(np.where(good, seconds, 0))
+def stored_numbers(
+    screen: Screen, column: JobColumn, given: AnyArray, stored: Mapping[str, AnyArray]
+) -> AnyArray:
+    """Check numbers by the rules of their column and return them as a trace has them.
+
+    NaN stands for none where a job may have none. A positive amount is at least one of the stored
+    units. Moments that are missing are ``NOT_A_TIME``. Bad rows have some good value.
+
+    Parameters
+    ----------
+    stored
+        The columns that are checked already, as a trace has them: those beside which rules hold.
+    """
+    is_known = column.default not in (None, NOT_GIVEN)
+    usual = column.default // column.units if is_known else int(column.kind != "moment")
+    missing: Bool = np.zeros(len(given), dtype=np.bool_)
+    if column.may_miss and given.dtype.kind == "f":
+        missing = np.isnan(given)
+        given = np.where(missing, usual, given)
+    good = _within_bounds(screen, column, given)
+    values = np.where(good, given, usual)
+    if column.kind in ("duration", "moment"):
+        ticks = seconds_to_us(values)
+        if column.above is not None:
+            ticks = np.maximum(ticks, 1)
+        none = NOT_A_TIME if column.kind == "moment" else NOT_GIVEN
+        values = np.where(missing, none, ticks) if column.may_miss else ticks
+    elif column.kind == "amount":
+        counted = np.rint(values * column.units)
+        values = np.where(values > 0, np.maximum(counted, 1), counted)  # a little is not nothing
+    values = values.astype(column.dtype, copy=False)
+    require_beside(screen, column, values, stored)
+    return values
 
 
-def service_ticks(screen: Screen, seconds: AnyArray) -> Int64:
-    """Check and convert service times in seconds; a positive one lasts at least one tick."""
-    return _positive_ticks(screen, "service_s", seconds)
+def require_beside(
+    screen: Screen, column: JobColumn, values: AnyArray, stored: Mapping[str, AnyArray]
+) -> None:
+    """Require what must hold between the values of a column and those of another."""
+    if column.beside is not None:
+        holds = column.beside.holds(values, stored[column.beside.other])
+        if column.kind == "moment":
+            holds = holds | (values == NOT_A_TIME)
+        screen.require(holds, column.name, column.beside.rule)
 
 
-def estimate_ticks(screen: Screen, column: str, seconds: AnyArray) -> Int64:
-    """Check and convert estimates in seconds; NaN stands for "none" and becomes ``NOT_GIVEN``."""
-    given = ~np.isnan(seconds)
-    ticks = _positive_ticks(screen, column, np.where(given, seconds, 1))
-    return np.where(given, ticks, NOT_GIVEN)
-
-
-def cost_ticks(screen: Screen, column: str, seconds: AnyArray) -> Int64:
-    """Check and convert costs in seconds, 0 or more."""
-    _finite(screen, column, seconds)
-    screen.require(seconds >= 0, column, "must not be negative")
-    good = _at_most(screen, column, seconds, MAX_SERVICE_US)
-    return seconds_to_us(np.where(good, seconds, 0))
-
-
-def wait_ticks(screen: Screen, seconds: AnyArray) -> Int64:
-    """Check and convert waits seen in the source; NaN becomes ``NOT_GIVEN``."""
-    given = ~np.isnan(seconds)
-    ticks = cost_ticks(screen, "source_wait_s", np.where(given, seconds, 0))
-    return np.where(given, ticks, NOT_GIVEN)
-
-
-def gang_widths(screen: Screen, gpus: AnyArray, *, may_be_none: bool = False) -> Int32:
-    """Check GPU counts: whole and positive, or 0 where they ``may_be_none``."""
-    _finite(screen, "gpus", gpus)
-    if may_be_none:
-        screen.require(gpus >= 0, "gpus", "must not be negative")
-    else:
-        screen.require(gpus > 0, "gpus", "must be positive")
-    screen.require(gpus == np.rint(gpus), "gpus", "must be a whole number")
-    good = screen.require(gpus <= MAX_GPUS, "gpus", f"must be at most {MAX_GPUS}")
-    return np.where(good, gpus, 0).astype(np.int32)
-
-
-def weights(screen: Screen, values: AnyArray) -> Float64:
-    """Check weights: finite and positive."""
-    _finite(screen, "weight", values)
-    good = screen.require(values > 0, "weight", "must be positive")
-    return np.where(good, values, 1).astype(np.float64)
+def _within_bounds(screen: Screen, column: JobColumn, given: AnyArray) -> Bool:
+    name, good = column.name, ~screen.bad
+    if column.kind != "amount":  # of those the upper bound tells more
+        good = screen.require(np.isfinite(given), name, "must be a finite number")
+    if column.above is not None:
+        good = screen.require(given > column.above, name, "must be positive")
+    if column.least is not None:
+        rule = f"must be at least {column.least:g}" if column.least else "must not be negative"
+        good = screen.require(given >= column.least, name, rule)
+    if column.kind == "whole":
+        screen.require(given == np.rint(given), name, "must be a whole number")
+    if column.most is not None:
+        size = np.abs(given.astype(np.float64)) if column.kind == "moment" else given
+        unit = " s" if column.kind in ("duration", "moment") else ""
+        rule = f"must be at most {column.most:.0f}{unit}"
+        good = screen.require(size <= column.most, name, rule)
+    return good
 
 
 def labels(column: str, values: Any, num_rows: int) -> Labels:
@@ -208,19 +209,3 @@ def _type_key(entry: Any) -> str | tuple[str, ...]:
 def _type_set(entry: str | tuple[str, ...]) -> tuple[str, ...]:
     names = entry.split("|") if isinstance(entry, str) else entry
     return tuple(sorted({name.strip() for name in names} - {""}))
-
-
-def _positive_ticks(screen: Screen, column: str, seconds: AnyArray) -> Int64:
-    _finite(screen, column, seconds)
-    screen.require(seconds > 0, column, "must be positive")
-    good = _at_most(screen, column, seconds, MAX_SERVICE_US)
-    return np.maximum(seconds_to_us(np.where(good, seconds, 1)), 1)
-
-
-def _finite(screen: Screen, column: str, values: AnyArray) -> Bool:
-    return screen.require(np.isfinite(values), column, "must be a finite number")
-
-
-def _at_most(screen: Screen, column: str, seconds: AnyArray, limit_us: int) -> Bool:
-    limit_s = limit_us / US_PER_S
-    return screen.require(seconds <= limit_s, column, f"must be at most {limit_s:.0f} s")

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns
 from gpusched.base.rejects import OnBad, Rejects, Screen
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.traces import checked_columns as check
-from gpusched.traces import demands, job_ids
+from gpusched.traces import job_ids
+from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.workload import Trace
 
 
@@ -213,12 +215,15 @@ def screened_requests(
         As :meth:`Requests.from_columns`.
     """
     screen.show_others({**numeric, "id": ids})
-    gpus = check.gang_widths(screen, numeric["gpus"], may_be_none=True)
-    given = {column: numeric.get(column, np.full(len(gpus), np.nan)) for column in demands.COLUMNS}
-    shares = np.where(numeric["gpus"] == 0, np.nan, given["gpu_share"])
-    share_milli = demands.share_millis(screen, shares, gpus)
-    cpu_milli = demands.cpu_millis(screen, given["cpu"])
-    memory_mib = demands.memory_mibs(screen, given["memory_gib"])
+    may_be_none = msgspec.structs.replace(JOB_COLUMNS["gpus"], above=None, least=0)
+    stored = {"gpus": check.stored_numbers(screen, may_be_none, numeric["gpus"], {})}
+    gpus = stored["gpus"]
+    for column in (JOB_COLUMNS[column] for column in ("gpu_share", "cpu", "memory_gib")):
+        given = numeric.get(column.name, np.full(len(gpus), np.nan))
+        if column.name == "gpu_share":
+            given = np.where(numeric["gpus"] == 0, np.nan, given)
+        stored[column.stored] = check.stored_numbers(screen, column, given, stored)
+    cpu_milli, memory_mib = stored["cpu_milli"], stored["memory_mib"]
     is_something = (gpus > 0) | (cpu_milli > 0) | (memory_mib > 0)
     screen.require(is_something, "gpus", "must not be 0 without CPU and memory")
     type_sets, type_set = check.allowed_types(gpu_types, len(gpus))
@@ -226,10 +231,7 @@ def screened_requests(
     ids = job_ids.unique_ids(screen, ids)
     good = np.flatnonzero(~screen.bad)
     return Requests(
-        gpus=gpus[good],
-        share_milli=share_milli[good],
-        cpu_milli=cpu_milli[good],
-        memory_mib=memory_mib[good],
+        **{name: values[good] for name, values in stored.items()},
         row=screen.rows[good],
         id=ids[good],
         type_sets=type_sets,

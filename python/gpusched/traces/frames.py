@@ -10,10 +10,10 @@ import numpy as np
 from gpusched.base.rejects import Screen
 from gpusched.base.ticks import us_to_seconds
 from gpusched.traces import checked_columns as check
-from gpusched.traces.elasticity import NO_LIMIT
 from gpusched.traces.intake.arrivals import cumulated
 from gpusched.traces.intake.column_choice import INTERARRIVAL, choose_columns
 from gpusched.traces.intake.known_statuses import of_a_run
+from gpusched.traces.job_columns import JOB_COLUMNS, JobColumn
 from gpusched.traces.trace_columns import TraceColumns
 
 if TYPE_CHECKING:
@@ -89,37 +89,29 @@ def polars_of(trace: TraceColumns) -> polars.DataFrame:
     """Return the trace under the names of ``Trace.from_columns``, and ``row``."""
     import polars
 
-    data: dict[str, Any] = {
-        "id": trace.id.tolist() if trace.id.dtype.kind == "U" else trace.id,
-        "submit_s": trace.submit_s,
-        "service_s": trace.service_s,
-        "gpus": trace.gpus,
-        "row": trace.row,
-    }
-    for column in ("estimate", "predicted", "checkpoint", "restart", "source_wait"):
-        ticks = getattr(trace, f"{column}_us")
-        if ticks is not None:
-            seconds = np.where(ticks == check.NOT_GIVEN, np.nan, us_to_seconds(ticks))
-            data[f"{column}_s"] = polars.Series(seconds, nan_to_null=True)
-    for column in ("weight", "gpu_share", "cpu", "memory_gib", "value", "min_gpus"):
-        if getattr(trace, column) is not None:
-            data[column] = getattr(trace, column)
-    if trace.deadline_s is not None:
-        data["deadline_s"] = polars.Series(trace.deadline_s, nan_to_null=True)
-    if trace.max_gpus is not None:
-        is_open = trace.max_gpus == NO_LIMIT
-        data["max_gpus"] = polars.Series(trace.max_gpus).set(polars.Series(is_open), None)
-    for column in check.LABELS:
-        labels = getattr(trace, column)
-        if labels is not None:
-            names = polars.Series(labels.names, dtype=polars.String)
-            data[column] = names.gather(labels.codes)
-    if trace.type_set is not None:
-        sets = polars.Series(["|".join(names) for names in trace.type_sets], dtype=polars.String)
-        data["gpu_types"] = sets.gather(trace.type_set)
-    for column, models in (("profile", trace.profiles), ("graph", trace.graphs)):
-        index = getattr(trace, column)
-        if index is not None:
-            names = polars.Series([model.name for model in models], dtype=polars.String)
-            data[column] = names.gather(index)
+    data: dict[str, Any] = {}
+    for column in JOB_COLUMNS.values():
+        values = getattr(trace, column.stored)
+        if values is not None:
+            data[column.name] = _shown(trace, column, values)
+        if column.name == "gpus":
+            data["row"] = trace.row
     return polars.DataFrame(data)
+
+
+def _shown(trace: TraceColumns, column: JobColumn, values: Any) -> Any:
+    """Return a column of a trace in our units, as a column of a frame."""
+    import polars
+
+    if column.kind == "id":
+        return values.tolist() if values.dtype.kind == "U" else values
+    if column.kind == "label":
+        return polars.Series(values.names, dtype=polars.String).gather(values.codes)
+    if column.kind == "types":
+        names = ["|".join(allowed) for allowed in trace.type_sets]
+        return polars.Series(names, dtype=polars.String).gather(values)
+    if column.kind == "model":
+        names = [model.name for model in getattr(trace, f"{column.name}s")]
+        return polars.Series(names, dtype=polars.String).gather(values)
+    shown = polars.Series(values if column.units == 1 else values / column.units)
+    return shown.set(polars.Series(values == column.default), None) if column.is_null else shown

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from gpusched.traces.assembly import check_horizon
-from gpusched.traces.deadlines import shifted
+from gpusched.traces.job_columns import moved
 from gpusched.traces.trace_columns import TraceColumns
 
 AnyTrace = TypeVar("AnyTrace", bound=TraceColumns)
@@ -51,11 +51,10 @@ def resampled(trace: AnyTrace, block_us: int, rng: np.random.Generator) -> AnyTr
     submit_us = taken.submit_us + shift
     check_horizon("resampled", submit_us, taken.service_us)
     number_of_job = np.arange(len(jobs), dtype=np.int64)
-    deadline_us = taken.deadline_us
     return dataclasses.replace(
         taken,
         submit_us=submit_us,
-        deadline_us=None if deadline_us is None else shifted(deadline_us, shift),
+        **moved(taken, shift),
         id=number_of_job,
         row=number_of_job,
         source=f"{trace.source}; {number} blocks of {block_us / 86_400e6:g} days drawn again",

@@ -15,9 +15,9 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import plural
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
-from gpusched.traces.deadlines import NOT_A_TIME
 from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
 from gpusched.traces.intake.text_schema import trace_of
+from gpusched.traces.job_columns import NOT_A_TIME
 from gpusched.traces.sacct_attempts import JOB_ID, Attempts, joined, separated
 from gpusched.traces.sacct_demands import demand_of, each, numbers_of
 from gpusched.traces.workload import Trace

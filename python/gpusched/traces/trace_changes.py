@@ -6,12 +6,19 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, Self
 
+import numpy as np
+
+from gpusched.base import draws
+from gpusched.base.arrays import Float64, Int32, Int64
+from gpusched.base.rejects import Screen
+from gpusched.base.suggest import nearest
+from gpusched.base.ticks import MAX_SUBMIT_US
 from gpusched.model.job_graphs import AnyGraphs, known_graphs
 from gpusched.model.profiles import AnyProfiles, JobProfile, known_profiles
-from gpusched.traces.deadlines import drawn_deadlines
-from gpusched.traces.elasticity import new_widths
+from gpusched.traces.checked_columns import numbers, stored_numbers
 from gpusched.traces.graph_columns import check_widths, graph_index
 from gpusched.traces.intake.cuts import TraceCuts
+from gpusched.traces.job_columns import JOB_COLUMNS, NOT_GIVEN
 from gpusched.traces.profile_columns import drawn_index, profile_index
 from gpusched.traces.throughput_columns import assign_models
 
@@ -19,6 +26,11 @@ PROFILES_DRAWN: Final = "profiles drawn from "
 GRAPHS_DRAWN: Final = "graphs drawn from "
 DEADLINES_DRAWN: Final = "deadlines drawn by "
 """Begins the part of a trace's source that tells of a draw."""
+_RECIPES: Final = {"elasticflow": (0.5, 1.5), "constant": (1.0, 1.0)}
+"""The run times from submit to deadline, times the tightness: drawn evenly from these ranges.
+
+``elasticflow``: Gu et al., ASPLOS 2023.
+"""
 
 
 class TraceChanges(TraceCuts):
@@ -163,7 +175,7 @@ class TraceChanges(TraceCuts):
         >>> trace.with_deadlines("constant", tightness=2).deadline_s.tolist()
         [7200.0, 1260.0]
         """
-        drawn = drawn_deadlines(
+        drawn = _drawn_deadlines(
             self.row, self.submit_us, self.service_us, recipe, tightness, seed, share, value
         )
         how = f"{recipe} (tightness {tightness:g}, share {share:g}, seed {seed})"
@@ -195,7 +207,7 @@ class TraceChanges(TraceCuts):
         >>> trace.with_elasticity(max_gpus=8).max_gpus.tolist()
         [8, 16]
         """
-        return dataclasses.replace(self, **new_widths(self.row, self.gpus, min_gpus, max_gpus))
+        return dataclasses.replace(self, **_new_widths(self.row, self.gpus, min_gpus, max_gpus))
 
     def with_graphs(self, graphs: AnyGraphs, index: Any = None) -> Self:
         """Return the same jobs with these graphs in place of any they had.
@@ -236,3 +248,66 @@ class TraceChanges(TraceCuts):
 def _without(source: str, begins: str) -> str:
     """Return ``source`` without the part that tells of a draw that no longer counts."""
     return "; ".join(part for part in source.split("; ") if not part.startswith(begins))
+
+
+def _drawn_deadlines(
+    rows: Int64,
+    submit_us: Int64,
+    service_us: Int64,
+    recipe: str,
+    tightness: float,
+    seed: int,
+    share: float,
+    value: Any,
+) -> dict[str, Any]:
+    """Return the columns of :meth:`gpusched.Trace.with_deadlines` for jobs of these columns."""
+    if recipe not in _RECIPES:
+        raise ValueError(f"recipe: unknown {recipe!r}{nearest(str(recipe), list(_RECIPES))}")
+    _check_number("tightness", tightness)
+    _check_number("share", share)
+    if not (np.isfinite(tightness) and tightness > 0):
+        raise ValueError(f"tightness: {tightness!r} must be finite and positive")
+    if not 0 <= share <= 1:
+        raise ValueError(f"share: {share!r} must lie in 0..1")
+    seed = draws.check_seed(seed)
+    low, high = _RECIPES[recipe]
+    factor = low + (high - low) * draws.uniform(seed, draws.DEADLINES, rows)
+    slack = np.rint(service_us * (factor * tightness))
+    latest = float(MAX_SUBMIT_US)
+    if slack.max() > latest:
+        raise ValueError(f"tightness: {tightness!r} sets deadlines beyond 2^61 us")
+    deadline_us = submit_us + np.maximum(slack, 1).astype(np.int64)
+    is_chosen = draws.uniform(seed, draws.HAS_DEADLINE, rows) < share
+    worth: Float64 | None = None
+    if not (isinstance(value, int | float) and value == 1):
+        each = np.full(len(rows), value) if np.ndim(value) == 0 else value
+        screen = Screen("with_deadlines", rows)
+        given = numbers("value", each, len(rows))
+        screen.show("value", "value", given)
+        worth = stored_numbers(screen, JOB_COLUMNS["value"], given, {})
+        screen.finish("error")
+    return {"deadline_us": np.where(is_chosen, deadline_us, NOT_GIVEN), "value": worth}
+
+
+def _check_number(name: str, number: Any) -> None:
+    if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
+        raise TypeError(f"{name}: {number!r} must be a number")
+
+
+def _new_widths(rows: Int64, gpus: Int32, min_gpus: Any, max_gpus: Any) -> dict[str, Any]:
+    """Return the two columns of :meth:`gpusched.Trace.with_elasticity` for jobs of ``gpus``."""
+    columns: dict[str, Any] = {"min_gpus": None, "max_gpus": None}
+    screen = Screen("with_elasticity", rows)
+    for column, values in (("min_gpus", min_gpus), ("max_gpus", max_gpus)):
+        if values is None:
+            continue
+        is_one = np.ndim(values) == 0
+        widths = numbers(column, np.full(len(rows), values) if is_one else values, len(rows))
+        if is_one and np.isfinite(widths).all():
+            # One number for all is a bound: a job's own width is always allowed.
+            bound = np.minimum if column == "min_gpus" else np.maximum
+            widths = bound(widths, gpus)
+        screen.show(column, column, widths)
+        columns[column] = stored_numbers(screen, JOB_COLUMNS[column], widths, {"gpus": gpus})
+    screen.finish("error")
+    return columns

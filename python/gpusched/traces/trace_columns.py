@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,34 +17,7 @@ from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.model.job_graphs import JobGraph
 from gpusched.model.profiles import JobProfile
 from gpusched.traces.assembly import check_horizon
-from gpusched.traces.deadlines import NO_DEADLINE, shifted
-
-_ARRAY_TYPES: Final[Mapping[str, str]] = {"Int64": "i8", "Int32": "i4", "Float64": "f8"}
-
-
-def array_types() -> dict[str, str]:
-    """Return the NumPy type of each column that is an array; ``""`` of ``id``, which has any."""
-    kinds = {column.name: str(column.type) for column in dataclasses.fields(TraceColumns)}
-    types = {name: kind.removesuffix(" | None") for name, kind in kinds.items()}
-    arrays = {name: _ARRAY_TYPES[kind] for name, kind in types.items() if kind in _ARRAY_TYPES}
-    return arrays | {name: "" for name, kind in types.items() if kind == "AnyArray"}
-
-
-def required_arrays() -> tuple[str, ...]:
-    """Return the columns that every trace has."""
-    arrays = array_types()
-    fields = dataclasses.fields(TraceColumns)
-    return tuple(
-        column.name
-        for column in fields
-        if column.name in arrays and column.default is dataclasses.MISSING
-    )
-
-
-def label_columns() -> tuple[str, ...]:
-    """Return the columns that are labels."""
-    fields = dataclasses.fields(TraceColumns)
-    return tuple(column.name for column in fields if column.type == "Labels | None")
+from gpusched.traces.job_columns import NOT_GIVEN, moved
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,10 +42,17 @@ class TraceColumns:
     value: Float64 | None = None
     min_gpus: Int32 | None = None
     max_gpus: Int32 | None = None
+    time_limit_us: Int64 | None = None
+    eligible_us: Int64 | None = None
+    priority: Float64 | None = None
     user: Labels | None = None
     queue: Labels | None = None
     group: Labels | None = None
     status: Labels | None = None
+    partition: Labels | None = None
+    account: Labels | None = None
+    qos: Labels | None = None
+    dependency: Labels | None = None
     type_sets: tuple[tuple[str, ...], ...] = ()
     type_set: Int32 | None = None
     profiles: tuple[JobProfile, ...] = ()
@@ -131,7 +110,7 @@ class TraceColumns:
         if self.deadline_us is None:
             return None
         seconds = us_to_seconds(self.deadline_us)
-        return np.where(self.deadline_us == NO_DEADLINE, np.nan, seconds)
+        return np.where(self.deadline_us == NOT_GIVEN, np.nan, seconds)
 
     @property
     def gpu_seconds(self) -> float:
@@ -215,11 +194,10 @@ class TraceColumns:
         first = int(self.submit_us[0])
         if not first:
             return self
-        due = self.deadline_us
         return dataclasses.replace(
             self,
             submit_us=read_only(self.submit_us - first),
-            deadline_us=None if due is None else read_only(shifted(due, -first)),
+            **moved(self, -first),
             epoch=None if self.epoch is None else self.epoch + timedelta(microseconds=first),
             origin_s=self.origin_s + us_to_seconds(first),
         )
@@ -252,10 +230,8 @@ class TraceColumns:
             raise ValueError(f"scale_load: {factor!r} stretches the arrivals beyond 2^61 us")
         submit_us = first + seconds_to_us(gaps_s)
         check_horizon("scale_load", submit_us, self.service_us)
-        deadline_us = self.deadline_us
-        if deadline_us is not None:
-            deadline_us = shifted(deadline_us, submit_us - self.submit_us)
-        return dataclasses.replace(self, submit_us=submit_us, deadline_us=deadline_us)
+        later = moved(self, submit_us - self.submit_us)
+        return dataclasses.replace(self, submit_us=submit_us, **later)
 
     def with_load(self, load: float, gpus: int) -> Self:
         """Return the same jobs with arrivals rescaled so that ``offered_load(gpus)`` is ``load``.

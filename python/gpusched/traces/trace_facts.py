@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.ticks import us_to_seconds
 from gpusched.traces.checked_columns import LABELS
-from gpusched.traces.elasticity import NO_LIMIT
+from gpusched.traces.job_columns import NO_LIMIT
 from gpusched.traces.trace_columns import TraceColumns
+
+_NUM_OF: Final = {"status": "num_statuses", "qos": "num_qos", "dependency": "num_dependencies"}
 
 
 def nearest_rank(ordered: AnyArray, percent: float) -> float:
@@ -46,9 +48,7 @@ def describe(trace: TraceColumns) -> dict[str, Any]:
     for column in LABELS:
         labels = getattr(trace, column)
         if labels is not None:
-            facts[f"num_{column}s" if column != "status" else "num_statuses"] = int(
-                np.count_nonzero(labels.counts())
-            )
+            facts[_NUM_OF.get(column, f"num_{column}s")] = int(np.count_nonzero(labels.counts()))
     return facts
 
 

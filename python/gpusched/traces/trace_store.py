@@ -14,14 +14,16 @@ from gpusched.base.labels import Labels
 from gpusched.base.rejects import Rejects
 from gpusched.model.job_graphs import JobGraph
 from gpusched.model.profiles import JobProfile
-from gpusched.traces.trace_columns import array_types, label_columns, required_arrays
+from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.workload import Trace
 
-# An id is an integer or text of any length.
-_COLUMNS: Final = array_types()
-_REQUIRED: Final = required_arrays()
+_STORED: Final = {column.stored: column for column in JOB_COLUMNS.values()}
+_COLUMNS: Final = {"row": "i8"} | {
+    name: column.dtype for name, column in _STORED.items() if column.kind != "label"
+}
+_REQUIRED: Final = ("row", "id", *(name for name, c in _STORED.items() if c.is_required))
 _INDICES: Final = {"type_set": "type_sets", "profile": "profiles", "graph": "graphs"}
-_LABELS: Final = label_columns()
+_LABELS: Final = [name for name, column in _STORED.items() if column.kind == "label"]
 TRACE_MEMBERS: Final = frozenset(f"trace.{column}" for column in (*_COLUMNS, *_LABELS))
 
 

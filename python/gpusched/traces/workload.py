@@ -16,6 +16,7 @@ from gpusched.traces import job_ids
 from gpusched.traces.assembly import assemble
 from gpusched.traces.graph_columns import graph_index
 from gpusched.traces.intake import given_dates, wall_clock
+from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.profile_columns import given_profiles
 from gpusched.traces.trace_changes import GRAPHS_DRAWN as GRAPHS_DRAWN
 from gpusched.traces.trace_changes import PROFILES_DRAWN as PROFILES_DRAWN
@@ -53,6 +54,11 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
         meet it, 1 where not given.
     min_gpus, max_gpus
         int32 or None: the widths between which a job may run under an elastic speed.
+    time_limit_us, eligible_us, priority
+        int64 microseconds, -1 where a job has none, and float64, or None: the walltime, when the
+        job could start, and the source's own priority. No policy uses them.
+    partition, account, qos, dependency
+        :class:`~gpusched.base.labels.Labels` or None. No policy uses them.
     user, queue, group, status
         :class:`~gpusched.base.labels.Labels` or None.
     type_sets, type_set
@@ -106,6 +112,13 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
         profiles: AnyProfiles = (),
         graph: Any = None,
         graphs: AnyGraphs = (),
+        time_limit_s: Any = None,
+        eligible_s: Any = None,
+        priority: Any = None,
+        partition: Any = None,
+        account: Any = None,
+        qos: Any = None,
+        dependency: Any = None,
         name: str = "trace",
         epoch: datetime | None = None,
         on_bad: OnBad = "error",
@@ -157,6 +170,10 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
         graph, graphs
             Per job the name of one of the ``graphs``, or its index; it must have as many replicas
             as the job has gpus. None: the one graph of this width.
+        time_limit_s, priority, partition, account, qos, dependency, eligible_s
+            The walltime, more than 0; a number, 0 for NaN; a name per job each; a text such as
+            ``"afterok:7"``, empty for none; when the job could start, not before its submission,
+            on the clock of ``submit_s``. NaN: none. No policy uses these yet: they are kept.
         name, epoch
             A title, and the wall-clock time of second 0, which dates in ``submit_s`` have.
         on_bad
@@ -192,7 +209,8 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
         if dates is not None:
             if epoch is not None:
                 raise ValueError("epoch: the dates in 'submit_s' have their own")
-            timed = given_dates.dated(screen, dates, deadline_s)
+            moments = {"deadline_s": deadline_s, "eligible_s": eligible_s}
+            timed = given_dates.dated(screen, dates, moments)
             epoch = wall_clock.UNIX_EPOCH
         given = {
             "submit_s": submit_s,
@@ -211,15 +229,27 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
             "checkpoint_s": checkpoint_s,
             "restart_s": restart_s,
             "source_wait_s": source_wait_s,
+            "time_limit_s": time_limit_s,
+            "eligible_s": eligible_s,
+            "priority": priority,
         }
         given = {
             column: values
             for column, values in given.items()
-            if f"{column.removesuffix('_s')}_us" not in timed
+            if JOB_COLUMNS[column].stored not in timed
         }
         required = [column for column in check.REQUIRED if column in given]
         numeric = timed | check.given_numbers(given, num_rows, required)
-        given_names = {"user": user, "queue": queue, "group": group, "status": status}
+        given_names = {
+            "user": user,
+            "queue": queue,
+            "group": group,
+            "status": status,
+            "partition": partition,
+            "account": account,
+            "qos": qos,
+            "dependency": dependency,
+        }
         labels = {
             column: check.labels(column, values, num_rows)
             for column, values in given_names.items()

@@ -58,6 +58,13 @@ def result():
         value=[1.0, 2.0, 0.5],
         min_gpus=[1, 2, 99],
         max_gpus=[4, 8, float("nan")],
+        time_limit_s=[9.0, float("nan"), 5.0],
+        eligible_s=[float("nan"), 1.5, 2.0],
+        priority=[1.0, -2.5, 0.0],
+        partition=["p", "", "q"],
+        account=["x", "x", ""],
+        qos=[1, 1, 2],
+        dependency=["", "afterok:a", ""],
         epoch=datetime(2020, 1, 2, tzinfo=UTC),
         graphs=GRAPHS,
     )

@@ -31,7 +31,8 @@ def full() -> gs.Trace:
     """A trace in which every field is given."""
     ones = np.ones(NUM_JOBS, np.int64)
     labels = {
-        name: Labels(np.array([0, 1, 0, 1]), ("a", "b")) for name in ("user", "queue", "group")
+        name: Labels(np.array([0, 1, 0, 1]), ("a", "b"))
+        for name in ("user", "queue", "group", "partition", "account", "qos", "dependency")
     }
     given: dict[str, Any] = {
         "submit_us": ones * 5,
@@ -52,6 +53,9 @@ def full() -> gs.Trace:
         "value": ones * 2.5,
         "min_gpus": ones.astype(np.int32),
         "max_gpus": (ones * 4).astype(np.int32),
+        "time_limit_us": ones * 6,
+        "eligible_us": ones * 11,
+        "priority": ones * 3.5,
         "status": Labels(np.array([0, 1, 2, 3]), STATUSES),
         "type_sets": (("A",), ("A", "B"), ()),
         "type_set": np.array([0, 1, 2, 0], np.int32),

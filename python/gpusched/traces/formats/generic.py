@@ -24,16 +24,17 @@ from gpusched.traces.intake.date_forms import date_order as find_date_order
 from gpusched.traces.intake.date_forms import plain_dates
 from gpusched.traces.intake.declared_columns import Kind, ReadColumns, TextColumn
 from gpusched.traces.intake.text_schema import trace_of
+from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
     import polars
 
-_OPTIONAL_VALUES: Final = (
-    "estimate_s", "predicted_s", "source_wait_s", "gpu_share", "cpu", "memory_gib", "deadline_s",
-    "value", "min_gpus", "max_gpus", START, END,
+_OPTIONAL: Final = (*(name for name, known in JOB_COLUMNS.items() if known.may_miss), START, END)
+_MOMENTS: Final = (
+    "submit_s", START, END,
+    *(name for name, known in JOB_COLUMNS.items() if known.kind == "moment" and known.may_miss),
 )  # fmt: skip
-_MOMENTS: Final = ("submit_s", START, END, "deadline_s")
 _KINDS: Final[dict[str, Kind]] = {
     INTERARRIVAL: "gap", **dict.fromkeys(_MOMENTS, "moment"),
     **dict.fromkeys(check.LABELS, "label"), "status": "status", "gpu_types": "types", "id": "id",
@@ -190,7 +191,7 @@ def _with_expressions(
 def _declared(theirs: str, ours: str) -> TextColumn:
     kind = _KINDS.get(ours, "number")
     unit = _unit_of(theirs) if kind in ("number", "moment") and ours.endswith("_s") else 1.0
-    may_miss = ours in _OPTIONAL_VALUES
+    may_miss = kind in ("number", "moment") and ours in _OPTIONAL
     return TextColumn(
         theirs, ours, kind, may_miss=may_miss, unit=unit, is_part=ours in (START, END)
     )

@@ -13,10 +13,10 @@ from gpusched.base.labels import Labels
 from gpusched.base.rejects import Screen
 from gpusched.base.ticks import US_PER_S
 from gpusched.traces import text_columns as parse
-from gpusched.traces.deadlines import NOT_A_TIME
 from gpusched.traces.intake.arrivals import cumulated
 from gpusched.traces.intake.known_statuses import known_statuses
 from gpusched.traces.intake.wall_clock import ticks_of
+from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME
 
 if TYPE_CHECKING:
     import polars
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 Kind = Literal["number", "flag", "time", "moment", "gap", "id", "label", "status", "types"]
 """How a column is read: numbers, 0 or 1, wall-clock times, numbers or times, times since the row
 before, unique names, shared names, states, and sets of GPU types."""
-_TICKS: Final = {"submit_s": "submit_us", "deadline_s": "deadline_us"}
+_TICKS: Final = {
+    column.name: column.stored for column in JOB_COLUMNS.values() if column.kind == "moment"
+}
 
 
 class TextColumn(msgspec.Struct, frozen=True):

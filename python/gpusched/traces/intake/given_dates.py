@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +12,15 @@ from gpusched.base.arrays import Bool, Int64
 from gpusched.base.field_checks import entries, is_missing
 from gpusched.base.rejects import Screen
 from gpusched.traces.checked_columns import check_length
-from gpusched.traces.deadlines import NOT_A_TIME
 from gpusched.traces.intake.wall_clock import UNIX_EPOCH, is_iso, is_wall_clock, ticks_of
+from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME
 
 if TYPE_CHECKING:
     import polars
 
 
-def dated(screen: Screen, submit_s: polars.Series, deadline_s: Any) -> dict[str, Int64]:
-    """Read submit times that are dates, and deadlines if those are: ``submit_us``, ``deadline_us``.
+def dated(screen: Screen, submit_s: polars.Series, moments: Mapping[str, Any]) -> dict[str, Int64]:
+    """Read submit times that are dates, and other ``moments`` that are, in ticks: ``submit_us`` ...
 
     Raises
     ------
@@ -28,11 +28,12 @@ def dated(screen: Screen, submit_s: polars.Series, deadline_s: Any) -> dict[str,
         If there are not as many of both, or as :func:`ticks_of`.
     """
     read = {"submit_us": ticks_of(screen, "submit_s", "submit_s", submit_s)}
-    due = dates_in("deadline_s", deadline_s)
-    if due is not None:
-        check_length("deadline_s", due, len(submit_s))
-        label = "deadline_s"
-        read["deadline_us"] = ticks_of(screen, label, label, due, missing=NOT_A_TIME)
+    for name, values in moments.items():
+        dates = dates_in(name, values)
+        if dates is not None:
+            check_length(name, dates, len(submit_s))
+            stored = JOB_COLUMNS[name].stored
+            read[stored] = ticks_of(screen, name, name, dates, missing=NOT_A_TIME)
     return read
 
 

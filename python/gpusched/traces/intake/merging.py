@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,23 +13,13 @@ from gpusched.base.arrays import AnyArray, Int64, read_only
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import Rejects
 from gpusched.base.ticks import US_PER_S
-from gpusched.base.units import WHOLE_GPU
 from gpusched.traces.assembly import check_horizon
-from gpusched.traces.checked_columns import NOT_GIVEN
-from gpusched.traces.deadlines import NO_DEADLINE, shifted
-from gpusched.traces.elasticity import NO_LIMIT
 from gpusched.traces.intake.wall_clock import UNIX_EPOCH
-from gpusched.traces.trace_columns import array_types, label_columns
+from gpusched.traces.job_columns import JOB_COLUMNS, JobColumn, moved
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
-# What a job has in a column that its file does not have.
-_ABSENT: Final[dict[str, float]] = {
-    "estimate_us": NOT_GIVEN, "predicted_us": NOT_GIVEN, "source_wait_us": NOT_GIVEN, "weight": 1,
-    "checkpoint_us": 0, "restart_us": 0, "share_milli": WHOLE_GPU, "cpu_milli": 0, "memory_mib": 0,
-    "deadline_us": NO_DEADLINE, "value": 1, "min_gpus": 1, "max_gpus": NO_LIMIT,
-}  # fmt: skip
 _MODELS: Final = ("profile", "graph")
 _TICK: Final = timedelta(microseconds=1)
 _NUM_SHOWN: Final = 3
@@ -59,16 +49,18 @@ def merged(parts: Sequence[Trace], files: Sequence[str]) -> Trace:
     columns["submit_us"] = np.concatenate(
         [part.submit_us + shift for part, shift in zip(parts, shifts, strict=True)]
     )
-    for column in array_types():
-        if column not in (*columns, "type_set", *_MODELS):
-            columns[column] = _joined(parts, column, shifts)
+    later = [moved(part, shift) for part, shift in zip(parts, shifts, strict=True)]
+    for column in JOB_COLUMNS.values():
+        if column.is_numeric and column.stored not in columns:
+            columns[column.stored] = _joined(parts, column, later)
     order = np.argsort(columns["submit_us"], kind="stable")
     columns = {
         column: None if values is None else read_only(values[order])
         for column, values in columns.items()
     }
     check_horizon(files[0], columns["submit_us"], columns["service_us"])
-    columns |= {column: _labels(parts, column, order) for column in label_columns()}
+    labels = [column for column in JOB_COLUMNS.values() if column.kind == "label"]
+    columns |= {column.stored: _labels(parts, column, order) for column in labels}
     columns |= _types(parts, order)
     if any(getattr(part, model) is not None for part in parts for model in _MODELS):
         raise ValueError(f"{files[0]}: traces with profiles or graphs cannot be put together")
@@ -138,33 +130,32 @@ def _rows(parts: Sequence[Trace]) -> list[Int64]:
     return [part.row + end for part, end in zip(parts, [0, *ends[:-1]], strict=True)]
 
 
-def _joined(parts: Sequence[Trace], column: str, shifts: Sequence[int]) -> AnyArray | None:
-    given = [getattr(part, column) for part in parts]
-    present = [values for values in given if values is not None]
-    if not present:
+def _joined(
+    parts: Sequence[Trace], column: JobColumn, later: Sequence[Mapping[str, Int64]]
+) -> AnyArray | None:
+    """Return a column of all jobs; those of a part without it have the default."""
+    given = [
+        moments.get(column.stored, getattr(part, column.stored))
+        for part, moments in zip(parts, later, strict=True)
+    ]
+    if all(values is None for values in given):
         return None
-    if column == "deadline_us":
-        given = [
-            None if values is None else shifted(values, int(shift))
-            for values, shift in zip(given, shifts, strict=True)
-        ]
     return np.concatenate(
         [
-            np.full(len(part), _ABSENT[column], present[0].dtype) if values is None else values
+            np.full(len(part), column.default, column.dtype) if values is None else values
             for part, values in zip(parts, given, strict=True)
         ]
     )
 
 
-def _labels(parts: Sequence[Trace], column: str, order: Int64) -> Labels | None:
-    given = [getattr(part, column) for part in parts]
+def _labels(parts: Sequence[Trace], column: JobColumn, order: Int64) -> Labels | None:
+    given = [getattr(part, column.stored) for part in parts]
     if all(labels is None for labels in given):
         return None
-    absent = "unknown" if column == "status" else ""
     number: dict[str, int] = {}
     codes = []
     for part, labels in zip(parts, given, strict=True):
-        names = (absent,) if labels is None else labels.names
+        names = (column.default,) if labels is None else labels.names
         ours = np.array([number.setdefault(name, len(number)) for name in names], np.int32)
         codes.append(ours[np.zeros(len(part), np.int32) if labels is None else labels.codes])
     return Labels(read_only(np.concatenate(codes)[order]), tuple(number))

@@ -1,0 +1,268 @@
+"""The columns of a job: :data:`JOB_COLUMNS`, from which checks, files, frames and docs follow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final, Literal
+
+import msgspec
+import numpy as np
+
+from gpusched.base.arrays import AnyArray, Bool, Int64, read_only
+from gpusched.base.ticks import MAX_HORIZON_US, MAX_SERVICE_US, MAX_SUBMIT_US, US_PER_S
+from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
+
+Kind = Literal["duration", "moment", "whole", "amount", "number", "label", "id", "types", "model"]
+"""Seconds, seconds on the clock of the trace, whole numbers, parts of a unit, any numbers, shared
+names, unique names, sets of GPU types, and which of the trace's profiles or graphs a job has."""
+
+NOT_GIVEN: Final = -1
+"""Marks a job without a duration or a moment in a column in which others have one."""
+NOT_A_TIME: Final = np.iinfo(np.int64).min
+"""Stands for none among moments that are not shifted yet, of which some may be negative."""
+MAX_GPUS: Final = 2**31 - 1
+NO_LIMIT: Final = MAX_GPUS
+"""In the column of greatest widths: as wide as the speed can do. The least width is 1 then."""
+MAX_DEMAND: Final = 2**40
+"""Most thousandths of a core, and MiB, that a worker may ask for."""
+
+
+class Beside(msgspec.Struct, frozen=True):
+    """What must hold between a value and another of the same job.
+
+    Attributes
+    ----------
+    other
+        The column of a trace that has the other one.
+    holds
+        Whether it holds, by the values as a trace has them.
+    rule
+        What a message says if it does not.
+    """
+
+    other: str
+    holds: Callable[[AnyArray, AnyArray], Bool]
+    rule: str
+
+
+class JobColumn(msgspec.Struct, frozen=True):
+    """What one column of a job is.
+
+    Attributes
+    ----------
+    name
+        Of :meth:`gpusched.Trace.from_columns`, of frames and of files; the unit is in it.
+    stored, dtype
+        The attribute of a trace that has it, and the type of that; ``""``: integers or text.
+    kind
+        How it is read and checked.
+    text
+        What it is, in a sentence for the docs.
+    units
+        How many of the stored units one of ours is.
+    least, above, most
+        Bounds, in our unit: at least, more than, at most.
+    default
+        What a job has, in stored units, whose trace lacks the column; None: every trace has it.
+    may_miss
+        Whether a single job may have none, for which the default is stored then.
+    is_null
+        Whether a frame shows the default as null.
+    beside
+        What must hold between it and another column.
+    is_used
+        Whether runs read it; others are kept, and said to be unused.
+    """
+
+    name: str
+    stored: str
+    dtype: str
+    kind: Kind
+    text: str
+    units: int = 1
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    default: Any = None
+    may_miss: bool = False
+    is_null: bool = False
+    beside: Beside | None = None
+    is_used: bool = True
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether it is handed in as numbers."""
+        return self.kind in ("duration", "moment", "whole", "amount", "number")
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a trace cannot be without it."""
+        return self.is_numeric and self.default is None
+
+
+def _duration(name: str, text: str, **rules: Any) -> JobColumn:
+    most = MAX_SERVICE_US / US_PER_S
+    stored = f"{name.removesuffix('_s')}_us"
+    return JobColumn(name, stored, "i8", "duration", text, US_PER_S, most=most, **rules)
+
+
+def _moment(name: str, text: str, **rules: Any) -> JobColumn:
+    most = MAX_SUBMIT_US / US_PER_S
+    stored = f"{name.removesuffix('_s')}_us"
+    return JobColumn(name, stored, "i8", "moment", text, US_PER_S, most=most, **rules)
+
+
+def _label(name: str, text: str, default: str = "", **rules: Any) -> JobColumn:
+    return JobColumn(name, name, "i4", "label", text, default=default, may_miss=True, **rules)
+
+
+_UNKNOWN: Final[dict[str, Any]] = {"default": NOT_GIVEN, "may_miss": True, "is_null": True}
+
+JOB_COLUMNS: Final = {
+    column.name: column
+    for column in (
+        JobColumn("id", "id", "", "id", "Unique integers or texts; default: the position."),
+        _moment("submit_s", "When the job is submitted.", least=0),
+        _duration("service_s", "Run time on an idle cluster.", above=0),
+        JobColumn("gpus", "gpus", "i4", "whole", "Width of the gang.", above=0, most=MAX_GPUS),
+        _duration(
+            "estimate_s",
+            "A predicted service, for `easy`, `conservative` and `predictor=\"estimate\"`.",
+            above=0, **_UNKNOWN,
+        ),
+        _duration(
+            "predicted_s", "Another prediction, for `predictor=\"column\"`.",
+            above=0, **_UNKNOWN,
+        ),
+        _duration(
+            "checkpoint_s", "The job's own share of the cost to stop and to resume.",
+            least=0, default=0,
+        ),
+        _duration(
+            "restart_s", "The job's own share of the cost of a restart.", least=0, default=0
+        ),
+        _duration(
+            "source_wait_s", "The wait that the source saw; kept for comparison only.",
+            least=0, **_UNKNOWN,
+        ),
+        JobColumn(
+            "weight", "weight", "f8", "number", "For `wspt` and the weighted JCT.",
+            above=0, default=1.0,
+        ),
+        JobColumn(
+            "gpu_share", "share_milli", "i4", "amount",
+            "The part of a GPU that a job of one GPU takes, in thousandths.",
+            WHOLE_GPU, above=0, most=1, default=WHOLE_GPU, may_miss=True,
+            beside=Beside(
+                "gpus", lambda share, gpus: (share == WHOLE_GPU) | (gpus <= 1),
+                "must be 1 for a job of several GPUs",
+            ),
+        ),
+        JobColumn(
+            "cpu", "cpu_milli", "i8", "amount", "CPU cores of each worker.",
+            MILLI_PER_CORE, least=0, most=MAX_DEMAND // MILLI_PER_CORE, default=0, may_miss=True,
+        ),
+        JobColumn(
+            "memory_gib", "memory_mib", "i8", "amount", "GiB of memory of each worker.",
+            MIB_PER_GIB, least=0, most=MAX_DEMAND // MIB_PER_GIB, default=0, may_miss=True,
+        ),
+        JobColumn(
+            "value", "value", "f8", "number", "What it is worth to meet the deadline.",
+            above=0, default=1.0, may_miss=True,
+        ),
+        JobColumn(
+            "min_gpus", "min_gpus", "i4", "whole",
+            "The least width of the job under an elastic speed.",
+            least=1, most=MAX_GPUS, default=1, may_miss=True,
+            beside=Beside("gpus", np.less_equal, "must not exceed gpus"),
+        ),
+        _moment(
+            "deadline_s", "On the clock of `submit_s`; who has none is best effort.",
+            beside=Beside("submit_us", np.greater, "must lie after the submission"), **_UNKNOWN,
+        ),
+        JobColumn(
+            "max_gpus", "max_gpus", "i4", "whole",
+            "The greatest width under an elastic speed.",
+            least=1, most=MAX_GPUS, default=NO_LIMIT, may_miss=True, is_null=True,
+            beside=Beside("gpus", np.greater_equal, "must be at least gpus"),
+        ),
+        _duration(
+            "time_limit_s", "The walltime after which the source ends the job.",
+            above=0, is_used=False, **_UNKNOWN,
+        ),
+        _moment(
+            "eligible_s", "When the job may start: its dependencies and holds are over by then.",
+            is_used=False, **_UNKNOWN,
+            beside=Beside("submit_us", np.greater_equal, "must not lie before the submission"),
+        ),
+        JobColumn(
+            "priority", "priority", "f8", "number", "The source's own; the greater goes first.",
+            default=0.0, may_miss=True, is_used=False,
+        ),
+        _label("user", "Who submitted the job."),
+        _label("queue", "The queue, or the virtual cluster."),
+        _label("group", "The group of like jobs, such as a model."),
+        _label(
+            "status", "`ok`, `failed`, `killed` or `unknown`, which also stands for none.",
+            default="unknown",
+        ),
+        _label("partition", "The partition of the cluster.", is_used=False),
+        _label("account", "Whom the job is charged to.", is_used=False),
+        _label("qos", "The quality of service.", is_used=False),
+        _label(
+            "dependency", "On which jobs it waits: `afterok:7`.", is_used=False
+        ),
+        JobColumn(
+            "gpu_types", "type_set", "i4", "types", "Allowed types, `\"V100|T4\"`; of none: any.",
+            may_miss=True,
+        ),
+        JobColumn("profile", "profile", "i4", "model", "Which of the `profiles` it has."),
+        JobColumn("graph", "graph", "i4", "model", "Which of the `graphs` it has."),
+    )
+}  # fmt: skip
+"""The columns by their names, in the order in which frames and files have them."""
+
+_MOMENTS: Final = {
+    column.stored: column.name
+    for column in JOB_COLUMNS.values()
+    if column.kind == "moment" and not column.is_required
+}
+
+
+def moved(columns: Any, shift_us: Int64 | int, none: int = NOT_GIVEN) -> dict[str, Any]:
+    """Return the times of jobs beside their submission, moved with it by ``shift_us``.
+
+    Parameters
+    ----------
+    columns
+        A trace, or a mapping that has them by the attributes of one.
+    none
+        Marks those that are not given; they become ``NOT_GIVEN``.
+
+    Raises
+    ------
+    ValueError
+        If one goes beyond the time type.
+    """
+    get = columns.get if isinstance(columns, Mapping) else partial(getattr, columns)
+    found = {stored: get(stored, None) for stored in _MOMENTS}
+    changed = {}
+    for stored, given in found.items():
+        if given is None:
+            continue
+        changed[stored] = np.where(given == none, NOT_GIVEN, given + shift_us)
+        if len(given) and int(changed[stored].max()) >= MAX_HORIZON_US:
+            what = "a deadline" if stored == "deadline_us" else "it"
+            raise ValueError(f"column {_MOMENTS[stored]!r}: {what} must be below 2^62 us")
+    return {stored: read_only(values) for stored, values in changed.items()}
+
+
+def unused(trace: Any) -> list[str]:
+    """Name the columns of a trace that no policy uses yet, in a sentence if there are any."""
+    names = [
+        column.name
+        for column in JOB_COLUMNS.values()
+        if not column.is_used and getattr(trace, column.stored) is not None
+    ]
+    return [f"kept, and used by no policy: {', '.join(names)}"] if names else []
