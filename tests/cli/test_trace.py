@@ -199,3 +199,20 @@ def test_an_audit_as_json_is_that_of_python(gpusched_json, tmp_path):
     assert made == gs.traces.audit_trace(path, gs.Cluster.uniform(1, 8)).to_dict()
     assert made["verdict"] == "wrong"
     assert made["findings"][0]["rows"] == [4]
+
+
+def test_an_anonymised_trace_has_the_same_jobs_under_other_names(gpusched, tmp_path):
+    source, targets = tmp_path / "log.csv", [tmp_path / f"{name}.csv" for name in "abc"]
+    source.write_text(
+        "id,submit_s,service_s,gpus,user,queue\njob-1,100,30,8,ann,ann\njob-2,161,95,1,ann,q\n"
+    )
+    for target, salt in zip(targets, (["--salt", "s3cret"], ["--salt", "s3cret"], []), strict=True):
+        made = gpusched("trace", "anonymise", source, target, "--round", "60", *salt)
+        assert made.exit_code == 0, made.stderr
+        assert "s3cret" not in made.stderr
+    first, again, other = (target.read_text() for target in targets)
+    assert first == again != other
+    assert not any(word in first for word in ("job", "ann", "q,"))
+    trace = gs.read_trace(targets[0])
+    assert (trace.submit_s.tolist(), trace.service_s.tolist()) == ([0, 60], [60, 120])
+    assert trace.user[0] == trace.user[1] != trace.queue[0]

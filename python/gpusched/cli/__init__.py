@@ -210,6 +210,10 @@ class TraceCommands(LazyCommands):
             "trace:audit",
             "Say what is wrong or odd in a trace, with rows, and what it does to a study.",
         ),
+        "anonymise": Command(
+            "trace:anonymise",
+            "Write a trace that can be sent: names as keyed hashes, times rounded.",
+        ),
         "convert": Command(
             "trace:convert", "Read a trace and write it under gpusched's own names, or as SWF."
         ),

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 import numpy as np
 import typer
 
+from gpusched.base.rejects import Rejects
 from gpusched.base.run_warning import unwarned
 from gpusched.base.tables import Cell, Column, Table, table, text_column
 from gpusched.base.wording import duration, plural
@@ -55,6 +56,11 @@ CONVERT_EPILOG: Final = """
 
 gpusched trace convert cluster_job_log.json jobs.parquet
 """
+ANONYMISE_EPILOG: Final = """
+[bold]Example[/]
+
+gpusched trace anonymise sacct.txt jobs.csv --round 60
+"""
 GENERATE_EPILOG: Final = """
 [bold]Example[/]
 
@@ -65,6 +71,7 @@ FORMATS_EPILOG: Final = """
 
 gpusched trace formats --json
 """
+_TARGET: Final = "Ends in .csv, .parquet, .npz or .swf."
 _BAR: Final = "█"
 _BAR_WIDTH: Final = 40
 _STYLES: Final = {"wrong": "bold red", "odd": "yellow", "fine": "green", "unknown": "dim"}
@@ -255,25 +262,55 @@ def _findings(findings: Iterable[Finding]) -> Table:
 
 def convert(
     trace: list[Path] = FILES,
-    target: Path = argument("TARGET", ..., "Ends in .csv, .parquet, .npz or .swf."),
+    target: Path = argument("TARGET", ..., _TARGET),
     jobs: int | None = in_panel(None, "N", None, "Take the first N jobs.", min=1),
     *,
     how: Annotated[WorkloadOptions, without("jobs", "load", "profiles", "graphs", "throughputs")],
 ) -> None:
     """Read a trace and write it under gpusched's own names, or as SWF."""
-    from gpusched.traces.writers import losses, write_trace
-
     prepare_target(target, read_files(trace))
     read = read_jobs(trace, how)
     if jobs is not None:
         read = read.head(jobs)
     if how.deadlines is not None:
         read = read.with_deadlines(**deadline_options(how.deadlines))
+    _write(read, target, rejects=read.rejects)
+
+
+def anonymise(
+    trace: list[Path] = FILES,
+    target: Path = argument("TARGET", ..., _TARGET),
+    salt: str | None = in_panel(
+        None,
+        "SECRET",
+        None,
+        "Makes the same names of the same in several files. Default: drawn, and not told.",
+    ),
+    round: float = in_panel(None, "S", 60.0, "Seconds that times are rounded to."),
+    *,
+    how: TraceOptions,
+) -> None:
+    """Write a trace that can be sent: names as keyed hashes, times rounded.
+
+    Widths, types of GPUs and the pattern of arrivals stay.
+    """
+    from gpusched.traces.anonymising import anonymise as without_names
+
+    prepare_target(target, read_files(trace))
+    read = read_jobs(trace, how)
+    _write(without_names(read, salt=salt, round_s=round), target, rejects=read.rejects)
+
+
+def _write(made: Trace, target: Path, *, rejects: Rejects | None = None, over: str = "") -> None:
+    """Write a trace and say what is lost of it."""
+    from gpusched.traces.writers import losses, write_trace
+
     with unwarned():
-        write_trace(read, target)
-    remark(losses(read, target), style="yellow")
-    remark((f"left out: {line}" for line in read.rejects.lines()), style="yellow")
-    remark([f"wrote {plural(len(read), 'job')} to {target}"])
+        write_trace(made, target)
+    remark(losses(made, target), style="yellow")
+    if rejects:
+        remark((f"left out: {line}" for line in rejects.lines()), style="yellow")
+    remark([f"wrote {plural(len(made), 'job')}{over} to {target}"])
 
 
 def generate(
@@ -282,7 +319,7 @@ def generate(
         ...,
         "Whose published aggregates to imitate: philly, helios, itp, acme or pai.",
     ),
-    target: Path = argument("TARGET", ..., "Ends in .csv, .parquet, .npz or .swf."),
+    target: Path = argument("TARGET", ..., _TARGET),
     jobs: int = in_panel(None, "N", 20_000, "Number of jobs.", min=1),
     load: float = in_panel(None, "X", 0.9, "The jobs' GPU time over the cluster's."),
     seed: int = in_panel(None, "S", 0, "Of all that is random.", min=0),
@@ -291,14 +328,10 @@ def generate(
 ) -> None:
     """Generate a seeded synthetic workload for a cluster."""
     import gpusched
-    from gpusched.traces.writers import losses, write_trace
 
     prepare_target(target, read_files(cluster=servers.cluster))
     made = gpusched.generate(name, jobs, load=load, cluster=servers.named(), seed=seed)
-    with unwarned():
-        write_trace(made, target)
-    remark(losses(made, target), style="yellow")
-    remark([f"wrote {plural(len(made), 'job')} over {duration(made.span_us / 1e6)} to {target}"])
+    _write(made, target, over=f" over {duration(made.span_us / 1e6)}")
 
 
 def formats(json: bool = JSON) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gpusched.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from gpusched.traces.anonymising import anonymise as anonymise
     from gpusched.traces.auditing.check_registry import trace_checks as trace_checks
     from gpusched.traces.auditing.findings import TraceAudit as TraceAudit
     from gpusched.traces.auditing.trace_audit import audit_trace as audit_trace
@@ -25,6 +26,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "Requests": "traces.filling_requests",
         "Trace": "traces.workload",
         "TraceAudit": "traces.auditing.findings",
+        "anonymise": "traces.anonymising",
         "audit_trace": "traces.auditing.trace_audit",
         "read_requests": "traces.inventories",
         "read_trace": "traces.reading",

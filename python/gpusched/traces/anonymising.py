@@ -1,0 +1,109 @@
+"""A trace that can be sent: names are keyed hashes, times are rounded."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import secrets
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final
+
+from gpusched.traces.workload import Trace
+
+if TYPE_CHECKING:
+    import polars
+
+NAMES: Final = ("id", "user", "queue", "group", "account", "partition", "qos")
+"""Columns of names that are hashed, each with a key of its own."""
+_DOWN: Final = ("submit_s", "eligible_s")
+_UP: Final = ("deadline_s",)
+_COSTS: Final = ("source_wait_s", "checkpoint_s", "restart_s")
+_RUN_TIMES: Final = ("service_s", "estimate_s", "predicted_s", "time_limit_s")
+_MODELS: Final = ("profile", "graph")
+_NUM_BYTES: Final = 10
+
+
+def anonymise(trace: Trace, *, salt: str | bytes | None = None, round_s: float = 60) -> Trace:
+    """Return the same jobs with names that tell nothing and rounded times, in the same order.
+
+    Ids, users, queues, groups, accounts, partitions and QOS become hashes with a secret key, so
+    jobs of one user stay those of one user. Submissions are rounded down, deadlines up, run times
+    and estimates to the nearest multiple that is not 0. The calendar, places in the file, models of
+    jobs and what the reader said are left out.
+
+    This does not hide widths, types of GPUs, weights, priorities and how jobs ended, nor the
+    pattern of arrivals over day and week, by which a job that someone remembers can be found.
+
+    Parameters
+    ----------
+    salt
+        The secret: equal salts make equal names, so that several files fit together; who has it can
+        try names out. Default: drawn, and known to nobody.
+    round_s
+        Seconds to round to.
+
+    Returns
+    -------
+    Trace
+        As many jobs, the first of them submitted at 0.
+
+    Raises
+    ------
+    ValueError
+        If the salt is empty, or there is not one second to round to.
+
+    Examples
+    --------
+    >>> trace = gs.Trace.from_columns([0, 61], [5, 95], [1, 8], user=["ann", "ann"])
+    >>> sent = gs.traces.anonymise(trace, salt="a long secret")
+    >>> sent.submit_s.tolist(), sent.service_s.tolist()
+    ([0.0, 60.0], [60.0, 120.0])
+    >>> sent.user[0] == sent.user[1] != "ann"
+    True
+    """
+    import polars
+
+    if not round_s >= 1:
+        raise ValueError(f"round_s: {round_s!r} must be at least 1")
+    secret = secrets.token_bytes(32) if salt is None else salt
+    if not secret:
+        raise ValueError("salt: must not be empty")
+    key = blake2b(secret if isinstance(secret, bytes) else secret.encode()).digest()
+    jobs = trace.rebased().to_polars().drop("row", *_MODELS, strict=False)
+    columns: dict[str, Any] = {name: jobs[name] for name in jobs.columns}
+    for name in NAMES:
+        if name in columns:
+            columns[name] = _hashed(columns[name].cast(polars.String), name, key)
+    if "dependency" in columns:
+        columns["dependency"] = _hashed_parts(columns["dependency"], key)
+    for name in (*_DOWN, *_UP, *_COSTS, *_RUN_TIMES):
+        if name not in columns:
+            continue
+        counted = columns[name] / round_s
+        whole = counted.floor() if name in _DOWN else counted.ceil() if name in _UP else None
+        whole = counted.round() if whole is None else whole
+        columns[name] = (whole.clip(1) if name in _RUN_TIMES else whole) * round_s
+    made = Trace.from_columns(**columns, name="anonymised")
+    return dataclasses.replace(made, source=f"anonymised, times rounded to {round_s:g} s")
+
+
+def _hash(name: str, kind: str, key: bytes) -> str:
+    return blake2b(name.encode(), key=key, person=kind.encode(), digest_size=_NUM_BYTES).hexdigest()
+
+
+def _hashed(names: polars.Series, kind: str, key: bytes) -> polars.Series:
+    """Replace names by hashes; one that is empty stays so."""
+    known = {name: _hash(name, kind, key) for name in names.drop_nulls().unique() if name}
+    return names.replace(known)
+
+
+def _hashed_parts(texts: polars.Series, key: bytes) -> polars.Series:
+    """Replace the ids of jobs within texts such as ``afterok:7:8``."""
+
+    def hashed(found: re.Match[str]) -> str:
+        return (
+            found[0] if found[0].startswith(("after", "singleton")) else _hash(found[0], "id", key)
+        )
+
+    known = {text: re.sub(r"[^:,?+\s()]+", hashed, text) for text in texts.drop_nulls().unique()}
+    return texts.replace(known)

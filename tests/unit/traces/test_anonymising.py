@@ -1,0 +1,52 @@
+"""A trace that is sent tells of its jobs, and of nobody."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpusched as gs
+from gpusched.traces.anonymising import NAMES
+
+ROUND_S = 60
+job = st.tuples(st.integers(0, 500), st.integers(1, 500), st.integers(1, 4), st.sampled_from("abc"))
+
+
+@given(st.lists(job, min_size=1, max_size=8))
+def test_order_widths_and_who_is_who_stay(jobs):
+    submit, service, gpus, user = zip(*jobs, strict=True)
+    trace = gs.Trace.from_columns(
+        submit, service, gpus, user=user, deadline_s=np.add(submit, 7), estimate_s=service
+    )
+    sent = gs.traces.anonymise(trace, salt=b"x", round_s=ROUND_S)
+    assert sent.gpus.tolist() == trace.gpus.tolist()
+    for columns in (sent.submit_s, sent.service_s, sent.deadline_s):
+        assert (columns % ROUND_S == 0).all()
+    assert (np.abs(sent.service_s - trace.service_s) < ROUND_S).all()
+    assert (sent.service_us == sent.estimate_us).all()
+    assert (np.abs(sent.submit_s - trace.rebased().submit_s) < ROUND_S).all()
+    names = dict(zip(trace.user.values().tolist(), sent.user.values().tolist(), strict=True))
+    assert [names[name] for name in trace.user.values().tolist()] == sent.user.values().tolist()
+    assert len({*names.values()}) == len(names)
+    assert not set(names) & set(names.values())
+    assert len({*sent.id.tolist()}) == len(jobs)
+
+
+def test_every_column_of_names_is_hashed():
+    labels = {"user": ["ann"], "queue": ["ann"], "group": [""]}
+    sent = gs.traces.anonymise(gs.Trace.from_columns([0], [1], [1], id=["ann"], **labels))
+    frame = sent.to_polars()
+    assert "ann" not in str(frame.to_dicts())
+    assert sent.group[0] == ""
+    texts = {name for name, dtype in frame.schema.items() if str(dtype) == "String"}
+    assert texts <= {*NAMES, "status", "gpu_types", "dependency"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"), [({"salt": ""}, "salt: must"), ({"round_s": 0.5}, "round_s: 0.5 must")]
+)
+def test_a_secret_that_is_none_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        gs.traces.anonymise(gs.Trace.from_columns([0], [1], [1]), **options)
