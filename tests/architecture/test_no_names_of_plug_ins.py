@@ -35,7 +35,7 @@ OTHER_WORDS = {
     "cli.trace": {"count"},  # of rows, a key of the JSON
     "online.states.formats.gpusched": {"count"},  # of servers, a field
     "online.states.formats.kueue": {"count"},  # of pods, in the objects of Kueue
-    "online.states.kueue_workloads": {"count"},  # the same
+    "traces.kube_objects": {"count"},  # the same
     "traces.generating.graph_zoo": {"stages"},  # a column: how many a graph has
     "model.throughputs": {"spread"},  # a column: throughput on several servers
     "plugins.registry": {"chronus-leases"},  # who asks for it is told where it is

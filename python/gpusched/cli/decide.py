@@ -13,9 +13,8 @@ from gpusched.base.tables import table, text_column
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import JSON, RunOptions, argument, flag, format_options, in_panel, only
 from gpusched.online.decision import decide as decided
-from gpusched.online.decision_lines import Action, answer, answer_of
-from gpusched.online.states.reading import read_state
-from gpusched.online.states.schemas import state_schema
+from gpusched.online.decision_lines import Action, answer, answer_of, state_schema
+from gpusched.online.states.state_formats import read_state
 
 if TYPE_CHECKING:
     from gpusched.online.cluster_state import ClusterState

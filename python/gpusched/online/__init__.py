@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpusched.online.deadline_plan import DeadlineStep as DeadlineStep
     from gpusched.online.deadline_plan import plan_deadlines as plan_deadlines
     from gpusched.online.decision import ClusterDecision as ClusterDecision
+    from gpusched.online.decision_lines import state_schema as state_schema
     from gpusched.online.filling import FillResult as FillResult
     from gpusched.online.filling import fill as fill
     from gpusched.online.market import JobPlacement as JobPlacement
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from gpusched.online.starting import Sooner as Sooner
     from gpusched.online.starting import StartForecast as StartForecast
     from gpusched.online.starting import when as when
-    from gpusched.online.states.reading import read_state as read_state
-    from gpusched.online.states.schemas import state_schema as state_schema
+    from gpusched.online.states.state_formats import read_state as read_state
 
 _load, __dir__, __all__ = lazy_names(
     __name__,
@@ -56,8 +56,8 @@ _load, __dir__, __all__ = lazy_names(
         "place_jobs": "online.market",
         "plan": "online.batch_plan",
         "plan_deadlines": "online.deadline_plan",
-        "read_state": "online.states.reading",
-        "state_schema": "online.states.schemas",
+        "read_state": "online.states.state_formats",
+        "state_schema": "online.decision_lines",
         "transport": "online.assignment",
         "when": "online.starting",
     },

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from gpusched.base.arrays import Float64, Int64
+from gpusched.base.arrays import Bool, Float64, Int64
 from gpusched.base.rejects import Screen
 from gpusched.base.source import Source
 
@@ -227,11 +227,16 @@ def _paths(head: bytes, mark: str) -> Iterator[tuple[str, ...]]:
 def floats(screen: Screen, column: str, label: str, values: Sequence[Any]) -> Float64:
     """Return a column of numbers; None is NaN, and what is no number a fault."""
     screen.show(column, label, values)
+    numbers, good = numbers_of(values)
+    screen.require(good, column, "must be a number")
+    return numbers
+
+
+def numbers_of(values: Sequence[Any]) -> tuple[Float64, Bool]:
+    """Return what are numbers, NaN for all else, and what is one or None."""
     good = [value is None or _is_number(value) for value in values]
-    screen.require(np.array(good, dtype=np.bool_), column, "must be a number")
-    return np.array(
-        [float(value) if _is_number(value) else math.nan for value in values], dtype=np.float64
-    )
+    numbers = [float(value) if _is_number(value) else math.nan for value in values]
+    return np.array(numbers, np.float64), np.array(good, np.bool_)
 
 
 def _is_number(value: Any) -> bool:

@@ -2,28 +2,220 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpusched.base.arrays import Float64, Int64
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import US_PER_S
+from gpusched.base.units import MIB_PER_GIB
 from gpusched.base.wording import plural
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
 from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
 from gpusched.traces.intake.text_schema import trace_of
 from gpusched.traces.job_columns import NOT_A_TIME
-from gpusched.traces.sacct_attempts import JOB_ID, Attempts, joined, separated
-from gpusched.traces.sacct_demands import demand_of, each, numbers_of
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
     import polars
+
+JOB_ID: Final = r"^\d+(?:_\d+|\+\d+)?$"
+"""A job, a task of an array, or a part of a heterogeneous job."""
+
+
+@dataclass
+class Attempts:
+    """What each row tells of one attempt; joining writes that of the whole job into the last.
+
+    Attributes
+    ----------
+    submit_us, start_us, service_us
+        int64: arrival, start, and run time; 0 where not known.
+    has_start, has_end
+        Whether the attempt started, and whether it ended.
+    """
+
+    submit_us: Int64
+    start_us: Int64
+    service_us: Int64
+    has_start: Bool
+    has_end: Bool
+
+
+def joined(
+    screen: Screen, ids: polars.Series, attempts: Attempts, users: polars.Series | None = None
+) -> polars.Series:
+    """Join the rows of one id into the last of them, in the order in which they were submitted.
+
+    The job arrives and starts as it did first, and takes the run times of all attempts that
+    started. A job of which an attempt cannot be read, or started and has no end, is rejected. Ids
+    are used again once they are used up: rows of other ``users`` are another job, ``ID#2``.
+    """
+    ids = _of_users(screen, ids, attempts, users)
+    is_earlier = np.zeros(len(ids), dtype=np.bool_)
+    is_whole = np.ones(len(ids), dtype=np.bool_)
+    for rows in _repeated(screen, ids):
+        rows = rows[np.argsort(attempts.submit_us[rows], kind="stable")]
+        last, started = rows[-1], attempts.has_start[rows]
+        earlier = rows[:-1]
+        is_earlier[earlier] = True
+        ran = rows[started]
+        is_whole[last] = bool(attempts.has_end[earlier[started[:-1]]].all()) and not bool(
+            screen.bad[earlier].any()
+        )
+        if not attempts.has_start[last]:
+            continue
+        attempts.submit_us[last] = attempts.submit_us[rows[0]]
+        attempts.start_us[last] = attempts.start_us[ran[0]]
+        attempts.service_us[last] = attempts.service_us[ran].sum()
+    rule = "must be that of a last attempt (a requeue, joined with it)"
+    screen.require(~is_earlier, "id", rule)
+    screen.require(is_whole, "end", "must be known for every attempt")
+    return ids
+
+
+def _of_users(
+    screen: Screen, ids: polars.Series, attempts: Attempts, users: polars.Series | None
+) -> polars.Series:
+    """Give the rows of one id an id for each of their users."""
+    if users is None:
+        return ids
+    names = None
+    for rows in _repeated(screen, ids):
+        rows = rows[np.argsort(attempts.submit_us[rows], kind="stable")]
+        numbers: dict[str, int] = {}
+        for row in rows.tolist():
+            number = numbers.setdefault(users[row], len(numbers) + 1)
+            if number > 1:
+                names = names or ids.to_list()
+                names[row] = f"{names[row]}#{number}"
+    return ids if names is None else type(ids)(ids.name, names)
+
+
+def separated(
+    screen: Screen, ids: polars.Series, attempts: Attempts, users: polars.Series | None = None
+) -> polars.Series:
+    """Make every row of one id a job; the second is ``ID#2``, and so on."""
+    rows_of = _repeated(screen, ids)
+    if not rows_of:
+        return ids
+    names = ids.to_list()
+    for rows in rows_of:
+        rows = rows[np.argsort(attempts.submit_us[rows], kind="stable")]
+        for number, row in enumerate(rows[1:].tolist(), 2):
+            names[row] = f"{names[row]}#{number}"
+    return type(ids)(ids.name, names)
+
+
+def _repeated(screen: Screen, ids: polars.Series) -> list[Int64]:
+    """Return the rows of each id that several rows have, of those whose id is a job's.
+
+    Rows whose times are bad belong to their job all the same.
+    """
+    is_job = ids.str.contains(JOB_ID).to_numpy() | ids.str.contains("#", literal=True).to_numpy()
+    rows = np.flatnonzero(is_job)
+    rows_of: dict[str, list[int]] = {}
+    names = ids.to_list()
+    if len({names[row] for row in rows.tolist()}) == len(rows):
+        return []
+    for row in rows.tolist():
+        rows_of.setdefault(names[row], []).append(row)
+    return [np.array(found, dtype=np.int64) for found in rows_of.values() if len(found) > 1]
+
+
+TRES: Final = ("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES")
+"""What tells GPUs, the first that names some for a job."""
+CPUS: Final = ("AllocCPUS", "NCPUS", "ReqCPUS")
+NODES: Final = ("AllocNodes", "NNodes", "ReqNodes")
+COLUMNS: Final = (*TRES, *CPUS, *NODES, "ReqMem")
+
+
+def demand_of(read: ReadColumns, gpu_types: str) -> None:
+    """Take what each job asks for, and the types that it may run on."""
+    screen, text = read.screen, read.data
+    given = [(name, _resources(screen, text, name)) for name in TRES if name in text]
+    # The first column that names GPUs for a job speaks for it.
+    chosen = given[-1][1]
+    for _, first in reversed(given[:-1]):
+        chosen = [own if own.gpus != 0 else last for own, last in zip(first, chosen, strict=True)]
+    gpus = np.array([asked.gpus for asked in chosen], dtype=np.float64)
+    screen.show("gpus", given[0][0], text[given[0][0]])
+    screen.require(gpus != 0, "gpus", "must name GPUs (a job without)")
+    screen.require(~np.isnan(gpus), "gpus", "must tell the number of GPUs")
+    cpus = _first(
+        np.array([asked.cpus for asked in chosen]),
+        *(numbers_of(text[name]) for name in CPUS if name in text),
+    )
+    memory = np.array([asked.memory_mib for asked in chosen])
+    if "ReqMem" in text:
+        nodes = _first(*(numbers_of(text[name]) for name in NODES if name in text), np.nan * gpus)
+        sizes = zip(text["ReqMem"], cpus.tolist(), nodes.tolist(), strict=True)
+        memory = _first(
+            memory, np.array([slurm.memory_mib(t, cpus=c, nodes=n) for t, c, n in sizes])
+        )
+    read.numeric["gpus"] = gpus
+    for column, amount in (("cpu", cpus), ("memory_gib", memory / MIB_PER_GIB)):
+        if not np.isnan(amount).all():
+            read.numeric[column] = amount
+            read.of_job.add(column)
+    if gpu_types == "any":
+        return
+    if gpu_types == "requested":
+        chosen = next(asked for name, asked in given if name.startswith("Req"))
+    # One text for each distinct request.
+    names = {asked.types: "|".join(asked.types) for asked in {id(a): a for a in chosen}.values()}
+    if any(names):
+        read.gpu_types = [names[asked.types] for asked in chosen]
+
+
+def _resources(
+    screen: Screen, text: Mapping[str, polars.Series], name: str
+) -> list[slurm.Resources]:
+    if name.endswith("TRES"):
+        return each(text[name], slurm.of_tres)
+    # The older columns tell GPUs for each node.
+    found = [text[column] for column in NODES if column in text]
+    read: list[slurm.Resources] = each(text[name], slurm.of_gres)
+    if not found:
+        if any(resources.gpus for resources in read):
+            raise ValueError(
+                f"{screen.source}, line 1: {name} counts GPUs for each node, and none of "
+                f"{', '.join(NODES)} is there (print it with sacct --format=...,NNodes)"
+            )
+        return read
+    nodes = numbers_of(found[0]).tolist()
+    return [
+        slurm.Resources(resources.gpus * count if resources.gpus else 0.0, resources.types)
+        for resources, count in zip(read, nodes, strict=True)
+    ]
+
+
+def each(values: polars.Series, read: Callable[[str], Any]) -> list[Any]:
+    """Read every value; equal ones once."""
+    known = {value: read(value) for value in values.unique().to_list()}
+    return [known[value] for value in values.to_list()]
+
+
+def numbers_of(values: polars.Series) -> Float64:
+    """Return what are numbers; NaN for all else."""
+    import polars
+
+    return values.cast(polars.Float64, strict=False).fill_null(np.nan).to_numpy()
+
+
+def _first(*columns: AnyArray) -> Float64:
+    """Return for each row the first number that is there and positive."""
+    chosen = np.array(columns[0], dtype=np.float64)
+    for other in columns[1:]:
+        chosen = np.where(chosen > 0, chosen, other)
+    return np.where(chosen > 0, chosen, np.nan)
+
 
 IDS: Final = ("JobID", "JobIDRaw")
 STATUS: Final = {

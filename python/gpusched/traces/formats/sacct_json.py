@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
-from gpusched.traces import slurm_json
+from gpusched.traces import slurm_values as slurm
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.json_records import has_member, read_records, text_of
 from gpusched.traces.sacct_jobs import OPTIONS, jobs_of
@@ -79,19 +79,19 @@ def _id(job: Mapping[str, Any]) -> str:
 
 
 def _whole(value: Any) -> str:
-    return text_of(slurm_json.number(value))
+    return text_of(slurm.number(value))
 
 
 def _seconds(value: Any) -> str:
     """Return a time as text, empty where it is not known; what is none stays as it is."""
-    plain = slurm_json.number(value)
+    plain = slurm.number(value)
     if plain is None or plain == 0 or plain == math.inf:
         return ""
     return str(plain)[:_SHOWN]
 
 
 def _minutes(value: Any) -> str:
-    plain = slurm_json.number(value)
+    plain = slurm.number(value)
     if plain is None:
         return ""
     return "UNLIMITED" if plain == math.inf else str(plain)[:_SHOWN]

@@ -14,7 +14,6 @@ from gpusched.base.delimited_text import Table
 from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB
 from gpusched.model.cluster import Cluster
-from gpusched.traces import slurm_json
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces.json_records import has_member, read_records, text_of
 from gpusched.traces.server_tables import ServerTable
@@ -199,7 +198,7 @@ def _single(record: dict[str, Any], line: int) -> Iterator[_Node]:
     yield _Node(
         text_of(record.get("name")),
         line,
-        slurm_json.states(record.get("state")) | slurm_json.states(record.get("state_flags")),
+        slurm.states(record.get("state")) | slurm.states(record.get("state_flags")),
         text_of(record.get("gres")),
         text_of(record.get("tres")),
         _text(record.get("cpus")),
@@ -218,12 +217,12 @@ def _several(record: dict[str, Any], line: int) -> Iterator[_Node]:
     names = listed if isinstance(listed, list) else []
     cpus = _text(part["cpus"].get("minimum"))
     if not cpus:
-        cpus = str(slurm_json.count(part["cpus"].get("total")) / max(len(names), 1))
+        cpus = str(slurm.count(part["cpus"].get("total")) / max(len(names), 1))
     for name in names:
         yield _Node(
             text_of(name),
             line,
-            slurm_json.states(part["node"].get("state")),
+            slurm.states(part["node"].get("state")),
             text_of(part["gres"].get("total")),
             "",
             cpus,
@@ -237,7 +236,7 @@ def _several(record: dict[str, Any], line: int) -> Iterator[_Node]:
 
 
 def _text(value: Any) -> str:
-    plain = slurm_json.number(value)
+    plain = slurm.number(value)
     return "" if plain is None else str(plain)
 
 

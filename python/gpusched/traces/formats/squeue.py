@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import numpy as np
 
-from gpusched.base.arrays import Bool, Float64
+from gpusched.base.arrays import Bool, Float64, Int64
 from gpusched.base.labels import Labels
-from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB
-from gpusched.traces import slurm_json
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.intake.declared_columns import ReadColumns
 from gpusched.traces.intake.text_schema import trace_of
-from gpusched.traces.json_records import Records, floats, has_member, read_records, text_of
+from gpusched.traces.json_records import Records, has_member, numbers_of, read_records, text_of
 from gpusched.traces.workload import Trace
 
 SERVICES: Final = ("left", "whole")
@@ -39,11 +39,10 @@ _TIMES: Final = ("submit_time", "start_time", "last_sched_evaluation")
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """A job, or a task of an array that waits: its record, its id, and what it does."""
+    """A record: one job, or the tasks of an array that wait, which differ in their ids alone."""
 
-    place: int
-    id: str
     job: dict[str, Any]
+    ids: list[str]
     states: frozenset[str]
     is_readable: bool = True
 
@@ -55,6 +54,64 @@ class QueuedJob:
     def waits(self) -> bool:
         return "PENDING" in self.states and not self.runs
 
+    def count(self, field: str) -> float:
+        """Return a number of the record; NaN for what is none."""
+        return slurm.count(self.job.get(field))
+
+    def text(self, field: str) -> str:
+        """Return a text of the record; "" for what is none."""
+        return text_of(self.job.get(field))
+
+
+class _Spread:
+    """Values of records, shown for each of their jobs."""
+
+    def __init__(self, values: Sequence[Any], record: Int64) -> None:
+        self._values, self._record = values, record
+
+    def __getitem__(self, job: int) -> Any:
+        return self._values[self._record[job]]
+
+
+class _Queue:
+    """The records of a file, and a screen that judges their jobs.
+
+    Attributes
+    ----------
+    records
+        One or several jobs each.
+    record
+        int64: of each job, the number of its record.
+    """
+
+    def __init__(self, found: Records, order: Sequence[int], records: list[QueuedJob]) -> None:
+        self.records = [records[place] for place in order]
+        self.record = np.repeat(
+            np.arange(len(order)), [len(record.ids) for record in self.records]
+        ).astype(np.int64)
+        self.screen = found.screen(np.asarray(order, np.int64)[self.record].tolist())
+
+    def show(self, column: str, field: str, values: Sequence[Any] | None = None) -> None:
+        """Quote a field of the records, or ``values`` of them, in messages on a column."""
+        shown = [record.job.get(field) for record in self.records] if values is None else values
+        self.screen.show(column, field, _Spread(shown, self.record))
+
+    def require(self, good: Iterable[Any], column: str, rule: str) -> None:
+        """Mark the jobs of records that are not good."""
+        self.screen.require(np.array(list(good), np.bool_)[self.record], column, rule)
+
+    def numbers(self, column: str, field: str) -> Float64:
+        """Return a field of each record; NaN where it is not given, and what is none is a fault."""
+        values = [slurm.number(record.job.get(field)) for record in self.records]
+        self.show(column, field, values)
+        numbers, good = numbers_of(values)
+        self.require(good, column, "must be a number")
+        return numbers
+
+    def labels(self, field: str) -> Labels:
+        """Return the names in a field, one per job."""
+        return Labels.of(record.text(field) for record in self.records).take(self.record)
+
 
 def read(
     source: Source,
@@ -63,7 +120,6 @@ def read(
     service: str = "left",
     now: int | None = None,
     unlimited_s: int | None = None,
-    may_be_empty: bool = False,
 ) -> Trace:
     """Read what squeue printed.
 
@@ -78,6 +134,27 @@ def read(
         it.
     unlimited_s
         Stands for the time limit of jobs that have none; default: they are rejected.
+    """
+    found = read_records(source, "jobs")
+    return jobs_of(
+        found, queued(found), on_bad=on_bad, service=service, now=now, unlimited_s=unlimited_s
+    )
+
+
+def jobs_of(
+    found: Records,
+    records: list[QueuedJob],
+    *,
+    on_bad: OnBad,
+    service: str,
+    now: int | None,
+    unlimited_s: int | None,
+    may_be_empty: bool = False,
+) -> Trace:
+    """Return the jobs of records; options are those of :func:`read`.
+
+    Parameters
+    ----------
     may_be_empty
         Whether all jobs may be rejected.
     """
@@ -88,132 +165,138 @@ def read(
             raise TypeError(f"{option}: {value!r} must be an integer")
         if value is not None and not 0 < value <= _LAST_S:
             raise ValueError(f"{option}: {value} must be positive and lie before the year 10000")
-    found = read_records(source, "jobs")
     now_s = float(now) if now is not None else now_of(found)
-    rows = [row for place, job in enumerate(found.records) for row in rows_of(place, job)]
+    order = list(range(len(records)))
     if service == "left":
-        rows.sort(key=lambda row: (not row.runs, slurm_json.count(row.job.get("submit_time"))))
-    screen = found.screen([row.place for row in rows])
-    screen.may_be_empty = may_be_empty
-    runs = np.array([row.runs for row in rows], dtype=np.bool_)
-    _require_queued(screen, rows, runs)
-    read = ReadColumns(screen)
-    _take_demand(read, rows)
-    submit_s = _numbers(screen, rows, "submit_s", "submit_time")
-    screen.require(submit_s > 0, "submit_s", "must be known")
-    start_s = _numbers(screen, rows, "start", "start_time")
-    screen.require((start_s > 0) | ~runs, "start", "must be known (a job that runs)")
-    limit_s = _limits(screen, rows, unlimited_s)
+        order.sort(key=lambda place: (not records[place].runs, records[place].count("submit_time")))
+    queue = _Queue(found, order, records)
+    queue.screen.may_be_empty = may_be_empty
+    runs = np.array([record.runs for record in queue.records], np.bool_)
+    _require_queued(queue, runs)
+    read = ReadColumns(queue.screen)
+    _take_demand(read, queue)
+    submit_s = queue.numbers("submit_s", "submit_time")
+    queue.require(submit_s > 0, "submit_s", "must be known")
+    start_s = queue.numbers("start", "start_time")
+    queue.require((start_s > 0) | ~runs, "start", "must be known (a job that runs)")
+    limit_s = _limits(queue, unlimited_s)
     service_s = limit_s
     if service == "left":
-        end_s = _numbers(screen, rows, "end", "end_time")
+        end_s = queue.numbers("end", "end_time")
         end_s = np.where(end_s > start_s, end_s, start_s + limit_s)
         service_s = np.where(runs, end_s - now_s, limit_s)
-        screen.show("service_s", "what is left of time_limit", service_s)
-    read.numeric |= {
-        "submit_s": np.full(len(rows), now_s) if service == "left" else submit_s,
+        queue.show("service_s", "what is left of time_limit", service_s.tolist())
+    columns = {
+        "submit_s": np.full(len(runs), now_s) if service == "left" else submit_s,
         "service_s": service_s,
         "estimate_s": np.where(service_s > 0, service_s, np.nan),
         # Clocks of servers differ: who began before it was submitted waited for an unknown time.
         "source_wait_s": np.where(runs & (start_s >= submit_s), start_s - submit_s, np.nan),
     }
-    read.ids = parse.identifiers(screen, "job_id", [row.id for row in rows])
+    read.numeric |= {name: values[queue.record] for name, values in columns.items()}
+    ids = [name for record in queue.records for name in record.ids]
+    read.ids = parse.identifiers(queue.screen, "job_id", ids)
     read.labels = {
-        ours: Labels.of(text_of(row.job.get(theirs)) for row in rows)
-        for ours, theirs in (("user", "user_name"), ("queue", "partition"), ("group", "account"))
+        "user": queue.labels("user_name"),
+        "queue": queue.labels("partition"),
+        "group": queue.labels("account"),
     }
     read.how = f"{service} of time limits at {datetime.fromtimestamp(now_s, UTC)}"
-    return trace_of(source.name, read, on_bad, epoch=parse.UNIX_EPOCH.replace(tzinfo=UTC))
+    return trace_of(found.source.name, read, on_bad, epoch=parse.UNIX_EPOCH.replace(tzinfo=UTC))
 
 
 def now_of(found: Records) -> float:
     """When the file was written, or the last time at which something happened in it."""
-    told = slurm_json.count(found.others.get("last_update"))
+    told = slurm.count(found.others.get("last_update"))
     if 0 < told <= _LAST_S:
         return told
     times = [
-        slurm_json.count(job.get(name))
+        slurm.count(job.get(name))
         for job in found.records
         for name in _TIMES
-        if name != "start_time" or "RUNNING" in slurm_json.states(job.get("job_state"))
+        if name != "start_time" or "RUNNING" in slurm.states(job.get("job_state"))
     ]
     return max((time for time in times if 0 < time <= _LAST_S), default=1.0)
 
 
-def rows_of(place: int, job: dict[str, Any]) -> list[QueuedJob]:
-    """Return the job, or the tasks of an array that wait in one record."""
-    name = text_of(slurm_json.number(job.get("job_id")))
-    states = slurm_json.states(job.get("job_state"))
-    array = text_of(slurm_json.number(job.get("array_job_id")))
-    task = text_of(slurm_json.number(job.get("array_task_id")))
+def queued(found: Records) -> list[QueuedJob]:
+    """Return what each record of a file tells of: a job, or the tasks of an array that wait."""
+    return [_queued(job) for job in found.records]
+
+
+def _queued(job: dict[str, Any]) -> QueuedJob:
+    name = text_of(slurm.number(job.get("job_id")))
+    states = slurm.states(job.get("job_state"))
+    array = text_of(slurm.number(job.get("array_job_id")))
+    task = text_of(slurm.number(job.get("array_task_id")))
     waiting = text_of(job.get("array_task_string"))
     if array not in ("", "0") and task and not waiting:
-        return [QueuedJob(place, f"{array}_{task}", job, states)]
+        return QueuedJob(job, [f"{array}_{task}"], states)
     if not waiting or "PENDING" not in states:
-        return [QueuedJob(place, name, job, states, name != "")]
-    tasks = slurm_json.tasks(waiting)
+        return QueuedJob(job, [name], states, name != "")
+    tasks = slurm.tasks(waiting)
     if tasks is None:
-        return [QueuedJob(place, name, job, states, False)]
-    return [QueuedJob(place, f"{name}_{number}", job, states, name != "") for number in tasks]
+        return QueuedJob(job, [name], states, False)
+    return QueuedJob(job, [f"{name}_{number}" for number in tasks], states, name != "")
 
 
-def _require_queued(screen: Screen, rows: list[QueuedJob], runs: Bool) -> None:
-    screen.show("state", "job_state", [row.job.get("job_state") for row in rows])
-    waits = np.array([row.waits for row in rows], dtype=np.bool_)
-    screen.require(runs | waits, "state", "must be RUNNING or PENDING")
-    reasons = [row.job.get("state_reason") for row in rows]
-    screen.show("reason", "state_reason", reasons)
-    held = np.array([isinstance(reason, str) and reason in HELD for reason in reasons])
+def _require_queued(queue: _Queue, runs: Bool) -> None:
+    records = queue.records
+    queue.show("state", "job_state")
+    queue.require(
+        (record.runs or record.waits for record in records), "state", "must be RUNNING or PENDING"
+    )
+    queue.show("reason", "state_reason")
+    held = np.array([record.text("state_reason") in HELD for record in records], np.bool_)
     rule = "must be to wait for GPUs (held, or for another job or a time)"
-    screen.require(runs | ~held, "reason", rule)
-    told = [(row.job.get("job_id"), row.job.get("array_task_string")) for row in rows]
-    screen.show("id", "job_id, array_task_string", told)
-    readable = np.array([row.is_readable for row in rows], dtype=np.bool_)
-    rule = f"must name a job, or at most {slurm_json.MAX_TASKS:,} tasks like 1-10,12"
-    screen.require(readable, "id", rule)
+    queue.require(runs | ~held, "reason", rule)
+    told = [(record.job.get("job_id"), record.job.get("array_task_string")) for record in records]
+    queue.show("id", "job_id, array_task_string", told)
+    rule = f"must name a job, or at most {slurm.MAX_TASKS:,} tasks like 1-10,12"
+    queue.require((record.is_readable for record in records), "id", rule)
 
 
-def _take_demand(read: ReadColumns, rows: list[QueuedJob]) -> None:
+def _take_demand(read: ReadColumns, queue: _Queue) -> None:
     """Take what each job has or asks for: what is allocated to those that run, else the request."""
-    resources = [resources_of(row) for row in rows]
-    gpus, screen = np.array([one.gpus for one in resources]), read.screen
-    screen.show("gpus", "tres_req_str", [row.job.get("tres_req_str") for row in rows])
-    screen.require(gpus != 0, "gpus", "must name GPUs (a job without)")
-    screen.require(~np.isnan(gpus), "gpus", "must tell the number of GPUs")
-    read.numeric["gpus"] = gpus
-    read.numeric["cpu"] = np.array([one.cpus for one in resources])
-    read.numeric["memory_gib"] = np.array([one.memory_mib for one in resources]) / MIB_PER_GIB
+    resources = [resources_of(record) for record in queue.records]
+    gpus = np.array([one.gpus for one in resources])
+    queue.show("gpus", "tres_req_str")
+    queue.require(gpus != 0, "gpus", "must name GPUs (a job without)")
+    queue.require(~np.isnan(gpus), "gpus", "must tell the number of GPUs")
+    cpus, memory_mib = (
+        np.array([getattr(one, name) for one in resources])[queue.record]
+        for name in ("cpus", "memory_mib")
+    )
+    read.numeric["gpus"] = gpus[queue.record]
+    read.numeric["cpu"], read.numeric["memory_gib"] = cpus, memory_mib / MIB_PER_GIB
     read.of_job |= {"cpu", "memory_gib"}
-    read.gpu_types = [one.types for one in resources]
+    types = [one.types for one in resources]
+    read.gpu_types = [types[record] for record in queue.record.tolist()]
 
 
-def resources_of(row: QueuedJob) -> slurm.Resources:
-    """Return what the job has if it runs, else what it asks for."""
-    names = ("tres_alloc_str", "tres_req_str") if row.runs else ("tres_req_str",)
+def resources_of(record: QueuedJob) -> slurm.Resources:
+    """Return what a job has if it runs, else what it asks for."""
+    names = ("tres_alloc_str", "tres_req_str") if record.runs else ("tres_req_str",)
     first = None
     for name in names:
-        read = slurm.of_tres(text_of(row.job.get(name)))
+        read = slurm.of_tres(record.text(name))
         if read.gpus != 0:
             return read
         first = first or read
     for name, times in (("tres_per_job", None), ("tres_per_node", "node_count")):
-        read = slurm.of_gres(text_of(row.job.get(name)))
+        read = slurm.of_gres(record.text(name))
         if read.gpus != 0:
-            many = 1.0 if times is None else slurm_json.count(row.job.get(times))
+            many = 1.0 if times is None else record.count(times)
             return slurm.Resources(read.gpus * many, read.types)
     return first or slurm.Resources()
 
 
-def _numbers(screen: Screen, rows: list[QueuedJob], column: str, label: str) -> Float64:
-    return floats(screen, column, label, [slurm_json.number(row.job.get(label)) for row in rows])
-
-
-def _limits(screen: Screen, rows: list[QueuedJob], unlimited_s: int | None) -> Float64:
-    limit_s = 60 * _numbers(screen, rows, "service_s", "time_limit")
+def _limits(queue: _Queue, unlimited_s: int | None) -> Float64:
+    limit_s = 60 * queue.numbers("service_s", "time_limit")
     is_none = ~np.isfinite(limit_s) | (limit_s == 0)
     if unlimited_s is not None:
         return np.where(is_none, float(unlimited_s), limit_s)
-    screen.require(~is_none, "service_s", "must be set (or name unlimited_s)")
+    queue.require(~is_none, "service_s", "must be set (or name unlimited_s)")
     return np.where(is_none, math.nan, limit_s)
 
 

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 import gpusched as gs
+from gpusched.online.states.formats.slurm import Place, in_use, names_of, places_of
 from gpusched.online.states.server_room import RoomServer, bits, settle
-from gpusched.online.states.slurm_places import Place, in_use, names_of, places_of
 from gpusched.online.states.state_formats import state_formats
 from tests.each import each
 from tests.unit.real_data import DATA, needs_real_data

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.traces import slurm_json
+from gpusched.traces import slurm_values as slurm
 from gpusched.traces.auditing.trace_audit import audit_trace
 from gpusched.traces.inventories import read_cluster
 from gpusched.traces.reading import read_trace
@@ -754,14 +754,14 @@ def test_trackable_resources_are_those_of_the_job():
 
 
 def test_numbers_may_be_wrapped():
-    assert slurm_json.number({"set": True, "infinite": False, "number": 60}) == 60
-    assert slurm_json.number({"set": True, "infinite": True, "number": 0}) == math.inf
-    assert slurm_json.number({"set": False, "infinite": False, "number": 0}) is None
-    assert slurm_json.number(60) == 60
-    assert math.isnan(slurm_json.count("60"))
-    assert slurm_json.tasks("0-6:3,9%4") == [0, 3, 6, 9]
-    assert slurm_json.tasks("0-999999") is not None
-    assert slurm_json.tasks("0-999999,5") is None
+    assert slurm.number({"set": True, "infinite": False, "number": 60}) == 60
+    assert slurm.number({"set": True, "infinite": True, "number": 0}) == math.inf
+    assert slurm.number({"set": False, "infinite": False, "number": 0}) is None
+    assert slurm.number(60) == 60
+    assert math.isnan(slurm.count("60"))
+    assert slurm.tasks("0-6:3,9%4") == [0, 3, 6, 9]
+    assert slurm.tasks("0-999999") is not None
+    assert slurm.tasks("0-999999,5") is None
 
 
 def test_a_server_with_several_types_of_gpus_does_not_hide_the_others(tmp_path):

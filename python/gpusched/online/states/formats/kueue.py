@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any, Final
 
 import numpy as np
@@ -18,14 +19,23 @@ from gpusched.base.field_checks import check_integer
 from gpusched.base.rejects import Rejects
 from gpusched.base.source import Source
 from gpusched.base.wording import plural
-from gpusched.model.cluster import MAX_GPUS_PER_SERVER
+from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS
 from gpusched.online.cluster_state import ClusterState, no_jobs
-from gpusched.online.states.kube_objects import KubeObject, objects_of
-from gpusched.online.states.kueue_queues import Queues, queues_of
-from gpusched.online.states.kueue_servers import Layout, of_nodes, of_quotas
-from gpusched.online.states.kueue_workloads import Unfit, Workload, workload_of
-from gpusched.online.states.server_room import settle
+from gpusched.online.states.server_room import RoomServer, settle
 from gpusched.online.states.state_formats import StateFormat, register_state_format
+from gpusched.traces.kube_objects import (
+    HOSTNAME,
+    KubeObject,
+    Pods,
+    Unfit,
+    Workload,
+    at,
+    count_of,
+    items_of,
+    objects_of,
+    text_of,
+    workload_of,
+)
 from gpusched.traces.workload import Trace
 
 GROUP: Final = "kueue.x-k8s.io"
@@ -35,6 +45,296 @@ _KINDS: Final = {
     "ClusterQueue", "LocalQueue", "ResourceFlavor", "Topology", "Workload", "Cohort",
     "WorkloadPriorityClass", "AdmissionCheck",
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ClusterQueue:
+    """What jobs of one ClusterQueue may use.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    quotas
+        GPUs by flavor, in the order in which it tries them.
+    is_stopped
+        Whether it admits nobody.
+    """
+
+    name: str
+    quotas: dict[str, int]
+    is_stopped: bool
+
+
+@dataclass(frozen=True)
+class Queues:
+    """All queues and flavors that the files tell of.
+
+    Attributes
+    ----------
+    clusters
+        The ClusterQueues by name.
+    local
+        The ClusterQueue of each LocalQueue by its key, and whether that is stopped.
+    labels
+        The labels of the servers of each flavor.
+    levels
+        The labels of what the servers of a flavor are in, from the outermost to the innermost; of
+        flavors with a topology.
+    """
+
+    clusters: dict[str, ClusterQueue] = field(default_factory=dict)
+    local: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    labels: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def of(self, namespace: str, queue: str) -> tuple[ClusterQueue | None, bool]:
+        """Return the ClusterQueue behind a LocalQueue, and whether that admits jobs.
+
+        Without any LocalQueue in the files, the one ClusterQueue is that of all.
+        """
+        if not self.local and len(self.clusters) == 1:
+            (only,) = self.clusters.values()
+            return only, not only.is_stopped
+        name, is_stopped = self.local.get(f"{namespace}/{queue}", ("", False))
+        found = self.clusters.get(name)
+        return found, found is not None and not (is_stopped or found.is_stopped)
+
+    def flavors(self, queue: ClusterQueue, selector: Mapping[str, Any]) -> list[str]:
+        """Return the flavors of a queue that have GPUs on servers that pods select."""
+        return [
+            flavor
+            for flavor in queue.quotas
+            if all(
+                selector.get(label, value) == value
+                for label, value in self.labels.get(flavor, {}).items()
+            )
+        ]
+
+
+def queues_of(objects: Sequence[KubeObject], is_gpu: Callable[[str], bool]) -> Queues:
+    """Read queues and flavors.
+
+    Raises
+    ------
+    ValueError
+        If a quota of GPUs is no whole number; the message names the object.
+    """
+    found = Queues()
+    topologies = {each.name: _levels(each) for each in objects if each.kind == "Topology"}
+    for each in objects:
+        if each.kind == "ResourceFlavor":
+            labels = each.at("spec", "nodeLabels")
+            found.labels[each.name] = labels if isinstance(labels, Mapping) else {}
+            topology = topologies.get(text_of(each.at("spec", "topologyName")))
+            if topology:
+                found.levels[each.name] = topology
+        elif each.kind == "ClusterQueue":
+            found.clusters[each.name] = ClusterQueue(
+                each.name, _quotas(each, is_gpu), _is_stopped(each)
+            )
+        elif each.kind == "LocalQueue":
+            queue = text_of(each.at("spec", "clusterQueue"))
+            found.local[each.key] = (queue, _is_stopped(each))
+    return found
+
+
+def _levels(topology: KubeObject) -> tuple[str, ...]:
+    """Return the labels of its levels above servers."""
+    labels = [text_of(level.get("nodeLabel")) for level in items_of(topology.at("spec", "levels"))]
+    return tuple(label for label in labels if label and label != HOSTNAME)
+
+
+def _quotas(queue: KubeObject, is_gpu: Callable[[str], bool]) -> dict[str, int]:
+    quotas: dict[str, int] = {}
+    for group in items_of(queue.at("spec", "resourceGroups")):
+        for flavor in items_of(group.get("flavors")):
+            for resource in items_of(flavor.get("resources")):
+                if not is_gpu(text_of(resource.get("name"))):
+                    continue
+                given = at(resource, "nominalQuota")
+                count = count_of(given)
+                if count is None:
+                    raise ValueError(f"{queue}: nominalQuota {given!r} must be a whole number")
+                name = text_of(flavor.get("name"))
+                quotas[name] = quotas.get(name, 0) + count
+    return quotas
+
+
+def _is_stopped(queue: KubeObject) -> bool:
+    return text_of(queue.at("spec", "stopPolicy")) in ("Hold", "HoldAndDrain")
+
+
+class Layout:
+    """Servers by flavor, and the pods of admitted workloads on them.
+
+    Attributes
+    ----------
+    servers
+        All of them.
+    num_guessed
+        Workloads of which it is not told on which servers they are.
+    """
+
+    def __init__(self) -> None:
+        self.servers: list[RoomServer] = []
+        self.num_guessed = 0
+        self._named: dict[str, RoomServer] = {}
+
+    def add(self, server: RoomServer) -> None:
+        """Add a server."""
+        self.servers.append(server)
+        self._named[server.name] = server
+
+    def widest(self, flavors: Sequence[str]) -> int:
+        """GPUs of the widest server of these flavors; 0 if there is none."""
+        mine = (server.gpus for server in self.servers if server.gpu_type in flavors)
+        return max(mine, default=0)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a server of this name."""
+        return name in self._named
+
+    def place(
+        self, workloads: Sequence[Workload], others: Sequence[Workload], *, may_grow: bool
+    ) -> None:
+        """Place the pods of admitted workloads, those first of which the server is told.
+
+        What ``others`` hold is nobody's of the state.
+
+        The others go where there is room, the widest first. Flavors that then have too few GPUs, as
+        quotas may have been lowered since, get one more server if they ``may_grow``.
+
+        Raises
+        ------
+        ValueError
+            If more GPUs are held than there are.
+        """
+        told: list[tuple[int | None, Workload, Pods]] = []
+        rest: list[tuple[int | None, Workload, Pods]] = []
+        for job, workload in [*enumerate(workloads), *((None, other) for other in others)]:
+            for pods in workload.pods:
+                is_told = pods.server is not None and self.has(pods.server)
+                (told if is_told else rest).append((job, workload, pods))
+        for job, _, pods in told:
+            server = self._named[str(pods.server)]
+            if server.num_free < pods.count * pods.gpus:
+                raise ValueError(
+                    f"server {server.name}: pods hold more than its {server.gpus} GPUs"
+                )
+            server.hold_some(job, pods.count * pods.gpus)
+        self.num_guessed = len({workload.key for _, workload, _ in rest})
+        for job, workload, pods in sorted(rest, key=lambda each: -each[2].gpus):
+            self._fit(job, pods, workload.key, may_grow=may_grow)
+
+    def _fit(self, job: int | None, pods: Pods, key: str, *, may_grow: bool) -> None:
+        left = pods.count * pods.gpus
+        # Whole pods first; what is left lies on several servers, as nobody knows better.
+        for unit in (pods.gpus, 1):
+            for server in self.servers:
+                if server.gpu_type != pods.flavor or left < unit:
+                    continue
+                count = min(left, server.num_free) // unit * unit
+                if count > 0:
+                    server.hold_some(job, count)
+                    left -= count
+        while left:
+            if not may_grow:
+                raise ValueError(
+                    f"workload {key}: holds {left} GPUs of {pods.flavor!r} more than the "
+                    "servers of that flavor have"
+                )
+            width = min(left, MAX_GPUS_PER_SERVER)
+            self.add(RoomServer(f"{pods.flavor}-beyond-{len(self.servers)}", width, pods.flavor))
+            self.servers[-1].hold_some(job, width)
+            left -= width
+
+
+def of_quotas(queues: Queues, workloads: Sequence[Workload], gpus_per_server: int) -> Layout:
+    """Return servers for the quotas of each flavor; those that workloads name have their names.
+
+    Raises
+    ------
+    ValueError
+        If a quota stands for more servers than a cluster may have.
+    """
+    layout = Layout()
+    quotas: dict[str, int] = {}
+    for queue in queues.clusters.values():
+        for flavor, count in queue.quotas.items():
+            quotas[flavor] = quotas.get(flavor, 0) + count
+    held: dict[str, dict[str, int]] = {}
+    for pods in (pods for workload in workloads for pods in workload.pods):
+        quotas.setdefault(pods.flavor, 0)
+        if pods.server is not None:
+            of_flavor = held.setdefault(pods.flavor, {})
+            of_flavor[pods.server] = of_flavor.get(pods.server, 0) + pods.count * pods.gpus
+    for flavor, quota in quotas.items():
+        if quota > MAX_SERVERS * gpus_per_server:
+            raise ValueError(
+                f"nominalQuota: {quota:,} GPUs of flavor {flavor!r} are more than {MAX_SERVERS:,} "
+                f"servers of {gpus_per_server} have"
+            )
+        left, number = quota, 0
+        named = held.get(flavor, {})
+        for name, least in named.items():
+            width = max(least, min(gpus_per_server, left))
+            layout.add(RoomServer(name, min(width, MAX_GPUS_PER_SERVER), flavor))
+            left -= width
+        while left > 0:
+            width = min(gpus_per_server, left)
+            layout.add(RoomServer(f"{flavor}-{number}", width, flavor))
+            left, number = left - width, number + 1
+    return layout
+
+
+def of_nodes(
+    nodes: Sequence[KubeObject], queues: Queues, is_gpu: Callable[[str], bool]
+) -> tuple[Layout, list[str]]:
+    """Return the servers that are given, and the names of those that no flavor has.
+
+    Raises
+    ------
+    ValueError
+        If a number of GPUs cannot be read, or two servers have one name.
+    """
+    layout, unknown = Layout(), []
+    flavors = {flavor for queue in queues.clusters.values() for flavor in queue.quotas}
+    for each in nodes:
+        amounts = each.at("status", "allocatable") or each.at("status", "capacity") or {}
+        counts = [count_of(count) for name, count in amounts.items() if is_gpu(str(name))]
+        if None in counts or sum(filter(None, counts)) > MAX_GPUS_PER_SERVER:
+            raise ValueError(f"{each}: {counts} must be at most {MAX_GPUS_PER_SERVER} whole GPUs")
+        gpus = sum(filter(None, counts))
+        if not gpus:
+            continue
+        labels = each.at("metadata", "labels") or {}
+        flavor = next((name for name in sorted(flavors) if _is_of(labels, queues, name)), None)
+        if flavor is None:
+            unknown.append(each.name)
+            continue
+        if layout.has(each.name):
+            raise ValueError(f"{each}: two servers have this name")
+        takes_jobs = at(each.at("spec"), "unschedulable") is not True and _is_ready(each)
+        inside = _domains(labels, queues.levels.get(flavor, ()))
+        layout.add(RoomServer(each.name, gpus, flavor, takes_jobs, domains=inside))
+    return layout, unknown
+
+
+def _is_of(labels: object, queues: Queues, flavor: str) -> bool:
+    wanted = queues.labels.get(flavor, {})
+    return all(at(labels, name) == value for name, value in wanted.items())
+
+
+def _domains(labels: object, levels: Sequence[str]) -> tuple[str, ...]:
+    """Return what a server is in, down to the first level that it has no label of."""
+    named = [at(labels, level) for level in levels]
+    return tuple(str(name) for name in takewhile(lambda name: isinstance(name, str), named))
+
+
+def _is_ready(server: KubeObject) -> bool:
+    conditions = items_of(server.at("status", "conditions"))
+    return all(each.get("status") == "True" for each in conditions if each.get("type") == "Ready")
 
 
 def read(

@@ -8,23 +8,24 @@ jobs now, are there and out of use: who needs them waits.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC
-from typing import Any, Final
+from functools import cached_property
+from itertools import product
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gpusched.base.arrays import Int64
+from gpusched.base.arrays import Float64, Int64
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import plural
 from gpusched.online.cluster_state import ClusterState, no_jobs
 from gpusched.online.states.server_room import RoomServer, settle
-from gpusched.online.states.slurm_places import Place, in_use, names_of, places_of
 from gpusched.online.states.state_formats import StateFormat, register_state_format
-from gpusched.traces import slurm_json
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
 from gpusched.traces.formats import slurm_nodes, squeue
@@ -45,6 +46,10 @@ WAITS_FOR_GPUS: Final = frozenset({"", "None", "Resources", "Priority", "JobArra
 """Reasons of jobs that a decision may start; all others name a limit or a rule of the site."""
 CLOSED_SERVERS: Final = "Nodes required for job are DOWN, DRAINED or reserved"
 """How squeue says that the GPUs a job waits for are those of servers that are closed now."""
+MAX_SERVERS: Final = 300_000
+"""Names that one list may stand for."""
+_PART: Final = re.compile(r"\[([^\[\]]*)\]|([^\[\],]+)")
+_DETAIL: Final = re.compile(r"\bgpu(?::[^:(,]+)*:(\d{1,4})\(IDX:([^()]*)\)")
 _NO_SHOWN: Final = 3
 
 
@@ -75,39 +80,77 @@ def read(
             raise ValueError(f"partition: no server with GPUs of {nodes} is in {partition!r}")
     room = {server.name: _room_server(server) for server in known}
     found = read_records(queue, "jobs", may_be_empty=True)
-    rows = {row.id: row for row in _rows(found.records)}
-    jobs = no_jobs(queue.name) if not rows else squeue.read(
-        queue, on_bad="reject", service="whole", now=now, unlimited_s=unlimited_s,
+    records = squeue.queued(found)
+    trace = no_jobs(queue.name) if not records else squeue.jobs_of(
+        found, records, on_bad="reject", service="whole", now=now, unlimited_s=unlimited_s,
         may_be_empty=True,
     )  # fmt: skip
+    number_of = {name: number for number, record in enumerate(records) for name in record.ids}
+    own = np.array([number_of[str(name)] for name in trace.id.tolist()], np.int64)
+    jobs = _Jobs(trace, own, records)
     if partition is not None:
-        jobs = _taken(jobs, [partition in _partitions(rows[name]) for name in _ids(jobs)])
-    jobs = _startable(jobs, rows, known, found.lines)
-    jobs, places, notes = _with_places(jobs, rows, room)
+        jobs = jobs.taken([partition in _partitions(record) for record in jobs.records])
+    jobs = _startable(jobs, known, found.lines)
+    jobs, places, notes = _with_places(jobs, room)
     if mixed:
         notes.append(
             f"{plural(len(mixed), 'server')} left out: several types of GPUs: {_shown(mixed)}"
         )
-    _hold(jobs, places, rows, room)
+    _hold(jobs, places, room)
     now_s = float(now) if now is not None else squeue.now_of(found)
-    jobs = _on_unix_clock(jobs)
-    start_s = [
-        slurm_json.count(rows[name].job.get("start_time")) if rows[name].runs else np.nan
-        for name in _ids(jobs)
-    ]
+    trace = _on_unix_clock(jobs.trace)
+    start_s = jobs.spread([r.count("start_time") if r.runs else np.nan for r in jobs.records])
     if now is None:
-        now_s = max(now_s, float(jobs.submit_s.max(initial=0)), float(np.nanmax([0.0, *start_s])))
+        now_s = max(now_s, float(trace.submit_s.max(initial=0)), float(np.nanmax([0.0, *start_s])))
     cluster, columns = settle(list(room.values()), nodes.name)
     notes += [f"{other}: neither squeue's nor sinfo's, and not read" for other in others]
-    notes += _remarks(jobs, rows, room, unlimited_s, partition)
+    notes += _remarks(jobs, room, unlimited_s, partition)
     return ClusterState(
         cluster,
-        replace(jobs, notes=(*jobs.notes, *notes)),
+        replace(trace, notes=(*trace.notes, *notes)),
         now_s,
-        start_s=np.array(start_s),
-        preemptions=np.array([_restarts(rows[name]) for name in _ids(jobs)], np.int32),
+        start_s=start_s,
+        preemptions=jobs.spread([_restarts(record) for record in jobs.records]).astype(np.int32),
         **columns,
     )
+
+
+@dataclass(frozen=True)
+class _Jobs:
+    """Jobs, and of each the number of its record among all ``every`` of the file."""
+
+    trace: Trace
+    own: Int64
+    every: list[QueuedJob]
+
+    @cached_property
+    def records(self) -> list[QueuedJob]:
+        """The record of each group of jobs that have one, in the order of the jobs."""
+        return [self.every[self.own[group[0]]] for group in self.groups]
+
+    @cached_property
+    def groups(self) -> list[Int64]:
+        """The jobs of each record."""
+        if not len(self.own):
+            return []
+        order = np.argsort(self.own, kind="stable")
+        parts = np.split(order, np.flatnonzero(np.diff(self.own[order])) + 1)
+        return sorted(parts, key=lambda group: int(group[0]))
+
+    def spread(self, values: Sequence[float]) -> Float64:
+        """Return a value of each group for each job."""
+        found = np.empty(len(self.own))
+        for group, value in zip(self.groups, values, strict=True):
+            found[group] = value
+        return found
+
+    def taken(self, is_taken: Sequence[bool], trace: Trace | None = None) -> _Jobs:
+        """Return the jobs of the groups that are taken; ``trace`` has other columns of them."""
+        return self.some(np.flatnonzero(self.spread(is_taken)), trace)
+
+    def some(self, jobs: Int64, trace: Trace | None = None) -> _Jobs:
+        """Return these jobs."""
+        return _Jobs((trace or self.trace)._take(jobs), self.own[jobs], self.every)
 
 
 def _room_server(server: SlurmServer) -> RoomServer:
@@ -119,70 +162,70 @@ def _room_server(server: SlurmServer) -> RoomServer:
     )
 
 
-def _startable(
-    jobs: Trace, rows: Mapping[str, QueuedJob], servers: Sequence[SlurmServer], lines: Int64
-) -> Trace:
+def _startable(jobs: _Jobs, servers: Sequence[SlurmServer], lines: Int64) -> _Jobs:
     """Leave out waiting jobs that Slurm would not start yet, or not anywhere, and count them."""
-    running = Counter(_array(row) for row in rows.values() if row.runs)
+    running = Counter(_array(record) for record in jobs.every if record.runs)
     left_out: dict[str, list[int]] = {}
     taken = []
-    for name in _ids(jobs):
-        row = rows[name]
-        why = None if row.runs else _obstacle(row, servers, running)
-        taken.append(why is None)
-        if why is not None:
-            left_out.setdefault(why, []).append(int(lines[row.place]))
-        elif not row.runs:
-            running[_array(row)] += 1  # it may start, and counts against its array's limit
-    return replace(_taken(jobs, taken), rejects=jobs.rejects.plus(left_out))
+    for record, group in zip(jobs.records, jobs.groups, strict=True):
+        why = None if record.runs else _obstacle(record, servers)
+        left = len(group) if why is None else 0
+        most = record.count("array_max_tasks")
+        if left and not record.runs and _array(record):
+            if most > 0:
+                left = min(left, max(0, int(most) - running[_array(record)]))
+                why = f"array_max_tasks is {most:g}, and so many run or may start"
+            running[_array(record)] += left
+        taken.append(group[:left])
+        if left < len(group):
+            line = int(lines[jobs.own[group[0]]])
+            left_out.setdefault(str(why), []).extend([line] * (len(group) - left))
+    chosen = np.sort(np.concatenate([np.empty(0, np.int64), *taken]))
+    rejects = jobs.trace.rejects.plus(left_out)
+    return jobs.some(chosen, replace(jobs.trace, rejects=rejects))
 
 
-def _obstacle(
-    row: QueuedJob, servers: Sequence[SlurmServer], running: Mapping[int, int]
-) -> str | None:
+def _obstacle(record: QueuedJob, servers: Sequence[SlurmServer]) -> str | None:
     """Why a job that waits cannot be started by a decision; None if it can."""
-    job, array = row.job, _array(row)
-    reason = text_of(job.get("state_reason"))
+    job = record.job
+    reason = record.text("state_reason")
     if reason.replace("_", " ").startswith(CLOSED_SERVERS):
         reason = "Resources"
     reason = reason.partition(",")[0].strip()
     if reason not in WAITS_FOR_GPUS:
         return f"state_reason is {reason}"
-    most = slurm_json.count(job.get("array_max_tasks"))
-    if array and most > 0 and running[array] >= most:
-        return f"array_max_tasks is {most:g}, and so many run or may start"
-    if slurm_json.count(job.get("het_job_id")) > 0:
+    if record.count("het_job_id") > 0:
         return "het_job_id: is one of several parts that start together"
-    if _names(job, "required_nodes"):
+    if _names(record, "required_nodes"):
         return "required_nodes: asks for servers by name"
-    if _names(job, "excluded_nodes") & {server.name for server in servers}:
+    if _names(record, "excluded_nodes") & {server.name for server in servers}:
         return "excluded_nodes: must not have servers that are there"
-    wanted = text_of(job.get("features"))
+    wanted = record.text("features")
     if wanted and not all({*wanted.split("&")} <= server.features for server in servers):
         return f"features {wanted!r}: not all servers have them"
     exclusive = job.get("exclusive")
-    if slurm_json.states(exclusive) - {"FALSE", "NONE", ""} or exclusive is True:
+    if slurm.states(exclusive) - {"FALSE", "NONE", ""} or exclusive is True:
         return "exclusive: asks for whole servers"
-    each = slurm.of_gres(text_of(job.get("tres_per_node"))).gpus
-    if slurm_json.count(job.get("node_count")) > 1 and any(s.gpus != each for s in servers if each):
+    each = slurm.of_gres(record.text("tres_per_node")).gpus
+    if record.count("node_count") > 1 and any(s.gpus != each for s in servers if each):
         return f"tres_per_node: asks for {each:g} GPUs on each of several servers"
     return None
 
 
-def _array(row: QueuedJob) -> int:
+def _array(record: QueuedJob) -> int:
     """The array of a task; 0 for other jobs."""
-    number = slurm_json.count(row.job.get("array_job_id"))
+    number = record.count("array_job_id")
     if number > 0:
         return int(number)
-    own = slurm_json.count(row.job.get("job_id"))
-    return int(own) if text_of(row.job.get("array_task_string")) and own > 0 else 0
+    own = record.count("job_id")
+    return int(own) if record.text("array_task_string") and own > 0 else 0
 
 
-def _names(job: Mapping[str, Any], field: str) -> set[str]:
+def _names(record: QueuedJob, field: str) -> set[str]:
     try:
-        return set(names_of(text_of(job.get(field))) if job.get(field) else ())
+        return set(names_of(record.text(field)) if record.job.get(field) else ())
     except ValueError:
-        return {text_of(job.get(field))}
+        return {record.text(field)}
 
 
 def _sorted(sources: Sequence[Source]) -> tuple[Source, Source, list[Source]]:
@@ -201,85 +244,68 @@ def _sorted(sources: Sequence[Source]) -> tuple[Source, Source, list[Source]]:
     return queues[0], nodes[0], [each for each in sources if each not in (*queues, *nodes)]
 
 
-def _rows(records: list[dict[str, Any]]) -> Iterator[QueuedJob]:
-    for place, job in enumerate(records):
-        yield from squeue.rows_of(place, job)
-
-
-def _ids(jobs: Trace) -> list[str]:
-    return [str(name) for name in jobs.id]
-
-
-def _partitions(row: QueuedJob) -> list[str]:
-    return text_of(row.job.get("partition")).split(",")
-
-
-def _taken(jobs: Trace, is_taken: list[bool], gpus: list[int] | None = None) -> Trace:
-    if gpus is not None:
-        jobs = replace(jobs, gpus=np.array(gpus, np.int32))
-    return jobs._take(np.flatnonzero(is_taken))
+def _partitions(record: QueuedJob) -> list[str]:
+    return record.text("partition").split(",")
 
 
 def _with_places(
-    jobs: Trace, rows: Mapping[str, QueuedJob], room: Mapping[str, RoomServer]
-) -> tuple[Trace, dict[str, list[Place]], list[str]]:
-    """Return the jobs with the GPUs that they have on known servers, these, and what was cut."""
-    places: dict[str, list[Place]] = {}
-    gpus = jobs.gpus.tolist()
+    jobs: _Jobs, room: Mapping[str, RoomServer]
+) -> tuple[_Jobs, dict[int, list[Place]], list[str]]:
+    """Return the jobs with the GPUs that they have on known servers, these, and what was cut.
+
+    Places stand by the records of the jobs.
+    """
+    places: dict[int, list[Place]] = {}
+    gpus = jobs.trace.gpus.copy()
     elsewhere: list[str] = []
     partly: list[str] = []
-    for number, name in enumerate(_ids(jobs)):
-        if not rows[name].runs:
-            continue
-        every = _places(rows[name], gpus[number])
-        places[name] = [place for place in every if place.server in room]
-        left = sum(place.gpus for place in places[name])
-        if left < gpus[number]:
-            (partly if left else elsewhere).append(name)
-            gpus[number] = left or gpus[number]
-    is_taken = [name not in places or bool(places[name]) for name in _ids(jobs)]
+    is_taken = []
+    for record, group in zip(jobs.records, jobs.groups, strict=True):
+        left = asked = int(gpus[group[0]])
+        if record.runs:
+            every = _places(record, asked)
+            found = places[int(jobs.own[group[0]])] = [p for p in every if p.server in room]
+            left = sum(place.gpus for place in found)
+            if left < asked:
+                (partly if left else elsewhere).append(record.ids[0])
+                gpus[group] = left or asked
+        is_taken.append(left > 0)
     notes = [
         f"{plural(len(names), 'job')} {what} on servers that are not known: {_shown(names)}"
         for names, what in ((elsewhere, "left out: run"), (partly, "cut: run partly"))
         if names
     ]
-    return _taken(jobs, is_taken, gpus), places, notes
+    return jobs.taken(is_taken, replace(jobs.trace, gpus=gpus)), places, notes
 
 
-def _places(row: QueuedJob, gpus: int) -> list[Place]:
+def _places(record: QueuedJob, gpus: int) -> list[Place]:
     try:
-        return places_of(row.job, gpus)
+        return places_of(record.job, gpus)
     except ValueError as error:
-        raise ValueError(f"job {row.id}: {error}") from None
+        raise ValueError(f"job {record.ids[0]}: {error}") from None
 
 
-def _hold(
-    jobs: Trace,
-    places: Mapping[str, list[Place]],
-    rows: Mapping[str, QueuedJob],
-    room: Mapping[str, RoomServer],
-) -> None:
+def _hold(jobs: _Jobs, places: Mapping[int, list[Place]], room: Mapping[str, RoomServer]) -> None:
     """Give the jobs what they hold, and take out of use what others do."""
-    number_of = {name: number for number, name in enumerate(_ids(jobs))}
-    for name, row in rows.items():
-        number = number_of.get(name)
-        held = _held_by_others(row) if number is None else places.get(name, [])
-        for place in held:
+    job_of = {int(own): job for job, own in enumerate(jobs.own.tolist())}
+    for number, record in enumerate(jobs.every):
+        job = job_of.get(number)
+        for place in _held_by_others(record) if job is None else places.get(number, ()):
             server = room.get(place.server)
             if server is None:
                 continue
             if place.mask is None:
-                server.hold_some(number, place.gpus)
+                server.hold_some(job, place.gpus)
             else:
-                server.hold(number, place.mask)
+                server.hold(job, place.mask)
 
 
-def _held_by_others(row: QueuedJob) -> list[Place]:
+def _held_by_others(record: QueuedJob) -> list[Place]:
     """Return what a job holds that is not in the state, as far as it can be read."""
-    if not row.states & HOLDING:
+    if not record.states & HOLDING:
         return []
-    read = squeue.resources_of(row)
-    return _places(row, int(read.gpus)) if read.gpus > 0 else []
+    read = squeue.resources_of(record)
+    return _places(record, int(read.gpus)) if read.gpus > 0 else []
 
 
 def _on_unix_clock(jobs: Trace) -> Trace:
@@ -296,36 +322,143 @@ def _on_unix_clock(jobs: Trace) -> Trace:
     )
 
 
-def _restarts(row: QueuedJob) -> int:
-    count = slurm_json.count(row.job.get("restart_cnt"))
+def _restarts(record: QueuedJob) -> int:
+    count = record.count("restart_cnt")
     return int(count) if 0 <= count < 2**31 else 0
 
 
 def _remarks(
-    jobs: Trace,
-    rows: Mapping[str, QueuedJob],
-    room: Mapping[str, RoomServer],
-    unlimited_s: int,
-    partition: str | None,
+    jobs: _Jobs, room: Mapping[str, RoomServer], unlimited_s: int, partition: str | None
 ) -> list[str]:
     notes = []
     closed = [server.name for server in room.values() if not server.takes_jobs]
     if closed:
         notes.append(f"{plural(len(closed), 'server')} where no job starts now: {_shown(closed)}")
-    limits = {name: slurm_json.count(rows[name].job.get("time_limit")) for name in _ids(jobs)}
-    endless = [name for name, limit in limits.items() if not 0 < limit < np.inf]
+    endless = [
+        str(jobs.trace.id[job])
+        for record, group in zip(jobs.records, jobs.groups, strict=True)
+        if not 0 < record.count("time_limit") < np.inf
+        for job in group
+    ]
     if endless:
         notes.append(
             f"{plural(len(endless), 'job')} without a time limit, taken for {unlimited_s:,} s: "
             f"{_shown(endless)}"
         )
-    named = sorted({name for row in rows.values() for name in _partitions(row)} - {""})
+    named = sorted({name for record in jobs.every for name in _partitions(record)} - {""})
     if partition is None and len(named) > 1:
         notes.append(
             f"{len(named)} partitions ({_shown(named)}) are taken for one: a job may run on every "
             "server; name one by partition"
         )
     return notes
+
+
+class Place(NamedTuple):
+    """What a job holds on one server: which GPUs, or None and how many."""
+
+    server: str
+    gpus: int
+    mask: int | None
+
+
+def places_of(job: Mapping[str, Any], gpus: int) -> list[Place]:
+    """Return the servers of a job that has so many GPUs, and what it holds on each.
+
+    Raises
+    ------
+    ValueError
+        If the servers cannot be read, or it is not told how its GPUs are spread over them.
+    """
+    servers = _servers_of(job)
+    details = job.get("gres_detail")
+    if isinstance(details, list) and len(details) == len(servers):
+        found = [
+            Place(server, *_of_detail(text_of(detail)))
+            for server, detail in zip(servers, details, strict=True)
+        ]
+        if sum(place.gpus for place in found) == gpus:
+            return [place for place in found if place.gpus]
+    if servers and gpus % len(servers) == 0:
+        return [Place(server, gpus // len(servers), None) for server in servers]
+    raise ValueError(
+        f"gres_detail: {str(details)[:80]!r} does not tell how {gpus} GPUs are spread over "
+        f"{len(servers)} servers"
+    )
+
+
+def in_use(used: str) -> tuple[int, int]:
+    """Return which GPUs ``gpu:a100:2(IDX:0-1),gpu:v100:1(IDX:4)`` names, and how many they are."""
+    count, mask = _of_detail(used)
+    return mask or 0, count
+
+
+def names_of(text: str) -> list[str]:
+    """Return the servers of ``gpu[01-03,07],login``.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read, or stands for more than 300,000.
+    """
+    found: list[str] = []
+    for entry in re.split(r",(?![^\[]*\])", text.strip()):
+        parts: list[list[str]] = []
+        place = 0
+        for match in _PART.finditer(entry):
+            if match.start() != place:
+                break
+            place = match.end()
+            parts.append([match[2]] if match[2] is not None else _numbers(match[1], text))
+        count = 1
+        for part in parts:
+            count *= len(part)
+        if place != len(entry) or not parts or len(found) + count > MAX_SERVERS:
+            raise ValueError(f"nodes: {text[:80]!r} is no list of servers")
+        found += map("".join, product(*parts))
+    return found
+
+
+def _servers_of(job: Mapping[str, Any]) -> list[str]:
+    resources = job.get("job_resources")
+    held = resources.get("nodes") if isinstance(resources, Mapping) else None
+    if isinstance(held, Mapping):
+        listed = held.get("allocation")
+        if isinstance(listed, list) and listed:
+            return [text_of(each.get("name")) for each in listed if isinstance(each, Mapping)]
+        held = held.get("list")
+    return names_of(text_of(held) or text_of(job.get("nodes")))
+
+
+def _numbers(text: str, whole: str) -> list[str]:
+    found: list[str] = []
+    for part in text.split(","):
+        first, mark, last = part.strip().partition("-")
+        last = last if mark else first
+        if not (first.isdecimal() and last.isdecimal()) or max(len(first), len(last)) > 9:
+            raise ValueError(f"nodes: {whole[:80]!r} is no list of servers")
+        numbers = range(int(first), int(last) + 1)
+        if len(found) + len(numbers) > MAX_SERVERS:
+            raise ValueError(f"nodes: {whole[:80]!r} is no list of servers")
+        found += [str(number).zfill(len(first)) for number in numbers]
+    return found
+
+
+def _of_detail(text: str) -> tuple[int, int | None]:
+    """Return how many GPUs, and which; None where that is not told."""
+    text = text.replace("(null)", "null")  # a type that has no name
+    count, mask = 0, 0
+    for given, numbers in _DETAIL.findall(text):
+        listed = slurm.tasks(numbers) if numbers.strip() else []
+        named = set(listed) if listed is not None and max(listed, default=0) < 64 else set()
+        if len(named) != int(given):
+            mask = -1
+        count += int(given)
+        mask = mask if mask < 0 else mask | sum(1 << number for number in named)
+    if count:
+        return count, mask if mask >= 0 else None
+    gpus = slurm.of_gres(text).gpus
+    return (int(gpus) if gpus == gpus else 0), None
 
 
 def _shown(names: Sequence[str]) -> str:
