@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.base.field_checks import check_integer
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.suggest import nearest
@@ -136,16 +137,34 @@ NODES: Final = ("AllocNodes", "NNodes", "ReqNodes")
 COLUMNS: Final = (*TRES, *CPUS, *NODES, "ReqMem")
 
 
-def demand_of(read: ReadColumns, gpu_types: str) -> None:
+def demand_of(
+    read: ReadColumns, gpu_types: str, gpus_per_node: int | None, shards_per_gpu: int | None
+) -> None:
     """Take what each job asks for, and the types that it may run on."""
     screen, text = read.screen, read.data
     given = [(name, _resources(screen, text, name)) for name in TRES if name in text]
+    if not given:  # as many nodes are all that is told
+        given = [("ReqTRES", [slurm.Resources()] * len(screen.rows))]
     # The first column that names GPUs for a job speaks for it.
     chosen = given[-1][1]
     for _, first in reversed(given[:-1]):
         chosen = [own if own.gpus != 0 else last for own, last in zip(first, chosen, strict=True)]
     gpus = np.array([asked.gpus for asked in chosen], dtype=np.float64)
-    screen.show("gpus", given[0][0], text[given[0][0]])
+    shards = np.array([asked.shards for asked in chosen], dtype=np.float64)
+    nodes = _first(*(numbers_of(text[name]) for name in NODES if name in text), np.nan * gpus)
+    if gpus_per_node is not None:
+        is_counted = (gpus == 0) & (shards == 0) & (nodes > 0)
+        gpus = np.where(is_counted, nodes * gpus_per_node, gpus)
+        read.notes += (
+            f"{plural(int(is_counted.sum()), 'row')} without GPUs: {gpus_per_node} on each node",
+        )
+    if shards_per_gpu is not None:
+        has_shards = (gpus == 0) & (shards > 0)
+        read.numeric["gpu_share"] = np.where(has_shards, shards / shards_per_gpu, np.nan)
+        gpus = np.where(has_shards, 1.0, gpus)
+    screen.show("gpus", given[0][0], text.get(given[0][0], nodes))
+    rule = "must name GPUs, not shards (name shards_per_gpu)"
+    screen.require((gpus != 0) | (shards == 0), "gpus", rule)
     screen.require(gpus != 0, "gpus", "must name GPUs (a job without)")
     screen.require(~np.isnan(gpus), "gpus", "must tell the number of GPUs")
     cpus = _first(
@@ -154,7 +173,6 @@ def demand_of(read: ReadColumns, gpu_types: str) -> None:
     )
     memory = np.array([asked.memory_mib for asked in chosen])
     if "ReqMem" in text:
-        nodes = _first(*(numbers_of(text[name]) for name in NODES if name in text), np.nan * gpus)
         sizes = zip(text["ReqMem"], cpus.tolist(), nodes.tolist(), strict=True)
         memory = _first(
             memory, np.array([slurm.memory_mib(t, cpus=c, nodes=n) for t, c, n in sizes])
@@ -245,7 +263,9 @@ _SUNDAY_US: Final = 3 * 24 * _HOUR_US  # 1970-01-04
 ARRIVALS: Final = ("submit", "eligible")
 REQUEUES: Final = ("join", "separate")
 TYPES: Final = ("allocated", "requested", "any")
-OPTIONS: Final = ("arrival", "requeues", "gpu_types", "queue", "group")
+OPTIONS: Final = (
+    "arrival", "requeues", "gpu_types", "queue", "group", "gpus_per_node", "shards_per_gpu",
+)  # fmt: skip
 """What :func:`jobs_of` may be told."""
 
 
@@ -256,11 +276,13 @@ def jobs_of(
     where: str,
     on_bad: OnBad,
     *,
-    arrival: str = "submit",
+    arrival: str | None = None,
     requeues: str = "join",
     gpu_types: str = "allocated",
     queue: str = "Partition",
     group: str = "Account",
+    gpus_per_node: int | None = None,
+    shards_per_gpu: int | None = None,
 ) -> Trace:
     """Make a trace of columns of text under the names that sacct has for them.
 
@@ -270,7 +292,8 @@ def jobs_of(
         Names the columns in messages: the file, and the line of its header if it has one.
     arrival
         A job arrives at its ``"submit"``, or when it is ``"eligible"`` (begin times and
-        dependencies met); its wait counts from there.
+        dependencies met); its wait counts from there. Default: when it is eligible, where that is
+        told, since nobody could have started it before.
     requeues
         ``"join"``: rows of one JobID are one job, which arrives with the first and takes the run
         times of all; ``"separate"``: each is a job.
@@ -279,7 +302,16 @@ def jobs_of(
         ``"any"``.
     queue, group
         The columns that name these.
+    gpus_per_node
+        Of jobs of which nodes are told and no GPUs, as at sites that hand out whole nodes.
+    shards_per_gpu
+        So many shards are a GPU; default: jobs with shards are rejected.
     """
+    for option, number in (("gpus_per_node", gpus_per_node), ("shards_per_gpu", shards_per_gpu)):
+        if number is not None:
+            check_integer(option, number, 1, 2**20)
+    is_told = arrival is not None
+    arrival = arrival or ("eligible" if "Eligible" in text else "submit")
     for option, value, allowed in (
         ("arrival", arrival, ARRIVALS),
         ("requeues", requeues, REQUEUES),
@@ -292,7 +324,14 @@ def jobs_of(
     ids = next(text[name] for name in IDS if name in text)
     _require_jobs(screen, ids)
     attempts = _attempts(read, arrival)
-    users = text.get("User")
+    if arrival == "eligible" and not is_told:
+        num_later = int((attempts.submit_us > read.values["Submit"]).sum())
+        if num_later:
+            read.notes += (
+                f"{plural(num_later, 'row')} eligible after the submission (begin times, "
+                "dependencies): jobs arrive then (arrival=submit: when they were submitted)",
+            )
+    users = _owners(text)
     ids = (joined if requeues == "join" else separated)(screen, ids, attempts, users)
     if requeues == "join" and "State" in text:
         num_resized = int(text["State"].str.starts_with("RESIZING").sum())
@@ -302,7 +341,7 @@ def jobs_of(
                 "the run time is that of all rows, the width that of the last",
             )
     _require_ended(screen, attempts)
-    demand_of(read, gpu_types)
+    demand_of(read, gpu_types, gpus_per_node, shards_per_gpu)
     read.numeric |= {
         "submit_us": attempts.submit_us,
         "service_s": attempts.service_us / US_PER_S,
@@ -313,10 +352,14 @@ def jobs_of(
         TextColumn("User", "user", "label"),
         TextColumn(queue, "queue", "label"),
         TextColumn(group, "group", "label"),
+        TextColumn("Partition", "partition", "label"),
+        TextColumn("Account", "account", "label"),
+        TextColumn("QOS", "qos", "label"),
+        TextColumn("Priority", "priority", "number", may_miss=True),
         TextColumn("State", "status", "status", states=STATUS, within=r"^([A-Z_]+)"),
     )
     for column in labels:
-        if column.name in text:
+        if column.name in text and (text[column.name] != "").any():
             read.take(column)
     read.ids = parse.identifiers(screen, "JobID", ids.set(type(ids)(screen.bad), "0"))
     screen.show("id", "JobID", ids)
@@ -340,6 +383,12 @@ def _check_options(
         raise ValueError(f"{where}: gpu_types: 'requested' needs the column 'ReqTRES'")
 
 
+def _owners(text: Mapping[str, polars.Series]) -> polars.Series | None:
+    """Return whose each row is, by cluster and user, as far as that is told."""
+    named = [text[name] for name in ("Cluster", "User") if name in text]
+    return None if not named else named[0] if len(named) == 1 else named[0] + "/" + named[1]
+
+
 def _require_jobs(screen: Screen, ids: polars.Series) -> None:
     screen.show("id", "JobID", ids)
     is_step = ids.str.contains(".", literal=True).to_numpy()
@@ -355,7 +404,9 @@ def _attempts(read: ReadColumns, arrival: str) -> Attempts:
             read.take(column)
     submit_us = read.values["Submit"]
     if arrival == "eligible":
-        submit_us = np.maximum(read.values["Eligible"], submit_us)
+        # Who was requeued may have become eligible again after a start.
+        is_before = read.values["Eligible"] <= read.values["Start"]
+        submit_us = np.where(is_before, np.maximum(read.values["Eligible"], submit_us), submit_us)
     start_us, end_us = read.values["Start"], read.values["End"]
     has_start, has_end = start_us != NOT_A_TIME, end_us != NOT_A_TIME
     start_us, end_us = np.where(has_start, start_us, 0), np.where(has_end, end_us, 0)
@@ -419,3 +470,4 @@ def _take_estimates(read: ReadColumns) -> None:
     is_limit = (seconds > 0) & np.isfinite(seconds)
     if is_limit.any():
         read.numeric["estimate_s"] = np.where(is_limit, seconds, np.nan)
+        read.numeric["time_limit_s"] = read.numeric["estimate_s"]

@@ -33,6 +33,8 @@ class Resources:
         Their models, as far as they are named.
     cpus, memory_mib, nodes
         NaN where they are not told.
+    shards
+        Number of shards, parts of a GPU of which the site says how many one has.
     """
 
     gpus: float = 0.0
@@ -40,6 +42,7 @@ class Resources:
     cpus: float = math.nan
     memory_mib: float = math.nan
     nodes: float = math.nan
+    shards: float = 0.0
 
 
 def duration_s(text: str) -> float:
@@ -99,6 +102,7 @@ def of_tres(text: str) -> Resources:
         _count(counts.get("cpu", "")),
         memory_mib(counts.get("mem", "")),
         _count(counts.get("node", "")),
+        max(0.0, _count(counts.get("gres/shard", "0"))),
     )
 
 

@@ -17,7 +17,7 @@ from gpusched.base.files import MAX_COLUMNS
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.sacct_jobs import COLUMNS, IDS, OPTIONS, TIMES, TRES, jobs_of
+from gpusched.traces.sacct_jobs import COLUMNS, IDS, NODES, OPTIONS, TIMES, TRES, jobs_of
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _ragged(source: Source, line: int, num_fields: int, expected: int) -> ValueE
 NEEDED: Final = tuple(column.name for column in TIMES if column.name != "Eligible")
 KNOWN: Final = (
     *IDS, *NEEDED, *COLUMNS, "Eligible", "State", "User", "Partition", "Account", "QOS",
-    "Timelimit", "TimelimitRaw", "Elapsed", "ElapsedRaw", "Suspended",
+    "Timelimit", "TimelimitRaw", "Elapsed", "ElapsedRaw", "Suspended", "Priority", "Cluster",
 )  # fmt: skip
 
 
@@ -149,13 +149,13 @@ def read(source: Source, *, on_bad: OnBad, delimiter: str | None = None, **optio
     if delimiter is not None and (not isinstance(delimiter, str) or not delimiter):
         raise ValueError(f"delimiter: {delimiter!r} must be a text that is not empty")
     table = read_sacct_table(source, delimiter, KNOWN)
-    _check_columns(table)
+    _check_columns(table, TRES if options.get("gpus_per_node") is None else (*TRES, *NODES))
     where = f"{source}, line 1"
     return jobs_of(source, table.screen(), table.columns, where, on_bad, **options)
 
 
-def _check_columns(table: Table) -> None:
-    for names in (IDS, *((name,) for name in NEEDED), TRES):
+def _check_columns(table: Table, sizes: Sequence[str]) -> None:
+    for names in (IDS, *((name,) for name in NEEDED), sizes):
         if not set(names) & set(table.columns):
             raise ValueError(
                 f"{table.source}, line 1: column {names[0]!r} is missing; the header has "

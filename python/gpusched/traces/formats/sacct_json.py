@@ -57,6 +57,8 @@ def _texts(job: Mapping[str, Any]) -> dict[str, str]:
         "AllocTRES": ",".join(_resources(tres.get("allocated"))),
         "ReqTRES": ",".join(_resources(tres.get("requested"))),
         "ReqCPUS": _whole(needs.get("CPUs")),
+        "NNodes": _whole(job.get("allocation_nodes")),
+        "Priority": _whole(job.get("priority")),
     }
 
 

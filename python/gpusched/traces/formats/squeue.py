@@ -192,14 +192,20 @@ def jobs_of(
         "estimate_s": np.where(service_s > 0, service_s, np.nan),
         # Clocks of servers differ: who began before it was submitted waited for an unknown time.
         "source_wait_s": np.where(runs & (start_s >= submit_s), start_s - submit_s, np.nan),
+        "time_limit_s": np.where(limit_s > 0, limit_s, np.nan),
+        "priority": [record.count("priority") for record in queue.records],
     }
-    read.numeric |= {name: values[queue.record] for name, values in columns.items()}
+    read.numeric |= {name: np.asarray(values)[queue.record] for name, values in columns.items()}
     ids = [name for record in queue.records for name in record.ids]
     read.ids = parse.identifiers(queue.screen, "job_id", ids)
     read.labels = {
         "user": queue.labels("user_name"),
         "queue": queue.labels("partition"),
         "group": queue.labels("account"),
+        "partition": queue.labels("partition"),
+        "account": queue.labels("account"),
+        "qos": queue.labels("qos"),
+        "dependency": queue.labels("dependency"),
     }
     read.how = f"{service} of time limits at {datetime.fromtimestamp(now_s, UTC)}"
     return trace_of(found.source.name, read, on_bad, epoch=parse.UNIX_EPOCH.replace(tzinfo=UTC))

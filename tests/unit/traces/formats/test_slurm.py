@@ -207,10 +207,36 @@ def test_attempts_may_be_jobs_each_and_one_without_an_end_is_none(tmp_path, end)
 def test_a_job_may_arrive_when_it_is_eligible(tmp_path):
     head = (*HEAD, "Eligible")
     jobs = ({**ONE, "Eligible": DAY + "09:00:04"}, {**ALSO, "Eligible": "Unknown"})
-    trace = read(tmp_path, *jobs, head=head, arrival="eligible")
+    trace = read(tmp_path, *jobs, head=head)
     assert trace.submit_s.tolist() == [0, 1]
     assert trace.source_wait_us.tolist() == [6_000_000, 5_000_000]
-    assert read(tmp_path, *jobs, head=head).submit_s.tolist() == [0, 5]
+    assert "1 row eligible after the submission" in " ".join(trace.notes)
+    assert read(tmp_path, *jobs, head=head, arrival="eligible").submit_s.tolist() == [0, 1]
+    assert read(tmp_path, *jobs, head=head, arrival="submit").submit_s.tolist() == [0, 5]
+
+
+def test_jobs_without_gpus_may_be_whole_nodes_or_shards(tmp_path):
+    head = (*HEAD, "NNodes")
+    nodes = {**ONE, "AllocTRES": "cpu=8,node=2", "NNodes": "2"}
+    shards = {**ALSO, "AllocTRES": "cpu=1,node=1,gres/shard=2", "NNodes": "1"}
+    trace = read(tmp_path, nodes, shards, head=head, gpus_per_node=4, shards_per_gpu=8)
+    assert trace.gpus.tolist() == [8, 1]
+    assert trace.gpu_share.tolist() == [1, 0.25]
+    rejects = read(tmp_path, nodes, shards, ONE | {"JobID": "9", "NNodes": "1"}, head=head).rejects
+    assert [line.partition(":")[0] for line in rejects.lines()] == [
+        "AllocTRES must name GPUs (a job without)",
+        "AllocTRES must name GPUs, not shards (name shards_per_gpu)",
+    ]
+
+
+def test_what_slurm_says_of_a_job_beside_its_size_is_kept(tmp_path):
+    head = (*HEAD, "Cluster", "Account", "QOS", "Priority")
+    told = {"Cluster": "a", "Partition": "gpu", "Account": "vision", "QOS": "high"}
+    jobs = ({**ONE, **told, "Priority": "17"}, {**ONE, **told, "Cluster": "b", "Priority": ""})
+    trace = read(tmp_path, *jobs, head=head)
+    assert trace.id.tolist() == [str(ONE["JobID"]), f"{ONE['JobID']}#2"]
+    assert trace.priority.tolist() == [17, 0]
+    assert (trace.partition[0], trace.account[0], trace.qos[0]) == ("gpu", "vision", "high")
 
 
 def test_queue_and_group_are_the_columns_that_are_named(tmp_path):
@@ -334,7 +360,7 @@ def test_a_job_is_what_the_text_of_sacct_says_of_it(tmp_path):
         "7|ann|vision|gpu|high|2024-05-01T09:00:00Z|2024-05-01T09:00:10Z|2024-05-01T09:01:50Z|60|"
         "COMPLETED|cpu=8,mem=65536M,node=1,billing=8,gres/gpu=4\n"
     )
-    one, other = gs.read_trace(text), read_json(tmp_path, job(7))
+    one, other = gs.read_trace(text), read_json(tmp_path, job(7), arrival="submit")
     assert one.to_polars().drop("row").equals(other.to_polars().drop("row"))
     assert other.epoch == one.epoch == datetime(2024, 5, 1, 9, tzinfo=UTC)
     assert other.estimate_us.tolist() == [3_600_000_000]
