@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import gpusched as gs
 from gpusched.online.states.state_formats import state_formats
 from gpusched.traces.format_registry import trace_formats
+from tests.docs.blocks import ROOT
 
 EPOCH = datetime(2017, 10, 4)
 
 
 def write(folder: Path) -> None:
-    """Write all of them into ``folder``."""
+    """Write all of them into ``folder``, beside the examples that a checkout has."""
+    shutil.copytree(ROOT / "examples" / "data", folder / "examples" / "data")
     trace = gs.generate("philly", jobs=300, load=0.9, cluster=gs.Cluster.uniform(4, 8), seed=1)
     jobs = list(zip(trace.submit_s, trace.service_s, trace.gpus, strict=True))
     _lines(
