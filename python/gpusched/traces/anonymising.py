@@ -8,17 +8,18 @@ import secrets
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
+from gpusched.traces.job_columns import JOB_COLUMNS, JobColumn
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
     import polars
 
-NAMES: Final = ("id", "user", "queue", "group", "account", "partition", "qos")
+NAMES: Final = tuple(
+    name
+    for name, column in JOB_COLUMNS.items()
+    if column.kind in ("id", "label") and name not in ("status", "dependency")
+)
 """Columns of names that are hashed, each with a key of its own."""
-_DOWN: Final = ("submit_s", "eligible_s")
-_UP: Final = ("deadline_s",)
-_COSTS: Final = ("source_wait_s", "checkpoint_s", "restart_s")
-_RUN_TIMES: Final = ("service_s", "estimate_s", "predicted_s", "time_limit_s")
 _MODELS: Final = ("profile", "graph")
 _NUM_BYTES: Final = 10
 
@@ -76,15 +77,18 @@ def anonymise(trace: Trace, *, salt: str | bytes | None = None, round_s: float =
             columns[name] = _hashed(columns[name].cast(polars.String), name, key)
     if "dependency" in columns:
         columns["dependency"] = _hashed_parts(columns["dependency"], key)
-    for name in (*_DOWN, *_UP, *_COSTS, *_RUN_TIMES):
-        if name not in columns:
-            continue
-        counted = columns[name] / round_s
-        whole = counted.floor() if name in _DOWN else counted.ceil() if name in _UP else None
-        whole = counted.round() if whole is None else whole
-        columns[name] = (whole.clip(1) if name in _RUN_TIMES else whole) * round_s
+    for name, column in JOB_COLUMNS.items():
+        if name in columns and column.kind in ("duration", "moment"):
+            columns[name] = _rounded(columns[name] / round_s, column) * round_s
     made = Trace.from_columns(**columns, name="anonymised")
     return dataclasses.replace(made, source=f"anonymised, times rounded to {round_s:g} s")
+
+
+def _rounded(times: polars.Series, column: JobColumn) -> polars.Series:
+    """Round submissions down, deadlines up, so that they stay apart, and others to the nearest."""
+    if column.kind == "moment":
+        return times.ceil() if column.name == "deadline_s" else times.floor()
+    return times.round().clip(0 if column.above is None else 1)
 
 
 def _hash(name: str, kind: str, key: bytes) -> str:

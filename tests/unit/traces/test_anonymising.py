@@ -35,13 +35,17 @@ def test_order_widths_and_who_is_who_stay(jobs):
 
 
 def test_every_column_of_names_is_hashed():
-    labels = {"user": ["ann"], "queue": ["ann"], "group": [""]}
-    sent = gs.traces.anonymise(gs.Trace.from_columns([0], [1], [1], id=["ann"], **labels))
-    frame = sent.to_polars()
+    columns = {name: ["ann", ""] for name in NAMES if name != "id"}
+    trace = gs.Trace.from_columns(
+        [0, 1], [1, 1], [1, 1], id=["ann", "bob"], dependency=["", "afterok:ann:bob?after:ann"],
+        **columns,
+    )  # fmt: skip
+    frame = gs.traces.anonymise(trace).to_polars()
     assert "ann" not in str(frame.to_dicts())
-    assert sent.group[0] == ""
-    texts = {name for name, dtype in frame.schema.items() if str(dtype) == "String"}
-    assert texts <= {*NAMES, "status", "gpu_types", "dependency"}
+    assert frame["group"][1] == ""
+    first, second = frame["id"]
+    assert frame["dependency"][1] == f"afterok:{first}:{second}?after:{first}"
+    assert len({frame[name][0] for name in NAMES}) == len(NAMES)
 
 
 @pytest.mark.parametrize(
