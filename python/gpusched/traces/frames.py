@@ -10,10 +10,9 @@ import numpy as np
 from gpusched.base.rejects import Screen
 from gpusched.base.ticks import us_to_seconds
 from gpusched.traces import checked_columns as check
-from gpusched.traces.intake.arrivals import cumulated
 from gpusched.traces.intake.column_choice import INTERARRIVAL, choose_columns
-from gpusched.traces.intake.known_statuses import of_a_run
 from gpusched.traces.job_columns import JOB_COLUMNS, JobColumn
+from gpusched.traces.text_columns import cumulated, of_a_run
 from gpusched.traces.trace_columns import TraceColumns
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 from gpusched.base.arrays import Bool, Float64
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
-from gpusched.traces.intake.declared_columns import TextColumn
-from gpusched.traces.intake.text_schema import TextSchema
+from gpusched.traces.intake.text_schema import TextColumn, TextSchema
 
 if TYPE_CHECKING:
     import polars

@@ -18,8 +18,7 @@ from gpusched.base.units import MIB_PER_GIB
 from gpusched.base.wording import plural
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
-from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
-from gpusched.traces.intake.text_schema import trace_of
+from gpusched.traces.intake.text_schema import ReadColumns, TextColumn, trace_of
 from gpusched.traces.job_columns import NOT_A_TIME
 from gpusched.traces.workload import Trace
 

@@ -1,4 +1,4 @@
-"""Text and frame columns to numbers and times; what cannot be read is left to the screen."""
+"""Text and frame columns to numbers, ids and names; what cannot be read is left to the screen."""
 
 from __future__ import annotations
 
@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
-from gpusched.base.labels import Labels
+from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import Screen
-from gpusched.base.ticks import US_PER_S
-from gpusched.traces.intake import wall_clock
+from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us
 from gpusched.traces.intake.wall_clock import UNIX_EPOCH as UNIX_EPOCH
 from gpusched.traces.intake.wall_clock import is_wall_clock as is_wall_clock
 
 if TYPE_CHECKING:
     import polars
 
-LOCAL_TIME: Final = "%Y-%m-%d %H:%M:%S"
+OF_A_RUN: Final = {
+    "finished": "ok", "rejected": "unknown", "unfinished": "unknown", "cancelled": "killed",
+}  # fmt: skip
+"""What the status of a job in a result says of how it ends: it has all its run time, or no one
+knows. Those that are killed or failed have our words there, too."""
+_NUM_SHOWN: Final = 5
+_MAX_S: Final = MAX_SUBMIT_US / US_PER_S
 _CLOCK: Final = r"^(?:(\d{1,5})-)?(\d{1,7}):(\d{2}):(\d{2}(?:\.\d{1,6})?)$"
 
 
@@ -80,25 +85,6 @@ def numbers(
     return array.astype(np.int64 if array.dtype.kind == "i" else np.float64)
 
 
-def times(
-    screen: Screen,
-    column: str,
-    label: str,
-    values: polars.Series,
-    pattern: str = LOCAL_TIME,
-    *,
-    missing: int | None = None,
-) -> Int64:
-    """Read a column of wall-clock times as microseconds since 1970, naive times as they stand.
-
-    They are ISO 8601, see :func:`gpusched.traces.intake.wall_clock.ticks_of`, unless another
-    ``pattern`` is named. Rows that failed hold 0. An empty value is a fault, or ``missing`` if
-    that is given.
-    """
-    chosen = None if pattern == LOCAL_TIME else pattern
-    return wall_clock.ticks_of(screen, column, label, values, pattern=chosen, missing=missing)
-
-
 def identifiers(screen: Screen, label: str, values: Any) -> AnyArray:
     """Return ids as int64 if all of them are plain integers, else as text."""
     import polars
@@ -141,3 +127,58 @@ def statuses(values: Iterable[str], known: Mapping[str, str]) -> Labels:
     given = Labels.of(values)
     ours = Labels.of(known.get(name.strip(), "unknown") for name in given.names)
     return Labels(ours.codes[given.codes], ours.names)
+
+
+def of_a_run(named: Labels) -> tuple[Labels, tuple[str, ...]]:
+    """Take the statuses of a result for ours, and say so; other labels stay as they are."""
+    given = _present(named)
+    theirs = [name for name in given if name in OF_A_RUN]
+    if not theirs or not {*given} <= OF_A_RUN.keys() | {"killed", "failed"}:
+        return named, ()
+    ours = Labels.of(OF_A_RUN.get(name, name) for name in named.names)
+    told = ", ".join(f"{name!r} is {OF_A_RUN[name]!r}" for name in theirs)
+    return Labels(ours.codes[named.codes], ours.names), (f"status is that of a run: {told}",)
+
+
+def known_statuses(named: Labels) -> tuple[Labels, tuple[str, ...]]:
+    """Take statuses for ours as :func:`of_a_run`, then others for ``"unknown"``, and say so."""
+    named, notes = of_a_run(named)
+    others = [name for name in _present(named) if name not in STATUSES]
+    if others:
+        shown = ", ".join(map(repr, others[:_NUM_SHOWN]))
+        more = f" and {len(others) - _NUM_SHOWN:,} more" if len(others) > _NUM_SHOWN else ""
+        rule = f"none of {', '.join(STATUSES)}"
+        notes += (f"status {shown}{more}: {rule}, so 'unknown'",)
+    return named.among(STATUSES, "unknown"), notes
+
+
+def _present(named: Labels) -> list[str]:
+    counts = named.counts().tolist()
+    return [name for name, count in zip(named.names, counts, strict=True) if name and count]
+
+
+def cumulated(screen: Screen, column: str, gaps_s: AnyArray) -> Int64:
+    """Sum up the seconds since the row before, each rounded to ticks, in the order of the rows.
+
+    The first one may be missing (NaN), as no row is before it.
+
+    Raises
+    ------
+    ValueError
+        If one is no finite number of at least 0: all later arrivals depend on it, so the row
+        cannot be left out alone.
+    """
+    if len(gaps_s) and np.isnan(gaps_s[0]):
+        gaps_s = np.concatenate([np.zeros(1), gaps_s[1:]])
+    good = np.isfinite(gaps_s) & (gaps_s >= 0) & (gaps_s <= _MAX_S)
+    if not good.all():
+        row = int(np.argmin(good))
+        value = screen.shown[column][1][row] if column in screen.shown else gaps_s[row].item()
+        raise ValueError(
+            f"{screen.place(row, column)}: {value!r} must be a number of seconds, 0 or more; all "
+            "later submit times follow from it"
+        )
+    total = np.cumsum(gaps_s, dtype=np.float64)
+    if total.size and total[-1] > _MAX_S:
+        raise ValueError(f"{screen.place(len(total) - 1, column)}: the submit times exceed 2^61 us")
+    return np.cumsum(seconds_to_us(gaps_s))

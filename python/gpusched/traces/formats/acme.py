@@ -11,8 +11,7 @@ from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.formats.helios import STATUS
-from gpusched.traces.intake.declared_columns import ReadColumns, Span, TextColumn
-from gpusched.traces.intake.text_schema import TextSchema
+from gpusched.traces.intake.text_schema import ReadColumns, Span, TextColumn, TextSchema
 from gpusched.traces.workload import Trace
 
 MEMORY: Final = "mem_per_pod_GB"

@@ -13,8 +13,7 @@ import numpy as np
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
-from gpusched.traces.intake.text_schema import TextSchema
+from gpusched.traces.intake.text_schema import ReadColumns, TextColumn, TextSchema
 from gpusched.traces.workload import Trace
 
 BEST_EFFORT: Final = "best_effort"

@@ -20,8 +20,7 @@ from gpusched.base.source import Source
 from gpusched.base.suggest import HintedError, nearest
 from gpusched.model.throughputs import UNCONSOLIDATED, read_isolated
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
-from gpusched.traces.intake.text_schema import TextSchema
+from gpusched.traces.intake.text_schema import ReadColumns, TextColumn, TextSchema
 from gpusched.traces.stated_services import stated_on
 from gpusched.traces.workload import Trace
 

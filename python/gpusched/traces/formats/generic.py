@@ -22,8 +22,7 @@ from gpusched.traces.intake.column_choice import (
 )
 from gpusched.traces.intake.date_forms import date_order as find_date_order
 from gpusched.traces.intake.date_forms import plain_dates
-from gpusched.traces.intake.declared_columns import Kind, ReadColumns, TextColumn
-from gpusched.traces.intake.text_schema import trace_of
+from gpusched.traces.intake.text_schema import Kind, ReadColumns, TextColumn, trace_of
 from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.workload import Trace
 

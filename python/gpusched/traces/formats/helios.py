@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.intake.declared_columns import TextColumn
-from gpusched.traces.intake.text_schema import TextSchema
+from gpusched.traces.intake.text_schema import TextColumn, TextSchema
 
 STATUS: Final = {
     "COMPLETED": "ok",

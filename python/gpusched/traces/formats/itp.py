@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.intake.declared_columns import TextColumn
-from gpusched.traces.intake.text_schema import TextSchema
+from gpusched.traces.intake.text_schema import TextColumn, TextSchema
 
 HEADER: Final = ("job_id", "submission_time", "duration", "num_gpu")
 SCHEMA: Final = TextSchema(

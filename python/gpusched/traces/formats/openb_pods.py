@@ -15,8 +15,7 @@ from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.traces.filling_requests import Requests, screened_requests
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.intake.declared_columns import ReadColumns, Span, TextColumn
-from gpusched.traces.intake.text_schema import TextSchema
+from gpusched.traces.intake.text_schema import ReadColumns, Span, TextColumn, TextSchema
 from gpusched.traces.workload import Trace
 
 SHORT: Final = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")

@@ -15,8 +15,7 @@ import numpy as np
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.intake.declared_columns import ReadColumns, Span, TextColumn
-from gpusched.traces.intake.text_schema import TextSchema
+from gpusched.traces.intake.text_schema import ReadColumns, Span, TextColumn, TextSchema
 from gpusched.traces.pai_tasks import TASKS, TaskSums, sums_of_jobs
 from gpusched.traces.workload import Trace
 

@@ -18,8 +18,7 @@ from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.intake.declared_columns import ReadColumns
-from gpusched.traces.intake.text_schema import trace_of
+from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.json_records import has_field, read_entries
 from gpusched.traces.workload import Trace
 

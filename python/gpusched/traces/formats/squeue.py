@@ -23,8 +23,7 @@ from gpusched.base.units import MIB_PER_GIB
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.intake.declared_columns import ReadColumns
-from gpusched.traces.intake.text_schema import trace_of
+from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.json_records import Records, has_member, numbers_of, read_records, text_of
 from gpusched.traces.workload import Trace
 

@@ -134,7 +134,6 @@ def ticks_of(
     label: str,
     values: polars.Series,
     *,
-    pattern: str | None = None,
     missing: int | None = None,
     may_count: bool = False,
 ) -> Int64:
@@ -147,8 +146,6 @@ def ticks_of(
     ----------
     column, label
         Our name of the column, and its author's.
-    pattern
-        Of naive times in another spelling, in the terms of ``strptime``.
     missing
         What an empty value becomes; it is a fault if there is no such number.
     may_count
@@ -171,16 +168,14 @@ def ticks_of(
         text = values.str.strip_chars()
         if may_count and _counts(text):
             parsed, is_aware = text.cast(polars.Int64, strict=False) * US_PER_S, True
-        elif pattern is None:
-            parsed, is_aware = _parsed(screen, label, text)
         else:
-            parsed, is_aware = _by(text, pattern), False
+            parsed, is_aware = _parsed(screen, label, text)
         is_empty = text.fill_null("") == ""
     else:
         is_aware = getattr(values.dtype, "time_zone", None) is not None
         parsed = values.cast(polars.Datetime("us", "UTC" if is_aware else None)).to_physical()
         is_empty = values.is_null()
-    rule = f"must be a time like {pattern or EXAMPLE}"
+    rule = f"must be a time like {EXAMPLE}"
     zone = _LOCAL.get()
     if zone is not None and not is_aware:
         parsed = zone.in_utc(parsed.cast(polars.Datetime("us"))).to_physical()

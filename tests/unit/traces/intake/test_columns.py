@@ -15,9 +15,8 @@ from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.source import Source
 from gpusched.base.suggest import HintedError
 from gpusched.schedules import schedule
-from gpusched.traces.intake.declared_columns import ReadColumns, Span, TextColumn
-from gpusched.traces.intake.known_statuses import OF_A_RUN, known_statuses, of_a_run
-from gpusched.traces.intake.text_schema import TextSchema
+from gpusched.traces.intake.text_schema import ReadColumns, Span, TextColumn, TextSchema
+from gpusched.traces.text_columns import OF_A_RUN, known_statuses, of_a_run
 from gpusched.traces.writers import write_trace
 
 
