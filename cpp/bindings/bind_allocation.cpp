@@ -63,18 +63,20 @@ void bind_allocation(py::module_& m) {
   py::implicitly_convertible<py::tuple, Part>();
 
   py::class_<Request>(m, "Request", "A gang that wants GPUs.")
-      .def(py::init([](JobId job, int gpus, TypeMask types, int preemptions) {
-             return Request{job, gpus, types, preemptions};
+      .def(py::init([](JobId job, int gpus, TypeMask types, int preemptions, int gpus_per_node) {
+             return Request{job, gpus, types, preemptions, nullptr, gpus_per_node};
            }),
            py::arg("job"), py::arg("gpus"), py::arg("types") = ~TypeMask{0},
-           py::arg("preemptions") = 0)
+           py::arg("preemptions") = 0, py::arg("gpus_per_node") = 0)
       .def_readonly("job", &Request::job)
       .def_readonly("gpus", &Request::gpus)
       .def_readonly("types", &Request::types, "One bit per allowed GPU type.")
       .def_readonly("preemptions", &Request::preemptions)
+      .def_readonly("gpus_per_node", &Request::gpus_per_node,
+                    "GPUs on each of its servers; 0: any.")
       .def("__reduce__", [](const Request& r) {
         return std::pair(py::type::of<Request>(),
-                         std::tuple(r.job, r.gpus, r.types, r.preemptions));
+                         std::tuple(r.job, r.gpus, r.types, r.preemptions, r.gpus_per_node));
       });
 }
 

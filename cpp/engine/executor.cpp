@@ -52,6 +52,7 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
   ServerId previous = -1;
   bool is_sorted = true;
   const TypeMask types = state_->jobs().types(job);
+  const int per_node = state_->jobs().gpus_per_node(job);
   for (const Piece& piece : allocation.pieces) {
     if (piece.server < 0 || piece.server >= free.cluster().num_servers()) {
       fail(job, "there is no such server");
@@ -61,6 +62,9 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
     check_piece(job, piece);
     if ((types >> free.cluster().type(piece.server) & 1) == 0) {
       fail(job, "the GPU type is not allowed");
+    }
+    if (per_node > 0 && piece.gpus != per_node) {
+      fail(job, "the GPUs on a server are not its gpus_per_node");
     }
     sum += piece.gpus;
   }

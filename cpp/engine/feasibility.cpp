@@ -11,6 +11,7 @@ namespace gpusched {
 void Feasibility::begin(Placement& placement, std::uint64_t seed, const Scheduler& scheduler,
                         const RunControl& control) {
   if (state_->jobs().has_demands()) check_demands(placement, scheduler);
+  if (state_->jobs().has_gpus_per_node()) check_gpus_per_node(placement, scheduler);
   placement.begin({seed, *state_});
   if (!placement.is_pooled()) {
     asks_placement_ = !scheduler.chooses_gpus();
@@ -29,6 +30,7 @@ void Feasibility::begin(Placement& placement, std::uint64_t seed, const Schedule
 void Feasibility::follow(Placement& placement, const Scheduler& scheduler,
                          const RunControl& control) {
   if (state_->jobs().has_demands()) check_demands(placement, scheduler);
+  if (state_->jobs().has_gpus_per_node()) check_gpus_per_node(placement, scheduler);
   const bool asks = !placement.is_pooled() && !scheduler.chooses_gpus();
   if (asks && refused_.size() < state_->classes().num_classes()) {
     const Occupancy empty(state_->cluster(), false, state_->jobs().has_demands(),
@@ -64,6 +66,19 @@ void Feasibility::check_demands(const Placement& placement, const Scheduler& sch
   }
   if (state_->jobs().has_shares() && !state_->speed().has(Flag::shares)) {
     fail_input("gpu_share: the speed knows nothing of jobs that share a GPU; use fixed");
+  }
+}
+
+void Feasibility::check_gpus_per_node(const Placement& placement,
+                                      const Scheduler& scheduler) const {
+  if (scheduler.chooses_gpus()) {
+    fail_input("gpus_per_node: the policy chooses GPUs itself and does not obey it");
+  }
+  if (scheduler.has(Flag::elastic)) {
+    fail_input("gpus_per_node: the policy may change how many GPUs jobs have and does not obey it");
+  }
+  if (!placement.has(Flag::demands)) {
+    fail_input("gpus_per_node: the placement does not obey it");
   }
 }
 

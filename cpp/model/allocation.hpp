@@ -46,7 +46,11 @@ struct Request {
   int preemptions;
   /// What its workers ask for beside GPUs; null: nothing.
   const Demand* demand = nullptr;
+  /// GPUs that it wants of each of its servers; 0: of any, as the placement likes.
+  int gpus_per_node = 0;
 
+  /// Whether it asks for a number of GPUs and nothing else.
+  [[nodiscard]] bool is_plain() const noexcept { return demand == nullptr && gpus_per_node == 0; }
   [[nodiscard]] bool is_share() const noexcept { return demand != nullptr && demand->is_share(); }
   /// GPUs that must be wholly free.
   [[nodiscard]] int room() const noexcept { return is_share() ? 0 : gpus; }

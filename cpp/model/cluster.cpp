@@ -73,6 +73,14 @@ std::int64_t Cluster::gpus_of(TypeMask types) const noexcept {
   return sum;
 }
 
+int Cluster::num_servers_of(TypeMask types, int least_gpus) const noexcept {
+  int count = 0;
+  for (ServerId server = 0; server < num_servers(); ++server) {
+    if ((types >> type(server) & 1) != 0 && gpus(server) >= least_gpus) ++count;
+  }
+  return count;
+}
+
 int Cluster::largest_of(TypeMask types) const noexcept {
   int largest = 0;
   for (TypeMask rest = types & all_types_; rest != 0; rest &= rest - 1) {

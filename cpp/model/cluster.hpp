@@ -44,6 +44,8 @@ class Cluster {
   [[nodiscard]] TypeMask all_types() const noexcept { return all_types_; }
   /// GPUs of the given types together.
   [[nodiscard]] std::int64_t gpus_of(TypeMask types) const noexcept;
+  /// Servers of the given types with so many GPUs and more.
+  [[nodiscard]] int num_servers_of(TypeMask types, int least_gpus) const noexcept;
   /// GPUs of the largest server of the given types; 0 if there is none.
   [[nodiscard]] int largest_server(TypeMask types) const noexcept {
     return (all_types_ & ~types) == 0 ? largest_ : largest_of(types);

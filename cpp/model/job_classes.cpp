@@ -24,9 +24,9 @@ JobClasses::JobClasses(const JobTable& jobs, const Cluster& cluster)
     : jobs_(&jobs),
       cluster_(&cluster),
       stride_(static_cast<std::size_t>(widest(jobs, cluster)) + 1),
-      is_plain_(!jobs.has_types() && !jobs.has_demands()) {
-  if (jobs.has_demands()) {
-    classify_by_demand();
+      is_plain_(!jobs.has_types() && !jobs.has_demands() && !jobs.has_gpus_per_node()) {
+  if (jobs.has_demands() || jobs.has_gpus_per_node()) {
+    classify_by_request();
   } else {
     classify_by_width();
   }
@@ -76,19 +76,19 @@ void JobClasses::classify_by_width() {
   }
 }
 
-void JobClasses::classify_by_demand() {
-  using Key = std::tuple<TypeMask, int, int, Demand>;  // types, room, width, demand
+void JobClasses::classify_by_request() {
+  using Key = std::tuple<TypeMask, int, int, int, Demand>;  // types, room, width, per node, demand
   std::map<Key, std::pair<JobId, ClassId>> found;
   const auto key_of = [&](JobId job) -> Key {
-    const Demand& demand = *jobs_->demand(job);
+    const Demand demand = jobs_->has_demands() ? *jobs_->demand(job) : Demand{};
     const int gpus = jobs_->gpus(job);
-    return {jobs_->types(job) & cluster_->all_types(), demand.is_share() ? 0 : gpus, gpus, demand};
+    return {jobs_->types(job) & cluster_->all_types(), demand.is_share() ? 0 : gpus, gpus,
+            jobs_->gpus_per_node(job), demand};
   };
   // Jobs that ask for the same thing often follow each other: the last answer is tried first.
   auto last = found.end();
   std::vector<std::pair<JobId, ClassId>*> entry_of_job(jobs_->num_jobs());
   for (JobId job = 0; job < jobs_->num_jobs(); ++job) {
-    if (reject_reason(job) != RejectReason::none) continue;
     const Key key = key_of(job);
     if (last == found.end() || last->first != key) {
       last = found.try_emplace(key, job, kNoClass).first;
@@ -97,25 +97,29 @@ void JobClasses::classify_by_demand() {
   }
   TypeMask group = 0;
   for (auto& [key, entry] : found) {
-    const auto& [types, room, gpus, demand] = key;
+    const auto& [types, room, gpus, per_node, demand] = key;
+    if (reject_reason(entry.first) != RejectReason::none) continue;
     if (groups_.empty() || types != group) groups_.push_back({types, num_classes(), 0});
     group = types;
     entry.second = num_classes();
     add(gpus, types, entry.first);
     room_.back() = room;
-    demands_.push_back(jobs_->demand(entry.first));
+    if (jobs_->has_demands()) demands_.push_back(jobs_->demand(entry.first));
+    gpus_per_node_.push_back(per_node);
     groups_.back().end = num_classes();
   }
   class_of_job_.reserve(jobs_->num_jobs());
-  for (const auto* entry : entry_of_job) {
-    class_of_job_.push_back(entry == nullptr ? kNoClass : entry->second);
-  }
+  for (const auto* entry : entry_of_job) class_of_job_.push_back(entry->second);
 }
 
 RejectReason JobClasses::reject_reason(JobId job) const noexcept {
   const TypeMask types = jobs_->types(job) & cluster_->all_types();
   if (types == 0) return RejectReason::no_allowed_type;
   if (jobs_->gpus(job) > cluster_->gpus_of(types)) return RejectReason::too_wide;
+  const int per_node = jobs_->gpus_per_node(job);
+  if (per_node > 0 && jobs_->gpus(job) / per_node > cluster_->num_servers_of(types, per_node)) {
+    return RejectReason::too_few_nodes;
+  }
   return RejectReason::none;
 }
 

@@ -17,17 +17,21 @@ enum class RejectReason : std::uint8_t {
   no_allowed_type,
   too_wide,
   refused_when_empty,
-  no_configuration
+  no_configuration,
+  too_few_nodes
 };
 
 /// The texts users see, in the order of RejectReason.
-inline constexpr const char* kRejectReasons[] = {"", "no server has an allowed GPU type",
+inline constexpr const char* kRejectReasons[] = {"",
+                                                 "no server has an allowed GPU type",
                                                  "needs more GPUs than the cluster has",
                                                  "the placement refuses it on an empty cluster",
-                                                 "the speed knows no configuration for it"};
+                                                 "the speed knows no configuration for it",
+                                                 "needs more servers with gpus_per_node GPUs than "
+                                                 "the cluster has"};
 
-/// Jobs of one class ask for the same thing: as many GPUs of the same allowed types, and as much
-/// beside them. What a placement refuses to one it refuses to all, so queues are kept and retried
+/// Jobs of one class ask for the same thing: as many GPUs of the same allowed types, as many of each
+/// server, and as much beside them. What a placement refuses to one it refuses to all, so queues are kept and retried
 /// by class.
 class JobClasses {
  public:
@@ -47,6 +51,10 @@ class JobClasses {
   [[nodiscard]] const Demand* demand(ClassId id) const noexcept {
     return demands_.empty() ? nullptr : demands_[id];
   }
+  /// 0 where a job of the class takes what the placement likes of each server.
+  [[nodiscard]] int gpus_per_node(ClassId id) const noexcept {
+    return gpus_per_node_.empty() ? 0 : gpus_per_node_[id];
+  }
   /// GPUs that must be wholly free for a job of the class; rises within a group.
   [[nodiscard]] int room(ClassId id) const noexcept { return room_[id]; }
   [[nodiscard]] std::span<const Group> groups() const noexcept { return groups_; }
@@ -64,14 +72,14 @@ class JobClasses {
   [[nodiscard]] JobId example(ClassId id) const noexcept { return example_[id]; }
   /// What a job of the class asks a placement for.
   [[nodiscard]] Request request(ClassId id) const noexcept {
-    return {example_[id], gpus_[id], types_[id], 0, demand(id)};
+    return {example_[id], gpus_[id], types_[id], 0, demand(id), gpus_per_node(id)};
   }
 
   static constexpr ClassId kNoClass = 0xffffffffU;
 
  private:
   void classify_by_width();
-  void classify_by_demand();
+  void classify_by_request();
   void add(int gpus, TypeMask types, JobId example);
 
   const JobTable* jobs_;
@@ -79,10 +87,11 @@ class JobClasses {
   std::size_t stride_;
   bool is_plain_;
   std::vector<ClassId> class_by_width_;
-  std::vector<ClassId> class_of_job_;  // where jobs have demands
+  std::vector<ClassId> class_of_job_;  // where jobs ask for more than GPUs
   std::vector<int> gpus_;
   std::vector<int> room_;
   std::vector<const Demand*> demands_;
+  std::vector<int> gpus_per_node_;
   std::vector<TypeMask> types_;
   std::vector<JobId> example_;
   std::vector<Group> groups_;

@@ -66,6 +66,7 @@ inline constexpr ValueRange kShare{"1 to 1000", 1, kWholeGpu};
 inline constexpr ValueRange kDemand{"0 to 2^40", 0, kMaxDemand};
 inline constexpr ValueRange kAscending{"positive and ascending", 1};
 inline constexpr ValueRange kBegin{"each graph has at least one stage"};
+inline constexpr ValueRange kGpusPerNode{"0, or a divisor of gpus"};
 inline constexpr ValueRange kMask{"a bit for each GPU type of the cluster"};
 inline constexpr ValueRange kTypeSetIndex{"an index into the type sets"};
 inline constexpr ValueRange kDemandIndex{"an index into the demands"};
@@ -140,7 +141,9 @@ inline constexpr ValueRange kGraphIndex{"an index into the graphs"};
   COLUMN(max_samples, std::int64_t, "samples", profile_and_type, optional, kCount,                 \
          "Samples per iteration that a worker's memory holds; 0 and without it no limit.")         \
   COLUMN(global_batch, std::int64_t, "samples", profile, optional, kCount,                         \
-         "Samples per iteration of all workers together.")
+         "Samples per iteration of all workers together.")                                         \
+  COLUMN(gpus_per_node, std::int32_t, "GPUs", job, optional, kGpusPerNode,                         \
+         "GPUs on each of its servers; 0 and without it as the placement likes.")
 
 enum class JobColumn : std::uint8_t {
 #define GPUSCHED_COLUMN(name, ...) name,

@@ -74,6 +74,7 @@ JobTable::JobTable(const JobColumns& columns) : columns_(columns) {
   check_deadlines();
   check_widths();
   read_demands();
+  check_gpus_per_node();
   check_profiles();
   check_indices();
   check_graphs();
@@ -180,6 +181,16 @@ void JobTable::read_demands() {
     has_shares_ = true;
     if (columns_.gpus[row] == 1) continue;
     fail_at(JobColumn::gpus, row, std::to_string(columns_.gpus[row]), "a share is of one GPU");
+  }
+}
+
+void JobTable::check_gpus_per_node() {
+  for (std::size_t row = 0; row < columns_.gpus_per_node.size(); ++row) {
+    const std::int32_t each = columns_.gpus_per_node[row];
+    if (each == 0) continue;
+    has_gpus_per_node_ = true;
+    if (columns_.gpus[row] >= each && columns_.gpus[row] % each == 0) continue;
+    fail_at(JobColumn::gpus_per_node, row, std::to_string(each));
   }
 }
 

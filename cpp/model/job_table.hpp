@@ -76,6 +76,12 @@ class JobTable {
   }
   /// Whether a job asks for a part of a GPU.
   [[nodiscard]] bool has_shares() const noexcept { return has_shares_; }
+  /// Whether a job states how many GPUs it wants of each of its servers.
+  [[nodiscard]] bool has_gpus_per_node() const noexcept { return has_gpus_per_node_; }
+  /// That number; 0 where any will do.
+  [[nodiscard]] int gpus_per_node(JobId job) const noexcept {
+    return columns_.gpus_per_node.empty() ? 0 : columns_.gpus_per_node[job];
+  }
   [[nodiscard]] bool has_profiles() const noexcept { return !columns_.profile.empty(); }
   /// Index of the job's profile; asked only where jobs have profiles.
   [[nodiscard]] int profile(JobId job) const noexcept { return columns_.profile[job]; }
@@ -115,6 +121,7 @@ class JobTable {
   void check_deadlines() const;
   void check_widths() const;
   void read_demands();
+  void check_gpus_per_node();
   void check_profiles();
   void check_graphs();
 
@@ -124,6 +131,7 @@ class JobTable {
   std::size_t profile_stride_ = 0;
   std::size_t graph_stride_ = 0;
   bool has_shares_ = false;
+  bool has_gpus_per_node_ = false;
 };
 
 }  // namespace gpusched

@@ -127,7 +127,9 @@ std::vector<TaskType> Fragmentation::popularity(const JobTable& jobs) {
   auto last = weights.end();  // jobs that ask for the same thing often follow each other
   for (JobId job = 0; job < jobs.num_jobs(); ++job) {
     const Demand demand = jobs.demand(job) == nullptr ? Demand{} : *jobs.demand(job);
-    const TaskType task{jobs.gpus(job), demand.share_milli, demand.cpu_milli, jobs.types(job)};
+    const int per_node = jobs.gpus_per_node(job);
+    const TaskType task{per_node > 0 ? per_node : jobs.gpus(job), demand.share_milli,
+                        demand.cpu_milli, jobs.types(job)};
     if (last == weights.end() || last->first != task) last = weights.try_emplace(task, 0).first;
     ++last->second;
   }

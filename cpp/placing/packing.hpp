@@ -19,7 +19,8 @@ namespace gpusched {
 
 /// Places by a rule in all resources. A gang that the largest server of its types could hold goes
 /// to one server; a wider one takes whole servers of that size, one after the other by the rule,
-/// and then a server for what is left over. All or nothing.
+/// and then a server for what is left over. Where the gang says how many GPUs it wants of each
+/// server, each is asked for these instead. All or nothing.
 template <class Rule>
 class Packer {
  public:
@@ -33,19 +34,25 @@ class Packer {
     // Where jobs ask for GPUs alone, few things are asked for, and scores that are kept are cheaper.
     const bool has_buckets = own.has_demands() && !takes_slow_twins;
     buckets_.begin(has_buckets ? own.changes().history() : 0);
+    has_gpus_per_node_ = setup.state.jobs().has_gpus_per_node();
   }
 
   /// Kept out of placements that seldom need it.
   [[gnu::noinline]] bool place(const Occupancy& free, const Request& request, Allocation& out) {
-    const int size = start(free, request, out);
-    if (request.gpus <= size) return add(free, ask(request, request.gpus), 1, out) == 1;
-    const int num_whole = size > 0 ? request.gpus / size : 0;
-    const int rest = size > 0 ? request.gpus % size : 0;
-    if (num_whole == 0 || free.num_servers_at(request.types, size) < num_whole) return false;
-    if (add(free, whole(request, size), num_whole, out) < num_whole) return false;
+    const Ask node = each(request, start(free, request, out));
+    if (request.gpus <= node.workers) return add(free, ask(request, request.gpus), 1, out) == 1;
+    const int num = node.workers > 0 ? request.gpus / node.workers : 0;
+    const int rest = node.workers > 0 ? request.gpus % node.workers : 0;
+    if (num == 0 || !may_have(free, node, num)) return false;
+    if (add(free, node, num, out) < num) return false;
     if (rest > 0 && add(free, ask(request, rest), 1, out) == 0) return false;
     sort_by_server(out);
     return true;
+  }
+
+  /// A gang that says how many GPUs it wants of each server may span several that have no more.
+  [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const {
+    return has_gpus_per_node_ ? free.num_free(types) : widest_consolidated(free, types);
   }
 
   /// The parts of `place`, for placements that put wide gangs together in another way. Returns the
@@ -63,6 +70,14 @@ class Packer {
     Ask whole = ask(request, size);
     whole.is_whole = true;
     return whole;
+  }
+  /// What a gang that spans several servers asks of each, but of the one for the rest.
+  [[nodiscard]] static Ask each(const Request& request, int size) noexcept {
+    return request.gpus_per_node > 0 ? ask(request, request.gpus_per_node) : whole(request, size);
+  }
+  /// False where so many servers are not wholly free.
+  [[nodiscard]] static bool may_have(const Occupancy& free, const Ask& node, int num) noexcept {
+    return !node.is_whole || free.num_servers_at(node.types, node.workers) >= num;
   }
   /// Adds up to `count` servers that `out` does not have, each for one ask; returns how many.
   int add(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
@@ -162,6 +177,7 @@ class Packer {
   ServerBuckets buckets_;
   std::vector<std::pair<ServerId, double>> hidden_;
   HostSet hosts_;  // where any of them is as good
+  bool has_gpus_per_node_ = false;
 };
 
 }  // namespace gpusched

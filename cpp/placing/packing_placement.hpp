@@ -12,7 +12,7 @@
 
 namespace gpusched {
 
-/// A placement that goes by a rule of packing where gangs ask for more than GPUs.
+/// A placement that goes by a rule of packing where gangs ask for more than a number of GPUs.
 template <class Rule>
 class DemandPlacement : public Placement {
  public:
@@ -24,7 +24,7 @@ class DemandPlacement : public Placement {
 
   void begin(const PlacementSetup& setup) override { packer_.begin(setup); }
   [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
-    return free.has_demands() ? widest_consolidated(free, types) : free.num_free(types);
+    return free.has_demands() ? packer_.widest(free, types) : free.num_free(types);
   }
   [[nodiscard]] bool is_per_server() const override { return true; }
 
@@ -42,7 +42,7 @@ class PackingPlacement : public DemandPlacement<Rule> {
     return this->packer_.place(free, request, out);
   }
   [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
-    return widest_consolidated(free, types);
+    return this->packer_.widest(free, types);
   }
   [[nodiscard]] bool needs_shapes() const override { return true; }
 };

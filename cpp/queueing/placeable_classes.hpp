@@ -33,8 +33,11 @@ class PlaceableClasses {
   /// Whether a class that the placement refuses is refused by each server alone, which is
   /// remembered.
   [[nodiscard]] bool refuses_alone(const State& state, ClassId id) const noexcept {
-    return remembers_ &&
-           state.classes().gpus(id) <= state.cluster().largest_server(state.classes().types(id));
+    const JobClasses& classes = state.classes();
+    const bool is_on_one =
+        classes.gpus_per_node(id) == 0 || classes.gpus_per_node(id) == classes.gpus(id);
+    return remembers_ && is_on_one &&
+           classes.gpus(id) <= state.cluster().largest_server(classes.types(id));
   }
 
  private:

@@ -22,7 +22,8 @@ namespace {
 void check_input(const JobTable& requests, std::span<const std::int64_t> arrivals,
                  const Placement& placement) {
   if (placement.is_pooled()) fail_input("placement: one pool without servers cannot be filled");
-  if ((requests.has_demands() && !placement.has(Flag::demands)) ||
+  const bool asks = requests.has_demands() || requests.has_gpus_per_node();
+  if ((asks && !placement.has(Flag::demands)) ||
       (requests.has_shares() && !placement.has(Flag::shares))) {
     fail_input("placement: knows whole GPUs alone, and requests ask for shares, CPU or memory");
   }
@@ -82,8 +83,12 @@ Filling fill(const JobTable& requests, std::span<const std::int64_t> arrivals,
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     control.check();
     const auto row = static_cast<JobId>(arrivals[i]);
-    const Request request{row, requests.gpus(row), requests.types(row) & cluster.all_types(),
-                          num_arrived[row]++, requests.demand(row)};
+    const Request request{row,
+                          requests.gpus(row),
+                          requests.types(row) & cluster.all_types(),
+                          num_arrived[row]++,
+                          requests.demand(row),
+                          requests.gpus_per_node(row)};
     const bool is_placed = placement.place(free, request, allocation);
     if (is_placed) {
       check_allocation(free, request, allocation, i);

@@ -151,8 +151,12 @@ class State {
     return std::max(kTick, true_remaining(job) + error);
   }
   [[nodiscard]] Request request(JobId job) const noexcept {
-    return {job, jobs_.gpus(job), jobs_.types(job) & cluster().all_types(),
-            records_[job].preemptions, jobs_.demand(job)};
+    return {job,
+            jobs_.gpus(job),
+            jobs_.types(job) & cluster().all_types(),
+            records_[job].preemptions,
+            jobs_.demand(job),
+            jobs_.gpus_per_node(job)};
   }
 
  protected:

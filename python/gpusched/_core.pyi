@@ -41,7 +41,7 @@ class JobTable:
     """
     Jobs as borrowed columns, sorted by submit.
     """
-    def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: numpy.typing.NDArray[numpy.uint64] | None = None, profile: numpy.typing.NDArray[numpy.int32] | None = None, gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, compute_s: numpy.typing.NDArray[numpy.float64] | None = None, graph: numpy.typing.NDArray[numpy.int32] | None = None, graph_begin: numpy.typing.NDArray[numpy.int32] | None = None, replicas: numpy.typing.NDArray[numpy.int32] | None = None, stage_compute_s: numpy.typing.NDArray[numpy.float64] | None = None, activation_bytes: numpy.typing.NDArray[numpy.float64] | None = None, parameter_bytes: numpy.typing.NDArray[numpy.float64] | None = None, deadline_us: numpy.typing.NDArray[numpy.int64] | None = None, value: numpy.typing.NDArray[numpy.float64] | None = None, min_gpus: numpy.typing.NDArray[numpy.int32] | None = None, max_gpus: numpy.typing.NDArray[numpy.int32] | None = None, demand: numpy.typing.NDArray[numpy.int32] | None = None, demand_share_milli: numpy.typing.NDArray[numpy.int32] | None = None, demand_cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, demand_memory_mib: numpy.typing.NDArray[numpy.int64] | None = None, table_counts: numpy.typing.NDArray[numpy.int32] | None = None, throughput: numpy.typing.NDArray[numpy.float64] | None = None, spread_throughput: numpy.typing.NDArray[numpy.float64] | None = None, samples_per_s: numpy.typing.NDArray[numpy.float64] | None = None, max_samples: numpy.typing.NDArray[numpy.int64] | None = None, global_batch: numpy.typing.NDArray[numpy.int64] | None = None) -> None:
+    def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: numpy.typing.NDArray[numpy.uint64] | None = None, profile: numpy.typing.NDArray[numpy.int32] | None = None, gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, compute_s: numpy.typing.NDArray[numpy.float64] | None = None, graph: numpy.typing.NDArray[numpy.int32] | None = None, graph_begin: numpy.typing.NDArray[numpy.int32] | None = None, replicas: numpy.typing.NDArray[numpy.int32] | None = None, stage_compute_s: numpy.typing.NDArray[numpy.float64] | None = None, activation_bytes: numpy.typing.NDArray[numpy.float64] | None = None, parameter_bytes: numpy.typing.NDArray[numpy.float64] | None = None, deadline_us: numpy.typing.NDArray[numpy.int64] | None = None, value: numpy.typing.NDArray[numpy.float64] | None = None, min_gpus: numpy.typing.NDArray[numpy.int32] | None = None, max_gpus: numpy.typing.NDArray[numpy.int32] | None = None, demand: numpy.typing.NDArray[numpy.int32] | None = None, demand_share_milli: numpy.typing.NDArray[numpy.int32] | None = None, demand_cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, demand_memory_mib: numpy.typing.NDArray[numpy.int64] | None = None, table_counts: numpy.typing.NDArray[numpy.int32] | None = None, throughput: numpy.typing.NDArray[numpy.float64] | None = None, spread_throughput: numpy.typing.NDArray[numpy.float64] | None = None, samples_per_s: numpy.typing.NDArray[numpy.float64] | None = None, max_samples: numpy.typing.NDArray[numpy.int64] | None = None, global_batch: numpy.typing.NDArray[numpy.int64] | None = None, gpus_per_node: numpy.typing.NDArray[numpy.int32] | None = None) -> None:
         ...
     def __len__(self) -> int:
         ...
@@ -125,13 +125,18 @@ class Request:
     """
     A gang that wants GPUs.
     """
-    def __init__(self, job: typing.SupportsInt | typing.SupportsIndex, gpus: typing.SupportsInt | typing.SupportsIndex, types: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615, preemptions: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+    def __init__(self, job: typing.SupportsInt | typing.SupportsIndex, gpus: typing.SupportsInt | typing.SupportsIndex, types: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615, preemptions: typing.SupportsInt | typing.SupportsIndex = 0, gpus_per_node: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
         ...
-    def __reduce__(self) -> tuple[type, tuple[int, int, int, int]]:
+    def __reduce__(self) -> tuple[type, tuple[int, int, int, int, int]]:
         ...
     @property
     def gpus(self) -> int:
         ...
+    @property
+    def gpus_per_node(self) -> int:
+        """
+        GPUs on each of its servers; 0: any.
+        """
     @property
     def job(self) -> int:
         ...
@@ -1117,5 +1122,5 @@ def wide_gangs(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.t
     GPUs, less the first submit, in microseconds.
     """
 JOB_COLUMNS: tuple[JobColumn, ...]
-REJECT_REASONS: tuple[str, ...] = ('', 'no server has an allowed GPU type', 'needs more GPUs than the cluster has', 'the placement refuses it on an empty cluster', 'the speed knows no configuration for it')
+REJECT_REASONS: tuple[str, ...] = ('', 'no server has an allowed GPU type', 'needs more GPUs than the cluster has', 'the placement refuses it on an empty cluster', 'the speed knows no configuration for it', 'needs more servers with gpus_per_node GPUs than the cluster has')
 __version__: str = '0.1.0'

@@ -26,6 +26,7 @@ GOOD: dict[str, list[Any]] = {
     "gpu_share": [1, 1, 1],
     "min_gpus": [1, 2, 1],
     "max_gpus": [2, 3, 4],
+    "gpus_per_node": [1, 2, 1],
     "id": [7, 8, 9],
     "user": ["a", "b", "a"],
     "queue": ["a", "b", "a"],
@@ -37,7 +38,7 @@ GOOD: dict[str, list[Any]] = {
 SECONDS = tuple(column for column in NUMERIC if column.endswith("_s"))
 MAY_MISS = (
     "estimate_s", "predicted_s", "source_wait_s", "gpu_share", "cpu", "memory_gib", "deadline_s",
-    "value", "min_gpus", "max_gpus", "time_limit_s", "eligible_s", "priority",
+    "value", "min_gpus", "max_gpus", "time_limit_s", "eligible_s", "priority", "gpus_per_node",
 )  # fmt: skip
 
 Container = Callable[[list[Any]], Any]

@@ -16,6 +16,7 @@ from tests.reference.demand_cases import demand_cases
 from tests.reference.drawing import Seeded, Source
 from tests.reference.elastic_cases import ELASTIC, elastic_cases
 from tests.reference.large import deep_queues
+from tests.reference.node_cases import node_cases
 from tests.reference.packing_cases import packing_cases
 from tests.reference.scales import SCALES, SECOND
 from tests.reference.stage_cases import staged_cases
@@ -85,6 +86,12 @@ def of_demands(source: Source) -> Trial:
     return Twin(demand_cases.draw(source, policy, source.one_of(PACKINGS), scales=SCALES))
 
 
+def of_nodes(source: Source) -> Trial:
+    """Jobs that want so many GPUs of each of their servers, whoever decides."""
+    policy = source.one_of((*POLICIES, *PREEMPTIVE, *BY_DEADLINE))
+    return Twin(node_cases.draw(source, policy, source.one_of(PACKINGS), scales=SCALES))
+
+
 def of_elastic(source: Source) -> Trial:
     """Jobs that are resized and migrated, in plans and by single actions."""
     speed = source.one_of((*ELASTIC, *ELASTIC, "fixed", "ring"))
@@ -102,6 +109,7 @@ SEAMS: Mapping[str, Callable[[Source], Trial]] = {
     "speed": of_speed,
     "scheduler": of_scheduler,
     "demands": of_demands,
+    "nodes": of_nodes,
     "elastic": of_elastic,
     "fast-path": of_fast_path,
 }

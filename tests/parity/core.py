@@ -55,6 +55,8 @@ def make_trace(jobs: Sequence[Job]) -> gs.Trace:
         optional["cpu"] = [job.cpu_milli / 1000 for job in jobs]
     if any(job.memory_mib for job in jobs):
         optional["memory_gib"] = [job.memory_mib / 1024 for job in jobs]
+    if any(job.gpus_per_node for job in jobs):
+        optional["gpus_per_node"] = [job.gpus_per_node for job in jobs]
     if any(job.min_gpus != 1 for job in jobs):
         optional["min_gpus"] = [job.min_gpus for job in jobs]
     if any(job.max_gpus is not None for job in jobs):

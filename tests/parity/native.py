@@ -37,6 +37,7 @@ def job_table(jobs: Sequence[Job], gpu_types: Sequence[str]) -> _core.JobTable:
         value=column("value", np.float64),
         min_gpus=column("min_gpus", np.int32),
         max_gpus=column("max_gpus", np.int32, NO_LIMIT),
+        gpus_per_node=column("gpus_per_node", np.int32),
         type_set=np.array(
             [sets.index(tuple(sorted(job.allowed or ()))) for job in in_order], np.int32
         ),

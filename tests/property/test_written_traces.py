@@ -43,6 +43,8 @@ def one(column: JobColumn, job: dict[str, Any]) -> st.SearchStrategy[Any]:
         return seconds(0 if column.least == 0 else 1)
     if column.kind == "moment":
         return seconds(submit_us + (column.name == "deadline_s"), submit_us + LATEST_US)
+    if column.name == "gpus_per_node":
+        return st.sampled_from([0, 1, gpus])
     if column.kind == "whole":
         low, high = {"min_gpus": (1, gpus), "max_gpus": (gpus, 2**31 - 2)}.get(column.name, (1, 9))
         return st.integers(low, high)

@@ -35,7 +35,7 @@ class BestFit final : public DemandPlacement<LeastRoom> {
   using DemandPlacement::DemandPlacement;
 
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
-    if (request.demand != nullptr) return packer_.place(free, request, out);
+    if (!request.is_plain()) return packer_.place(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
     out.reset(request.gpus);
     int rest = request.gpus;

@@ -106,6 +106,7 @@ class Buddy final : public PackingPlacement<BuddyRule> {
   }
 
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (request.gpus_per_node > 0) return packer_.place(free, request, out);
     int size = packer_.start(free, request, out);
     if (request.gpus <= size) {
       return packer_.add(free, packer_.ask(request, request.gpus), 1, out) == 1;
@@ -123,7 +124,7 @@ class Buddy final : public PackingPlacement<BuddyRule> {
 
   /// Idle servers of several sizes may hold together what none of the largest does.
   [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
-    return is_uniform_ ? widest_consolidated(free, types) : free.num_free(types);
+    return is_uniform_ ? packer_.widest(free, types) : free.num_free(types);
   }
 
  private:

@@ -8,12 +8,12 @@ namespace {
 class Consolidated final : public DemandPlacement<LeastFreeGpus> {
  public:
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
-    if (request.demand != nullptr) return packer_.place(free, request, out);
+    if (!request.is_plain()) return packer_.place(free, request, out);
     return place_consolidated(free, request, out);
   }
 
   [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
-    return widest_consolidated(free, types);
+    return packer_.widest(free, types);
   }
 };
 

@@ -8,13 +8,13 @@
 namespace gpusched {
 namespace {
 
-// A gang that asks for more than GPUs is never spread: kappa counts for the others.
+// A gang that asks for more than a number of GPUs is never spread: kappa counts for the others.
 class ConsolidatedRelaxed final : public DemandPlacement<LeastFreeGpus> {
  public:
   explicit ConsolidatedRelaxed(const Parameters& parameters) : kappa_(parameters.number("kappa")) {}
 
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
-    if (request.demand != nullptr) return packer_.place(free, request, out);
+    if (!request.is_plain()) return packer_.place(free, request, out);
     if (place_consolidated(free, request, out)) return true;
     if (request.gpus > free.num_free(request.types)) return false;
     const int size = free.cluster().largest_server(request.types);

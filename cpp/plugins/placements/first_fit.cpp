@@ -17,7 +17,7 @@ struct AnyServer : PackingRule {
 class FirstFit final : public DemandPlacement<AnyServer> {
  public:
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
-    if (request.demand != nullptr) return packer_.place(free, request, out);
+    if (!request.is_plain()) return packer_.place(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
     out.reset(request.gpus);
     const ServerId whole = free.next_fitting(request.types, request.gpus, -1);

@@ -60,7 +60,7 @@ class Random final : public DemandPlacement<RandomRule> {
   }
 
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
-    if (request.demand != nullptr) return packer_.place(free, request, out);
+    if (!request.is_plain()) return packer_.place(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
     out.reset(request.gpus);
     left_.clear();

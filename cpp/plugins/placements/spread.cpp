@@ -43,7 +43,7 @@ class EmptiestCursor {
 class Spread final : public DemandPlacement<MostFreeGpus> {
  public:
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
-    if (request.demand != nullptr) return packer_.place(free, request, out);
+    if (!request.is_plain()) return packer_.place(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
     out.reset(request.gpus);
     EmptiestCursor servers(free, request.types);

@@ -139,7 +139,7 @@ class Topology final : public DemandPlacement<TightServer> {
   }
 
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
-    if (request.demand != nullptr) return place_demand(free, request, out);
+    if (!request.is_plain()) return place_demand(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
     out.reset(request.gpus);
     if (take_best_fit(free, request.types, request.gpus, out)) return true;
@@ -156,21 +156,21 @@ class Topology final : public DemandPlacement<TightServer> {
   }
 
  private:
-  /// Wide gangs take whole servers of one size and a server for the rest, all in one domain.
+  /// Wide gangs take whole servers of one size and a server for the rest, or what they ask of each,
+  /// all in one domain.
   bool place_demand(const Occupancy& free, const Request& request, Allocation& out) {
-    const int size = packer_.start(free, request, out);
-    if (request.gpus <= size) {
+    const Ask node = packer_.each(request, packer_.start(free, request, out));
+    if (request.gpus <= node.workers) {
       return packer_.add(free, packer_.ask(request, request.gpus), 1, out) == 1;
     }
-    const int num_whole = size > 0 ? request.gpus / size : 0;
-    const int rest = size > 0 ? request.gpus % size : 0;
-    if (num_whole == 0 || free.num_servers_at(request.types, size) < num_whole) return false;
-    const Ask whole = packer_.whole(request, size);
-    tree_.fill([&](ServerId server) { return std::int64_t{can_host(free, server, whole)}; });
-    for (const std::int32_t domain : tree_.holding(num_whole)) {
+    const int num = node.workers > 0 ? request.gpus / node.workers : 0;
+    const int rest = node.workers > 0 ? request.gpus % node.workers : 0;
+    if (num == 0 || !packer_.may_have(free, node, num)) return false;
+    tree_.fill([&](ServerId server) { return std::int64_t{can_host(free, server, node)}; });
+    for (const std::int32_t domain : tree_.holding(num)) {
       out.reset(request.gpus);
-      tree_.descend(domain, num_whole, [&](ServerId server, std::int64_t amount) {
-        if (amount > 0) out.pieces.push_back(tight_piece(free, server, whole));
+      tree_.descend(domain, num, [&](ServerId server, std::int64_t amount) {
+        if (amount > 0) out.pieces.push_back(tight_piece(free, server, node));
       });
       if (rest > 0 && !add_rest(free, packer_.ask(request, rest), domain, out)) continue;
       sort_by_server(out);

@@ -25,7 +25,7 @@ struct MostRoom : PackingRule {
 class WorstFit final : public DemandPlacement<MostRoom> {
  public:
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
-    if (request.demand != nullptr) return packer_.place(free, request, out);
+    if (!request.is_plain()) return packer_.place(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
     out.reset(request.gpus);
     LevelCursor emptiest(free, request.types, LevelCursor::Direction::down);

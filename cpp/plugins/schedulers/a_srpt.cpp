@@ -138,7 +138,9 @@ class ASrpt final : public Scheduler {
     kind.least_s = limits.min;
     kind.is_heavy = limits.max >= heavy_ * limits.min;
     kind.fewest_servers = static_cast<std::size_t>(
-        ceil_div(request.gpus, state.cluster().largest_server(request.types)));
+        ceil_div(request.gpus, request.gpus_per_node > 0
+                                   ? request.gpus_per_node
+                                   : state.cluster().largest_server(request.types)));
     kind.fills_fragments = fills_fragments_ && !kind.is_heavy;
     return kind;
   }

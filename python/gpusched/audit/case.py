@@ -98,7 +98,8 @@ class JobsAlike:
     Attributes
     ----------
     kinds
-        A row (which of ``allowed``, GPUs, thousandths of a GPU, of CPU cores, MiB) each.
+        A row (which of ``allowed``, GPUs, thousandths of a GPU, of CPU cores, MiB, GPUs on each
+        server) each.
     of_job
         The kind of each job.
     allowed
@@ -117,8 +118,8 @@ class JobsAlike:
             of_job = np.zeros(len(trace), np.int64) if trace.type_set is None else trace.type_set
         else:
             allowed, of_job = measured.allowed, measured.of_job
-        demands = (trace.share_milli, trace.cpu_milli, trace.memory_mib)
-        kinds, kind_of_job = kinds_of([of_job, trace.gpus, *demands], [0, 1, 1000, 0, 0])
+        asked = (trace.share_milli, trace.cpu_milli, trace.memory_mib, trace.gpus_per_node)
+        kinds, kind_of_job = kinds_of([of_job, trace.gpus, *asked], [0, 1, 1000, 0, 0, 0])
         return cls(kinds, kind_of_job, allowed)
 
     @classmethod

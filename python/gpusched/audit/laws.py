@@ -121,6 +121,23 @@ def _whole_gangs(case: Case, course: Course) -> None:
     )
 
 
+@_law("gpus-per-node", "A job that states its GPUs per node holds as many on each of its servers.")
+def _gpus_per_node(case: Case, course: Course) -> None:
+    if case.pooled or case.trace.gpus_per_node is None:
+        return
+    rows = case.rows
+    held = np.bitwise_count(rows["mask"])
+    wanted = case.trace.gpus_per_node[rows["job"]]
+    case.report(
+        "not its GPUs per node",
+        (wanted > 0) & (held != wanted),
+        lambda i: (
+            f"job {rows['job'][i]} holds {held[i]} GPUs of server {rows['server'][i]} from "
+            f"{rows['start_us'][i]} us, its gpus_per_node is {wanted[i]}"
+        ),
+    )
+
+
 @_law("real-gpus", "Each GPU that is held is one that its server has.")
 def _real_gpus(case: Case, course: Course) -> None:
     rows = case.rows
@@ -487,10 +504,10 @@ def _reasons(case: Case, flags: Flags) -> tuple[UInt8, Bool | None]:
 
     def reason_of(kind: list[int]) -> int:
         types = frozenset(compress(case.cluster.gpu_types, alike.allowed[kind[0]]))
-        gpus, share_milli, cpu_milli, memory_mib = kind[1:]
+        gpus, share_milli, cpu_milli, memory_mib, gpus_per_node = kind[1:]
         job = Job(
             0, 1, gpus, allowed=types, share_milli=share_milli, cpu_milli=cpu_milli,
-            memory_mib=memory_mib,
+            memory_mib=memory_mib, gpus_per_node=gpus_per_node,
         )  # fmt: skip
         return idle(gpus).reject_reason(Active(0, job)) if types else 1
 

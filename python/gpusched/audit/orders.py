@@ -204,10 +204,13 @@ class Room:
     def times(self, kind: int) -> tuple[Int64, Int64] | None:
         """Return the begins and the ends of the times for a gang of the kind; None: not known."""
         case = self._case
-        allowed, gpus = case.alike.allowed[case.alike.kinds[kind][0]], case.alike.kinds[kind][1]
+        of_types, gpus, *_, per_node = case.alike.kinds[kind]
+        allowed = case.alike.allowed[of_types]
         if case.pooled:
             return self._free_of_pool().spans(gpus)
         servers = allowed[case.servers.type]
+        if per_node and (self._takes_any or case.flags.consolidates):
+            return self._with_room(servers, per_node).spans(gpus // per_node)
         if self._takes_any:
             return self._free(servers).spans(gpus)
         if not case.flags.consolidates or gpus > case.servers.gpus[servers].max(initial=0):

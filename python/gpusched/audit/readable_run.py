@@ -36,7 +36,7 @@ def jobs_of(trace: Trace, which: AnyArray | slice, predicted: str, speed: str) -
 
     for name in (
         "submit_us", "service_us", "gpus", "weight", "checkpoint_us", "restart_us", "share_milli",
-        "cpu_milli", "memory_mib", "value", "min_gpus",
+        "cpu_milli", "memory_mib", "value", "min_gpus", "gpus_per_node",
     ):  # fmt: skip
         add(name, getattr(trace, name))
     for name in ("estimate_us", "deadline_us"):

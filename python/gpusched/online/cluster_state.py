@@ -455,7 +455,7 @@ def added_us(state: ClusterState) -> Int64:
 def _is_of_the_queue(policy: Chosen, placement: Chosen, state: ClusterState) -> bool:
     """Whether neither running jobs nor the rows of jobs decide who starts where."""
     jobs = state.jobs
-    asks_for_more = (jobs.share_milli, jobs.cpu_milli, jobs.memory_mib)
+    asks_for_more = (jobs.share_milli, jobs.cpu_milli, jobs.memory_mib, jobs.gpus_per_node)
     return (
         policy.info.kind == "order"
         and isinstance(policy.native, str)

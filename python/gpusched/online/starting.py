@@ -775,7 +775,7 @@ class _Question:
         jobs, job = self.state.jobs, self.job
         gpus = int(jobs.gpus[job])
         for part in (2, 4):
-            if gpus % part or jobs.min_gpus is not None:
+            if gpus % part or jobs.min_gpus is not None or jobs.gpus_per_node is not None:
                 continue
             longer = self.service_us.copy()
             longer[:, job] *= part
@@ -800,7 +800,7 @@ def _scattering(placement: Chosen, jobs: Trace) -> str | None:
     if placement.has("scatters") or placement.has("pooled"):
         return None
     wanted = ["scatters"]
-    if jobs.cpu_milli is not None or jobs.memory_mib is not None:
+    if any(asked is not None for asked in (jobs.cpu_milli, jobs.memory_mib, jobs.gpus_per_node)):
         wanted.append("demands")
     if jobs.share_milli is not None:
         wanted += ["demands", "shares"]

@@ -10,7 +10,7 @@ from typing import Any
 from gpusched.reference.engine import Engine
 from gpusched.reference.lists import NonPreemptive
 from gpusched.reference.model import Active, Allocation
-from gpusched.reference.placements import Placer, limits
+from gpusched.reference.placements import limits
 from gpusched.reference.speeds import Ring, Stages
 
 
@@ -155,7 +155,8 @@ class ASrpt(NonPreemptive):
         if self.is_strict:
             return None
         model = None if engine.speed.is_fixed else repr((job.job.profile, job.job.graph))
-        return job.gpus, job.demand, tuple(engine.cluster.allowed_servers(job.job)), model
+        servers = tuple(engine.cluster.allowed_servers(job.job))
+        return job.gpus, job.job.gpus_per_node, job.demand, servers, model
 
     def try_start(self, engine: Engine, job: Active, is_queued: bool) -> bool:
         """Start the job if it fits, and if its placement is good or it has waited for a better."""
@@ -164,8 +165,8 @@ class ASrpt(NonPreemptive):
             allocation: Allocation | None = engine.place(job)
             ranks: list[int] | None = None
         else:
-            placer = Placer("best-fit", {}, engine.cluster, engine.seed, engine.speed)
-            allocation, ranks = placer.place(job, engine.free), []
+            fragments = engine.make_placer("best-fit", {})
+            allocation, ranks = fragments.place(job, engine.free), []
         if allocation is None:
             return False
         if needs.is_heavy and engine.running:
@@ -185,7 +186,7 @@ class ASrpt(NonPreemptive):
         """Return the iteration time; on the fewest servers that could hold it the least one."""
         allowed = engine.cluster.allowed_servers(job.job)
         largest = max(engine.cluster.sizes[server] for server in allowed)
-        if len(allocation) <= math.ceil(job.gpus / largest):
+        if len(allocation) <= math.ceil(job.gpus / (job.job.gpus_per_node or largest)):
             return needs.least_s
         ranks = engine.placer.ranks(job, allocation)
         assert isinstance(engine.speed, Ring | Stages)

@@ -29,7 +29,7 @@ class AdaSrsf(NonPreemptive):
         refused = []
         for job in queue:
             servers = tuple(engine.cluster.allowed_servers(job.job))
-            kind = (job.gpus, job.demand, servers, job.job.profile)
+            kind = (job.gpus, job.job.gpus_per_node, job.demand, servers, job.job.profile)
             if kind in refused:
                 continue
             allocation = engine.place(job)

@@ -7,6 +7,7 @@ import struct
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any, Protocol
 
@@ -139,13 +140,13 @@ class Engine:
         self.speed = make_speed(
             self.cluster, network, speed, speed_params or {}, contention, contention_params or {}
         )
-        placing = placement_params or {}
-        packed = make_packing(
-            placement, placing, self.cluster, jobs, network, seed, self.has_demands
-        )
-        self.placer = Placer(placement, placing, self.cluster, seed, self.speed, packed)
-        self.restart = restart_rule(scheduler)
+        self.make_packing = partial(
+            make_packing, cluster=self.cluster, jobs=jobs, network=network, seed=seed,
+            has_demands=self.has_demands,
+        )  # fmt: skip
         self.seed = seed
+        self.placer = self.make_placer(placement, placement_params or {})
+        self.restart = restart_rule(scheduler)
         self.max_instants = max_instants
         self.changes = sorted(changes, key=lambda change: change.at_us)
         self.is_changed = False  # the scheduler, at this instant
@@ -160,6 +161,11 @@ class Engine:
             if not job.reason:
                 job.stretch = stretch(self.speed, job)
 
+    def make_placer(self, name: str, params: Mapping[str, Any]) -> Placer:
+        """Return a placement for the jobs of the replay."""
+        packing = self.make_packing(name, params)
+        return Placer(name, params, self.cluster, self.seed, self.speed, packing)
+
     def reject_reason(self, job: Active) -> int:
         """Return why the job can never run, 0 if it can."""
         allowed = self.cluster.allowed_servers(job.job)
@@ -167,6 +173,10 @@ class Engine:
             return 1
         if sum(self.cluster.sizes[server] for server in allowed) < job.gpus:
             return 2
+        per_node = job.job.gpus_per_node
+        able = [server for server in allowed if self.cluster.sizes[server] >= per_node]
+        if per_node and len(able) < job.gpus // per_node:
+            return 5
         if not self.placer.place(job, self.free):
             return 3
         return 0 if self.speed.can_run(job) else 4

@@ -14,6 +14,7 @@ REJECT_REASONS = (
     "needs more GPUs than the cluster has",
     "the placement refuses it on an empty cluster",
     "the speed knows no configuration for it",
+    "needs more servers with gpus_per_node GPUs than the cluster has",
 )
 
 WHOLE = 1000
@@ -96,6 +97,7 @@ class Job:
 
     ``share_milli``, ``cpu_milli`` and ``memory_mib`` are what each worker asks for: thousandths of
     a GPU (all of it, unless the job is one worker), thousandths of a core, and MiB.
+    ``gpus_per_node`` is how many GPUs it wants of each of its servers; 0: any.
     """
 
     submit_us: int
@@ -118,6 +120,7 @@ class Job:
     max_gpus: int | None = None
     deadline_us: int | None = None
     value: float = 1.0
+    gpus_per_node: int = 0
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 A rule says what a server is worth to a gang and which of its GPUs it takes: a class per name.
 A gang that the largest server could hold goes to one server, the best by the placement's rule; a
-wider one takes whole servers of that size and one server for what is left over.
+wider one takes whole servers of that size and one server for what is left over. Where the job says
+how many GPUs it wants of each server, each is asked for these instead.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Fragmentation:
     def gpus_asked(self, job: Job) -> int:
         """Return the GPUs that a job asks of one server: all of the largest where it is wider."""
         sizes = [self.cluster.sizes[server] for server in self.cluster.allowed_servers(job)]
-        return min(job.gpus, max(sizes, default=0))
+        return min(job.gpus_per_node or job.gpus, max(sizes, default=0))
 
     def cpu_asked(self, job: Job) -> int:
         """Return the CPU that it asks of that server."""
@@ -388,18 +389,20 @@ class Packing:
         self.rule.start(job)
         ask = Ask(job, gang, gang, servers)
         size = max((self.cluster.sizes[server] for server in servers), default=0)
+        per_node = job.job.gpus_per_node
+        node = replace(ask, workers=per_node) if per_node else whole(ask, size)
         chosen: Allocation | None
-        if self.name == "topology" and not self.rule.has_demands:
+        if self.name == "topology" and not self.rule.has_demands and not per_node:
             chosen = self.place_gpus(free, ask)
-        elif gang <= size:
+        elif gang <= node.workers:
             chosen = self.added(free, ask, {}, 1)
         elif self.name == "topology":
-            chosen = self.place_in_domain(free, ask, size)
-        elif self.name == "buddy":
+            chosen = self.place_in_domain(free, ask, node)
+        elif self.name == "buddy" and not per_node:
             chosen = self.place_greedily(free, ask)
         else:
-            chosen = self.added(free, whole(ask, size), {}, gang // size)
-            chosen = self.with_rest(free, ask, chosen, gang % size)
+            chosen = self.added(free, node, {}, gang // node.workers)
+            chosen = self.with_rest(free, ask, chosen, gang % node.workers)
         return None if chosen is None else dict(sorted(chosen.items()))
 
     def with_rest(
@@ -456,13 +459,13 @@ class Packing:
             return {s: lowest_bits(free.masks[s], count) for s, count in taken.items()}
         return None
 
-    def place_in_domain(self, free: Free, ask: Ask, size: int) -> Allocation | None:
-        """Take whole servers and one for the rest, in the smallest domain that has them."""
-        num_whole, rest = divmod(ask.gang, size)
-        able = {s: int(self.can_host(free, s, whole(ask, size))) for s in ask.servers}
-        for domain in self.domains.holding(able, num_whole):
-            taken = self.domains.taken(domain, able, num_whole)
-            chosen = {server: lowest_bits(free.masks[server], size) for server in taken}
+    def place_in_domain(self, free: Free, ask: Ask, node: Ask) -> Allocation | None:
+        """Take equal servers and one for the rest, in the smallest domain that has them."""
+        num, rest = divmod(ask.gang, node.workers)
+        able = {s: int(self.can_host(free, s, node)) for s in ask.servers}
+        for domain in self.domains.holding(able, num):
+            taken = self.domains.taken(domain, able, num)
+            chosen = {server: lowest_bits(free.masks[server], node.workers) for server in taken}
             inside = tuple(s for s in ask.servers if self.domains.is_inside(s, domain))
             found = self.with_rest(free, replace(ask, servers=inside), chosen, rest)
             if found is not None:
@@ -479,11 +482,13 @@ def make_packing(
     seed: int,
     has_demands: bool,
 ) -> Packing | None:
-    """Return the placement for jobs that ask for more than GPUs, where it is asked."""
-    if name not in OWN and not has_demands:
-        return None
+    """Return the placement for jobs that ask for more than GPUs; None if there is none."""
     if name not in NAMES:
-        raise ValueError(f"placement {name}: it knows nothing but whole GPUs")
+        if has_demands:
+            raise ValueError(f"placement {name}: it knows nothing but whole GPUs")
+        if any(job.gpus_per_node for job in jobs):
+            raise ValueError(f"placement {name}: it does not obey gpus_per_node")
+        return None
     made = Packing(name, params, cluster, jobs, network, seed)
     made.rule.has_demands = has_demands
     return made

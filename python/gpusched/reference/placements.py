@@ -273,8 +273,11 @@ class Placer:
 
         ``gpus`` is another width than the job's own, and ``gpu_type`` the one type to take.
         """
-        if self.packing is not None:
-            return self.packing.place(job, free, gpus, gpu_type)
+        packing = self.packing
+        if packing is not None and (
+            packing.name in OWN or packing.rule.has_demands or job.job.gpus_per_node
+        ):
+            return packing.place(job, free, gpus, gpu_type)
         width = job.gpus if gpus is None else gpus
         if free.num_gpus < width:
             return None

@@ -127,11 +127,14 @@ class Wait:
         Time in which fewer were free than it waited for.
     fits_us
         Time in which there was room for it in one piece: on one server, or if none is as large on
-        servers that were wholly free. None where jobs share GPUs, of which the log does not tell.
+        servers that were wholly free, or on as many as have its GPUs per node. None where jobs
+        share GPUs, of which the log does not tell.
     is_wide
         Whether no server is as large as the job.
     free_of_others
         The mean number of free GPUs that it may not use.
+    gpus_per_node
+        What it wants of each server; 0: any.
     """
 
     begin_us: int
@@ -146,6 +149,7 @@ class Wait:
     fits_us: int | None
     is_wide: bool
     free_of_others: float
+    gpus_per_node: int = 0
 
     @property
     def length_us(self) -> int:
@@ -192,6 +196,7 @@ class Waits:
         share = 1.0 if trace.share_milli is None else trace.share_milli[job] / WHOLE_GPU
         self._needed = float(trace.gpus[job]) * share
         self._is_wide = bool(self._needed > capacity[usable].max(initial=0))
+        self._per_node = 0 if trace.gpus_per_node is None else int(trace.gpus_per_node[job])
 
     def look(self, begin_us: int, end_us: int) -> Wait:
         """Look at the time from ``begin_us`` to ``end_us``, which is later."""
@@ -224,6 +229,7 @@ class Waits:
             fits_us if self._trace.share_milli is None else None,
             self._is_wide,
             float(self._capacity[~self._usable].sum()) - held_of_others / (end_us - begin_us),
+            self._per_node,
         )
 
     def _within(self, index: Int64, window: tuple[int, int]) -> Float64:
@@ -276,7 +282,10 @@ class Waits:
         free = self._capacity[servers][server] - used
         last = np.append(server[1:] != server[:-1], True)
         until_us = np.where(last, window[1], np.append(time_us[1:], window[1]))
-        if self._is_wide:
+        if self._per_node:
+            piece = (free >= self._per_node - _ROUNDING).astype(np.float64)
+            wanted = self._needed / self._per_node
+        elif self._is_wide:
             whole = self._capacity[servers][server]
             piece = np.where(free >= whole - _ROUNDING, whole, 0).astype(np.float64)
             wanted = self._needed
@@ -375,15 +384,21 @@ def _room(trace: Trace, wait: Wait) -> Iterator[str]:
         if left := wait.length_us - wait.short_us:
             yield f"  As much was free in all, if not on one GPU, for {_part(left, wait)}."
         return
+    if wait.gpus_per_node:
+        num = plural(int(wait.gpus) // wait.gpus_per_node, "server")
+        where = room = f"{num} with {wait.gpus_per_node:,} free on each"
+    elif wait.is_wide:
+        where, room = "servers that were wholly free", "whole servers"
+    else:
+        where, room = "any one server", "one server"
     if wait.scattered_us:
-        where = "servers that were wholly free" if wait.is_wide else "any one server"
         yield f"  As many were free, but not on {where}, for {_part(wait.scattered_us, wait)}."
     if wait.fits_us:
         kept = "the policy or the placement"
         if trace.cpu_milli is not None or trace.memory_mib is not None:
             kept = "the policy, the placement, or a lack of CPU or memory"
         yield (
-            f"  There was room for it on {'whole servers' if wait.is_wide else 'one server'} for "
+            f"  There was room for it on {room} for "
             f"{_part(wait.fits_us, wait)}: then {kept} kept it waiting, not a lack of GPUs."
         )
 

@@ -26,6 +26,7 @@ REJECT_REASONS: Final = (
     "needs more GPUs than the cluster has",
     "the placement refuses it on an empty cluster",
     "the speed knows no configuration for it",
+    "needs more servers with gpus_per_node GPUs than the cluster has",
 )
 
 INTERVAL_COLUMNS: Final[dict[str, type[np.generic]]] = {

@@ -32,6 +32,7 @@ from gpusched.traces.workload import Trace
 _COLUMNS: Final = (
     "submit_s", "service_s", "gpus", "estimate_s", "predicted_s", "deadline_s", "checkpoint_s",
     "restart_s", "weight", "value", "min_gpus", "max_gpus", "gpu_share", "cpu", "memory_gib",
+    "gpus_per_node",
 )  # fmt: skip
 
 Columns = dict[str, Any]

@@ -187,6 +187,14 @@ JOB_COLUMNS: Final = {
             least=1, most=MAX_GPUS, default=NO_LIMIT, may_miss=True, is_null=True,
             beside=Beside("gpus", np.greater_equal, "must be at least gpus"),
         ),
+        JobColumn(
+            "gpus_per_node", "gpus_per_node", "i4", "whole",
+            "GPUs on each of its servers; 0: as the placement likes.",
+            least=0, most=MAX_GPUS, default=0, may_miss=True, is_null=True,
+            beside=Beside(
+                "gpus", lambda each, gpus: gpus % np.maximum(each, 1) == 0, "must divide gpus"
+            ),
+        ),
         _duration(
             "time_limit_s", "The walltime after which the source ends the job.",
             above=0, is_used=False, **_UNKNOWN,

@@ -45,6 +45,7 @@ class TraceColumns:
     time_limit_us: Int64 | None = None
     eligible_us: Int64 | None = None
     priority: Float64 | None = None
+    gpus_per_node: Int32 | None = None
     user: Labels | None = None
     queue: Labels | None = None
     group: Labels | None = None

@@ -54,6 +54,8 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
         meet it, 1 where not given.
     min_gpus, max_gpus
         int32 or None: the widths between which a job may run under an elastic speed.
+    gpus_per_node
+        int32 or None: GPUs on each of the job's servers; 0: as the placement likes.
     time_limit_us, eligible_us, priority
         int64 microseconds, -1 where a job has none, and float64, or None: the walltime, when the
         job could start, and the source's own priority. No policy uses them.
@@ -119,6 +121,7 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
         account: Any = None,
         qos: Any = None,
         dependency: Any = None,
+        gpus_per_node: Any = None,
         name: str = "trace",
         epoch: datetime | None = None,
         on_bad: OnBad = "error",
@@ -174,6 +177,9 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
             The walltime, more than 0; a number, 0 for NaN; a name per job each; a text such as
             ``"afterok:7"``, empty for none; when the job could start, not before its submission,
             on the clock of ``submit_s``. NaN: none. No policy uses these yet: they are kept.
+        gpus_per_node
+            Whole numbers that divide ``gpus``: how many each of its servers gives; NaN or 0: as
+            the placement likes.
         name, epoch
             A title, and the wall-clock time of second 0, which dates in ``submit_s`` have.
         on_bad
@@ -232,6 +238,7 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
             "time_limit_s": time_limit_s,
             "eligible_s": eligible_s,
             "priority": priority,
+            "gpus_per_node": gpus_per_node,
         }
         given = {
             column: values

@@ -53,6 +53,31 @@ def proportional() -> gs.Result:
     )  # fmt: skip
 
 
+def by_node() -> gs.Result:
+    """Job 0 has 2 GPUs of each of two servers; job 2 asks for more servers than there are."""
+    jobs = gs.Trace.from_columns(
+        [0] * 3, [5] * 3, [4, 1, 6], gpus_per_node=[2, 0, 2], estimate_s=[5] * 3
+    )
+    return simulate(jobs, gs.Cluster.uniform(2, 4), policy="easy", placement="best-fit")
+
+
+def test_gpus_that_are_not_as_the_job_wants_them_of_each_server_are_named():
+    result = by_node()
+    assert problems(result) == []
+    assert (
+        result.jobs.reason[2] == "needs more servers with gpus_per_node GPUs than the cluster has"
+    )
+    first, second = rows_of(result, 0)
+    uneven = changed(result, first, mask=0b1110)
+    uneven["mask"][second] = 0b1
+    named(
+        problems(result, uneven), "not its GPUs per node",
+        "job 0 holds 3 GPUs of server 0 from 0 us, its gpus_per_node is 2",
+    )  # fmt: skip
+    found = problems(result, reason=with_value(result.schedule.reason, 2, 3))
+    named(found, "false reject", "in truth 'needs more servers with gpus_per_node GPUs")
+
+
 def test_shares_that_are_more_than_a_gpu_are_named():
     result = shared()
     (row,) = rows_of(result, 3)

@@ -71,6 +71,17 @@ def test_free_gpus_in_pieces_are_told_from_too_few():
     )
 
 
+def test_a_job_waits_for_as_many_gpus_of_each_server_as_it_wants():
+    """4 GPUs are free, 3 and 1, until the job of one GPU ends on the second server."""
+    jobs = gs.Trace.from_columns([0, 0, 1], [9, 5, 3], [2, 2, 4], gpus_per_node=[0, 0, 2])
+    result = gs.simulate(jobs, gs.Cluster.uniform(2, 4), policy="fifo")
+    (wait,) = result.explain(2).waits
+    assert (wait.short_us, wait.fits_us, wait.scattered_us) == (0, 0, 4 * SECOND)
+    assert "  As many were free, but not on 2 servers with 2 free on each, for 4.00 s (100 %)." in (
+        result.explain(2).lines
+    )
+
+
 def test_a_job_wider_than_a_server_needs_whole_ones():
     jobs = gs.Trace.from_columns([0, 0, 1], [10, 4, 5], [1, 2, 4])
     result = gs.simulate(jobs, gs.Cluster.uniform(3, 2), policy="fifo")

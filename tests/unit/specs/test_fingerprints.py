@@ -56,6 +56,7 @@ def full() -> gs.Trace:
         "time_limit_us": ones * 6,
         "eligible_us": ones * 11,
         "priority": ones * 3.5,
+        "gpus_per_node": ones.astype(np.int32),
         "status": Labels(np.array([0, 1, 2, 3]), STATUSES),
         "type_sets": (("A",), ("A", "B"), ()),
         "type_set": np.array([0, 1, 2, 0], np.int32),

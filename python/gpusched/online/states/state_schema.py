@@ -16,6 +16,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 _OPTIONAL: Final = (
     "estimate_s", "weight", "gpu_share", "cpu", "memory_gib", "deadline_s", "restart_s",
+    "gpus_per_node",
 )  # fmt: skip
 
 
@@ -57,7 +58,7 @@ class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Its GPUs, where it runs.
     gpu_types
         Those that it allows; none for any.
-    estimate_s, weight, gpu_share, cpu, memory_gib, deadline_s, restart_s
+    estimate_s, weight, gpu_share, cpu, memory_gib, deadline_s, restart_s, gpus_per_node
         As of :meth:`gpusched.Trace.from_columns`.
     user, queue
         Names.
@@ -81,6 +82,7 @@ class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memory_gib: float | None = None
     deadline_s: float | None = None
     restart_s: float | None = None
+    gpus_per_node: Count | None = None
     user: str = ""
     queue: str = ""
 

@@ -275,6 +275,10 @@ def _take_demand(read: ReadColumns, queue: _Queue) -> None:
     read.numeric["gpus"] = gpus[queue.record]
     read.numeric["cpu"], read.numeric["memory_gib"] = cpus, memory_mib / MIB_PER_GIB
     read.of_job |= {"cpu", "memory_gib"}
+    each = np.array([per_node(record) for record in queue.records])
+    # A total that they do not make up, or one GPU, says nothing of servers.
+    each[(gpus < 2) | (gpus % each != 0)] = math.nan
+    read.numeric["gpus_per_node"] = each[queue.record]
     types = [one.types for one in resources]
     read.gpu_types = [types[record] for record in queue.record.tolist()]
 
@@ -294,6 +298,12 @@ def resources_of(record: QueuedJob) -> slurm.Resources:
             many = 1.0 if times is None else record.count(times)
             return slurm.Resources(read.gpus * many, read.types)
     return first or slurm.Resources()
+
+
+def per_node(record: QueuedJob) -> float:
+    """Return the GPUs that a job asks of each of its servers; NaN: it does not say."""
+    each = slurm.of_gres(record.text("tres_per_node")).gpus
+    return each if each > 0 else math.nan
 
 
 def _limits(queue: _Queue, unlimited_s: int | None) -> Float64:

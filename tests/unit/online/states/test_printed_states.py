@@ -308,7 +308,7 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
     "not these": ({"excluded_nodes": "gpu[02-03]"}, "must not have servers that are there"),
     "features": ({"features": "h100&nvlink"}, "features 'h100&nvlink'"),
     "exclusive": ({"exclusive": ["true"]}, "asks for whole servers"),
-    "shape": ({"tres_per_node": "gres/gpu:2", "node_count": 2}, "2 GPUs on each of several"),
+    "shape": ({"tres_per_node": "gres/gpu:3", "node_count": 2}, "3 GPUs on each of 2 servers are"),
 }  # fmt: skip
 
 
@@ -325,13 +325,20 @@ def test_who_asks_for_what_a_decision_does_not_know_is_left_out(change, why, tmp
     assert line.endswith(": 1 row (line 1)")  # all stands on one
 
 
+def test_the_shape_of_a_job_that_runs_otherwise_is_forgotten(state):
+    queue, nodes = documents()
+    queue["jobs"][0] |= {"tres_per_node": "gres/gpu:3", "node_count": 2}  # it has 4 and 2
+    queue["jobs"][2] |= {"tres_per_node": "gres/gpu:2", "node_count": 2}
+    assert state((queue, nodes)).jobs.gpus_per_node.tolist() == [0, 0, 2]
+
+
 @each(
     "change",
     [
         {"excluded_nodes": "far[1-2]"},
         {"features": "a100"},
         {"exclusive": ["none"]},
-        {"tres_per_node": "gres/gpu:8", "node_count": 2},
+        {"tres_per_node": "gres/gpu:2", "node_count": 2},
         {"tres_per_node": "gres/gpu:4", "node_count": 1},
         {"het_job_id": {"set": True, "number": 0}},
     ],
@@ -484,8 +491,8 @@ REPORTS = {
     "empty-queue": [], "kueue-backoff": ["t/b"], "kueue-fragmented": ["t/b"],
     "kueue-pod-wider": [], "slurm-array-throttle": [], "slurm-clock-skew": [],
     "slurm-completing": [], "slurm-drained": [], "slurm-gres-null": ["6"], "slurm-het-job": [],
-    "slurm-limit-reasons": [], "slurm-required-nodes": [], "slurm-reserved": [],
-    "slurm-two-types": ["1"],
+    "slurm-limit-reasons": [], "slurm-nodes-shape": ["1"], "slurm-required-nodes": [],
+    "slurm-reserved": [], "slurm-two-types": ["1"],
 }  # fmt: skip
 
 
@@ -494,6 +501,13 @@ REPORTS = {
 def test_states_of_public_reports_are_decided_right(folder, starts):
     files = sorted((DATA / "cases" / "reports" / folder).glob("*.json"))
     assert started(gs.online.read_state(files)) == starts
+
+
+@needs_real_data
+def test_gpus_asked_for_on_each_of_two_servers_are_given_on_each():
+    files = sorted((DATA / "cases" / "reports" / "slurm-nodes-shape").glob("*.json"))
+    decision = gs.decide(gs.online.read_state(files), policy="fifo")
+    assert decision.held_mask.tolist() == [0b11111] * 2
 
 
 @needs_real_data

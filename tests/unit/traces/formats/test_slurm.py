@@ -583,7 +583,7 @@ def test_jobs_without_a_limit_may_be_given_one(tmp_path):
 def test_gpus_for_each_node_are_counted_where_the_total_is_not_told(tmp_path):
     given = {"tres_req_str": "cpu=1", "node_count": wrapped(3)}
     trace = read_queue(tmp_path, queued(1, tres_per_node="gres:gpu:v100:2", **given))
-    assert trace.gpus.tolist() == [6]
+    assert (trace.gpus.tolist(), trace.gpus_per_node.tolist()) == ([6], [2])
     assert trace.allowed_types == [("v100",)]
 
 

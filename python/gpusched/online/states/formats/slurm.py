@@ -206,9 +206,9 @@ def _obstacle(record: QueuedJob, servers: Sequence[SlurmServer]) -> str | None:
     exclusive = job.get("exclusive")
     if slurm.states(exclusive) - {"FALSE", "NONE", ""} or exclusive is True:
         return "exclusive: asks for whole servers"
-    each = slurm.of_gres(record.text("tres_per_node")).gpus
-    if record.count("node_count") > 1 and any(s.gpus != each for s in servers if each):
-        return f"tres_per_node: asks for {each:g} GPUs on each of several servers"
+    each, num = squeue.per_node(record), record.count("node_count")
+    if num > 1 and each > 0 and each * num != squeue.resources_of(record).gpus:
+        return f"tres_per_node: {each:g} GPUs on each of {num:g} servers are not what it asks for"
     return None
 
 
@@ -257,6 +257,8 @@ def _with_places(
     """
     places: dict[int, list[Place]] = {}
     gpus = jobs.trace.gpus.copy()
+    told = jobs.trace.gpus_per_node
+    per_node = np.zeros(len(gpus), np.int32) if told is None else told.copy()
     elsewhere: list[str] = []
     partly: list[str] = []
     is_taken = []
@@ -266,6 +268,8 @@ def _with_places(
             every = _places(record, asked)
             found = places[int(jobs.own[group[0]])] = [p for p in every if p.server in room]
             left = sum(place.gpus for place in found)
+            if any(place.gpus != per_node[group[0]] for place in found):
+                per_node[group] = 0  # it was placed otherwise than it asked for
             if left < asked:
                 (partly if left else elsewhere).append(record.ids[0])
                 gpus[group] = left or asked
@@ -275,7 +279,9 @@ def _with_places(
         for names, what in ((elsewhere, "left out: run"), (partly, "cut: run partly"))
         if names
     ]
-    return jobs.taken(is_taken, replace(jobs.trace, gpus=gpus)), places, notes
+    asked_of_each = per_node if per_node.any() else None
+    trace = replace(jobs.trace, gpus=gpus, gpus_per_node=asked_of_each)
+    return jobs.taken(is_taken, trace), places, notes
 
 
 def _places(record: QueuedJob, gpus: int) -> list[Place]:
