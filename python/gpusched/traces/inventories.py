@@ -12,8 +12,9 @@ from gpusched.base.source import Source
 from gpusched.model.cluster import Cluster, cluster_of
 from gpusched.model.topologies import HEADER, topology_of
 from gpusched.traces.filling_requests import Requests
-from gpusched.traces.formats import openb_pods, openb_servers, pai_servers, slurm_nodes
+from gpusched.traces.formats import openb_pods, slurm_nodes
 from gpusched.traces.reading import read_source
+from gpusched.traces.server_tables import read_servers
 
 
 def read_cluster(
@@ -77,10 +78,8 @@ def _read_cluster(source: Source, grouped: bool, options: dict[str, Any]) -> Clu
     _check_options(source, options, ())
     if source.suffix == ".toml":
         return cluster_of(source)
-    for reader in (openb_servers, pai_servers):
-        if reader.recognises(source):
-            cluster: Cluster = reader.read(source, grouped=grouped)
-            return cluster
+    if (cluster := read_servers(source, grouped=grouped)) is not None:
+        return cluster
     raise ValueError(
         f"{source}: no known list of servers begins with {source.first_line[:60]!r}; a cluster "
         "file ends in .toml"

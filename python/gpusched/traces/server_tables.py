@@ -1,18 +1,45 @@
-"""A table with a row per server, as a cluster."""
+"""Tables with a row per server, as clusters: Alibaba's two, and what Slurm's files become.
+
+The list of the GPU-sharing cluster (Weng et al., ATC 2023) has a header, the inventory of PAI (Weng
+et al., NSDI 2022) has none; its memory is in GB, taken as GiB.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from gpusched.base.arrays import AnyArray
-from gpusched.base.delimited_text import Table
+from gpusched.base.delimited_text import Table, read_table
 from gpusched.base.rejects import OnBad
+from gpusched.base.source import Source
+from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE
 from gpusched.model.cluster import MAX_GPUS_PER_SERVER, Cluster, ServerGroup
 from gpusched.traces import text_columns as parse
+
+OPENB: Final = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+PAI: Final = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")
+
+
+def read_servers(source: Source, *, grouped: bool = True) -> Cluster | None:
+    """Read one of the two lists of Alibaba, see :func:`gpusched.read_cluster`, if it is one."""
+    if source.header == OPENB:
+        servers = ServerTable(read_table(source, OPENB), name="sn", gpus="gpu", gpu_type="model")
+        return servers.cluster(
+            cpu=servers.numbers("cpu_milli") / MILLI_PER_CORE,
+            memory_gib=servers.numbers("memory_mib") / MIB_PER_GIB,
+            grouped=grouped,
+        )
+    if len(source.header) == len(PAI) and all(field.isdigit() for field in source.header[2:]):
+        table = read_table(source, PAI, header=PAI)
+        servers = ServerTable(table, name="machine", gpus="cap_gpu", gpu_type="gpu_type")
+        cpu, memory_gib = servers.numbers("cap_cpu"), servers.numbers("cap_mem")
+        return servers.cluster(cpu=cpu, memory_gib=memory_gib, grouped=grouped)
+    return None
 
 
 class ServerTable:

@@ -9,7 +9,7 @@ import numpy as np
 from gpusched.base.wording import plural
 from gpusched.results.format_registry import Exported, ScheduleFormat, register_schedule_format
 from gpusched.traces.checked_columns import NOT_GIVEN
-from gpusched.traces.swf_text import losses, write_swf
+from gpusched.traces.formats.swf import losses, write_swf
 
 
 def write(exported: Exported, path: Path) -> list[str]:

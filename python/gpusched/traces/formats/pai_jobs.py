@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, Span, TextColumn, TextSchema
-from gpusched.traces.pai_tasks import TASKS, TaskSums, sums_of_jobs
 from gpusched.traces.workload import Trace
+
+if TYPE_CHECKING:
+    import polars
 
 BEGIN: Final = "first start of a task"
 STATUS: Final = {"Terminated": "ok", "Failed": "failed"}
@@ -36,6 +38,21 @@ JOBS: Final = TextSchema(
     header=("job_name", "inst_id", "user", "status", "start_time", "end_time"),
     has_no_header=True,
 )
+TASKS: Final = TextSchema(
+    (
+        TextColumn("inst_num", "inst_num"),
+        TextColumn("plan_cpu", "plan_cpu", may_miss=True),
+        TextColumn("plan_mem", "plan_mem", may_miss=True),
+        TextColumn("plan_gpu", "plan_gpu", may_miss=True),
+        TextColumn("start_time", "start_time", may_miss=True),
+    ),
+    header=(
+        "job_name", "task_name", "inst_num", "status", "start_time", "end_time", "plan_cpu",
+        "plan_mem", "plan_gpu", "gpu_type",
+    ),
+    has_no_header=True,
+)  # fmt: skip
+_PERCENT: Final = 100
 _STATES: Final = ("Terminated", "Failed", "Running", "Waiting")
 _PACKED: Final = ("", ".gz", ".tar.gz")
 
@@ -64,36 +81,100 @@ def read(
     job_file, task_file = (other, source) if is_tasks else (source, other)
 
     def add_up(read: ReadColumns) -> None:
-        sums = sums_of_jobs(task_file, read.data["job_name"], on_bad)
-        _require_tasks(read, task_file, sums)
-        _take_sums(read, task_file, sums)
+        _take_sums(read, task_file, on_bad)
 
     return JOBS.read(job_file, on_bad=on_bad, judge=add_up, name=source.name)
 
 
-def _require_tasks(read: ReadColumns, tasks: Source, sums: TaskSums) -> None:
-    screen = read.screen
+def _take_sums(read: ReadColumns, tasks: Source, on_bad: OnBad) -> None:
+    """Take from the tasks what a job has, and when it began to run; refuse jobs without."""
+    import polars
+
+    sums, fault = _sums_of_jobs(tasks, read.data["job_name"], on_bad)
+    gpus, share, cpus, memory_gib, start_s = (
+        sums[name].cast(polars.Float64).fill_null(np.nan).to_numpy()
+        for name in ("gpus", "share", "cpus", "memory", "start")
+    )
+    screen, name = read.screen, tasks.path.name
     screen.show("tasks", "job_name", read.data["job_name"])
-    screen.require(sums.is_there, "tasks", f"must have tasks in {tasks.path.name}")
-    rule = f"must have tasks that can be read in {tasks.path.name}{sums.fault}"
-    screen.require(sums.is_readable, "tasks", rule)
-    screen.require(sums.gpus > 0, "tasks", "must have tasks on GPUs")
-    screen.require(~np.isnan(sums.start_s), "tasks", "must have a task that started")
-
-
-def _take_sums(read: ReadColumns, tasks: Source, sums: TaskSums) -> None:
-    """Take from the tasks what a job has, and when it began to run."""
-    read.values[BEGIN] = sums.start_s
-    read.numeric |= {
-        "gpus": sums.gpus,
-        "gpu_share": sums.share,
-        "cpu": sums.cpus,
-        "memory_gib": sums.memory_gib,
-    }
+    screen.require(sums["is_there"].to_numpy(), "tasks", f"must have tasks in {name}")
+    rule = f"must have tasks that can be read in {name}{fault}"
+    screen.require(sums["is_readable"].to_numpy(), "tasks", rule)
+    screen.require(gpus > 0, "tasks", "must have tasks on GPUs")
+    screen.require(~np.isnan(start_s), "tasks", "must have a task that started")
+    read.values[BEGIN] = start_s
+    read.numeric |= {"gpus": gpus, "gpu_share": share, "cpu": cpus, "memory_gib": memory_gib}
     read.of_job |= {"cpu", "memory_gib"}
-    read.gpu_types = sums.types
-    rounded = f", {sums.num_rounded:,} jobs of parts of GPUs take whole ones"
-    read.how = f"tasks from {tasks}{rounded if sums.num_rounded else ''}"
+    read.gpu_types = sums["types"].to_list()
+    num_rounded = int(sums["is_rounded"].sum())
+    rounded = f", {num_rounded:,} jobs of parts of GPUs take whole ones" if num_rounded else ""
+    read.how = f"tasks from {tasks}{rounded}"
+
+
+def _sums_of_jobs(
+    source: Source, jobs: polars.Series, on_bad: OnBad
+) -> tuple[polars.DataFrame, str]:
+    """Add up the tasks of each of ``jobs`` in the table of tasks, and say where it cannot be read.
+
+    Returns
+    -------
+    tuple
+        A row for each job: GPUs of all instances and the part of one that a job of one instance
+        takes, CPUs, memory, the first start of a task, the types between ``|``, whether there are
+        tasks, whether all can be read, and whether parts of GPUs became whole ones; then the fault
+        of the first task that has one, or ``""``.
+    """
+    import polars
+
+    read = TASKS.columns_of(source)
+    screen, text, given = read.screen, read.data, read.numeric
+    for name, values in given.items():
+        known = np.nan_to_num(values, nan=0.0, posinf=np.inf)
+        screen.require(np.isfinite(known), name, "must be a finite number")
+        screen.require((known >= 0) | (name == "start_time"), name, "must not be negative")
+    if on_bad == "error" and screen.bad.any():
+        screen.finish(on_bad)
+    column = polars.col
+    tasks = polars.DataFrame(
+        {
+            **{name: np.nan_to_num(values) for name, values in given.items()},
+            "start": polars.Series(given["start_time"], nan_to_null=True),
+            "job": text["job_name"],
+            "type": text["gpu_type"].str.strip_chars(),
+            "is_bad": screen.bad,
+        }
+    )
+    is_asked = ~column("is_bad") & (column("plan_gpu") > 0)
+    count = polars.when(~column("is_bad")).then("inst_num").otherwise(0.0)
+    percent = polars.when(is_asked).then("plan_gpu").otherwise(0.0)
+    named = column("type").filter(is_asked & (column("type") != ""))
+    added = tasks.group_by("job").agg(
+        (count * (percent / _PERCENT).ceil()).sum().alias("gpus"),
+        count.filter(is_asked).sum().alias("instances"),
+        percent.max().alias("percent"),
+        (is_asked & (percent % _PERCENT != 0)).any().alias("is_part"),
+        (count * column("plan_cpu") / _PERCENT).sum().alias("cpus"),
+        (count * column("plan_mem")).sum().alias("memory"),
+        column("start").min(),
+        named.unique().sort().alias("types"),
+        column("is_bad").any(),
+    )
+    is_one = ((column("instances") == 1) & (column("percent") < _PERCENT)).fill_null(False)
+    sums = (
+        polars.DataFrame({"job": jobs})
+        .join(added, on="job", how="left", maintain_order="left")
+        .select(
+            column("gpus").fill_null(0),
+            "cpus", "memory", "start",
+            polars.when(is_one).then(column("percent") / _PERCENT).otherwise(1.0).alias("share"),
+            column("types").list.join("|").fill_null(""),
+            column("gpus").is_not_null().alias("is_there"),
+            (~column("is_bad").fill_null(False)).alias("is_readable"),
+            (column("is_part").fill_null(False) & ~is_one).alias("is_rounded"),
+        )
+    )  # fmt: skip
+    fault = f" (line {screen.rows[np.argmax(screen.bad)]} cannot)" if screen.bad.any() else ""
+    return sums, fault
 
 
 def _other(

@@ -6,17 +6,23 @@ A workload of CPU jobs: processors are read as GPUs.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from gpusched.base.arrays import AnyArray, Int64
+from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
+from gpusched.base.ticks import US_PER_S
+from gpusched.base.wording import plural
+from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
+from gpusched.traces.frames import polars_of
 from gpusched.traces.intake.text_schema import ReadColumns, TextColumn, TextSchema
-from gpusched.traces.swf_text import STATUS, losses, write_swf
 from gpusched.traces.workload import Trace
 
 FIELDS: Final = (
@@ -25,6 +31,12 @@ FIELDS: Final = (
     "application", "queue", "partition", "preceding_job", "think_time",
 )  # fmt: skip
 ABSENT: Final = "-1"
+STATUS: Final = {"0": "failed", "1": "ok", "5": "killed"}
+_HELD: Final = (
+    "id", "submit_s", "service_s", "gpus", "row", "estimate_s", "source_wait_s", "status", "user",
+    "group", "queue",
+)  # fmt: skip
+"""What the format has of a trace; rows are those of the file."""
 SCHEMA: Final = TextSchema(
     (
         TextColumn("allocated_processors", "gpus", is_part=True),
@@ -139,9 +151,101 @@ def _recognises(source: Source) -> bool:
     return line.startswith(";") or (source.suffix == ".swf" and len(line.split()) == len(FIELDS))
 
 
+def write_swf(
+    trace: Trace,
+    path: Path,
+    *,
+    wait_us: Int64 | None,
+    run_us: Int64,
+    status: Iterable[str] | None = None,
+    notes: Iterable[str] = (),
+) -> None:
+    """Write whole seconds, GPUs as processors, and users, groups and queues as numbers.
+
+    Parameters
+    ----------
+    wait_us, run_us
+        Times of each job, :data:`NOT_GIVEN` where there is none.
+    status
+        Of each job, by the codes of the format; None: that of the trace.
+    notes
+        Lines for the head of the file.
+    """
+    import polars
+
+    start = trace.epoch
+    if start is not None and start.tzinfo is None:
+        start = start.replace(tzinfo=UTC)
+    code = {name: int(code) for code, name in STATUS.items()}
+    given = {
+        "job": trace.id if _has_numbers(trace) else np.arange(1, len(trace) + 1),
+        "submit": _seconds(trace.submit_us),
+        "wait": None if wait_us is None else _seconds(wait_us),
+        "run_time": _seconds(run_us, least=1),
+        "allocated_processors": trace.gpus,
+        "requested_processors": trace.gpus,
+        "requested_time": None if trace.estimate_us is None else _seconds(trace.estimate_us, 1),
+        "status": None if status is None else np.array(list(status), dtype=np.int64),
+        **{name: _numbers(getattr(trace, name)) for name in ("user", "group", "queue")},
+    }
+    if status is None and trace.status is not None:
+        codes = [code.get(name, -1) for name in trace.status.names]
+        given["status"] = np.array(codes, dtype=np.int64)[trace.status.codes]
+    absent = np.full(len(trace), int(ABSENT))
+    fields = [given.get(name) for name in FIELDS]
+    rows = polars.DataFrame([absent if values is None else values for values in fields], FIELDS)
+    with path.open("wb") as file:
+        head = [f"Computer: {trace.name}", "Note: GPUs are written as processors"]
+        head += [*(f"Note: {note}" for note in notes), f"MaxJobs: {len(trace)}"]
+        if start is not None:
+            head.append(f"UnixStartTime: {int(start.timestamp())}")
+        file.write("".join(f"; {line}\n" for line in head).encode())
+        rows.write_csv(file, include_header=False, separator=" ")
+
+
 def write(trace: Trace, path: Path) -> None:
     """Write whole seconds, GPUs as processors, and users, groups and queues as numbers."""
     write_swf(trace, path, wait_us=trace.source_wait_us, run_us=trace.service_us)
+
+
+def losses(trace: Trace, **times_us: Int64 | None) -> list[str]:
+    """Say what whole seconds and numbers lose of a trace and of further times, a sentence each."""
+    every = {"submit": trace.submit_us, "estimate": trace.estimate_us, **times_us}
+    rounded = [
+        f"{name} of {plural(count, 'job')}"
+        for name, ticks in every.items()
+        if ticks is not None
+        and (count := int(np.count_nonzero((ticks != NOT_GIVEN) & (ticks % US_PER_S != 0))))
+    ]
+    lines = []
+    if rounded:
+        lines.append(f"SWF counts whole seconds: rounded were {', '.join(rounded)}")
+    if names := [
+        column for column in ("user", "group", "queue") if getattr(trace, column) is not None
+    ]:
+        lines.append(f"SWF has no names: {', '.join(names)} became numbers")
+    if not _has_numbers(trace):
+        lines.append("SWF numbers its jobs: ids became 1, 2, ...")
+    left_out = [name for name in polars_of(trace.head(1)).columns if name not in _HELD]
+    if left_out:
+        lines.append(f"SWF has no field for {', '.join(left_out)}: left out")
+    return lines
+
+
+def _has_numbers(trace: Trace) -> bool:
+    return trace.id.dtype.kind == "i" and bool((trace.id > 0).all())
+
+
+def _seconds(ticks: AnyArray, least: int = 0) -> AnyArray:
+    seconds = np.maximum(np.rint(ticks / US_PER_S).astype(np.int64), least)
+    return np.where(ticks == NOT_GIVEN, -1, seconds)
+
+
+def _numbers(labels: Labels | None) -> AnyArray | None:
+    if labels is None:
+        return None
+    number = [-1 if name == "" else index + 1 for index, name in enumerate(labels.names)]
+    return np.array(number)[labels.codes]
 
 
 def _losses(trace: Trace) -> list[str]:
