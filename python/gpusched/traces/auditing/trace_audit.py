@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.source import AnyFile, Source
-from gpusched.traces.auditing.check_registry import trace_checks
-from gpusched.traces.auditing.evidence import Evidence
+from gpusched.traces.auditing.check_registry import Evidence, trace_checks
 from gpusched.traces.auditing.findings import VERDICTS, TraceAudit
 from gpusched.traces.job_ids import duplicate_ids_kept
 from gpusched.traces.reading import read_quietly

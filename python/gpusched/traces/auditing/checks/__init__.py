@@ -1,1 +1,0 @@
-"""A file per idea; each of its checks ends in its registration."""
