@@ -61,7 +61,7 @@ def result():
         time_limit_s=[9.0, float("nan"), 5.0],
         eligible_s=[float("nan"), 1.5, 2.0],
         priority=[1.0, -2.5, 0.0],
-        gpus_per_node=[2, 0, 33],
+        gpus_per_node=[0, 0, 33],
         partition=["p", "", "q"],
         account=["x", "x", ""],
         qos=[1, 1, 2],
