@@ -70,8 +70,8 @@ def read_records(source: Source, *keys: str, may_be_empty: bool = False) -> Reco
     return found
 
 
-def read_entries(source: Source) -> Records:
-    """Read an array of objects, or objects one after the other.
+def read_entries(source: Source, *, may_be_lines: bool = True) -> Records:
+    """Read an array of objects, or if that may be objects one after the other.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def read_entries(source: Source) -> Records:
         If the file is something else, malformed or truncated, nested too deeply, or there is no
         object; the message names file and line.
     """
-    found = _read(source, _Reader.entries)
+    found = _read(source, lambda reader: reader.entries(may_be_lines))
     if not found.records:
         raise ValueError(f"{source}: no jobs; the array is empty")
     return found
@@ -127,9 +127,9 @@ class _Reader:
         self._check_end(self._space(place + 1), "object")
         return found
 
-    def entries(self) -> Records:
+    def entries(self, may_be_lines: bool) -> Records:
         place = self._space(0)
-        if self._text[place : place + 1] != "{":
+        if not (may_be_lines and self._text[place : place + 1] == "{"):
             found, place = self._array("", place, {})
             self._check_end(self._space(place), "array")
             return found

@@ -92,7 +92,7 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
 
 def _jobs(source: Source) -> tuple[list[_Job], Int64]:
     """Return the jobs, and the line of each in the file."""
-    found = read_entries(source)
+    found = read_entries(source, may_be_lines=False)
     jobs: list[_Job] = []
     for record, line in zip(found.records, found.lines.tolist(), strict=True):
         try:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from tests.each import each
+from tests.unit.real_data import DATA, needs_real_data
 
 LOCAL = "dates name no time zone and are read as they stand (option time_zone)"
 
@@ -281,3 +282,16 @@ def test_json_takes_the_options_of_a_csv(tmp_path):
     columns = {"submit_s": "t", "service_s": "hours * 3600", "gpus": "n * k"}
     trace = gs.read_trace(path, columns=columns, date_order="dmy", time_zone="UTC")
     assert (trace.epoch, trace.gpus.tolist()) == (datetime(2024, 6, 5, tzinfo=UTC), [8])
+
+
+@needs_real_data
+def test_tables_of_public_reports_are_read():
+    reports = DATA / "cases" / "reports"
+    columns = {"submit_s": "dt", "service_s": "wall_time*60", "gpus": "n_tasks"}
+    slurm = gs.read_trace(reports / "semicolon-csv" / "jobs.csv", columns=columns)
+    assert slurm.service_s.tolist()[:2] == [900, 1201 * 60]
+    assert slurm.gpus.tolist()[:2] == [12, 1]
+    batsim = gs.read_trace(reports / "batsim-sequence" / "w.json")
+    assert sorted(batsim.service_s.tolist()) == [10, 40]
+    shockwave = gs.read_trace(reports / "shockwave-trace" / "small.trace")
+    assert (shockwave.service_s[0], shockwave.submit_s[0], shockwave.gpus[0]) == (1418, 0, 1)
