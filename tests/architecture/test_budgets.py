@@ -66,10 +66,10 @@ def num_words_of_pages(_: Path) -> int:
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "lines of C++": (50_154, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (72_449, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the package": (72_520, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_053, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
-    "statements of the package": (33_498, num_statements),
-    "modules of the package": (309, lambda _: len(PYTHON_FILES)),
+    "statements of the package": (33_520, num_statements),
+    "modules of the package": (310, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (126, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
     "words of README and docs": (177_760, num_words_of_pages),

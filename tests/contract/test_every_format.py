@@ -29,7 +29,8 @@ every_format = pytest.mark.parametrize("name", sorted(FORMATS))
 def test_the_formats_are_there():
     assert set(FORMATS) >= {
         "acme", "batsim", "csv", "elasticflow", "gavel", "helios", "itp", "json", "numpy", "openb",
-        "pai-2020", "parquet", "philly-csv", "philly-json", "sacct", "sacct-json", "squeue", "swf",
+        "pai-2020", "pai-2026", "parquet", "philly-csv", "philly-json", "sacct", "sacct-json",
+        "squeue", "swf",
     }  # fmt: skip
     assert set(WRITTEN) >= {"csv", "numpy", "parquet", "swf"}
 

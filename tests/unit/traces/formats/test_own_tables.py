@@ -295,3 +295,4 @@ def test_tables_of_public_reports_are_read():
     assert sorted(batsim.service_s.tolist()) == [10, 40]
     shockwave = gs.read_trace(reports / "shockwave-trace" / "small.trace")
     assert (shockwave.service_s[0], shockwave.submit_s[0], shockwave.gpus[0]) == (1418, 0, 1)
+    assert gs.read_trace(reports / "spot-v2026" / "job_info_df.csv").gpus.tolist()[0] == 16

@@ -488,3 +488,19 @@ def test_the_other_table_may_be_packed_as_it_was_published(tmp_path):
 def test_the_tables_may_have_headers(tmp_path):
     head = "job_name,inst_id,user,status,start_time,end_time"
     assert read(tmp_path, [head, JOB.format(1)], [task(1)]).row.tolist() == [2]
+
+
+def test_a_job_of_spot_gpus_has_those_of_all_its_workers(tmp_path):
+    path = tmp_path / "job_info_df.csv"
+    path.write_text(
+        "job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,duration,"
+        "job_type\n1,7,A100,15,1,16,50,3600,HP\n2,3,T4,4,0.5,1,60,60,Spot\n"
+        "3,3,T4,4,0.5,2,60,60,Spot\n4,3,T4,4,0,2,60,60,Spot\n5,3,A100,64,8,2,61,60,HP\n"
+    )
+    trace = read_trace(path)
+    assert trace.gpus.tolist() == [16, 1, 2, 16]
+    assert trace.gpu_share.tolist() == [1, 0.5, 1, 1]
+    assert trace.cpu.tolist() == [15, 4, 4, 8]
+    assert trace.qos.values().tolist() == ["HP", "Spot", "Spot", "HP"]
+    assert trace.source.endswith("(workers of 1 jobs of parts of GPUs take whole ones)")
+    assert trace.rejects.first == {"gpu_request must be positive": (5,)}
