@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.base.arrays import Bool, Float64
+from gpusched.base.arrays import Bool, Float64, nearest_rank
 from gpusched.base.tables import aligned
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.model.cluster import Cluster
 from gpusched.studies.fidelity_grades import LETTERS, PLACEMENTS, POLICIES, own_starts
-from gpusched.traces.trace_facts import nearest_rank
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:

@@ -66,11 +66,11 @@ def num_words_of_pages(_: Path) -> int:
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "lines of C++": (50_154, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (72_520, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the package": (72_367, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_053, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
-    "statements of the package": (33_520, num_statements),
-    "modules of the package": (310, lambda _: len(PYTHON_FILES)),
-    "modules that `gpusched run` imports": (126, num_imported_by_run),
+    "statements of the package": (33_401, num_statements),
+    "modules of the package": (296, lambda _: len(PYTHON_FILES)),
+    "modules that `gpusched run` imports": (111, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
     "words of README and docs": (177_760, num_words_of_pages),
 }

@@ -31,8 +31,7 @@ USERS = {
     "python/gpusched/specs/case.py": "what a run tells of a job beside its columns",
     "python/gpusched/traces/job_columns.py": "what each is in a trace, in our units",
     "python/gpusched/traces/model_columns.py": "makes the columns of models",
-    "python/gpusched/traces/throughput_columns.py": "reads the columns of measured speeds",
-    "python/gpusched/traces/trace_columns.py": "the columns of a trace, typed",
+    "python/gpusched/traces/workload.py": "the columns of a trace, typed",
 }
 
 

@@ -44,9 +44,9 @@ OTHER_WORDS = {
     "testing.cases": {"count", "random"},  # of servers, a field; a claim
     "testing.known.answers": {"fixed"},  # a lifetime
     "testing.law_registry": {"random"},  # a claim
-    "traces.trace_changes": {"elasticflow"},  # a recipe for deadlines, after its paper
+    "traces.workload": {"elasticflow"},  # a recipe for deadlines, after its paper
     "traces.formats.sacct_json": {"count"},  # of a resource, in the JSON of Slurm
-    "traces.swf_text": {"estimate"},  # a time of a job
+    "traces.formats.swf": {"estimate"},  # a time of a job
 }
 
 LOOKED_UP = {"get", "pop", "setdefault", "startswith", "endswith", "index"}

@@ -11,7 +11,7 @@ DOOR = PYTHON / "base" / "replacing.py"
 GIVEN_ONE = (
     PYTHON / "traces" / "formats",
     PYTHON / "traces" / "format_registry.py",
-    PYTHON / "traces" / "swf_text.py",
+    PYTHON / "traces" / "formats" / "swf.py",
     PYTHON / "results" / "formats",
     # Nobody but the processes of one call knows of this, and none when the call has ended.
     PYTHON / "studies" / "calls.py",

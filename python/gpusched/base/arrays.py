@@ -75,3 +75,13 @@ def numbered(values: AnyArray) -> tuple[Int64, Int64]:
     is_there[place] = True
     number_of = np.cumsum(is_there) - 1
     return np.flatnonzero(is_there) + low, number_of[place]
+
+
+def nearest_rank(ordered: AnyArray, percent: float) -> float:
+    """Return the least value of a sorted array that ``percent`` % of the values do not exceed.
+
+    NaN if there are no values.
+    """
+    if len(ordered) == 0:
+        return np.nan
+    return float(ordered[max(0, int(-(-percent * len(ordered) // 100)) - 1)])

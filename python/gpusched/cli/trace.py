@@ -32,9 +32,9 @@ from gpusched.cli.workload import deadline_options, load_workload, read_jobs
 from gpusched.model.cluster import Cluster
 from gpusched.traces.auditing.findings import Finding, TraceAudit, Verdict
 from gpusched.traces.auditing.trace_audit import judged, published_gpus
+from gpusched.traces.checked_columns import duplicate_ids_kept
 from gpusched.traces.fitting_jobs import fitting_jobs, fitting_load
 from gpusched.traces.format_registry import trace_formats
-from gpusched.traces.job_ids import duplicate_ids_kept
 from gpusched.traces.workload import Trace
 
 INFO_EPILOG: Final = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,7 +50,6 @@ def read_jobs(paths: Sequence[Path], options: WorkloadOptions, seed: int = 0) ->
 
     The first submit of a part is second 0, as that of a file is.
     """
-    from gpusched.traces.intake.cuts import told
     from gpusched.traces.job_columns import unused
     from gpusched.traces.reading import read_quietly
 
@@ -78,8 +77,17 @@ def read_jobs(paths: Sequence[Path], options: WorkloadOptions, seed: int = 0) ->
         trace = trace.sample(options.sample, seed).rebased()
         how["--sample"] = f"{options.sample:g}"
     if how:
-        remark([told(before, trace, how)], style="yellow")
+        remark([_left(before, trace, how)], style="yellow")
     return trace if options.jobs is None else trace.head(options.jobs)
+
+
+def _left(before: Trace, after: Trace, how: Mapping[str, str]) -> str:
+    """Say in a sentence what a cut left of the jobs, and of their GPU time."""
+    share = after.gpu_seconds / before.gpu_seconds
+    named = ", ".join(f"{what} {value}" for what, value in how.items())
+    return (
+        f"{named}: {len(after):,} of {len(before):,} jobs, {100 * share:.1f} % of their GPU hours"
+    )
 
 
 def remark_rejects(trace: Trace) -> None:

@@ -389,11 +389,11 @@ class Ready:
 
     def joined(self, jobs: Trace) -> Ready:
         """Return it with more jobs, whose times are those of its trace."""
-        from gpusched.traces.intake.merging import merged
+        from gpusched.traces.workload import Trace
 
         here = dataclasses.replace(jobs, epoch=self.trace.epoch, origin_s=self.trace.origin_s)
         made = copy.copy(self)
-        made.trace = merged([self.trace, here], ["the run", "jobs"])
+        made.trace = Trace.concat([self.trace, here], ["the run", "jobs"])
         made._take_jobs()
         made.spec = msgspec.structs.replace(self.spec, trace=TraceSource.of(made.trace))
         return made

@@ -34,7 +34,6 @@ from gpusched.online.cluster_state import (
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.schedules.schedule import REJECT_REASONS
 from gpusched.specs.case import core_cluster, job_columns
-from gpusched.traces.intake.merging import merged
 from gpusched.traces.job_columns import NOT_GIVEN
 from gpusched.traces.trace_store import (
     TRACE_MEMBERS,
@@ -485,7 +484,7 @@ class Memory:
             told = _plain(dataclasses.replace(state.jobs, id=read_only(names)))
             new = told._take(np.flatnonzero(is_new))
             if old:
-                new = _plain(merged([self.jobs, _told_late(new, now_us)], ["memory", "jobs"]))
+                new = _plain(Trace.concat([self.jobs, _told_late(new, now_us)], ["memory", "jobs"]))
             self.jobs = new
         jobs, columns = self.jobs, self.columns
         old |= dict(zip(names[is_new].tolist(), range(len(old), len(jobs)), strict=True))

@@ -41,7 +41,6 @@ from gpusched.online.cluster_state import (
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.plugins.registry import placements
 from gpusched.specs.case import core_cluster, job_columns
-from gpusched.traces.intake.merging import merged
 from gpusched.traces.job_columns import NOT_GIVEN, moved
 from gpusched.traces.workload import Trace
 
@@ -724,7 +723,7 @@ class _Question:
             table = job_table(state, uses_estimates=uses_estimates)
         else:
             both = [plain(state.jobs), later.from_time(state.now_us + 1)]
-            joined = merged(both, ["state", "history"])
+            joined = Trace.concat(both, ["state", "history"])
             table = job_columns(joined, state.cluster, uses_estimates=uses_estimates)
             table["predicted_us"] = np.concatenate([state.jobs.service_us, later.told_us])
         cluster, snapshot = core_cluster(state.cluster), snapshot_of(state, self.first_us)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusched.base.arrays import nearest_rank
 from gpusched.base.memo import Memo
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
@@ -20,7 +21,6 @@ from gpusched.results.cost import US_PER_H
 from gpusched.results.metric_registry import Window, register_metric
 from gpusched.results.run_facts import RunFacts, exact_sum, excess, mean
 from gpusched.schedules.schedule import REJECTED, contention_excess_us
-from gpusched.traces.trace_facts import nearest_rank
 from gpusched.traces.workload import Trace
 
 _loads: Memo[Trace, float] = Memo(4)

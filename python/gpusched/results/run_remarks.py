@@ -12,7 +12,7 @@ from gpusched.plugins.info import POLICY_KINDS
 from gpusched.plugins.registry import has_flag_of, registered
 from gpusched.prediction.registry import predicts_by
 from gpusched.schedules.schedule import FINISHED, REJECT_REASONS, REJECTED, STATUSES, UNFINISHED
-from gpusched.traces.stated_services import misread_services
+from gpusched.traces.model_columns import misread_services
 
 if TYPE_CHECKING:
     from gpusched.base.arrays import Int64

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from gpusched._core import Placement
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns, nearest_rank
 from gpusched.base.field_checks import check_integer, not_negative
 from gpusched.base.progress import OnProgress
 from gpusched.base.tables import aligned
@@ -36,7 +36,6 @@ from gpusched.schedules.schedule import whole_intervals, widths_of
 from gpusched.studies.sizing import fewest
 from gpusched.studies.threaded_runs import in_threads
 from gpusched.traces.checked_columns import NOT_GIVEN
-from gpusched.traces.trace_facts import nearest_rank
 
 if TYPE_CHECKING:
     import polars as pl

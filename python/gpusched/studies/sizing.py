@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from gpusched.base.arrays import Bool, Int64
+from gpusched.base.arrays import Bool, Int64, nearest_rank
 from gpusched.base.field_checks import check_integer, check_positive
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import Cancelled, is_asked
@@ -30,7 +30,6 @@ from gpusched.schedules.schedule import REJECTED, UNFINISHED
 from gpusched.studies.threaded_runs import in_threads
 from gpusched.traces.cluster_sizing import smallest_cluster
 from gpusched.traces.resampling import num_blocks, resampled
-from gpusched.traces.trace_facts import nearest_rank
 
 if TYPE_CHECKING:
     import polars

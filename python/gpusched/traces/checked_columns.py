@@ -1,4 +1,4 @@
-"""Turns the columns a user hands in into checked core columns (ticks, int32 widths, labels).
+"""Turns the columns a user hands in into those of a trace (ticks, int32 widths, labels), checked.
 
 A wrong type is a ``TypeError`` for the whole column; a bad value is a matter for the
 :class:`~gpusched.base.rejects.Screen`, which raises or counts. Values of bad rows are replaced
@@ -7,17 +7,20 @@ by 0.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Bool, Int32
-from gpusched.base.field_checks import entries, is_missing, kind_name, plain_array
+from gpusched.base.arrays import AnyArray, Bool, Int32, Int64, read_only
+from gpusched.base.field_checks import entries, is_missing, kind_name, masked_rows, plain_array
 from gpusched.base.labels import STATUSES, Labels
-from gpusched.base.rejects import Screen
-from gpusched.base.ticks import durations_to_seconds, seconds_to_us
-from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME, JobColumn
+from gpusched.base.rejects import OnBad, Rejects, Screen
+from gpusched.base.ticks import MAX_HORIZON_US, durations_to_seconds, seconds_to_us
+from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME, JobColumn, moved
 from gpusched.traces.job_columns import NOT_GIVEN as NOT_GIVEN
 
 REQUIRED: Final = tuple(name for name, column in JOB_COLUMNS.items() if column.is_required)
@@ -25,6 +28,8 @@ LABELS: Final = tuple(name for name, column in JOB_COLUMNS.items() if column.kin
 NUMERIC: Final = tuple(name for name, column in JOB_COLUMNS.items() if column.is_numeric)
 ALL: Final = ("id", *NUMERIC, *LABELS, "gpu_types")
 _NAMES: Final = (str, int, float, np.integer, np.floating)
+_FIRST: Final = ("gpus", "service_s", "submit_s")  # others are compared with these
+_KEEPS_DUPLICATES: Final = ContextVar("keeps duplicate ids", default=False)
 _DATES_HINT: Final = "; the submit times must be dates, too"
 
 
@@ -209,3 +214,178 @@ def _type_key(entry: Any) -> str | tuple[str, ...]:
 def _type_set(entry: str | tuple[str, ...]) -> tuple[str, ...]:
     names = entry.split("|") if isinstance(entry, str) else entry
     return tuple(sorted({name.strip() for name in names} - {""}))
+
+
+def given_labels(screen: Screen, columns: Mapping[str, Any], num_rows: int) -> dict[str, Labels]:
+    """Return the :func:`labels` of the columns that are not None; statuses are ours."""
+    found = {
+        column: labels(column, values, num_rows)
+        for column, values in columns.items()
+        if values is not None
+    }
+    if "status" in found:
+        found["status"] = statuses(screen, found["status"])
+    return found
+
+
+class Jobs(msgspec.Struct, frozen=True):
+    """The good rows of an input, sorted by submission.
+
+    Attributes
+    ----------
+    columns
+        Read-only, by the attributes of a trace.
+    origin_us
+        What was subtracted from all times.
+    rejects
+        The rows that are none of them.
+    """
+
+    columns: dict[str, Any]
+    origin_us: int
+    rejects: Rejects
+
+
+def checked_jobs(
+    screen: Screen,
+    numeric: Mapping[str, AnyArray],
+    *,
+    ids: AnyArray | None = None,
+    labels: Mapping[str, Labels] | None = None,
+    indices: Mapping[str, Int32 | None] | None = None,
+    on_bad: OnBad = "error",
+    rebase: bool = False,
+) -> Jobs:
+    """Check columns, drop the rows that ``screen`` refuses, and sort the rest.
+
+    Parameters
+    ----------
+    screen
+        Holds line numbers, and rows already found bad by a reader.
+    numeric
+        int64 or float64 columns under the names of :meth:`gpusched.Trace.from_columns`; or as a
+        trace has them, by its attributes, such as ``deadline_us``: wall-clock times and times that
+        were counted in ticks.
+    indices
+        Further columns, which go with the jobs.
+    rebase
+        Shift the first submit to 0 (the traces that come from files).
+    """
+    screen.show_others({**numeric, "id": ids})
+    stored: dict[str, AnyArray] = {}
+    for name in dict.fromkeys((*_FIRST, *NUMERIC)):
+        column = JOB_COLUMNS[name]
+        if name in numeric:
+            if name == "submit_s" and rebase:
+                column = msgspec.structs.replace(column, least=None)
+            stored[column.stored] = stored_numbers(screen, column, numeric[name], stored)
+        elif column.stored in numeric:
+            stored[column.stored] = numeric[column.stored]
+            require_beside(screen, column, numeric[column.stored], stored)
+    rejects = screen.finish(on_bad)
+    stored["id"] = unique_ids(screen, ids)
+    stored["row"] = screen.rows
+    stored |= {name: index for name, index in (indices or {}).items() if index is not None}
+    good = np.flatnonzero(~screen.bad)
+    order = good[np.argsort(stored["submit_us"][good], kind="stable")]
+    stored = {name: values[order] for name, values in stored.items()}
+    origin_us = int(stored["submit_us"][0]) if rebase and len(order) else 0
+    stored["submit_us"] = stored["submit_us"] - origin_us
+    stored |= moved(stored, -origin_us, NOT_A_TIME)
+    check_horizon(screen.source, stored["submit_us"], stored["service_us"])
+    # All arrays were made here and are in nobody's hands: a trace need not copy them.
+    columns: dict[str, Any] = {name: read_only(values) for name, values in stored.items()}
+    columns |= {name: named.take(order) for name, named in (labels or {}).items()}
+    return Jobs(columns, origin_us, rejects)
+
+
+def check_horizon(source: str, submit_us: Int64, service_us: Int64) -> None:
+    """Raise ValueError if the jobs run one after the other would overflow the time type."""
+    # Two sums, because one could overflow itself.
+    total = (int(np.sum(service_us >> 32)) << 32) + int(np.sum(service_us & (2**32 - 1)))
+    horizon = int(submit_us.max(initial=0)) + total
+    if horizon >= MAX_HORIZON_US:
+        raise ValueError(
+            f"{source}: column 'service_s': the last submit plus the sum of all services is "
+            f"{horizon:,} us and must be below 2^62 us"
+        )
+
+
+def identifiers(column: str, values: Any, num_rows: int) -> AnyArray:
+    """Return ids as int64 or as text.
+
+    Raises
+    ------
+    TypeError
+        If they are neither all integers nor all text.
+    """
+    what = f"column {column!r}"
+    missing, is_both = masked_rows(values), False
+    array = plain_array(what, values)
+    if array.dtype.kind in "OT" or isinstance(values, list | tuple):
+        given = entries(what, values, "integers or text")
+        types = set(map(type, given))
+        if types - {int, str}:
+            missing = np.array([is_missing(value) for value in given], dtype=np.bool_)
+        is_text = str in types and types <= {str, np.str_}
+        if is_text and array.dtype.kind != "U":
+            array = np.array(given, dtype=np.str_)
+        is_both = not is_text and array.dtype.kind in "UT"
+    elif array.dtype.kind == "f":
+        missing = np.isnan(array)
+    if missing is not None and missing.any():
+        raise ValueError(f"{what}, row {int(np.argmax(missing))}: an id must not be missing")
+    if is_both:
+        raise TypeError(f"{what} must hold integers or text, not both")
+    if array.dtype.kind not in "iuU" and array.size:
+        raise TypeError(f"{what} must hold integers or text, not {kind_name(array, values)}")
+    check_length(column, array, num_rows)
+    if array.dtype.kind == "U":
+        return array
+    if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
+        raise ValueError(f"{what} must fit 64-bit signed integers")
+    return array.astype(np.int64)
+
+
+def unique_ids(screen: Screen, ids: AnyArray | None) -> AnyArray:
+    """Return the ids, or where None are given the positions of the rows.
+
+    Raises
+    ------
+    ValueError
+        If two good rows have the same id; the message names both.
+    """
+    if ids is None:
+        return np.arange(len(screen.rows), dtype=np.int64)
+    if not _KEEPS_DUPLICATES.get():
+        _check_unique(screen, ids)
+    return ids
+
+
+@contextmanager
+def duplicate_ids_kept() -> Iterator[None]:
+    """Take ids that are there twice within this context: for who looks for them."""
+    token = _KEEPS_DUPLICATES.set(True)
+    try:
+        yield
+    finally:
+        _KEEPS_DUPLICATES.reset(token)
+
+
+def _check_unique(screen: Screen, ids: AnyArray) -> None:
+    good = ids[~screen.bad]
+    if good.dtype.kind == "i":
+        is_unique = bool((good[1:] > good[:-1]).all()) or len(np.unique(good)) == len(good)
+    else:
+        is_unique = len(set(good.tolist())) == len(good)
+    if is_unique:
+        return
+    first_use: dict[Any, int] = {}
+    for index in np.flatnonzero(~screen.bad).tolist():
+        value = ids[index].item()
+        if value in first_use:
+            raise ValueError(
+                f"{screen.place(index, 'id')}: {value!r} must be unique, "
+                f"{screen.unit} {screen.rows[first_use[value]]} has it too"
+            )
+        first_use[value] = index

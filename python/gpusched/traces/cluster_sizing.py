@@ -12,12 +12,10 @@ from gpusched.base.ticks import us_to_seconds
 from gpusched.base.units import WHOLE_GPU
 from gpusched.base.wording import plural
 from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster, ServerGroup
-from gpusched.traces.trace_columns import TraceColumns
+from gpusched.traces.workload import Trace
 
 
-def smallest_cluster(
-    trace: TraceColumns, gpus_per_server: int = 8, max_load: float = 0.9
-) -> Cluster:
+def smallest_cluster(trace: Trace, gpus_per_server: int = 8, max_load: float = 0.9) -> Cluster:
     """Return the fewest equal servers with load at most ``max_load`` and room for every job.
 
     There are never more than have the GPUs that would be busy at once if no job waited: the load
@@ -64,7 +62,7 @@ def smallest_cluster(
 
 
 def why_so_many(
-    trace: TraceColumns, cluster: Cluster, gpus_per_server: int = 8, max_load: float = 0.9
+    trace: Trace, cluster: Cluster, gpus_per_server: int = 8, max_load: float = 0.9
 ) -> str:
     """Say why :func:`smallest_cluster` took the servers that it did."""
     servers = f"{gpus_per_server}-GPU servers"
@@ -76,7 +74,7 @@ def why_so_many(
     return f"the fewest {servers} with load at most {max_load:g} and room for the widest job"
 
 
-def _types_of_jobs(trace: TraceColumns) -> dict[str, Bool]:
+def _types_of_jobs(trace: Trace) -> dict[str, Bool]:
     """Give each job one type: of those it may run on the one that most work may run on.
 
     Jobs that may run on any type have that of all, and the type ``gpu`` if there is no other.
@@ -102,7 +100,7 @@ def _types_of_jobs(trace: TraceColumns) -> dict[str, Bool]:
     return jobs
 
 
-def _servers(trace: TraceColumns, jobs: Bool, gpus_per_server: int, max_load: float) -> int:
+def _servers(trace: Trace, jobs: Bool, gpus_per_server: int, max_load: float) -> int:
     """Return how many servers ``jobs`` need, of those that arrive in the span of the trace."""
     gpus = trace.gpus[jobs]
     held = gpus * (1.0 if trace.share_milli is None else trace.share_milli[jobs] / WHOLE_GPU)

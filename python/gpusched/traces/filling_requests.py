@@ -12,7 +12,6 @@ from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_c
 from gpusched.base.rejects import OnBad, Rejects, Screen
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.traces import checked_columns as check
-from gpusched.traces import job_ids
 from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.workload import Trace
 
@@ -116,7 +115,7 @@ class Requests:
         return screened_requests(
             screen,
             {"gpus": widths, **numeric},
-            ids=None if id is None else job_ids.identifiers("id", id, num_rows),
+            ids=None if id is None else check.identifiers("id", id, num_rows),
             gpu_types=gpu_types,
             on_bad=on_bad,
             name=name,
@@ -228,7 +227,7 @@ def screened_requests(
     screen.require(is_something, "gpus", "must not be 0 without CPU and memory")
     type_sets, type_set = check.allowed_types(gpu_types, len(gpus))
     rejects = screen.finish(on_bad)
-    ids = job_ids.unique_ids(screen, ids)
+    ids = check.unique_ids(screen, ids)
     good = np.flatnonzero(~screen.bad)
     return Requests(
         **{name: values[good] for name, values in stored.items()},

@@ -1,33 +1,47 @@
-"""What a speed reads of each job, from the profiles and the graphs of a trace."""
+"""Which job has which profile or graph, and what a speed reads of these."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray
+from gpusched.base.arrays import AnyArray, Bool, Int32
 from gpusched.base.suggest import nearest
+from gpusched.base.wording import plural
 from gpusched.model.cluster import Cluster
 from gpusched.model.job_graphs import Stage
-from gpusched.model.profiles import COMPUTE, JobProfile, Table
-from gpusched.traces.allowed_types import allowed_but_lacking
-from gpusched.traces.graph_columns import check_widths
-from gpusched.traces.throughput_columns import packed_and_spread
-from gpusched.traces.trace_columns import TraceColumns
+from gpusched.model.profiles import (
+    COMPUTE,
+    Curve,
+    JobProfile,
+    Table,
+    filled_table,
+    greatest_count,
+)
+from gpusched.traces.job_columns import JOB_COLUMNS
+from gpusched.traces.model_choice import check_widths
 
+if TYPE_CHECKING:
+    from gpusched.traces.workload import Trace
+
+_OF_JOBS: Final = {"row", *(column.stored for column in JOB_COLUMNS.values())}
 # Fields of a profile that a column is made of; of all others the one of its name.
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "compute_s": COMPUTE,
     "table_counts": ("throughput",),
 }
+_MARK: Final = "services on "
+_STATED: Final = re.compile(rf"{_MARK}([^\s;,)/]+(?:/[^\s;,)/]+)*)")
+_CLOSE: Final = 1e-9
 
 
 def model_columns(
-    trace: TraceColumns,
+    trace: Trace,
     cluster: Cluster,
     needed: Sequence[str],
     optional: Sequence[str] = (),
@@ -71,7 +85,7 @@ def model_columns(
 class _ModelColumns:
     """The columns of one trace for one cluster; each is made when it is asked for."""
 
-    def __init__(self, trace: TraceColumns, cluster: Cluster, speed: str) -> None:
+    def __init__(self, trace: Trace, cluster: Cluster, speed: str) -> None:
         self._trace = trace
         self._types = cluster.gpu_types
         self._speed = speed
@@ -90,7 +104,9 @@ class _ModelColumns:
             if getattr(self._trace, name) is None:
                 raise ValueError(f"{self._trace.name}: {_hint(name)}")
             if name == "graph":
-                check_widths(self._trace)
+                graph = self._trace.graph
+                assert graph is not None
+                check_widths(self._trace.graphs, graph, self._trace.gpus, self._trace.row)
         elif _is_of_profiles(name):
             self._check_profiles(name)
         return self.made(name)
@@ -120,7 +136,7 @@ class _ModelColumns:
         return np.array([value or 0 for value in values])
 
     def _is_of_jobs(self, name: str) -> bool:
-        return name in TraceColumns.__dataclass_fields__
+        return name in _OF_JOBS
 
     def _used(self) -> list[JobProfile]:
         """The profiles that jobs have."""
@@ -151,7 +167,7 @@ class _ModelColumns:
         trace, types = self._trace, self._types
         compute = np.array([[p.compute_s(gpu_type) for gpu_type in types] for p in trace.profiles])
         assert trace.profile is not None
-        found = allowed_but_lacking(trace, types, trace.profile, np.isnan(compute))
+        found = _allowed_but_lacking(trace, types, trace.profile, np.isnan(compute))
         if found is not None:
             job, position, others = found
             profile = trace.profiles[trace.profile[job]]
@@ -184,7 +200,7 @@ class _ModelColumns:
         """Throughputs at all counts, of each profile that has any."""
         counts = self._table_counts().tolist()
         return {
-            position: packed_and_spread(profile, counts)
+            position: _packed_and_spread(profile, counts)
             for position, profile in enumerate(self._trace.profiles)
             if profile.throughput
         }
@@ -200,7 +216,7 @@ class _ModelColumns:
         compute = np.array([[s.seconds(gpu_type) for gpu_type in types] for s in self._stages()])
         lacking = np.logical_or.reduceat(np.isnan(compute), self._graph_begin()[:-1], axis=0)
         assert trace.graph is not None
-        found = allowed_but_lacking(trace, types, trace.graph, lacking)
+        found = _allowed_but_lacking(trace, types, trace.graph, lacking)
         if found is not None:
             job, position, others = found
             graph = trace.graphs[trace.graph[job]]
@@ -233,3 +249,168 @@ def _hint(index: str) -> str:
         "graph": "the jobs have no graphs, see Trace.with_graphs",
     }
     return hints.get(index, f"the jobs have no {index}")
+
+
+def _allowed_but_lacking(
+    trace: Trace, types: Sequence[str], index: Int32, lacking: Bool
+) -> tuple[int, int, str] | None:
+    """Find a job that may run on a GPU type for which its model tells nothing.
+
+    Parameters
+    ----------
+    types
+        GPU types of the cluster.
+    index
+        int32[num_jobs]: the model of each job.
+    lacking
+        bool[num_models, num_types]: where nothing is told.
+
+    Returns
+    -------
+    tuple or None
+        The first such job, the index of the type, and text that counts the others; None if
+        there is no such job.
+    """
+    if not lacking[np.unique(index)].any():
+        return None
+    allowed: Bool = np.ones((1, len(types)), dtype=np.bool_)
+    sets = np.zeros(len(trace), dtype=np.int32)
+    if trace.type_set is not None:
+        allowed = np.array([[not s or name in s for name in types] for s in trace.type_sets])
+        sets = trace.type_set
+    missing: Bool = np.asarray((lacking[:, None, :] & allowed[None, :, :]).any(axis=2))
+    jobs = np.flatnonzero(missing[index, sets])
+    if not jobs.size:
+        return None
+    job = int(jobs[0])
+    position = int(np.flatnonzero(lacking[index[job], :] & allowed[sets[job], :])[0])
+    others = f", nor for {jobs.size - 1:,} other jobs" if jobs.size > 1 else ""
+    return job, position, others
+
+
+def _packed_and_spread(profile: JobProfile, counts: Sequence[int]) -> tuple[Table, Table]:
+    """Return the figures for close and for spread GPUs at each of ``counts``."""
+    packed = filled_table(profile.throughput, counts)
+    if not profile.spread_throughput:
+        return packed, packed
+    # What is known of spread GPUs stands; the rest is never better than close together.
+    known = profile.spread_throughput
+    spread = filled_table(known, counts, greatest_count(profile.throughput))
+    return packed, {
+        gpu_type: {
+            count: _spread(known.get(gpu_type, {}), spread.get(gpu_type, {}), count, rate)
+            for count, rate in curve.items()
+        }
+        for gpu_type, curve in packed.items()
+    }
+
+
+def _spread(known: Curve, filled: Curve, count: int, packed: float) -> float:
+    if count in known:
+        return known[count]
+    if not known or count < min(known):
+        return packed
+    return min(packed, filled.get(count, packed))
+
+
+def types_of_own_width(
+    trace: Trace, cluster: Cluster, columns: Mapping[str, AnyArray], masks: Sequence[int]
+) -> tuple[Int32 | None, list[int]]:
+    """Keep of each job's allowed GPU types those that run its model at the job's own width.
+
+    A job that none of them runs keeps all: the core rejects it, and says why.
+
+    Parameters
+    ----------
+    columns
+        What :func:`model_columns` returned.
+    masks
+        A bit for each type of the cluster, of each of the trace's type sets.
+
+    Returns
+    -------
+    tuple
+        The index of each job's set, None if no job is restricted, and the masks of the sets.
+    """
+    num_types = len(cluster.gpu_types)
+    everywhere = 2**64 - 1
+    sets = np.zeros(len(trace), dtype=np.int64) if trace.type_set is None else trace.type_set
+    given = [everywhere] if trace.type_set is None else list(masks)
+    assert trace.profile is not None
+    widest = int(trace.gpus.max()) + 1
+    code = (trace.profile.astype(np.int64) * len(given) + sets) * widest + trace.gpus
+    kinds, of_job = np.unique(code, return_inverse=True)
+    number: dict[int, int] = {}
+    index = np.empty(len(kinds), dtype=np.int32)
+    for place, kind in enumerate(kinds.tolist()):
+        model_and_set, gpus = divmod(kind, widest)
+        profile, allowed = divmod(model_and_set, len(given))
+        runs = sum(1 << t for t in range(num_types) if _runs(columns, num_types, profile, t, gpus))
+        every = runs == (1 << num_types) - 1
+        mask = given[allowed] if every else (given[allowed] & runs) or given[allowed]
+        index[place] = number.setdefault(mask, len(number))
+    if list(number) == [everywhere]:
+        return None, []
+    return index[of_job], list(number)
+
+
+def _runs(
+    columns: Mapping[str, AnyArray], num_types: int, profile: int, gpu_type: int, gpus: int
+) -> bool:
+    """Whether the core has a positive figure for so many GPUs of the type, and memory for it."""
+    row = profile * num_types + gpu_type
+    if "samples_per_s" in columns:
+        most = columns["max_samples"][row] if "max_samples" in columns else 0
+        fits = most == 0 or most * gpus >= columns["global_batch"][profile]
+        return bool(fits and columns["samples_per_s"][row] > 0)
+    counts = columns["table_counts"]
+    rates = columns["throughput"][row * len(counts) : (row + 1) * len(counts)]
+    above = int(np.searchsorted(counts, gpus))
+    if above == len(counts):
+        return False
+    below = above if counts[above] == gpus else above - 1
+    return bool(below >= 0 and rates[below] > 0 and rates[above] > 0)
+
+
+def stated_on(gpu_types: Sequence[str]) -> str:
+    """Return the part of a trace's source that tells on which types services are run times.
+
+    Of several each job's service is the run time on the one on which it is the fastest.
+    """
+    return f"{_MARK}{'/'.join(gpu_types)}"
+
+
+def misread_services(trace: Trace, cluster: Cluster) -> list[str]:
+    """Say how much other work jobs do where services count on the fastest type of the cluster.
+
+    Parameters
+    ----------
+    trace
+        With profiles that have throughputs.
+    cluster
+        Its types are those on which a service is taken for a run time.
+    """
+    found = _STATED.search(trace.source)
+    if found is None or trace.profile is None or trace.profiles is None:
+        return []
+    stated, here = found[1].split("/"), list(cluster.gpu_types)
+    times = np.ones(len(trace))
+    kinds, of_job = np.unique(
+        np.column_stack([trace.profile, trace.gpus]), axis=0, return_inverse=True
+    )
+    for kind, (profile, gpus) in enumerate(kinds.tolist()):
+        table = filled_table(trace.profiles[profile].throughput, [gpus])
+        meant = max((table[name][gpus] for name in stated if name in table), default=0.0)
+        taken = max((table[name][gpus] for name in here if name in table), default=0.0)
+        if meant > 0 and taken > 0:
+            times[of_job.reshape(-1) == kind] = taken / meant
+    off = np.abs(times - 1) > _CLOSE
+    if not off.any():
+        return []
+    return [
+        f"services were stated on {found[1]}, and are taken for run times on the fastest of "
+        f"{'/'.join(here)}: {plural(int(off.sum()), 'job')} of {len(trace):,} have up to "
+        f"{float(times.max()):.2f} and down to {float(times.min()):.2f} times the work that was "
+        f"meant; state them on the types of the cluster (of the format gavel: gpu_type="
+        f"{','.join(here).lower()})"
+    ]

@@ -14,7 +14,6 @@ from gpusched.base.run_warning import warn
 from gpusched.base.source import AnyFile, Source
 from gpusched.base.suggest import HintedError, nearest
 from gpusched.traces.format_registry import TraceFormat, detect, find, trace_formats
-from gpusched.traces.intake.merging import merged
 from gpusched.traces.intake.wall_clock import local_zone
 from gpusched.traces.workload import Trace
 from gpusched.traces.writers import write_trace
@@ -144,7 +143,7 @@ def read_quietly(
                 raise ValueError(f"{source}: time_zone: the file has no dates without a zone")
             part = dataclasses.replace(part, notes=(*part.notes, *zone.notes))
         parts.append(part)
-    return parts[0] if len(parts) == 1 else merged(parts, list(map(str, sources)))
+    return parts[0] if len(parts) == 1 else Trace.concat(parts, list(map(str, sources)))
 
 
 def _check_once(files: Sequence[AnyFile]) -> None:

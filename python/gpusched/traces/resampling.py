@@ -7,14 +7,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from gpusched.traces.assembly import check_horizon
+from gpusched.traces.checked_columns import check_horizon
 from gpusched.traces.job_columns import moved
-from gpusched.traces.trace_columns import TraceColumns
+from gpusched.traces.workload import Trace
 
-AnyTrace = TypeVar("AnyTrace", bound=TraceColumns)
+AnyTrace = TypeVar("AnyTrace", bound=Trace)
 
 
-def num_blocks(trace: TraceColumns, block_us: int) -> int:
+def num_blocks(trace: Trace, block_us: int) -> int:
     """How many whole blocks of time the submissions fill."""
     return (trace.span_us + 1) // block_us
 

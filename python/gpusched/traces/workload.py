@@ -2,30 +2,70 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+import dataclasses
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray
-from gpusched.base.rejects import OnBad, Screen
+from gpusched.base import draws
+from gpusched.base.arrays import (
+    AnyArray,
+    Bool,
+    Float64,
+    Int32,
+    Int64,
+    freeze_columns,
+    nearest_rank,
+    read_only,
+)
+from gpusched.base.field_checks import numbered
+from gpusched.base.labels import STATUSES, Labels
+from gpusched.base.rejects import OnBad, Rejects, Screen
+from gpusched.base.suggest import nearest
+from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us, us_to_seconds
+from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.model.job_graphs import AnyGraphs, JobGraph, known_graphs
-from gpusched.model.profiles import AnyProfiles
+from gpusched.model.profiles import AnyProfiles, JobProfile, known_profiles
 from gpusched.traces import checked_columns as check
-from gpusched.traces import job_ids
-from gpusched.traces.assembly import assemble
-from gpusched.traces.graph_columns import graph_index
-from gpusched.traces.intake import given_dates, wall_clock
-from gpusched.traces.job_columns import JOB_COLUMNS
-from gpusched.traces.profile_columns import given_profiles
-from gpusched.traces.trace_changes import GRAPHS_DRAWN as GRAPHS_DRAWN
-from gpusched.traces.trace_changes import PROFILES_DRAWN as PROFILES_DRAWN
-from gpusched.traces.trace_changes import TraceChanges
-from gpusched.traces.trace_frames import TraceFrames
-from gpusched.traces.trace_views import TraceViews
+from gpusched.traces.intake.column_choice import INTERARRIVAL, choose_columns
+from gpusched.traces.intake.wall_clock import UNIX_EPOCH, is_iso
+from gpusched.traces.job_columns import (
+    JOB_COLUMNS,
+    NO_LIMIT,
+    NOT_A_TIME,
+    NOT_GIVEN,
+    JobColumn,
+    moved,
+)
+from gpusched.traces.text_columns import cumulated, of_a_run
+
+if TYPE_CHECKING:
+    import polars
+
+PROFILES_DRAWN: Final = "profiles drawn from "
+GRAPHS_DRAWN: Final = "graphs drawn from "
+DEADLINES_DRAWN: Final = "deadlines drawn by "
+"""Begins the part of a trace's source that tells of a draw."""
+_RECIPES: Final = {"elasticflow": (0.5, 1.5), "constant": (1.0, 1.0)}
+"""The run times from submit to deadline, times the tightness: drawn evenly from these ranges.
+
+``elasticflow``: Gu et al., ASPLOS 2023.
+"""
+_TICK: Final = timedelta(microseconds=1)
+_SHOWN_JOBS: Final = 5
+_SHOWN_FILES: Final = 3
+_TABLES: Final = {"type_set": "type_sets", "profile": "profiles", "graph": "graphs"}
+"""What the columns of indices point into."""
+_NUM_OF: Final = {"status": "num_statuses", "qos": "num_qos", "dependency": "num_dependencies"}
 
 
-class Trace(TraceFrames, TraceViews, TraceChanges):
+@dataclass(frozen=True, eq=False, repr=False)
+class Trace:
     """Jobs as read-only columns, sorted by submit time and then by their order in the input.
 
     A job's index in these columns is its JobId. Build one with :meth:`from_columns`,
@@ -84,6 +124,62 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
         What else a reader should know of how the source was read, a sentence each.
     """
 
+    submit_us: Int64
+    service_us: Int64
+    gpus: Int32
+    row: Int64
+    id: AnyArray
+    estimate_us: Int64 | None = None
+    predicted_us: Int64 | None = None
+    weight: Float64 | None = None
+    checkpoint_us: Int64 | None = None
+    restart_us: Int64 | None = None
+    source_wait_us: Int64 | None = None
+    share_milli: Int32 | None = None
+    cpu_milli: Int64 | None = None
+    memory_mib: Int64 | None = None
+    deadline_us: Int64 | None = None
+    value: Float64 | None = None
+    min_gpus: Int32 | None = None
+    max_gpus: Int32 | None = None
+    time_limit_us: Int64 | None = None
+    eligible_us: Int64 | None = None
+    priority: Float64 | None = None
+    gpus_per_node: Int32 | None = None
+    user: Labels | None = None
+    queue: Labels | None = None
+    group: Labels | None = None
+    status: Labels | None = None
+    partition: Labels | None = None
+    account: Labels | None = None
+    qos: Labels | None = None
+    dependency: Labels | None = None
+    type_sets: tuple[tuple[str, ...], ...] = ()
+    type_set: Int32 | None = None
+    profiles: tuple[JobProfile, ...] = ()
+    profile: Int32 | None = None
+    graphs: tuple[JobGraph, ...] = ()
+    graph: Int32 | None = None
+    name: str = "trace"
+    source: str = "columns"
+    epoch: datetime | None = None
+    origin_s: float = 0.0
+    rejects: Rejects = field(default_factory=Rejects)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze_columns(self)
+        wrong = set(() if self.status is None else self.status.names) - set(STATUSES)
+        if wrong:
+            raise ValueError(f"status: {min(wrong)!r} must be one of {', '.join(STATUSES)}")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # NumPy forgets the read-only flag in a pickle
+
+    def __len__(self) -> int:
+        return len(self.submit_us)
+
     @classmethod
     def from_columns(
         cls,
@@ -125,7 +221,7 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
         name: str = "trace",
         epoch: datetime | None = None,
         on_bad: OnBad = "error",
-    ) -> Trace:
+    ) -> Self:
         """Build a trace from columns of equal length, in any order of submission.
 
         A column is a list or an array of NumPy, pandas, Polars or Arrow, which is copied. A value
@@ -205,9 +301,12 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
         >>> len(trace), trace.gpu_seconds
         (2, 28860.0)
         """
+        given = {key: value for key, value in locals().items() if key in JOB_COLUMNS}
+        from gpusched.traces import model_choice
+        from gpusched.traces.intake import given_dates
+
         dates = given_dates.dates_in("submit_s", submit_s)
-        submit = check.numbers("submit_s", submit_s) if dates is None else dates
-        num_rows = len(submit)
+        num_rows = len(check.numbers("submit_s", submit_s) if dates is None else dates)
         screen = Screen("columns", np.arange(num_rows, dtype=np.int64))
         if not num_rows:
             screen.finish(on_bad)
@@ -217,69 +316,1337 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
                 raise ValueError("epoch: the dates in 'submit_s' have their own")
             moments = {"deadline_s": deadline_s, "eligible_s": eligible_s}
             timed = given_dates.dated(screen, dates, moments)
-            epoch = wall_clock.UNIX_EPOCH
-        given = {
-            "submit_s": submit_s,
-            "service_s": service_s,
-            "gpus": gpus,
-            "estimate_s": estimate_s,
-            "predicted_s": predicted_s,
-            "weight": weight,
-            "gpu_share": gpu_share,
-            "cpu": cpu,
-            "memory_gib": memory_gib,
-            "deadline_s": deadline_s,
-            "value": value,
-            "min_gpus": min_gpus,
-            "max_gpus": max_gpus,
-            "checkpoint_s": checkpoint_s,
-            "restart_s": restart_s,
-            "source_wait_s": source_wait_s,
-            "time_limit_s": time_limit_s,
-            "eligible_s": eligible_s,
-            "priority": priority,
-            "gpus_per_node": gpus_per_node,
-        }
-        given = {
-            column: values
-            for column, values in given.items()
+            epoch = UNIX_EPOCH
+        seconds = {
+            column: given[column]
+            for column in check.NUMERIC
             if JOB_COLUMNS[column].stored not in timed
         }
-        required = [column for column in check.REQUIRED if column in given]
-        numeric = timed | check.given_numbers(given, num_rows, required)
-        given_names = {
-            "user": user,
-            "queue": queue,
-            "group": group,
-            "status": status,
-            "partition": partition,
-            "account": account,
-            "qos": qos,
-            "dependency": dependency,
-        }
-        labels = {
-            column: check.labels(column, values, num_rows)
-            for column, values in given_names.items()
-            if values is not None
-        }
-        if "status" in labels:
-            labels["status"] = check.statuses(screen, labels["status"])
-        attributes = assemble(
+        required = [column for column in check.REQUIRED if column in seconds]
+        numeric = timed | check.given_numbers(seconds, num_rows, required)
+        models: dict[str, Any] = {}
+        if profile is not None or isinstance(profiles, JobProfile) or profiles:
+            models |= model_choice.given_profiles(profile, profiles, num_rows)
+        has_graphs = graph is not None or isinstance(graphs, JobGraph) or bool(graphs)
+        if graph is not None:
+            known = known_graphs(graphs)
+            models["graph"] = model_choice.graph_index(graph, known, numeric["gpus"])
+        made = cls.of_screened(
             screen,
             numeric,
-            ids=None if id is None else job_ids.identifiers("id", id, num_rows),
-            labels=labels,
+            ids=None if id is None else check.identifiers("id", id, num_rows),
+            labels=check.given_labels(screen, {key: given[key] for key in check.LABELS}, num_rows),
             gpu_types=gpu_types,
+            models=models,
             on_bad=on_bad,
             name=name,
             epoch=epoch,
             rebase=dates is not None,
         )
-        kept = attributes["row"]
-        attributes |= given_profiles(profile, profiles, num_rows, kept)
-        if graph is None and not isinstance(graphs, JobGraph) and not graphs:
-            return cls(**attributes)
+        return made.with_graphs(graphs, made.graph) if has_graphs else made
+
+    @classmethod
+    def of_screened(
+        cls,
+        screen: Screen,
+        numeric: Mapping[str, AnyArray],
+        *,
+        ids: AnyArray | None = None,
+        labels: Mapping[str, Labels] | None = None,
+        gpu_types: Any = None,
+        models: Mapping[str, Any] | None = None,
+        on_bad: OnBad = "error",
+        name: str = "trace",
+        source: str = "columns",
+        epoch: datetime | None = None,
+        rebase: bool = False,
+        notes: tuple[str, ...] = (),
+    ) -> Self:
+        """Build a trace of the columns that a reader made of an input; ``screen`` has its rows.
+
+        Parameters are those of :func:`gpusched.traces.checked_columns.checked_jobs`, and fields.
+        ``epoch`` is the wall-clock time of the source's second 0, in UTC where ``screen`` saw times
+        with a zone.
+        """
+        tables: dict[str, Any] = dict(models or {})
+        tables["type_sets"], tables["type_set"] = check.allowed_types(gpu_types, len(screen.rows))
+        indices = {name: tables.pop(name, None) for name in _TABLES}
+        jobs = check.checked_jobs(
+            screen,
+            numeric,
+            ids=ids,
+            labels=labels,
+            indices=indices,
+            on_bad=on_bad,
+            rebase=rebase,
+        )
+        if epoch is not None:
+            if epoch.tzinfo is None and any(screen.is_aware.values()):
+                epoch = epoch.replace(tzinfo=UTC)
+            epoch = _later(screen.source, epoch, jobs.origin_us)
+        return cls(
+            **jobs.columns,
+            **tables,
+            name=name,
+            source=source,
+            epoch=epoch,
+            origin_s=us_to_seconds(jobs.origin_us),
+            rejects=jobs.rejects,
+            notes=notes,
+        )
+
+    @classmethod
+    def from_polars(
+        cls, frame: polars.DataFrame, columns: Mapping[str, str] | None = None, **options: Any
+    ) -> Self:
+        """Build a trace from a Polars frame (``.collect()`` a lazy one).
+
+        Parameters
+        ----------
+        columns
+            The frame's name for each of ours, e.g. ``{"service_s": "length"}``. Columns that have
+            our names, or others that are usual (``duration``, ``num_gpus`` ...), are taken without
+            being listed; so is ``interarrival_s``, the time since the row before, in place of
+            ``submit_s``. Those that are not taken are named in :attr:`notes`. A result's frame
+            is one of jobs, too: what ``"finished"`` there has the status ``"ok"``, and the others
+            ``"unknown"``.
+        options
+            ``name``, ``epoch``, ``on_bad``, ``profiles`` and ``graphs`` as in
+            :meth:`from_columns`; the frame's column ``profile`` is taken only with ``profiles``,
+            and ``graph`` only with ``graphs``.
+
+        Returns
+        -------
+        Trace
+            The jobs, sorted by submission; :attr:`notes` names columns that were not used.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`from_columns`, or if two columns could be the same one of ours.
+
+        Examples
+        --------
+        >>> import polars
+        >>> frame = polars.DataFrame({"submit": [0, 5], "length": [60, 9], "num_gpus": [8, 1]})
+        >>> gs.Trace.from_polars(frame, {"service_s": "length"}).service_s.tolist()
+        [60.0, 9.0]
+        """
+        import polars
+
+        if not isinstance(frame, polars.DataFrame):
+            how = "call .collect() first" if isinstance(frame, polars.LazyFrame) else _other(frame)
+            raise TypeError(f"frame: expected a polars.DataFrame, not {_type_of(frame)}; {how}")
+        return cls._from_frame({name: frame[name] for name in frame.columns}, columns, options)
+
+    @classmethod
+    def from_pandas(
+        cls, frame: Any, columns: Mapping[str, str] | None = None, **options: Any
+    ) -> Self:
+        """Build a trace from a ``pandas.DataFrame``; parameters as in :meth:`from_polars`.
+
+        Returns
+        -------
+        Trace
+            The jobs, sorted by submission.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`from_polars`.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> frame = pandas.DataFrame({"submit": [0, 5], "duration": [60, 9], "num_gpus": [8, 1]})
+        >>> gs.Trace.from_pandas(frame).gpus.tolist()
+        [8, 1]
+        """
+        if not (hasattr(frame, "columns") and hasattr(frame, "iloc")):
+            raise TypeError(
+                f"frame: expected a pandas.DataFrame, not {_type_of(frame)}; {_other(frame)}"
+            )
+        data: dict[str, Any] = {}
+        for place, name in enumerate(map(str, frame.columns)):
+            if name in data:
+                raise ValueError(f"frame: there are two columns {name!r}")
+            data[name] = frame.iloc[:, place]
+        return cls._from_frame(data, columns, options)
+
+    @classmethod
+    def _from_frame(
+        cls, data: Mapping[str, Any], mapped: Mapping[str, str] | None, options: Mapping[str, Any]
+    ) -> Self:
+        """Build a trace of a frame's columns by name; those that are not taken are noted."""
+        models = [column for column in ("profile", "graph") if f"{column}s" in options]
+        chosen = choose_columns(list(data), mapped, extra=models)
+        taken, notes = {ours: data[theirs] for ours, theirs in chosen.columns.items()}, chosen.notes
+        if "status" in taken:  # that of a run is told in words of ours
+            given = taken["status"]
+            taken["status"], said = of_a_run(check.labels("status", given, len(given)))
+            notes += said
+        if INTERARRIVAL in taken:
+            gaps = check.numbers(INTERARRIVAL, taken.pop(INTERARRIVAL))
+            screen = Screen("columns", np.arange(len(gaps), dtype=np.int64))
+            submit_us = cumulated(screen, INTERARRIVAL, gaps)
+            taken = {"submit_s": us_to_seconds(submit_us), **taken}
+        return dataclasses.replace(cls.from_columns(**taken, **options), notes=notes)
+
+    @staticmethod
+    def concat(traces: Sequence[Trace], names: Sequence[str] | None = None) -> Trace:
+        """Return the jobs of all traces on the clock that they share, in order of submission.
+
+        Jobs of one instant are in the order of their traces. Rows count on from trace to trace; so
+        do ids that are positions. All other ids stay.
+
+        Parameters
+        ----------
+        names
+            Of the traces in messages; default: their own.
+
+        Returns
+        -------
+        Trace
+            All jobs; a job has the default in a column that its trace does not have.
+
+        Raises
+        ------
+        ValueError
+            If there is no trace, they have no common clock, an id is in two of them, or one has
+            profiles or graphs.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 9], [60, 60], [1, 1])
+        >>> gs.Trace.concat([jobs, jobs.head(1)]).submit_s.tolist()
+        [0.0, 0.0, 9.0]
+        """
+        parts = list(traces)
+        if not parts:
+            raise ValueError("concat: there is no trace")
+        files = [part.name for part in parts] if names is None else list(names)
+        begins = _begins(parts, files)
+        first = int(np.argmin(begins))
+        shifts = [begin - begins[first] for begin in begins]
+        moments = [
+            {"submit_us": part.submit_us + shift, **moved(part, shift)}
+            for part, shift in zip(parts, shifts, strict=True)
+        ]
+        if any(part.profile is not None or part.graph is not None for part in parts):
+            raise ValueError(f"{files[0]}: traces with profiles or graphs cannot be put together")
+        columns: dict[str, Any] = {"id": np.concatenate(_ids(parts, files)), "row": _rows(parts)}
+        tables: dict[str, tuple[Any, ...]] = {}
+        for column in JOB_COLUMNS.values():
+            if column.is_numeric:
+                columns[column.stored] = _joined(parts, column, moments)
+            elif column.kind in ("label", "types"):
+                tables[column.stored], columns[column.stored] = _pooled(parts, column)
+        columns = {name: values for name, values in columns.items() if values is not None}
+        order = np.argsort(columns["submit_us"], kind="stable")
+        fields: dict[str, Any] = {
+            name: read_only(values[order]) for name, values in columns.items()
+        }
+        check.check_horizon(files[0], fields["submit_us"], fields["service_us"])
+        for name in fields.keys() & {*check.LABELS}:
+            fields[name] = Labels(fields[name], tables[name])
+        return dataclasses.replace(
+            parts[first],
+            **fields,
+            type_sets=tables["type_set"],
+            name=_listed([part.name for part in parts]),
+            source=_listed([part.source for part in parts]),
+            rejects=_rejects(parts, files),
+            notes=_notes(parts),
+        )
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the columns under the names of :meth:`from_columns`, and row.
+
+        Returns
+        -------
+        polars.DataFrame
+            Times in seconds; values that were not given are null.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> jobs.to_polars()["service_s"].to_list()
+        [60.0, 9.0, 9.0]
+        """
+        import polars
+
+        held = [column for column in JOB_COLUMNS.values() if _is_held(self, column)]
+        data = {column.name: self._series(column) for column in held}
+        place = list(data).index("gpus") + 1
+        columns = [*data.values()]
+        columns.insert(place, polars.Series("row", self.row))
+        return polars.DataFrame(columns)
+
+    def _series(self, column: JobColumn) -> polars.Series:
+        """Return a column that there is under our name and in our unit."""
+        import polars
+
+        values = getattr(self, column.stored)
+        if column.kind in ("label", "types", "model"):
+            names, codes = self._named(column, values)
+            return polars.Series(column.name, names, dtype=polars.String).gather(codes)
+        if column.kind == "id" and values.dtype.kind == "U":
+            return polars.Series(column.name, values.tolist(), dtype=polars.String)
+        shown = polars.Series(column.name, values if column.units == 1 else values / column.units)
+        if column.is_null:
+            shown = shown.set(polars.Series(values == column.default), None)
+        return shown
+
+    def _named(self, column: JobColumn, values: Any) -> tuple[Sequence[str], AnyArray]:
+        """Return the texts in a column, and the number of each job's."""
+        if column.kind == "label":
+            return values.names, values.codes
+        if column.kind == "types":
+            return ["|".join(allowed) for allowed in self.type_sets], values
+        return [model.name for model in getattr(self, f"{column.name}s")], values
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give the columns to what reads Arrow streams, such as ``pyarrow.table(trace)``."""
+        return self.to_polars().__arrow_c_stream__(requested_schema)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a column by its name, or the jobs at these places.
+
+        Parameters
+        ----------
+        key
+            A name of :meth:`to_polars`; or a position, a slice, one boolean per job, or positions
+            in ascending order.
+
+        Returns
+        -------
+        polars.Series or Trace
+            The column as it stands in :meth:`to_polars`, or the jobs.
+
+        Raises
+        ------
+        KeyError
+            If the trace does not have the column.
+        IndexError, TypeError, ValueError
+            If there is no such job, a mask is wrong, or jobs would not stay in their order.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> jobs["service_s"].to_list(), len(jobs[1:]), jobs[jobs["gpus"] > 1].id.tolist()
+        ([60.0, 9.0, 9.0], 2, [0])
+        """
+        if isinstance(key, str):
+            if key == "row":
+                import polars
+
+                return polars.Series("row", self.row)
+            if key not in JOB_COLUMNS or not _is_held(self, JOB_COLUMNS[key]):
+                held = [name for name, column in JOB_COLUMNS.items() if _is_held(self, column)]
+                raise KeyError(f"{self.name} has no column {key!r}{nearest(key, held)}")
+            return self._series(JOB_COLUMNS[key])
+        if isinstance(key, slice):
+            key = np.arange(len(self))[key]
+        places = np.asarray(key)
+        if places.dtype == np.bool_:
+            return self.filter(key)
+        places = np.atleast_1d(places)
+        if places.dtype.kind not in "iu" and places.size:
+            raise TypeError(f"a trace has columns by name and jobs by position, not {key!r:.80}")
+        places = np.arange(len(self))[places.astype(np.int64)]
+        if not places.size:
+            raise ValueError(f"{self.name}: no jobs are left")
+        if (np.diff(places) <= 0).any():
+            raise ValueError("positions must ascend: jobs stay in the order of their submission")
+        return self._take(places)
+
+    __iter__ = None  # neither its columns nor its jobs are meant more than the other
+
+    @property
+    def submit_s(self) -> Float64:
+        """Submit times in seconds."""
+        return us_to_seconds(self.submit_us)
+
+    @property
+    def service_s(self) -> Float64:
+        """Service times in seconds."""
+        return us_to_seconds(self.service_us)
+
+    @property
+    def gpu_share(self) -> Float64 | None:
+        """The part of a GPU that each worker takes, 1 for a whole one; None if all take those."""
+        return None if self.share_milli is None else self.share_milli / WHOLE_GPU
+
+    @property
+    def cpu(self) -> Float64 | None:
+        """CPU cores that each worker asks for, or None if no job asks for any."""
+        return None if self.cpu_milli is None else self.cpu_milli / MILLI_PER_CORE
+
+    @property
+    def memory_gib(self) -> Float64 | None:
+        """Memory that each worker asks for, GiB, or None if no job asks for any."""
+        return None if self.memory_mib is None else self.memory_mib / MIB_PER_GIB
+
+    @property
+    def deadline_s(self) -> Float64 | None:
+        """Deadlines in seconds, NaN where a job has none, or None if no job has one."""
+        if self.deadline_us is None:
+            return None
+        seconds = us_to_seconds(self.deadline_us)
+        return np.where(self.deadline_us == NOT_GIVEN, np.nan, seconds)
+
+    @property
+    def gpu_seconds(self) -> float:
+        """Work of all jobs: the sum of gpus x service, in GPU-seconds; a share counts as one."""
+        gpus = self.gpus if self.share_milli is None else self.gpus * (self.share_milli / WHOLE_GPU)
+        return float(np.sum(gpus * self.service_s))
+
+    @property
+    def span_us(self) -> int:
+        """Time from the first to the last submission, in microseconds."""
+        return int(self.submit_us[-1] - self.submit_us[0])
+
+    @property
+    def allowed_types(self) -> list[tuple[str, ...]] | None:
+        """Allowed GPU types of each job (``()`` = any), or None if no job is restricted."""
+        if self.type_set is None:
+            return None
+        return [self.type_sets[index] for index in self.type_set.tolist()]
+
+    def offered_load(self, gpus: int) -> float:
+        """Return the sum of gpus x service over (``gpus`` x arrival span).
+
+        Infinite where all jobs arrive at one instant.
+
+        Returns
+        -------
+        float
+            0.9 where the jobs hold nine tenths of the GPUs on average.
+
+        Raises
+        ------
+        ValueError
+            If there is not one GPU.
+
+        Examples
+        --------
+        >>> gs.Trace.from_columns([0, 100], [50, 50], [4, 4]).offered_load(8)
+        0.5
+        """
+        if gpus < 1:
+            raise ValueError(f"gpus: {gpus!r} must be at least 1")
+        span_s = us_to_seconds(self.span_us)
+        return self.gpu_seconds / (gpus * span_s) if span_s else float("inf")
+
+    def describe(self) -> dict[str, Any]:
+        """Return the facts that a reader of the trace wants first.
+
+        Returns
+        -------
+        dict
+            Times are seconds; percentiles are nearest-rank.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> jobs.describe()["num_jobs"]
+        3
+        """
+        service, gpus = np.sort(self.service_s), np.sort(self.gpus)
+        facts: dict[str, Any] = {
+            "name": self.name,
+            "source": self.source,
+            "num_jobs": len(self),
+            "num_rejected": self.rejects.total,
+            "epoch": None if self.epoch is None else self.epoch.isoformat(sep=" "),
+            "clock": _clock(self.epoch),
+            "span_s": us_to_seconds(self.span_us),
+            "mean_service_s": float(np.mean(service)),
+            "p50_service_s": nearest_rank(service, 50),
+            "p95_service_s": nearest_rank(service, 95),
+            "max_service_s": float(service[-1]),
+            "mean_gpus": float(np.mean(gpus)),
+            "p50_gpus": int(nearest_rank(gpus, 50)),
+            "max_gpus": int(gpus[-1]),
+            "gpu_hours": self.gpu_seconds / 3600,
+        }
+        facts |= _wishes(self)
+        for column in check.LABELS:
+            labels = getattr(self, column)
+            if labels is not None:
+                facts[_NUM_OF.get(column, f"num_{column}s")] = int(
+                    np.count_nonzero(labels.counts())
+                )
+        return facts
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"Trace({self.name!r}: no job)"
+        span_s = us_to_seconds(self.span_us)
+        span = f"{span_s / 86400:,.1f} days" if span_s >= 86400 else f"{span_s:,.0f} s"
+        rejected = f", {self.rejects.total:,} rows rejected" if self.rejects else ""
+        return (
+            f"Trace({self.name!r}: {len(self):,} jobs over {span}, {int(self.gpus.min()):,} to "
+            f"{int(self.gpus.max()):,} GPUs wide, {self.gpu_seconds / 3600:,.1f} GPU hours"
+            f"{rejected})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the facts of the trace and its first jobs as tables, for notebooks."""
+        from gpusched.base.tables import html_page, table
+
+        first = self.head(_SHOWN_JOBS)
+        shown = ("submit_s", "service_s", "gpus")
+        rows = [
+            [str(first.id[job]), *(f"{getattr(first, name)[job]:g}" for name in shown)]
+            for job in range(len(first))
+        ]
+        if len(self) > len(first):
+            rows.append(["...", f"{len(self) - len(first):,} more", "", ""])
+        return html_page(repr(self), table("", ["id", *shown], rows).to_html())
+
+    def head(self, num_jobs: int) -> Self:
+        """Return the first ``num_jobs`` jobs (all, if there are fewer).
+
+        Returns
+        -------
+        Trace
+            Those jobs.
+
+        Raises
+        ------
+        ValueError
+            If that is none.
+
+        Examples
+        --------
+        >>> len(gs.generate("philly", 100, seed=1).head(10))
+        10
+        """
+        if num_jobs < 1:
+            raise ValueError(f"head: {num_jobs!r} must be at least 1")
+        return self._take(slice(0, num_jobs))
+
+    def between(self, start_s: Any = None, end_s: Any = None) -> Self:
+        """Return the jobs submitted in ``[start_s, end_s)``; their times stay as they are.
+
+        Parameters
+        ----------
+        start_s, end_s
+            Seconds on the clock of the trace, whose second 0 is the first submit of a file; or,
+            where :attr:`epoch` is known, a moment, as a ``datetime`` or an ISO 8601 text. None:
+            from the first, to the last.
+
+        Returns
+        -------
+        Trace
+            Those jobs.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If one is neither, or no job is left.
+
+        Examples
+        --------
+        >>> trace = gs.generate("philly", 2_000, seed=1)
+        >>> len(trace.between(0, 86_400)) < len(trace)
+        True
+        """
+        return self.filter(_submitted_within(self, start_s, end_s))
+
+    def filter(self, mask: Any) -> Self:
+        """Return the jobs for which ``mask`` is true.
+
+        Parameters
+        ----------
+        mask
+            One boolean per job, none of which may be missing; or a condition in the SQL of Polars
+            on the columns of :meth:`gpusched.Trace.to_polars`: ``"gpus >= 8 and user != 'x'"``.
+
+        Returns
+        -------
+        Trace
+            Those jobs; :attr:`source` tells the condition.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is neither, or no job is left.
+
+        Examples
+        --------
+        >>> users = ["ann", "bob", "x"]
+        >>> trace = gs.Trace.from_columns([0, 5, 9], [60, 60, 60], [1, 8, 16], user=users)
+        >>> trace.filter("gpus >= 8 and user != 'x'").gpus.tolist()
+        [8]
+        >>> trace.filter(trace.gpus >= 8).gpus.tolist()
+        [8, 16]
+        """
+        if isinstance(mask, str):
+            taken = self.filter(_fulfilling(self, mask))
+            return dataclasses.replace(taken, source=f"{self.source}; filtered by {mask}")
+        chosen = np.asarray(mask)
+        if np.ma.is_masked(mask):
+            raise ValueError("filter: the mask must not be masked itself")
+        if chosen.dtype != np.bool_:
+            raise TypeError(f"filter: the mask must hold booleans, not {chosen.dtype}")
+        if chosen.shape != self.submit_us.shape:
+            raise ValueError(f"filter: the mask has shape {chosen.shape}, not ({len(self)},)")
+        if not chosen.any():
+            raise ValueError(f"{self.name}: no jobs are left")
+        return self._take(chosen)
+
+    def sample(self, fraction: float, seed: int = 0) -> Self:
+        """Return about this part of the jobs, each drawn with the same chance.
+
+        The load falls with it; :meth:`with_load` sets it again. :attr:`source` tells of the draw.
+
+        Parameters
+        ----------
+        fraction
+            Above 0 and at most 1.
+        seed
+            0 or more. What is drawn for a job depends on the seed and on its ``row`` only.
+
+        Returns
+        -------
+        Trace
+            Those that were drawn; :attr:`source` tells the draw.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is out of range, or no job is left.
+
+        Examples
+        --------
+        >>> trace = gs.generate("philly", 2_000, seed=1)
+        >>> 100 < len(trace.sample(0.1, seed=3)) < 300
+        True
+        """
+        if isinstance(fraction, bool) or not isinstance(fraction, int | float | np.floating):
+            raise TypeError(f"sample: {fraction!r} must be a number")
+        if not 0 < fraction <= 1:
+            raise ValueError(f"sample: {fraction!r} must be above 0 and at most 1")
+        number = draws.uniform(draws.check_seed(seed), draws.SAMPLES, self.row)
+        taken = self.filter(number < fraction)
+        how = f"{fraction:g} of the jobs drawn (seed {seed})"
+        return dataclasses.replace(taken, source=f"{self.source}; {how}")
+
+    def with_columns(self, **columns: Any) -> Self:
+        """Return the same jobs with these values, one per job, in place of any they had.
+
+        Parameters
+        ----------
+        columns
+            By the names of :meth:`from_columns`, in the order of these jobs, and as it takes them,
+            but that times are no dates; None: without the column. Other submit times sort the jobs
+            anew. Models have :meth:`with_profiles`, :meth:`with_throughputs`, :meth:`with_graphs`.
+
+        Returns
+        -------
+        Trace
+            The same jobs.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`from_columns`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 5], [60, 9], [4, 1], user=["ann", "bob"])
+        >>> jobs.with_columns(service_s=[30, 9], user=None)["service_s"].to_list()
+        [30.0, 9.0]
+        """
+        for name in columns:
+            if name not in check.ALL:
+                hint = "see with_profiles" if name == "profile" else "see with_graphs"
+                known = f"; {hint}" if name in JOB_COLUMNS else nearest(name, check.ALL)
+                raise ValueError(f"with_columns: no column {name!r} can be given{known}")
+        return self._with("with_columns", columns)
+
+    def _with(self, caller: str, columns: Mapping[str, Any]) -> Self:
+        """Return the jobs with other columns, checked as those of :meth:`from_columns`."""
+        num_jobs = len(self)
+        screen = Screen(caller, self.row)
+        kept = {
+            name: getattr(self, column.stored)
+            for name, column in JOB_COLUMNS.items()
+            if name not in columns and _is_held(self, column)
+        }
+        given = {name: values for name, values in columns.items() if values is not None}
+        numeric = {JOB_COLUMNS[name].stored: kept[name] for name in check.NUMERIC if name in kept}
+        for name in check.NUMERIC:  # moments are checked as those that are not shifted yet
+            if name in kept and JOB_COLUMNS[name].kind == "moment":
+                stored = JOB_COLUMNS[name].stored
+                numeric[stored] = np.where(kept[name] == NOT_GIVEN, NOT_A_TIME, kept[name])
+        new = {name: values for name, values in columns.items() if name in check.NUMERIC}
+        numeric |= check.given_numbers(new, num_jobs, check.REQUIRED)
+        named = {name: given.get(name) for name in check.LABELS}
+        labels = {name: kept[name] for name in check.LABELS if name in kept}
+        ids = check.identifiers("id", given["id"], num_jobs) if "id" in given else None
+        indices = {index: getattr(self, index) for index in _TABLES}
+        if "id" not in columns:
+            indices["id"] = self.id
+        sets = self.type_sets
+        if "gpu_types" in columns:
+            sets, indices["type_set"] = check.allowed_types(columns["gpu_types"], num_jobs)
+        jobs = check.checked_jobs(
+            screen,
+            numeric,
+            ids=ids,
+            labels=labels | check.given_labels(screen, named, num_jobs),
+            indices=indices,
+        )
+        without = {JOB_COLUMNS[name].stored: None for name in columns.keys() - given.keys()}
+        return dataclasses.replace(self, **{**without, **jobs.columns, "type_sets": sets})
+
+    def rebased(self) -> Self:
+        """Return the same jobs with the first submit at 0; ``epoch`` and ``origin_s`` follow.
+
+        Returns
+        -------
+        Trace
+            The same jobs.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([5, 9], [60, 60], [1, 1])
+        >>> trace.rebased().submit_s.tolist(), trace.rebased().origin_s
+        ([0.0, 4.0], 5.0)
+        """
+        first = int(self.submit_us[0])
+        if not first:
+            return self
+        return dataclasses.replace(
+            self,
+            submit_us=read_only(self.submit_us - first),
+            **moved(self, -first),
+            epoch=None if self.epoch is None else _later(self.name, self.epoch, first),
+            origin_s=self.origin_s + us_to_seconds(first),
+        )
+
+    def scale_load(self, factor: float) -> Self:
+        """Return the same jobs with all gaps between arrivals divided by ``factor``.
+
+        A deadline stays as long after its submission as it was.
+
+        Returns
+        -------
+        Trace
+            The same jobs.
+
+        Raises
+        ------
+        ValueError
+            If the factor is not finite and positive, or arrivals would lie too far apart.
+
+        Examples
+        --------
+        >>> gs.Trace.from_columns([0, 100], [50, 50], [4, 4]).scale_load(2).submit_s.tolist()
+        [0.0, 50.0]
+        """
+        if not (np.isfinite(factor) and factor > 0):
+            raise ValueError(f"scale_load: {factor!r} must be finite and positive")
+        first = self.submit_us[0]
+        gaps_s = us_to_seconds(self.submit_us - first) / factor
+        if us_to_seconds(int(first)) + gaps_s[-1] > us_to_seconds(MAX_SUBMIT_US):
+            raise ValueError(f"scale_load: {factor!r} stretches the arrivals beyond 2^61 us")
+        submit_us = first + seconds_to_us(gaps_s)
+        check.check_horizon("scale_load", submit_us, self.service_us)
+        later = moved(self, submit_us - self.submit_us)
+        return dataclasses.replace(self, submit_us=submit_us, **later)
+
+    def with_load(self, load: float, gpus: int) -> Self:
+        """Return the same jobs with arrivals rescaled so that ``offered_load(gpus)`` is ``load``.
+
+        Returns
+        -------
+        Trace
+            The same jobs.
+
+        Raises
+        ------
+        ValueError
+            If the load is not finite and positive, or all jobs arrive at one instant.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 100], [50, 50], [4, 4])
+        >>> trace.with_load(1.0, gpus=8).submit_s.tolist()
+        [0.0, 50.0]
+        """
+        if not (np.isfinite(load) and load > 0):
+            raise ValueError(f"with_load: {load!r} must be finite and positive")
+        present = self.offered_load(gpus)
+        if not np.isfinite(present):
+            raise ValueError(f"{self.name}: all jobs arrive at one instant; no load can be set")
+        return self.scale_load(load / present)
+
+    def with_profiles(
+        self,
+        profiles: AnyProfiles,
+        index: Any = None,
+        seed: int = 0,
+        weights: Iterable[float] | None = None,
+    ) -> Self:
+        """Return the same jobs with these profiles in place of any they had.
+
+        Parameters
+        ----------
+        profiles
+            One, several, or a mapping such as :func:`gpusched.model.zoo` returns.
+        index
+            Per job the index of its profile, or the name. None draws one for each job, which
+            :attr:`source` then tells.
+        seed, weights
+            Of the draw: 0 or more, and one weight per profile (None: equal ones).
+
+        Returns
+        -------
+        Trace
+            The same jobs.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no profile, a name is used twice, or an index, a name, the seed or a
+            weight is wrong; the message names it.
+
+        Examples
+        --------
+        >>> trace = gs.generate("philly", 50, seed=1).with_profiles(gs.model.zoo(), seed=1)
+        >>> trace.profile.shape
+        (50,)
+        """
+        known = known_profiles(profiles)
+        jobs = _without(self.source, PROFILES_DRAWN)
+        if index is not None:
+            names = [profile.name for profile in known]
+            given = numbered("profile", index, names, len(self))
+            return dataclasses.replace(self, profiles=known, profile=given, source=jobs)
+        from gpusched.traces.model_choice import drawn_index
+
+        shares = None if weights is None else list(weights)
+        drawn = drawn_index(len(known), len(self), seed, shares)
+        how = f"{', '.join(p.name for p in known)} (PCG64, seed {seed}"
+        how += ")" if shares is None else f", weights {'/'.join(f'{w:g}' for w in shares)})"
+        return dataclasses.replace(
+            self, profiles=known, profile=drawn, source=f"{jobs}; {PROFILES_DRAWN}{how}"
+        )
+
+    def with_throughputs(
+        self,
+        throughputs: Mapping[str, JobProfile],
+        *,
+        seed: int = 0,
+        choose: Literal["by-model", "uniform"] = "by-model",
+    ) -> Self:
+        r"""Return the same jobs with a profile each, in place of any they had.
+
+        Parameters
+        ----------
+        throughputs
+            By model, such as :func:`gpusched.model.read_throughputs` returns.
+        seed
+            Of the draw, 0 or more. What is drawn for a job depends on the seed and on its
+            ``row`` only.
+        choose
+            ``"by-model"``: a job whose group is the name of a model has that one; for the others
+            one is drawn. ``"uniform"``: one is drawn for every job. All models that can run at
+            the job's width on some GPU type are equally likely; if there are none, all models
+            are, and the run will reject the job.
+
+        Returns
+        -------
+        Trace
+            The same jobs; :attr:`source` tells what was drawn.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no model, one has no throughputs, or an argument is wrong.
+
+        Examples
+        --------
+        >>> with open("speeds.csv", "w") as file:
+        ...     _ = file.write("model,gpu_type,gpus,iterations_per_s\nm,V100,1,2.5\n")
+        >>> trace = gs.Trace.from_columns([0], [3600], [1])
+        >>> trace.with_throughputs(gs.model.read_throughputs("speeds.csv")).profiles[0].name
+        'm'
+        """
+        from gpusched.traces.model_choice import models_of_groups
+
+        known, index, num_drawn = models_of_groups(
+            throughputs, self.group, self.gpus, self.row, seed, choose
+        )
+        source = _without(self.source, PROFILES_DRAWN)
+        if num_drawn:
+            jobs = "" if num_drawn == len(self) else f" for {num_drawn:,} jobs of other groups"
+            source += f"; {PROFILES_DRAWN}{len(known)} models{jobs} (seed {seed})"
+        return dataclasses.replace(self, profiles=known, profile=index, source=source)
+
+    def with_deadlines(
+        self,
+        recipe: str = "elasticflow",
+        *,
+        tightness: float = 1.0,
+        seed: int = 0,
+        share: float = 1.0,
+        value: Any = 1.0,
+    ) -> Self:
+        """Return the same jobs with deadlines drawn for them, in place of any they had.
+
+        Parameters
+        ----------
+        recipe
+            ``"elasticflow"``: submit + U(0.5, 1.5) x ``tightness`` x service (Gu et al., ASPLOS
+            2023). ``"constant"``: submit + ``tightness`` x service.
+        tightness
+            More than 0; below 1 deadlines are tight.
+        seed
+            Of the draws, 0 or more. What is drawn for a job depends on the seed and on its
+            ``row`` only.
+        share
+            The part of the jobs that has a deadline, 0 to 1; the others are best effort.
+        value
+            What it is worth to meet a deadline, more than 0: one number, or one per job.
+
+        Returns
+        -------
+        Trace
+            The same jobs.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is of a wrong type or out of range; the message names it.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 60], [3600, 600], [8, 1])
+        >>> trace.with_deadlines("constant", tightness=2).deadline_s.tolist()
+        [7200.0, 1260.0]
+        """
+        drawn = _drawn_deadlines(self, recipe, tightness, seed, share)
+        worth = None
+        if not (isinstance(value, int | float) and value == 1):
+            each = np.full(len(self), value) if np.ndim(value) == 0 else value
+            worth = self._with("with_deadlines", {"value": each, "deadline_s": None}).value
+        how = f"{recipe} (tightness {tightness:g}, share {share:g}, seed {seed})"
+        jobs = _without(self.source, DEADLINES_DRAWN)
+        return dataclasses.replace(
+            self, deadline_us=drawn, value=worth, source=f"{jobs}; {DEADLINES_DRAWN}{how}"
+        )
+
+    def with_elasticity(self, *, min_gpus: Any = None, max_gpus: Any = None) -> Self:
+        """Return the same jobs with these widths, between which they may run.
+
+        Parameters
+        ----------
+        min_gpus, max_gpus
+            One number per job, as in :meth:`from_columns`; or one for all, which binds no job
+            within its own width: a job of 2 GPUs may always run on 2. None: 1, and no limit.
+
+        Returns
+        -------
+        Trace
+            The same jobs.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a value is wrong; the message names row, value and rule.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 60], [3600, 600], [2, 16])
+        >>> trace.with_elasticity(max_gpus=8).max_gpus.tolist()
+        [8, 16]
+        """
+        columns: dict[str, Any] = {"min_gpus": min_gpus, "max_gpus": max_gpus}
+        for name, width in columns.items():
+            if width is not None and np.ndim(width) == 0:
+                widths = check.numbers(name, np.full(len(self), width))
+                # One number for all is a bound: a job's own width is always allowed.
+                bound = np.minimum if name == "min_gpus" else np.maximum
+                columns[name] = bound(widths, self.gpus) if np.isfinite(widths).all() else widths
+        return self._with("with_elasticity", columns)
+
+    def with_graphs(self, graphs: AnyGraphs, index: Any = None) -> Self:
+        """Return the same jobs with these graphs in place of any they had.
+
+        Parameters
+        ----------
+        graphs
+            One, several, or a mapping.
+        index
+            Per job the index of its graph, or the name. None: the one graph that is as wide as
+            the job.
+
+        Returns
+        -------
+        Trace
+            The same jobs.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no graph, a name is used twice, an index or a name is wrong, or a job's
+            gpus are not the replicas of its graph; the message names it.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 60], [3600, 600], [8, 8])
+        >>> trace.with_graphs(gs.model.graph_for("gpt2-xl", 8)).graph.tolist()
+        [0, 0]
+        """
+        from gpusched.traces.model_choice import check_widths, graph_index
+
         known = known_graphs(graphs)
-        if graph is not None:
-            graph = graph_index(graph, known, numeric["gpus"])[kept]
-        return cls(**attributes).with_graphs(known, graph)
+        given = graph_index(index, known, self.gpus)
+        jobs = _without(self.source, GRAPHS_DRAWN)
+        check_widths(known, given, self.gpus, self.row)
+        return dataclasses.replace(self, graphs=known, graph=given, source=jobs)
+
+    def _take(self, jobs: AnyArray | slice) -> Self:
+        changes: dict[str, Any] = {}
+        for column in dataclasses.fields(self):
+            value = getattr(self, column.name)
+            if isinstance(value, np.ndarray):
+                changes[column.name] = read_only(value[jobs])
+            elif isinstance(value, Labels):
+                changes[column.name] = value.take(jobs)
+        return dataclasses.replace(self, **changes)
+
+
+def _type_of(frame: Any) -> str:
+    return f"{type(frame).__module__.partition('.')[0]}.{type(frame).__qualname__}"
+
+
+def _other(frame: Any) -> str:
+    """Say how something that is no frame of this kind becomes a trace."""
+    library = type(frame).__module__.partition(".")[0]
+    return {
+        "pandas": "see Trace.from_pandas",
+        "polars": "see Trace.from_polars",
+        "pyarrow": "polars.from_arrow makes one of an Arrow table",
+    }.get(library, "see Trace.from_columns")
+
+
+def _submitted_within(trace: Trace, start: Any, end: Any) -> Bool:
+    """Return which jobs were submitted in ``[start, end)``.
+
+    Parameters
+    ----------
+    start, end
+        Seconds on the clock of the trace; or a moment, as a ``datetime`` or an ISO 8601 text;
+        None: from the first, to the last.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If one is neither, or a moment on a trace without dates; or the end lies before the start.
+    """
+    inside: Bool = np.ones(len(trace), dtype=np.bool_)
+    first = None if start is None else _seconds(trace, "from", start)
+    last = None if end is None else _seconds(trace, "to", end)
+    if first is not None and last is not None and last < first:
+        raise ValueError(f"to: {end} must not lie before {start}")
+    submit_s = trace.submit_s
+    if first is not None:
+        inside &= submit_s >= first
+    if last is not None:
+        inside &= submit_s < last
+    return inside
+
+
+def _seconds(trace: Trace, which: str, given: Any) -> float:
+    """Return seconds on the clock of the trace."""
+    if isinstance(given, str):
+        given = _moment(which, given)
+    if isinstance(given, datetime):
+        return us_to_seconds(_ticks(trace, which, given))
+    if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating):
+        raise TypeError(f"{which}: {given!r} must be seconds, a datetime or an ISO 8601 text")
+    if math.isnan(given):
+        raise ValueError(f"{which}: {given!r} must be a number of seconds")
+    return float(given)
+
+
+def _moment(which: str, text: str) -> datetime | float:
+    try:
+        return datetime.fromisoformat(text.strip()) if is_iso(text) else float(text)
+    except ValueError:
+        raise ValueError(
+            f"{which}: {text!r} must be seconds, or a time like 2024-05-01T09:00"
+        ) from None
+
+
+def _ticks(trace: Trace, which: str, moment: datetime) -> int:
+    if trace.epoch is None:
+        raise ValueError(
+            f"{which}: {moment}: {trace.name} has seconds without a date; name seconds"
+        )
+    epoch = trace.epoch
+    if epoch.tzinfo is None and moment.tzinfo is not None:
+        raise ValueError(f"{which}: {moment}: {trace.name} has dates without a zone; name none")
+    if epoch.tzinfo is None:
+        return (moment - epoch) // _TICK
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return (moment - epoch.astimezone(UTC)) // _TICK
+
+
+def _fulfilling(trace: Trace, condition: str) -> Bool:
+    """Return the jobs for which a condition in SQL holds; one on a missing value does not.
+
+    Parameters
+    ----------
+    condition
+        On the columns of :meth:`gpusched.Trace.to_polars`, in the SQL of Polars:
+        ``"gpus >= 8 and user != 'x'"``.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read, names another column, or is no condition.
+    """
+    import polars
+
+    frame = trace.to_polars()
+    try:
+        names = dict.fromkeys((*frame.columns, *check.ALL))
+        wanted = polars.sql_expr(_with_quoted_names(condition, list(names)))
+        unknown = sorted({*wanted.meta.root_names()} - {*frame.columns})
+        if unknown:
+            known = nearest(unknown[0], frame.columns)
+            raise ValueError(f"filter: there is no column {unknown[0]!r}{known}")
+        found = frame.select(wanted.alias("wanted"))["wanted"]
+    except polars.exceptions.PolarsError as error:
+        told = str(error).splitlines()[0]
+        raise ValueError(f"filter: {condition!r} cannot be read: {told}") from None
+    if found.dtype != polars.Boolean:
+        raise ValueError(f"filter: {condition!r} must be a condition, such as gpus >= 8")
+    if len(found) == 1:
+        found = found.new_from_index(0, frame.height)
+    chosen: Bool = found.fill_null(False).to_numpy()
+    return chosen
+
+
+def _with_quoted_names(condition: str, names: Sequence[str]) -> str:
+    """Quote the names of columns, as some of them, such as ``user``, are words of SQL."""
+    known = "|".join(map(re.escape, names))
+    parts = re.compile(rf"'(?:[^']|'')*'|\"[^\"]*\"|;|\b({known})\b(?!\s*\()")
+
+    def quoted(part: re.Match[str]) -> str:
+        if part[0] == ";":  # what follows it is left out by some versions of Polars
+            raise ValueError(f"filter: {condition!r} cannot be read: it must be one condition")
+        return f'"{part[1]}"' if part[1] else part[0]
+
+    return parts.sub(quoted, condition)
+
+
+def _wishes(trace: Trace) -> dict[str, Any]:
+    """Return the facts of demands, deadlines and widths, of those columns that there are."""
+    facts: dict[str, Any] = {}
+    if trace.gpu_share is not None:
+        is_part = trace.gpu_share < 1
+        facts["num_shares"] = int(np.count_nonzero(is_part))
+        facts["mean_share"] = float(np.mean(trace.gpu_share[is_part])) if is_part.any() else None
+    for column in ("cpu", "memory_gib"):
+        values = getattr(trace, column)
+        if values is not None:
+            facts[f"mean_{column}"] = float(np.mean(values))
+            facts[f"max_{column}"] = float(np.max(values))
+    if trace.deadline_s is not None:
+        given = np.isfinite(trace.deadline_s)
+        # The time from submit to deadline, in run times of the job.
+        slack = np.sort((trace.deadline_s - trace.submit_s)[given] / trace.service_s[given])
+        facts["num_deadlines"] = len(slack)
+        facts["p50_slack"] = float(nearest_rank(slack, 50)) if len(slack) else None
+        facts["num_slack_below_1"] = int(np.count_nonzero(slack < 1))
+    if trace.value is not None:
+        facts["total_value"] = float(np.sum(trace.value))
+    if trace.min_gpus is not None or trace.max_gpus is not None:
+        least = np.ones_like(trace.gpus) if trace.min_gpus is None else trace.min_gpus
+        most = np.full_like(trace.gpus, NO_LIMIT) if trace.max_gpus is None else trace.max_gpus
+        facts["num_elastic"] = int(np.count_nonzero(least < most))
+    return facts
+
+
+def _without(source: str, begins: str) -> str:
+    """Return ``source`` without the part that tells of a draw that no longer counts."""
+    return "; ".join(part for part in source.split("; ") if not part.startswith(begins))
+
+
+def _drawn_deadlines(trace: Trace, recipe: str, tightness: float, seed: int, share: float) -> Int64:
+    """Return the deadlines of :meth:`gpusched.Trace.with_deadlines`."""
+    if recipe not in _RECIPES:
+        raise ValueError(f"recipe: unknown {recipe!r}{nearest(str(recipe), list(_RECIPES))}")
+    _check_number("tightness", tightness)
+    _check_number("share", share)
+    if not (np.isfinite(tightness) and tightness > 0):
+        raise ValueError(f"tightness: {tightness!r} must be finite and positive")
+    if not 0 <= share <= 1:
+        raise ValueError(f"share: {share!r} must lie in 0..1")
+    seed = draws.check_seed(seed)
+    low, high = _RECIPES[recipe]
+    factor = low + (high - low) * draws.uniform(seed, draws.DEADLINES, trace.row)
+    slack = np.rint(trace.service_us * (factor * tightness))
+    latest = float(MAX_SUBMIT_US)
+    if slack.max() > latest:
+        raise ValueError(f"tightness: {tightness!r} sets deadlines beyond 2^61 us")
+    deadline_us = trace.submit_us + np.maximum(slack, 1).astype(np.int64)
+    is_chosen = draws.uniform(seed, draws.HAS_DEADLINE, trace.row) < share
+    return np.where(is_chosen, deadline_us, NOT_GIVEN)
+
+
+def _check_number(name: str, number: Any) -> None:
+    if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
+        raise TypeError(f"{name}: {number!r} must be a number")
+
+
+def _clock(epoch: datetime | None) -> str | None:
+    """Say whose time the epoch of a trace is."""
+    if epoch is None:
+        return None
+    return "local time" if epoch.tzinfo is None else str(epoch.tzinfo)
+
+
+def _later(source: str, epoch: datetime, after_us: int) -> datetime:
+    """Return the moment so long after ``epoch``, in its zone."""
+    try:
+        if epoch.tzinfo is None:
+            return epoch + after_us * _TICK
+        # Over a change of clock the wall clock goes more or less than the time.
+        return (epoch.astimezone(UTC) + after_us * _TICK).astimezone(epoch.tzinfo)
+    except OverflowError:
+        raise ValueError(
+            f"{source}: the first submit, {us_to_seconds(after_us):.0f} s after {epoch}, must "
+            "lie in the years 1 to 9999"
+        ) from None
+
+
+def _is_held(trace: Trace, column: JobColumn) -> bool:
+    return getattr(trace, column.stored) is not None
+
+
+def _begins(parts: Sequence[Trace], files: Sequence[str]) -> list[int]:
+    """Return the tick of each part's second 0 on the clock that all of them have."""
+
+    def kind(part: Trace) -> str:
+        if part.epoch is None:
+            return "seconds without a date"
+        return "dates without a zone" if part.epoch.tzinfo is None else "dates with a zone"
+
+    kinds = [kind(part) for part in parts]
+    for file, other in zip(files, kinds, strict=True):
+        if other != kinds[0]:
+            raise ValueError(
+                f"{files[0]} counts submit times in {kinds[0]} and {file} in {other}; they "
+                "have no common clock"
+            )
+    begins = []
+    for part in parts:
+        if part.epoch is None:
+            begins.append(round(part.origin_s * US_PER_S))
+        else:
+            zone = UTC if part.epoch.tzinfo is not None else None
+            begins.append((part.epoch - UNIX_EPOCH.replace(tzinfo=zone)) // _TICK)
+    return begins
+
+
+def _ids(parts: Sequence[Trace], files: Sequence[str]) -> list[AnyArray]:
+    ids = [part.id for part in parts]
+    if all(_are_positions(part) for part in parts):
+        ends = np.cumsum([int(part.id.max()) + 1 for part in parts])
+        return [given + end for given, end in zip(ids, [0, *ends[:-1]], strict=True)]
+    if any(given.dtype.kind == "U" for given in ids):
+        ids = [given.astype(np.str_) for given in ids]
+    seen: dict[Any, int] = {}
+    for place, given in enumerate(ids):
+        for value in given.tolist():
+            if seen.setdefault(value, place) != place:
+                raise ValueError(
+                    f"{files[seen[value]]} and {files[place]}: both have a job {value!r}; an id "
+                    "must be unique in all files"
+                )
+    return ids
+
+
+def _are_positions(part: Trace) -> bool:
+    """Whether ids only count rows: they stand 0 to 2 lines behind them, all of them alike."""
+    if part.id.dtype.kind != "i":
+        return False
+    behind = part.row - part.id
+    return 0 <= int(behind[0]) <= 2 and bool((behind == behind[0]).all())
+
+
+def _rows(parts: Sequence[Trace]) -> Int64:
+    ends = np.cumsum([int(part.row.max()) + 1 for part in parts])
+    rows = [part.row + end for part, end in zip(parts, [0, *ends[:-1]], strict=True)]
+    return np.concatenate(rows)
+
+
+def _joined(
+    parts: Sequence[Trace], column: JobColumn, moments: Sequence[Mapping[str, Int64]]
+) -> AnyArray | None:
+    """Return a column of all jobs; those of a part without it have the default."""
+    given = [
+        moved_us.get(column.stored, getattr(part, column.stored))
+        for part, moved_us in zip(parts, moments, strict=True)
+    ]
+    if all(values is None for values in given):
+        return None
+    return np.concatenate(
+        [
+            np.full(len(part), column.default, column.dtype) if values is None else values
+            for part, values in zip(parts, given, strict=True)
+        ]
+    )
+
+
+def _pooled(parts: Sequence[Trace], column: JobColumn) -> tuple[tuple[Any, ...], Int32 | None]:
+    """Return the labels, or sets of types, of all parts, and the number of each job's."""
+    given = [getattr(part, column.stored) for part in parts]
+    if all(values is None for values in given):
+        return (), None
+    number: dict[Any, int] = {}
+    codes = []
+    for part, values in zip(parts, given, strict=True):
+        entries: Sequence[Any] = [() if column.kind == "types" else column.default]
+        index = np.zeros(len(part), np.int32)
+        if isinstance(values, Labels):
+            entries, index = values.names, values.codes
+        elif values is not None:
+            entries, index = part.type_sets, values
+        ours = np.array([number.setdefault(entry, len(number)) for entry in entries], np.int32)
+        codes.append(ours[index])
+    return tuple(number), np.concatenate(codes)
+
+
+def _rejects(parts: Sequence[Trace], files: Sequence[str]) -> Rejects:
+    counts: dict[str, int] = {}
+    firsts: dict[str, tuple[int, ...]] = {}
+    columns: dict[str, str] = {}
+    for part, file in zip(parts, files, strict=True):
+        for reason, count in part.rejects.counts.items():
+            counts[f"{file}: {reason}"] = count
+            firsts[f"{file}: {reason}"] = part.rejects.first[reason]
+        columns |= {f"{file}: {reason}": of for reason, of in part.rejects.columns.items()}
+    return Rejects(counts, firsts, parts[0].rejects.unit, columns)
+
+
+def _notes(parts: Sequence[Trace]) -> tuple[str, ...]:
+    """Return what all files say once, and what some say with their names."""
+    shared = set(parts[0].notes).intersection(*(part.notes for part in parts))
+    said = [note for note in parts[0].notes if note in shared]
+    said += [f"{part.name}: {note}" for part in parts for note in part.notes if note not in shared]
+    return tuple(said)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN_FILES} more" if len(names) > _SHOWN_FILES else ""
+    return " + ".join(names[:_SHOWN_FILES]) + more

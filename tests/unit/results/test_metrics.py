@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.base.arrays import nearest_rank
 from gpusched.base.wording import duration, plural
 from gpusched.reference import Network, Profile
 from gpusched.results.breakdown import GROUPINGS
@@ -23,7 +24,6 @@ from gpusched.results.result import Result
 from gpusched.results.run_facts import RunFacts, exact_sum
 from gpusched.results.shown_metrics import Column, all_metrics, columns, main_metrics
 from gpusched.schedules.schedule import UNFINISHED
-from gpusched.traces.trace_facts import nearest_rank
 from tests.each import each
 from tests.unit.small_runs import SECOND, job, simulated
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched import _core
+from gpusched.base.arrays import nearest_rank
 from gpusched.engine.simulation import simulate_quietly
 from gpusched.schedules.schedule import CANCELLED, FINISHED, REJECTED, STATUSES, UNFINISHED
-from gpusched.traces.trace_facts import nearest_rank
 from tests.each import each
 
 SHORT_US = 10_000_000

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusched.base.arrays import nearest_rank
 from gpusched.base.labels import Labels
 from gpusched.model.cluster import Cluster
 from gpusched.traces.generating.synthetic_traces import (
@@ -20,7 +21,6 @@ from gpusched.traces.generating.synthetic_traces import (
     interpolate,
 )
 from gpusched.traces.reading import read_trace
-from gpusched.traces.trace_facts import nearest_rank
 from gpusched.traces.workload import Trace
 from tests.each import each
 from tests.examples import examples

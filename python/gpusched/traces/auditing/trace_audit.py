@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gpusched.base.source import AnyFile, Source
 from gpusched.traces.auditing.check_registry import Evidence, trace_checks
 from gpusched.traces.auditing.findings import VERDICTS, TraceAudit
-from gpusched.traces.job_ids import duplicate_ids_kept
+from gpusched.traces.checked_columns import duplicate_ids_kept
 from gpusched.traces.reading import read_quietly
 from gpusched.traces.workload import Trace
 

@@ -21,7 +21,7 @@ from gpusched.base.suggest import HintedError, nearest
 from gpusched.model.throughputs import UNCONSOLIDATED, read_isolated
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, TextColumn, TextSchema
-from gpusched.traces.stated_services import stated_on
+from gpusched.traces.model_columns import stated_on
 from gpusched.traces.workload import Trace
 
 _SCALE: Final = TextColumn("scale_factor", "gpus")

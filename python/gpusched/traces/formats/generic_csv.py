@@ -10,7 +10,6 @@ from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.formats.generic import losses, read_columns
-from gpusched.traces.frames import polars_of
 from gpusched.traces.workload import Trace
 
 
@@ -52,7 +51,7 @@ def _recognises(source: Source) -> bool:
 
 def write(trace: Trace, path: Path) -> None:
     """Write all columns of :meth:`gpusched.Trace.to_polars`."""
-    polars_of(trace).write_csv(path)
+    trace.to_polars().write_csv(path)
 
 
 register_trace_format(

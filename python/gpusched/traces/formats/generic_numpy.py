@@ -21,7 +21,6 @@ from gpusched.base.source import Source
 from gpusched.base.suggest import HintedError
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.formats.generic import losses, read_columns
-from gpusched.traces.frames import polars_of
 from gpusched.traces.intake.column_choice import choose_columns
 from gpusched.traces.workload import Trace
 
@@ -148,7 +147,7 @@ def _columns(trace: Trace) -> dict[str, Any]:
         series.name: np.asarray(series.to_list(), dtype=np.str_)
         if series.dtype == polars.String
         else series.to_numpy()
-        for series in polars_of(trace)
+        for series in trace.to_polars()
     }
 
 

@@ -14,7 +14,6 @@ from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.formats.generic import losses, read_columns
-from gpusched.traces.frames import polars_of
 from gpusched.traces.workload import Trace
 
 _MAGIC: Final = b"PAR1"
@@ -73,13 +72,13 @@ def _recognises(source: Source) -> bool:
 
 def write(trace: Trace, path: Path) -> None:
     """Write all columns of :meth:`gpusched.Trace.to_polars`."""
-    polars_of(trace).write_parquet(path)
+    trace.to_polars().write_parquet(path)
 
 
 def _excerpt() -> dict[str, bytes]:
     trace = Trace.from_columns([0, 5.5], [3600, 60], [8, 1], user=["ann", "bob"])
     file = io.BytesIO()
-    polars_of(trace).write_parquet(file)
+    trace.to_polars().write_parquet(file)
     return {"jobs.parquet": file.getvalue()}
 
 

@@ -21,7 +21,6 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import plural
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.frames import polars_of
 from gpusched.traces.intake.text_schema import ReadColumns, TextColumn, TextSchema
 from gpusched.traces.workload import Trace
 
@@ -226,7 +225,7 @@ def losses(trace: Trace, **times_us: Int64 | None) -> list[str]:
         lines.append(f"SWF has no names: {', '.join(names)} became numbers")
     if not _has_numbers(trace):
         lines.append("SWF numbers its jobs: ids became 1, 2, ...")
-    left_out = [name for name in polars_of(trace.head(1)).columns if name not in _HELD]
+    left_out = [name for name in trace.head(1).to_polars().columns if name not in _HELD]
     if left_out:
         lines.append(f"SWF has no field for {', '.join(left_out)}: left out")
     return lines

@@ -27,7 +27,7 @@ from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us, us_to_seconds
 from gpusched.model.cluster import Cluster
-from gpusched.traces.assembly import check_horizon
+from gpusched.traces.checked_columns import check_horizon
 from gpusched.traces.workload import Trace
 
 

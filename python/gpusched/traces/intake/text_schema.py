@@ -16,7 +16,6 @@ from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
 from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.intake.column_choice import unused_note
 from gpusched.traces.intake.wall_clock import ticks_of
 from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME
@@ -112,7 +111,7 @@ class ReadColumns:
     Attributes
     ----------
     numeric, labels, ids, gpu_types
-        As :func:`gpusched.traces.assembly.assemble` takes them.
+        As :meth:`gpusched.Trace.of_screened` takes them.
     values
         Numbers and ticks by the names of the file, those of parts as well.
     of_job
@@ -387,7 +386,7 @@ def trace_of(
     source = read.screen.source
     if read.has_dates and not any(read.screen.is_aware.values()):
         read.notes += (LOCAL_DATES,)
-    attributes = assemble(
+    return Trace.of_screened(
         read.screen,
         read.numeric,
         ids=read.ids,
@@ -400,4 +399,3 @@ def trace_of(
         rebase=True,
         notes=read.notes,
     )
-    return Trace(**attributes)

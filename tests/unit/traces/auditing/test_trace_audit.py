@@ -10,7 +10,7 @@ import pytest
 import gpusched as gs
 from gpusched.traces.auditing.check_registry import CHECKS, trace_check
 from gpusched.traces.auditing.findings import VERDICTS
-from gpusched.traces.job_ids import duplicate_ids_kept
+from gpusched.traces.checked_columns import duplicate_ids_kept
 from tests.each import each
 from tests.examples import number_of
 from tests.unit.real_data import DATA, needs_real_data
