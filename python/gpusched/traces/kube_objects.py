@@ -22,6 +22,8 @@ _UNITS: Final = {
     "M": Fraction(10**6), "Mi": Fraction(2**20), "G": Fraction(10**9), "Gi": Fraction(2**30),
 }  # fmt: skip
 
+KUEUE: Final = "kueue.x-k8s.io"
+"""The group of Kueue's objects."""
 HOSTNAME: Final = "kubernetes.io/hostname"
 """The label of a server's own name."""
 
@@ -190,7 +192,7 @@ class Pods:
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload with GPUs that waits or is admitted; times in seconds since 1970.
+    """A workload with GPUs; times in seconds since 1970.
 
     Attributes
     ----------
@@ -198,14 +200,22 @@ class Workload:
         Its names, and that of its LocalQueue; of an admitted one that of its ClusterQueue.
     gpus
         In all.
-    submit_s, start_s
-        When it was created, and admitted; NaN where it waits.
+    least, step
+        GPUs of the fewest pods that it starts with, where it waits: those of ``minCount``; and of
+        each pod more.
+    submit_s, start_s, end_s
+        When it was created, and last admitted; NaN where it waits; when it finished; NaN where it
+        has not.
+    reason
+        Why it finished, in Kueue's word; empty where it has not.
     limit_s
         Its longest time; NaN if it has none.
     past_s
         How long it was admitted before.
     preemptions
         How often it was preempted.
+    priority
+        Its own; NaN if it has none.
     selector
         The labels of servers that its pods select.
     pods
@@ -218,11 +228,16 @@ class Workload:
     namespace: str
     queue: str
     gpus: int
+    least: int
+    step: int
     submit_s: float
     start_s: float
+    end_s: float
+    reason: str
     limit_s: float
     past_s: float
     preemptions: int
+    priority: float
     selector: Mapping[str, Any]
     pods: tuple[Pods, ...]
     widest: int = 0
@@ -238,19 +253,21 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
     Raises
     ------
     Unfit
-        If it is none that waits or runs, or asks for no GPU.
+        If it is none that waits, runs or has run, or asks for no GPU.
     ValueError
         If it is admitted, and it cannot be read what it holds.
     """
-    if given.condition("Finished")[0]:
-        raise Unfit("has finished")
+    has_finished, end_s = given.condition("Finished")
     admission = given.at("status", "admission")
     sets = items_of(given.at("spec", "podSets"))
     if isinstance(admission, Mapping):
         pods = tuple(each for each in _admitted(given, admission, sets, is_gpu) if each.gpus)
         gpus = sum(each.count * each.gpus for each in pods)
         start_s = _since(given)
+        least, step = gpus, 0
         queue = text_of(admission.get("clusterQueue"))
+    elif has_finished:
+        raise Unfit("has finished and was never admitted, or does not tell where")
     else:
         if given.at("spec", "active") is False:
             raise Unfit("spec.active is false")
@@ -260,7 +277,9 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
         ):
             raise Unfit("is not requeued yet")
         pods, start_s = (), float("nan")
-        gpus = sum(_requested(each, is_gpu) for each in sets)
+        gpus = sum(_requested(each, is_gpu, "count") for each in sets)
+        least = sum(_requested(each, is_gpu, "minCount") for each in sets)
+        step = next((_of_pod(each, is_gpu) for each in sets if "minCount" in each), 0)
         queue = text_of(given.at("spec", "queueName"))
     if not gpus:
         raise Unfit("asks for no GPU")
@@ -278,11 +297,16 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
         given.namespace,
         queue,
         gpus,
+        least,
+        step,
         submit_s,
         max(start_s, submit_s) if pods else start_s,
+        end_s if has_finished else float("nan"),
+        _reason(given) if has_finished else "",
         float(limit) if limit else float("nan"),
         float(past or 0),
         _preemptions(given),
+        _priority(given),
         _selector(sets),
         pods,
         0 if pods else max((_of_pod(each, is_gpu) for each in sets), default=0),
@@ -370,9 +394,9 @@ def _names(level: Mapping[str, Any], number: int) -> list[str]:
     return [f"{first}{root}{last}" for root in roots]
 
 
-def _requested(pods: Mapping[str, Any], is_gpu: Callable[[str], bool]) -> int:
-    """Return the GPUs of all pods of a set."""
-    count = count_of(pods.get("count", 1))
+def _requested(pods: Mapping[str, Any], is_gpu: Callable[[str], bool], field: str) -> int:
+    """Return the GPUs of all pods of a set, or of the fewest."""
+    count = count_of(pods.get(field, pods.get("count", 1)))
     if count is None or count > _MAX_PODS:
         raise Unfit("spec.podSets: count is no number of pods")
     return count * _of_pod(pods, is_gpu)
@@ -414,6 +438,19 @@ def _selector(sets: list[Mapping[str, Any]]) -> Mapping[str, Any]:
         selector = at(each, "template", "spec", "nodeSelector")
         merged |= selector if isinstance(selector, Mapping) else {}
     return merged
+
+
+def _reason(given: KubeObject) -> str:
+    conditions = items_of(given.at("status", "conditions"))
+    return next(
+        (text_of(each.get("reason")) for each in conditions if each.get("type") == "Finished"), ""
+    )
+
+
+def _priority(given: KubeObject) -> float:
+    value = given.at("spec", "priority")
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if is_number else float("nan")
 
 
 def _preemptions(given: KubeObject) -> int:

@@ -489,7 +489,7 @@ def test_both_files_are_needed(tmp_path):
 
 REPORTS = {
     "empty-queue": [], "kueue-backoff": ["t/b"], "kueue-fragmented": ["t/b"],
-    "kueue-pod-wider": [], "slurm-array-throttle": [], "slurm-clock-skew": [],
+    "kueue-partial": ["t/a"], "kueue-pod-wider": [], "slurm-array-throttle": [], "slurm-clock-skew": [],
     "slurm-completing": [], "slurm-drained": [], "slurm-gres-null": ["6"], "slurm-het-job": [],
     "slurm-limit-reasons": [], "slurm-nodes-shape": ["1"], "slurm-required-nodes": [],
     "slurm-reserved": [], "slurm-two-types": ["1"],
@@ -573,6 +573,25 @@ def test_quotas_stand_for_servers_and_workloads_name_them(kueue_state, objects):
     assert found.attained_s.tolist() == [0, 0, 0]
     assert kueue_state(objects, now=int(found.now_s) + 60).attained_s.tolist() == [60, 0, 0]
     assert gs.decide(found).job.tolist() == [1]
+
+
+@each(
+    ("count", "least", "gpus"),
+    # 12 of 24 GPUs are free.
+    [(3, 1, 12), (4, 2, 12), (8, 1, 12), (8, 4, 24), (6, 4, 24), (2, 1, 8), (8, None, 32)],
+)
+def test_who_may_start_with_fewer_pods_has_those_for_which_there_is_room(
+    kueue_state, objects, count, least, gpus
+):
+    (pods,) = named(objects, "third")["spec"]["podSets"]
+    (container,) = pods["template"]["spec"]["containers"]
+    container["resources"]["requests"]["nvidia.com/gpu"] = "4"
+    pods.pop("minCount", None)
+    pods |= {"count": count} | ({} if least is None else {"minCount": least})
+    found = kueue_state(objects)
+    assert found.jobs.gpus.tolist() == [12, 8, gpus]
+    is_cut = gpus < 4 * count
+    assert (f"vision/third ({gpus} of {4 * count} GPUs)" in " ".join(found.jobs.notes)) == is_cut
 
 
 def test_json_yaml_lists_and_files_tell_the_same(kueue_state, objects, tmp_path):

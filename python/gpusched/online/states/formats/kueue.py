@@ -25,6 +25,7 @@ from gpusched.online.states.server_room import RoomServer, settle
 from gpusched.online.states.state_formats import StateFormat, register_state_format
 from gpusched.traces.kube_objects import (
     HOSTNAME,
+    KUEUE,
     KubeObject,
     Pods,
     Unfit,
@@ -38,9 +39,9 @@ from gpusched.traces.kube_objects import (
 )
 from gpusched.traces.workload import Trace
 
-GROUP: Final = "kueue.x-k8s.io"
 YEAR_S: Final = 365 * 86_400
 _HEAD_BYTES: Final = 1 << 20
+_NO_SHOWN: Final = 3
 _KINDS: Final = {
     "ClusterQueue", "LocalQueue", "ResourceFlavor", "Topology", "Workload", "Cohort",
     "WorkloadPriorityClass", "AdmissionCheck",
@@ -190,6 +191,15 @@ class Layout:
         """GPUs of the widest server of these flavors; 0 if there is none."""
         mine = (server.gpus for server in self.servers if server.gpu_type in flavors)
         return max(mine, default=0)
+
+    def room(self, flavors: Sequence[str], step: int, *, now: bool) -> int:
+        """GPUs of the pods of so many GPUs that one of these flavors has room for."""
+        found = dict.fromkeys(flavors, 0)
+        for server in self.servers:
+            if server.gpu_type in found and (server.takes_jobs or not now):
+                gpus = server.num_free if now else server.gpus
+                found[server.gpu_type] += gpus // step * step
+        return max(found.values(), default=0)
 
     def has(self, name: str) -> bool:
         """Whether there is a server of this name."""
@@ -364,7 +374,7 @@ def read(
     check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
     check_integer("unlimited_s", unlimited_s, 1, 10 * YEAR_S)
     objects = list(objects_of(sources))
-    own = [each for each in objects if each.group == GROUP]
+    own = [each for each in objects if each.group == KUEUE]
     nodes = [each for each in objects if each.kind == "Node" and not each.group]
     is_gpu = _named_as(resource)
     queues = _of_queue(queues_of(own, is_gpu), queue)
@@ -385,6 +395,7 @@ def read(
             f"{plural(layout.num_guessed, 'workload')} of which no topologyAssignment names the "
             "servers: laid where there was room"
         )
+    workloads = _with_fewer_pods(workloads, flavors, layout, notes)
     cluster, columns = settle(layout.servers, "kueue")
     notes += _remarks(objects, own, nodes, queues, workloads, unlimited_s)
     times = [
@@ -447,6 +458,8 @@ def _workloads(
         number += 1
         try:
             workload = workload_of(each, is_gpu)
+            if workload.reason or workload.end_s == workload.end_s:
+                raise Unfit("has finished")
             if workload.pods and workload.queue not in queues.clusters:
                 others.append(workload)
                 raise Unfit("is admitted by another ClusterQueue")
@@ -459,6 +472,37 @@ def _workloads(
         kept.append(replace(workload, queue=of_queue))
         flavors.append(allowed)
     return kept, flavors, others, Rejects().plus(left_out)
+
+
+def _with_fewer_pods(
+    workloads: Sequence[Workload],
+    flavors: Sequence[Sequence[str]],
+    layout: Layout,
+    notes: list[str],
+) -> list[Workload]:
+    """Cut those that start with fewer pods, too, to what is free now, or to what is there at all.
+
+    Kueue asks for all pods first and then for as many as it can have (partial admission).
+    """
+    found, cut = [], []
+    for workload, allowed in zip(workloads, flavors, strict=True):
+        gpus = workload.gpus
+        if workload.least < gpus and workload.step:
+            room = layout.room(allowed, workload.step, now=True)
+            if room < workload.least:
+                room = layout.room(allowed, workload.step, now=False)
+            more = (room - workload.least) // workload.step * workload.step
+            gpus = min(gpus, workload.least + max(0, more))
+        if gpus < workload.gpus:
+            cut.append(f"{workload.key} ({gpus} of {workload.gpus} GPUs)")
+        found.append(replace(workload, gpus=gpus))
+    if cut:
+        more_cut = ", ..." if len(cut) > _NO_SHOWN else ""
+        notes.append(
+            f"{plural(len(cut), 'workload')} with minCount for which there is no room as a whole, "
+            f"taken with fewer pods: {', '.join(cut[:_NO_SHOWN])}{more_cut}"
+        )
+    return found
 
 
 def _allowed(workload: Workload, queues: Queues) -> tuple[list[str], str]:
@@ -515,7 +559,7 @@ def _remarks(
 
 
 def _recognises(sources: Sequence[Source]) -> bool:
-    return any(GROUP.encode() in source.data[:_HEAD_BYTES] for source in sources)
+    return any(KUEUE.encode() in source.data[:_HEAD_BYTES] for source in sources)
 
 
 def _excerpt() -> dict[str, bytes]:
@@ -524,7 +568,7 @@ def _excerpt() -> dict[str, bytes]:
         if kind in ("Workload", "LocalQueue"):
             at["namespace"] = "vision"
         return {
-            "apiVersion": f"{GROUP}/v1beta2", "kind": kind, "metadata": at, "spec": spec, **given
+            "apiVersion": f"{KUEUE}/v1beta2", "kind": kind, "metadata": at, "spec": spec, **given
         }  # fmt: skip
 
     def workload(name: str, pods: int, gpus: int, **given: Any) -> dict[str, Any]:
