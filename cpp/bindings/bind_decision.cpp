@@ -92,13 +92,13 @@ py::typing::Dict<py::str, py::object> snapshot_of(Run& run) {
   return columns;
 }
 
-/// Goes on until the job holds GPUs or nothing is left; null then, else when, and on which servers.
-std::optional<std::pair<std::int64_t, std::vector<ServerId>>> until_start(Run& run, JobId job) {
-  if (!run.go_until_start(job)) return std::nullopt;
-  const State& state = run.halted().state();
-  std::vector<ServerId> servers;
-  for (const Piece& piece : state.slot(job).pieces) servers.push_back(piece.server);
-  return std::pair(state.slot(job).start.count(), std::move(servers));
+std::vector<std::pair<std::int64_t, std::vector<ServerId>>> until_start(
+    Run& run, const std::vector<JobId>& jobs) {
+  std::vector<std::pair<std::int64_t, std::vector<ServerId>>> found;
+  for (FirstStart& start : run.go_until_start(jobs)) {
+    found.emplace_back(start.start_us, std::move(start.servers));
+  }
+  return found;
 }
 
 }  // namespace
@@ -110,9 +110,9 @@ void bind_decision(py::module_& m) {
       "snapshot_of", &snapshot_of, py::arg("run").none(false),
       "The jobs of a halted run that wait and run, columns of a Snapshot of these alone, and when\n"
       "the run decides next if nothing finishes or arrives before (2^63 - 1: never).");
-  m.def("until_start", &until_start, py::arg("run").none(false), py::arg("job"),
-        "Go on until the job holds GPUs: when that is in microseconds, and on which servers; None\n"
-        "if it never does.");
+  m.def("until_start", &until_start, py::arg("run").none(false), py::arg("jobs"),
+        "Go on until each of the jobs has held GPUs: when it first does, microseconds, -1 if it\n"
+        "never does, and on which servers.");
   m.def(
       "can_place",
       [](const Run& run, JobId job) {

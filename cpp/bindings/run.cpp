@@ -1,7 +1,9 @@
 #include "run.hpp"
 
+#include <numeric>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/check.hpp"
 #include "run_watch.hpp"
@@ -135,16 +137,30 @@ std::uint64_t Run::proceed(Time limit, std::uint64_t most, bool keeps_finished) 
   return num_instants;
 }
 
-bool Run::go_until_start(JobId job) {
-  if (job >= halted().state().num_arrived()) {
-    throw InvalidInput("job: " + std::to_string(job) + " has not arrived");
+std::vector<FirstStart> Run::go_until_start(const std::vector<JobId>& jobs) {
+  for (const JobId job : jobs) {
+    if (job >= halted().state().num_arrived()) {
+      throw InvalidInput("jobs: " + std::to_string(job) + " has not arrived");
+    }
   }
-  bool runs = false;
+  std::vector<FirstStart> found(jobs.size());
+  std::vector<std::size_t> waiting(jobs.size());
+  std::iota(waiting.begin(), waiting.end(), std::size_t{0});
   guarded([&] {
     Simulation& simulation = run_->simulation();
-    while (!(runs = simulation.state().is_running(job)) && simulation.step()) control_.check();
+    const State& state = simulation.state();
+    const auto has_started = [&](std::size_t index) {
+      if (!state.is_running(jobs[index])) return false;
+      const Slot& slot = state.slot(jobs[index]);
+      found[index].start_us = slot.start.count();
+      for (const Piece& piece : slot.pieces) found[index].servers.push_back(piece.server);
+      return true;
+    };
+    while (std::erase_if(waiting, has_started), !waiting.empty() && simulation.step()) {
+      control_.check();
+    }
   });
-  return runs;
+  return found;
 }
 
 const Simulation& Run::halted() const {

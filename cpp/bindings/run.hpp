@@ -14,6 +14,12 @@
 
 namespace gpusched::bindings {
 
+/// When a job first held GPUs, -1 for never, and on which servers.
+struct FirstStart {
+  std::int64_t start_us = -1;
+  std::vector<ServerId> servers;
+};
+
 /// A simulation with all that it borrows, but for the objects of Python: whoever makes it keeps
 /// those alive.
 class Run {
@@ -37,8 +43,8 @@ class Run {
   /// Handles at most so many instants before `limit`, and returns how many there were.
   /// `keeps_finished`: for `take_finished`.
   std::uint64_t proceed(Time limit, std::uint64_t most, bool keeps_finished);
-  /// Handles instants until the job, which has arrived, holds GPUs; false if none is left before.
-  bool go_until_start(JobId job);
+  /// Handles instants until each of the jobs, which have arrived, has held GPUs, or none is left.
+  std::vector<FirstStart> go_until_start(const std::vector<JobId>& jobs);
   /// The next instant; kNever where there is none.
   [[nodiscard]] Time next();
   /// The run so far, which goes on: what holds GPUs held them until now.

@@ -1111,10 +1111,10 @@ def total_work(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.t
     The largest of a submit and all work from then on, less the first submit, in ticks of
     1 / num_gpus microseconds.
     """
-def until_start(run: Run, job: typing.SupportsInt | typing.SupportsIndex) -> tuple[int, list[int]] | None:
+def until_start(run: Run, jobs: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> list[tuple[int, list[int]]]:
     """
-    Go on until the job holds GPUs: when that is in microseconds, and on which servers; None
-    if it never does.
+    Go on until each of the jobs has held GPUs: when it first does, microseconds, -1 if it
+    never does, and on which servers.
     """
 def wide_gangs(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """

@@ -76,6 +76,10 @@ def test_when_prints_quantiles(path, tmp_path, gpusched):
     found = json.loads(done.stdout)
     assert (found["id"], found["num_samples"], found["is_sampled"]) == ("wide", 50, True)
     assert found["start_s"]["p50"] > 1800
+    done = gpusched("when", "--all", "--state", path, "--json")
+    (every,) = json.loads(done.stdout)["jobs"]
+    assert (every["id"], every["start_s"]["p50"]) == ("wide", 3600)
+    assert "30.0 min" in gpusched("when", "--all", "--state", path).stdout
 
 
 @pytest.mark.parametrize(
@@ -117,6 +121,8 @@ def test_mistakes_are_one_line(path, gpusched):
         (("decide",), "--state: the file is missing"),
         (("decide", "--state", path, "--policy", "conservative"), "keeps more than the state"),
         (("when", "nobody", "--state", path), "has no job 'nobody'"),
+        (("when", "--state", path), "ID: name one job that waits, or --all"),
+        (("when", "wide", "--all", "--state", path), "ID: name one job that waits, or --all"),
         (("when", "runs", "--state", path), "runs already"),
     ):
         done = gpusched(*arguments)

@@ -6,6 +6,7 @@ import io
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,3 +89,35 @@ def test_no_gpu_is_given_out_that_the_files_say_is_in_use(policy, printed):
     by_id = {str(each["job_id"]): each["state_reason"] for each in queue["jobs"]}
     started = {by_id[str(state.jobs.id[row])] for row in decision.job.tolist()}
     assert started <= {"Resources", "Priority", "None"}
+
+
+def acts(decision: gs.online.ClusterDecision) -> list[Any]:
+    columns = ("what", "job", "held_job", "held_server", "held_mask", "rejected")
+    return [getattr(decision, name).tolist() for name in columns] + [decision.reason]
+
+
+@pytest.mark.parametrize("policy", ["fifo", "fifo-skip", "easy", "sjf"])
+@given(printed=clusters())
+def test_a_state_that_is_written_decided_and_read_again_is_a_fixed_point(
+    tmp_path_factory, policy, printed
+):
+    path = tmp_path_factory.getbasetemp() / "state.json"
+    files = [io.BytesIO(json.dumps(each).encode()) for each in printed[:2]]
+    state = gs.online.read_state(files, format="slurm")
+    decision = gs.decide(state, policy=policy)
+    gs.online.write_state(state, path)
+    again = gs.online.read_state(path)
+    assert [server.name for server in again.servers] == [server.name for server in state.servers]
+    assert acts(gs.decide(again, policy=policy)) == acts(decision)
+    # What was to be done is done: nothing is left to do.
+    start_s = state.start_s.copy()
+    start_s[decision.job] = state.now_s
+    held = {
+        name: np.concatenate([getattr(state, name), getattr(decision, name)])
+        for name in ("held_job", "held_server", "held_mask")
+    }
+    done = gs.online.ClusterState(state.cluster, state.jobs, state.now_s, start_s=start_s, **held)
+    gs.online.write_state(done, path)
+    last = gs.decide(gs.online.read_state(path), policy=policy)
+    assert not last.what.size
+    assert last.rejected.tolist() == decision.rejected.tolist()

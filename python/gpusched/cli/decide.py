@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from gpusched.base.tables import table, text_column
+from gpusched.base.wording import duration
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import JSON, RunOptions, argument, flag, format_options, in_panel, only
 from gpusched.online.decision import decide as decided
@@ -17,7 +18,9 @@ from gpusched.online.decision_lines import Action, answer, answer_of, state_sche
 from gpusched.online.states.state_formats import read_state
 
 if TYPE_CHECKING:
+    from gpusched.base.tables import Table
     from gpusched.online.cluster_state import ClusterState
+    from gpusched.online.starting import StartForecast
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -38,6 +41,8 @@ WHEN_EPILOG: Final = """
 gpusched when job-17 --state cluster.json --history last-month.csv
 
 gpusched when job-17 --state cluster.json --history jobs.csv --policy easy --json
+
+gpusched when --all --state squeue.json --state sinfo.json --policy easy
 """
 
 _STATE: Final = in_panel(
@@ -111,7 +116,7 @@ def decide(
 
 
 def when(
-    job: str = argument("ID", ..., "A job of the file that waits."),
+    job: str | None = argument("ID", None, "A job of the file that waits."),
     state: list[Path] | None = _STATE,
     format: str | None = _FORMAT,
     option: list[str] | None = _OPTION,
@@ -124,6 +129,7 @@ def when(
     ),
     policy: str = _POLICY,
     samples: int = in_panel(None, "N", 1000, "How many are drawn.", min=1, max=100_000),
+    all: bool = in_panel(None, None, False, "Tell it of every job that waits, in a table."),
     *,
     how: Asked,
     json: bool = JSON,
@@ -135,29 +141,50 @@ def when(
     the cluster is run on until the job starts, many times.
     """
     from gpusched.online.starting import when as asked
+    from gpusched.online.starting import when_all
     from gpusched.traces.reading import read_quietly
 
+    if (job is None) != all:
+        raise ValueError("ID: name one job that waits, or --all")
     cluster = _state_of(state, format, option)
     rows = np.flatnonzero(cluster.jobs.id.astype(str) == job)
-    if not len(rows):
+    if not all and not len(rows):
         raise ValueError(f"ID: {', '.join(map(str, state or ()))} has no job {job!r}")
     known = None if history is None else read_quietly(history)
-    found = asked(
-        int(rows[0]), cluster, policy=policy, placement=how.placement, history=known,
-        samples=samples, seed=how.seed,
-    )  # fmt: skip
+    options: dict[str, Any] = {
+        "policy": policy, "placement": how.placement, "history": known, "samples": samples,
+        "seed": how.seed,
+    }  # fmt: skip
+    every = when_all(cluster, **options) if all else [asked(int(rows[0]), cluster, **options)]
     if known is not None:
         left_out = known.rejects.lines()
         remark((f"left out of the history: {line}" for line in left_out), style="yellow")
     if json:
-        show_json(found.to_dict())
+        found = [each.to_dict() for each in every]
+        show_json({"jobs": found} if all else found[0])
         return
-    print(found)
+    if all:
+        show_table(_starts(every, cluster))
+    else:
+        print(every[0])
     remark(["jobs that are still to be submitted are not counted: some may go first"])
-    if not found.is_sampled:
+    if every and not every[0].is_sampled:
         remark(["every job takes as long as the state says; --history draws run times"])
     if gone := cluster.num_withheld:
         remark([f"{gone:,} GPUs are out of use, and taken to stay so"])
+
+
+def _starts(every: list[StartForecast], cluster: ClusterState) -> Table:
+    """Return when jobs start, counted from now."""
+    columns = ("job", "GPUs", "5 %", "median", "95 %", text_column("most likely on"))
+    rows: list[list[str]] = []
+    for found in every:
+        starts_s = dict(zip(found.quantiles, found.quantile_s.tolist(), strict=True))
+        waits = [starts_s[part] - found.now_s for part in (0.05, 0.5, 0.95)]
+        times = ["never" if np.isinf(wait) else duration(wait) for wait in waits]
+        places = ", ".join(f"{server} ({share:.0%})" for server, share in found.likeliest)
+        rows.append([str(found.id), str(cluster.jobs.gpus[found.job]), *times, places])
+    return table("starts, counted from now", columns, rows)
 
 
 def _state_of(

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from gpusched.online.starting import Sooner as Sooner
     from gpusched.online.starting import StartForecast as StartForecast
     from gpusched.online.starting import when as when
+    from gpusched.online.starting import when_all as when_all
     from gpusched.online.states.state_formats import read_state as read_state
+    from gpusched.online.states.state_schema import write_state as write_state
 
 _load, __dir__, __all__ = lazy_names(
     __name__,
@@ -60,6 +62,8 @@ _load, __dir__, __all__ = lazy_names(
         "state_schema": "online.decision_lines",
         "transport": "online.assignment",
         "when": "online.starting",
+        "when_all": "online.starting",
+        "write_state": "online.states.state_schema",
     },
 )
 

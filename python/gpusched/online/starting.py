@@ -456,6 +456,8 @@ class StartForecast:
     servers, share
         int64 and float64: servers, those first that it is on in most samples, and in which share of
         the samples in which it starts. Empty under a placement without servers.
+    server_names
+        What the cluster calls these; empty if the state has no names.
     alternatives
         What would make it start sooner, or would not.
     is_sampled
@@ -476,9 +478,16 @@ class StartForecast:
     alternatives: tuple[Sooner, ...]
     is_sampled: bool
     factors: Float64 | None = field(default=None, repr=False)
+    server_names: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         freeze_columns(self, is_own=True)
+
+    @property
+    def likeliest(self) -> tuple[tuple[str, float], ...]:
+        """The servers that it is on in most samples, by name or number, and in which share."""
+        names = self.server_names or tuple(str(server) for server in self.servers.tolist())
+        return tuple(zip(names[:_SHOWN], self.share[:_SHOWN].tolist(), strict=True))
 
     @property
     def quantile_s(self) -> Float64:
@@ -529,8 +538,9 @@ class StartForecast:
             },
             "share_never": self.share_never,
             "servers": [
-                {"server": int(server), "share": float(share)}
-                for server, share in zip(self.servers[:_SHOWN], self.share[:_SHOWN], strict=True)
+                {"server": int(server), "share": share}
+                | ({"name": name} if self.server_names else {})
+                for server, (name, share) in zip(self.servers, self.likeliest, strict=False)
             ],
             "alternatives": [
                 {
@@ -549,10 +559,7 @@ class StartForecast:
             wait = "never" if np.isinf(value) else f"in {duration(float(value) - self.now_s)}"
             lines.append(f"  {100 * part:g} %: {wait}")
         if len(self.servers):
-            places = ", ".join(
-                f"{server} ({share:.0%})"
-                for server, share in zip(self.servers[:_SHOWN], self.share[:_SHOWN], strict=True)
-            )
+            places = ", ".join(f"{server} ({share:.0%})" for server, share in self.likeliest)
             lines.append(f"most likely on server {places}")
         for each in self.alternatives:
             lines.append(f"with {each.what}: {_said(each)}")
@@ -660,10 +667,12 @@ class Started(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Question:
-    """When a job of a state starts, and what may come until then, sample by sample.
+    """When jobs of a state start, and what may come until then, sample by sample.
 
     Attributes
     ----------
+    jobs
+        Rows that wait.
     first_us
         When the policy first decides, unless something happens before; None: now.
     service_us
@@ -673,7 +682,7 @@ class _Question:
     """
 
     state: ClusterState
-    job: int
+    jobs: tuple[int, ...]
     policy: Chosen
     placement: Chosen
     seed: int
@@ -715,8 +724,8 @@ class _Question:
         begin_us = later.begins(random.integers(0, 2**53, size=samples))
         return dataclasses.replace(asked, arrivals=later, begin_us=begin_us)
 
-    def answered(self, pool: ThreadPoolExecutor) -> list[Started]:
-        """Run every sample on until the job starts, with as many submissions as that takes."""
+    def answered(self, pool: ThreadPoolExecutor) -> list[list[Started]]:
+        """Run every sample on until the jobs start, with as many submissions as that takes."""
         state, later = self.state, self.arrivals
         uses_estimates, num_jobs = self.policy.has("estimate"), len(state.jobs)
         if later is None:
@@ -729,10 +738,10 @@ class _Question:
         cluster, snapshot = core_cluster(state.cluster), snapshot_of(state, self.first_us)
         description = description_of(self.policy, self.placement, self.seed)
 
-        def until_start(columns: dict[str, Any]) -> Started | None:
+        def until_start(columns: dict[str, Any]) -> list[Started]:
             run = _core.Run(_core.JobTable(**columns), cluster, description, snapshot=snapshot)
-            found = _core.until_start(run, self.job)
-            return None if found is None else Started(found[0], tuple(found[1]))
+            found = _core.until_start(run, self.jobs)
+            return [Started(start_us, tuple(servers)) for start_us, servers in found]
 
         def with_later(drawn_us: Int64, rows: Int64, after_us: Int64) -> dict[str, Any]:
             taken = np.concatenate([np.arange(num_jobs), rows + num_jobs])
@@ -744,21 +753,20 @@ class _Question:
             move_submissions(columns, num_jobs, state.now_us + 1 + after_us)
             return columns
 
-        def start(sample: int) -> Started:
+        def start(sample: int) -> list[Started]:
             drawn_us = np.minimum(self.service_us[sample], MAX_SERVICE_US)
             if later is None or self.begin_us is None:
-                return until_start({**table, "service_us": drawn_us}) or Started(-1, ())
+                return until_start({**table, "service_us": drawn_us})
             look_us = _FIRST_LOOK_US
             while True:
                 rows, after_us = later.until(int(self.begin_us[sample]), look_us)
                 found = until_start(with_later(drawn_us, rows, after_us))
-                if found is not None and found.start_us <= state.now_us + look_us:
+                is_seen = all(0 <= each.start_us <= state.now_us + look_us for each in found)
+                if is_seen or look_us >= _FARTHEST_LOOK_US:
                     return found
-                if look_us >= _FARTHEST_LOOK_US:
-                    return found or Started(-1, ())
                 look_us = min(look_us * _FARTHER, _FARTHEST_LOOK_US)
 
-        def batch(first: int) -> list[Started]:
+        def batch(first: int) -> list[list[Started]]:
             return [start(each) for each in range(first, min(first + _BATCH, len(self.service_us)))]
 
         with refused(self.policy, self.placement):
@@ -766,12 +774,12 @@ class _Question:
             return [each for part in batches for each in part]
 
     def alternatives(self) -> Iterator[tuple[str, Self]]:
-        """Yield what might make the job start sooner, with the question of that.
+        """Yield what might make the one job start sooner, with the question of that.
 
         What is changed is changed now: the policy decides at once.
         """
         now = dataclasses.replace(self, first_us=None)
-        jobs, job = self.state.jobs, self.job
+        jobs, (job,) = self.state.jobs, self.jobs
         gpus = int(jobs.gpus[job])
         for part in (2, 4):
             if gpus % part or jobs.min_gpus is not None or jobs.gpus_per_node is not None:
@@ -920,47 +928,145 @@ def when(
     >>> gs.when(1, state).median_s
     3600.0
     """
+    (found,) = _forecasts(
+        operator.index(job), state, policy, placement, history, samples, quantiles, calibration,
+        arrivals=arrivals, alternatives=alternatives, seed=seed, threads=threads,
+    )  # fmt: skip
+    return found
+
+
+def when_all(
+    state: ClusterState | Simulation,
+    *,
+    policy: str | Policy | None = None,
+    placement: str | PlacementChoice | None = None,
+    history: Trace | None = None,
+    samples: int = 1000,
+    quantiles: Sequence[float] | None = None,
+    calibration: StartCalibration | None = None,
+    arrivals: bool = True,
+    seed: int = 0,
+    threads: int | None = None,
+) -> list[StartForecast]:
+    """Tell when each job that waits would start, and on what.
+
+    Each sample is run on once until all of them have started; parameters and errors are those of
+    :func:`gpusched.when`.
+
+    Returns
+    -------
+    list of StartForecast
+        In the order of the jobs of ``state``, without alternatives; empty if none waits.
+
+    Examples
+    --------
+    >>> jobs = gs.Trace.from_columns([0, 10, 20], [3600, 60, 60], [8, 16, 8])
+    >>> state = gs.online.ClusterState(
+    ...     gs.Cluster.uniform(2, 8), jobs, now_s=1800, start_s=[0, float("nan"), float("nan")],
+    ...     held_job=[0], held_server=[1], held_mask=[0xFF],
+    ... )
+    >>> [forecast.median_s for forecast in gs.online.when_all(state)]
+    [3600.0, 3660.0]
+    """
+    return _forecasts(
+        None, state, policy, placement, history, samples, quantiles, calibration,
+        arrivals=arrivals, alternatives=False, seed=seed, threads=threads,
+    )  # fmt: skip
+
+
+def _forecasts(
+    job: int | None,
+    state: ClusterState | Simulation,
+    policy: str | Policy | None,
+    placement: str | PlacementChoice | None,
+    history: Trace | None,
+    samples: int,
+    quantiles: Sequence[float] | None,
+    calibration: StartCalibration | None,
+    *,
+    arrivals: bool,
+    alternatives: bool,
+    seed: int,
+    threads: int | None,
+) -> list[StartForecast]:
+    """Return the forecast of one job, or of all that wait."""
     check_integer("samples", samples, 1, MOST_SAMPLES)
     if threads is not None:
         check_integer("threads", threads, 1, MOST_THREADS)
     parts = _parts(quantiles, calibration)
-    shown = job = operator.index(job)
-    past = first_us = None
+    past = first_us = rows = None
     if isinstance(state, Simulation):
         run = state
         is_own = policy is None and placement is None
         policy, placement = policy or run.spec.policy, placement or run.spec.placement
-        state, rows, next_us = _of_run(run, job)
+        if job is not None and job not in run.state.waiting:
+            raise ValueError(f"job: row {job} of the run does not wait")
+        state, rows, next_us = _of_run(run)
         first_us = next_us if is_own else None
-        job = int(np.searchsorted(rows, job))
         past = KnownPast.of_run(run, state, rows) if history is None else None
     if not isinstance(state, ClusterState):
         raise TypeError(f"state: expected a ClusterState or a Simulation, not {state!r}")
     if history is not None and not isinstance(history, Trace):
         raise TypeError(f"history: expected a Trace, not {history!r:.80}")
-    if not len(state.jobs):
-        raise ValueError("jobs: no job waits or runs")
-    check_integer("job", job, 0, len(state.jobs) - 1)
+    if job is None:
+        jobs = tuple(np.flatnonzero(~state.is_running).tolist())
+        if not jobs:
+            return []
+    else:
+        if not len(state.jobs):
+            raise ValueError("jobs: no job waits or runs")
+        shown, job = job, job if rows is None else int(np.searchsorted(rows, job))
+        check_integer("job", job, 0, len(state.jobs) - 1)
+        if state.is_running[job]:
+            raise ValueError(f"job: row {shown} runs already")
+        jobs = (job,)
     if history is not None:
         past = KnownPast.of_log(history, state)
-    if state.is_running[job]:
-        raise ValueError(f"job: row {shown} runs already")
     question = _Question(
-        state, job, _named(asked(policy or "fifo")),
+        state, jobs, _named(asked(policy or "fifo")),
         _named(placement_seam(placement or "consolidated")), check_seed(seed), first_us,
         state.jobs.service_us.reshape(1, -1),
     )  # fmt: skip
     if past is not None:
         question = question.drawn(past, samples, seed, arrivals=arrivals)
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        started = question.answered(pool)
+        started = [list(each) for each in zip(*question.answered(pool), strict=True)]
         others = question.head(PAIRED).alternatives() if alternatives else iter(())
         compared = tuple(
-            _compared(what, started, other.answered(pool), state.now_s) for what, other in others
+            _compared(what, started[0], [each for (each,) in other.answered(pool)], state.now_s)
+            for what, other in others
         )
+    factors = None if calibration is None else calibration.factors()
+    return [
+        _forecast(
+            state,
+            row,
+            row if rows is None else int(rows[row]),
+            each,
+            parts,
+            compared,
+            factors,
+            is_sampled=past is not None,
+        )
+        for row, each in zip(jobs, started, strict=True)
+    ]  # fmt: skip
+
+
+def _forecast(
+    state: ClusterState,
+    job: int,
+    shown: int,
+    started: Sequence[Started],
+    parts: tuple[float, ...],
+    compared: tuple[Sooner, ...],
+    factors: Float64 | None,
+    *,
+    is_sampled: bool,
+) -> StartForecast:
     found = [each for each in started if each.start_us >= 0]
     counts = Counter(server for each in found for server in each.servers).most_common()
     counts.sort(key=lambda entry: (-entry[1], entry[0]))
+    named = state.servers
     return StartForecast(
         job=shown,
         id=state.jobs.id[job],
@@ -971,8 +1077,9 @@ def when(
         servers=np.array([server for server, _ in counts], np.int64),
         share=np.array([count / len(found) for _, count in counts], np.float64),
         alternatives=compared,
-        is_sampled=past is not None,
-        factors=None if calibration is None else calibration.factors(),
+        is_sampled=is_sampled,
+        factors=factors,
+        server_names=tuple(named[server].name for server, _ in counts) if named else (),
     )
 
 
@@ -997,10 +1104,8 @@ def _named(chosen: Chosen) -> Chosen:
     return chosen
 
 
-def _of_run(run: Simulation, job: int) -> tuple[ClusterState, Int64, int]:
+def _of_run(run: Simulation) -> tuple[ClusterState, Int64, int]:
     """Return its state, the rows in the run of the jobs of that, and when it decides next."""
-    if job not in run.state.waiting:
-        raise ValueError(f"job: row {job} of the run does not wait")
     rows = np.sort(np.concatenate([run.state.waiting, run.state.running]))
     return ClusterState.of(run), rows, _core.snapshot_of(run._run)["next_us"]
 

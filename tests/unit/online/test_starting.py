@@ -53,6 +53,31 @@ def test_without_a_history_every_job_takes_as_long_as_the_state_says():
     assert gs.when(2, state(), policy="fifo-skip").median_s == 1800
 
 
+@pytest.mark.parametrize("policy", ["fifo", "easy", "sjf", "srtf"])
+def test_all_jobs_together_start_as_each_asked_alone(policy):
+    options: dict[str, Any] = {"policy": policy, "history": PAST, "samples": 40}
+    every = gs.online.when_all(state(), **options)
+    assert [found.job for found in every] == [1, 2]
+    for found in every:
+        alone = gs.when(found.job, state(), alternatives=False, **options)
+        assert found.start_s.tolist() == alone.start_s.tolist()
+        assert found.servers.tolist() == alone.servers.tolist()
+        assert (found.id, found.is_sampled) == (alone.id, True)
+    assert not gs.online.when_all(gs.online.ClusterState(CLUSTER, None, 0))
+    run = gs.Simulation(PAST, CLUSTER, policy=policy)
+    run.run_until(PAST.submit_s[400])
+    waiting = run.state.waiting.tolist()
+    assert [found.job for found in gs.online.when_all(run, samples=5)] == sorted(waiting)
+
+
+def test_servers_are_called_what_the_cluster_calls_them():
+    named = tuple(gs.online.cluster_state.NamedServer(name, tuple(range(8))) for name in ("x", "y"))
+    found = gs.when(1, state(servers=named))
+    assert found.likeliest == (("x", 1.0), ("y", 1.0))
+    assert found.to_dict()["servers"][0] == {"server": 0, "name": "x", "share": 1.0}
+    assert "most likely on server x (100%), y (100%)" in str(found)
+
+
 def test_alternatives_are_run():
     found = {each.what: each for each in gs.when(1, state()).alternatives}
     assert list(found) == ["8 GPUs", "4 GPUs", "placement best-fit", "one more server"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any, Final
 
 import msgspec
 import numpy as np
 
+from gpusched.base.replacing import write_bytes
 from gpusched.model.cluster import Cluster
 from gpusched.online.cluster_state import ClusterState, NamedServer, no_jobs
 from gpusched.traces.workload import Trace
@@ -35,7 +37,7 @@ class HeldGpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpus: tuple[Annotated[int, msgspec.Meta(ge=0, le=63)], ...]
 
 
-class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A job that waits or runs; times in seconds.
 
     Attributes
@@ -87,7 +89,7 @@ class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     queue: str = ""
 
 
-class StateFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StateFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A cluster at one instant.
 
     Attributes
@@ -183,3 +185,62 @@ def _named(given: StateFile) -> tuple[NamedServer, ...]:
         NamedServer(name, tuple(range(gpus)))
         for name, gpus in zip(names, widths if names else (), strict=True)
     )
+
+
+def write_state(state: ClusterState, path: str | os.PathLike[str]) -> None:
+    """Write a state as our JSON, which :func:`gpusched.online.read_state` reads.
+
+    Written is what decisions follow from: of the jobs the columns that :func:`state_schema` names.
+
+    Parameters
+    ----------
+    path
+        A file is replaced.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> jobs = gs.Trace.from_columns([0, 10], [3600, 60], [8, 16], id=["runs", "waits"])
+    >>> state = gs.online.ClusterState(
+    ...     gs.Cluster.uniform(servers=2, gpus=8), jobs, now_s=20, start_s=[0, float("nan")],
+    ...     held_job=[0], held_server=[1], held_mask=[0xFF],
+    ... )
+    >>> gs.online.write_state(state, "cluster.json")
+    >>> gs.online.read_state("cluster.json").is_running.tolist()
+    [True, False]
+    """
+    text = msgspec.json.format(msgspec.json.encode(_file_of(state)), indent=1)
+    write_bytes(path, text)
+
+
+def _file_of(state: ClusterState) -> StateFile:
+    jobs = state.jobs
+    held: dict[int, list[HeldGpus]] = {}
+    rows = zip(state.held_job.tolist(), state.held_server, state.held_mask, strict=True)
+    for job, server, mask in rows:
+        gpus = tuple(gpu for gpu in range(64) if int(mask) >> gpu & 1)
+        held.setdefault(job, []).append(HeldGpus(int(server), gpus))
+    frame = jobs.to_polars()
+    columns: dict[str, list[Any]] = {
+        name: frame[name].to_list()
+        for name in ("submit_s", "service_s", "gpus", *_OPTIONAL, "user", "queue")
+        if name in frame.columns
+    }
+    columns["id"] = [str(name) for name in jobs.id.tolist()]
+    columns["preemptions"] = state.preemptions.tolist()
+    for name in ("start_s", "attained_s", "cost_s", "added_s"):
+        seconds = getattr(state, name).tolist()
+        columns[name] = [None if np.isnan(value) else value for value in seconds]
+    if jobs.allowed_types is not None:
+        columns["gpu_types"] = list(jobs.allowed_types)
+    columns["held"] = [tuple(held.get(job, ())) for job in range(len(jobs))]
+    records = [
+        StateJob(**dict(zip(columns, values, strict=True)))
+        for values in zip(*columns.values(), strict=True)
+    ]
+    names = tuple(server.name for server in state.servers)
+    return StateFile(state.now_s, state.cluster, tuple(records), names, tuple(held.get(-1, ())))

@@ -19,8 +19,7 @@ from gpusched.base.source import Source
 from gpusched.base.wording import plural
 from gpusched.traces import text_columns as parse
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.intake.declared_columns import ReadColumns
-from gpusched.traces.intake.text_schema import trace_of
+from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.kube_objects import KUEUE, Unfit, Workload, objects_of, text_of, workload_of
 from gpusched.traces.workload import Trace
 

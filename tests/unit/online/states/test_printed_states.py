@@ -489,7 +489,8 @@ def test_both_files_are_needed(tmp_path):
 
 REPORTS = {
     "empty-queue": [], "kueue-backoff": ["t/b"], "kueue-fragmented": ["t/b"],
-    "kueue-partial": ["t/a"], "kueue-pod-wider": [], "slurm-array-throttle": [], "slurm-clock-skew": [],
+    "kueue-partial": ["t/a"], "kueue-pod-wider": [], "slurm-array-throttle": [],
+    "slurm-clock-skew": [],
     "slurm-completing": [], "slurm-drained": [], "slurm-gres-null": ["6"], "slurm-het-job": [],
     "slurm-limit-reasons": [], "slurm-nodes-shape": ["1"], "slurm-required-nodes": [],
     "slurm-reserved": [], "slurm-two-types": ["1"],
