@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -39,8 +39,42 @@ _KINDS: Final[dict[str, Kind]] = {
     **dict.fromkeys(check.LABELS, "label"), "status": "status", "gpu_types": "types", "id": "id",
 }  # fmt: skip
 _ORDER: Final = (INTERARRIVAL, *check.NUMERIC, START, END, *check.LABELS, "gpu_types", "id")
-_UNKNOWN: Final = ("unknown", "none", "null", "nan", "n/a")
-"""What stands for a start or an end that is not known, in small letters."""
+_MAY_BE_UNKNOWN: Final = (START, END, "eligible_s", "time_limit_s")
+_UNKNOWN: Final = (
+    r"(?i)^\s*(?:unknown|none|null|nan|n/a|invalid|unlimited|infinite|partition_limit)\s*$"
+)
+"""What stands there for a time that is not known, or for no limit."""
+OPTIONS: Final = ("columns", "date_order")
+
+Opened = tuple[Screen, Mapping[str, "polars.Series"], tuple[str, ...]]
+"""What judges the rows of a file, its columns, and what should be known of how it was read."""
+
+
+def reader_of(
+    open_table: Callable[[Source, Mapping[str, str] | None], Opened],
+) -> Callable[..., Trace]:
+    """Return what reads files of named columns, which are opened so."""
+
+    def read(
+        source: Source,
+        *,
+        on_bad: OnBad,
+        columns: Mapping[str, str] | None = None,
+        date_order: str | None = None,
+    ) -> Trace:
+        """Read such a file.
+
+        Parameters
+        ----------
+        columns
+            The file's name for each of ours, e.g. ``{"service_s": "length"}``.
+        date_order
+            ``"dmy"`` or ``"mdy"``, where the dates end in the year and no date tells.
+        """
+        screen, data, notes = open_table(source, columns)
+        return read_columns(source, screen, data, columns, on_bad, notes, date_order=date_order)
+
+    return read
 
 
 def read_columns(
@@ -95,10 +129,9 @@ def _understand_dates(
     for ours in _MOMENTS:
         if ours in chosen:
             times.setdefault(chosen[ours], ours)
-    for label, ours in times.items():
-        if ours in (START, END) and str(data[label].dtype) == "String":
-            is_unknown = data[label].str.strip_chars().str.to_lowercase().is_in(_UNKNOWN)
-            data[label] = data[label].set(is_unknown, "") if is_unknown.any() else data[label]
+    for label in {chosen[ours] for ours in _MAY_BE_UNKNOWN if ours in chosen}:
+        if str(data[label].dtype) == "String" and times.get(label) != "submit_s":
+            data[label] = data[label].str.replace(_UNKNOWN, "")
     order = find_date_order(str(source), {label: data[label] for label in times}, order)
     said = {}
     may_count = chosen.get("submit_s", "submit_s") != "submit_s"

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from gpusched.base.delimited_text import read_table
-from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.formats.generic import losses, read_columns
+from gpusched.traces.formats.generic import OPTIONS, Opened, losses, reader_of
 from gpusched.traces.workload import Trace
 
 
-def read(
-    source: Source,
-    *,
-    on_bad: OnBad,
-    columns: Mapping[str, str] | None = None,
-    date_order: str | None = None,
-) -> Trace:
-    """Read a CSV with a header, whose fields a comma, a semicolon, a tab or a bar separates.
-
-    Parameters
-    ----------
-    columns
-        The file's name for each of ours, e.g. ``{"service_s": "length"}``.
-    date_order
-        ``"dmy"`` or ``"mdy"``, where the dates end in the year and no date tells.
-    """
+def _open(source: Source, _: object) -> Opened:
+    """Read a header, and fields between commas, semicolons, tabs or bars."""
     separator = _separator(source)
     table = read_table(source, separator=separator)
     notes = () if separator in ",\t" else (f"fields are separated by {separator!r}",)
-    return read_columns(
-        source, table.screen(), table.columns, columns, on_bad, notes, date_order=date_order
-    )
+    return table.screen(), table.columns, notes
 
 
 def _separator(source: Source) -> str:
@@ -61,14 +43,14 @@ register_trace_format(
         source="Any.",
         detection="its ending or header",
         recognises=_recognises,
-        read=read,
+        read=reader_of(_open),
         excerpt=text_file(
             "jobs.csv", "submit_s,service_s,gpus,user", "0,3600,8,ann", "5.5,60,1,bob"
         ),
         write=write,
         losses=losses,
         endings=("csv",),
-        options=("columns", "date_order"),
+        options=OPTIONS,
         rank=9,
     )
 )

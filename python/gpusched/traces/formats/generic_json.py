@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from gpusched.base.files import MAX_COLUMNS
-from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.formats.generic import read_columns
+from gpusched.traces.formats.generic import OPTIONS, Opened, reader_of
 from gpusched.traces.intake.column_choice import (
     ALIASES,
     INTERARRIVAL,
@@ -20,7 +18,6 @@ from gpusched.traces.intake.column_choice import (
     words_of,
 )
 from gpusched.traces.json_records import read_entries
-from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
     import polars
@@ -32,31 +29,17 @@ _ARRIVALS: Final = frozenset(
 )
 
 
-def read(
-    source: Source,
-    *,
-    on_bad: OnBad,
-    columns: Mapping[str, str] | None = None,
-    date_order: str | None = None,
-) -> Trace:
-    """Read an array of objects, or objects one after the other; a field is a column.
+def _open(source: Source, _: object) -> Opened:
+    """Read an array of objects, or objects one after the other.
 
     A field that an object lacks, or that is null, is empty there.
-
-    Parameters
-    ----------
-    columns
-        The file's name for each of ours, e.g. ``{"service_s": "length"}``.
-    date_order
-        ``"dmy"`` or ``"mdy"``, where the dates end in the year and no date tells.
     """
     found = read_entries(source)
     names = dict.fromkeys(name for record in found.records for name in record)
     if len(names) > MAX_COLUMNS:
         raise ValueError(f"{source}: {len(names):,} fields; there may be {MAX_COLUMNS:,}")
     data = {name: _column([record.get(name) for record in found.records]) for name in names}
-    screen = found.screen()
-    return read_columns(source, screen, data, columns, on_bad, date_order=date_order)
+    return found.screen(), data, ()
 
 
 def _column(values: list[Any]) -> polars.Series:
@@ -96,13 +79,13 @@ register_trace_format(
         source="Any.",
         detection="a JSON array, or lines of objects that have a submission",
         recognises=recognises,
-        read=read,
+        read=reader_of(_open),
         excerpt=text_file(
             "jobs.json",
             '[{"submit_s": 0, "service_s": 3600, "gpus": 8, "user": "ann"},',
             ' {"submit_s": 5.5, "service_s": 60, "gpus": 1}]',
         ),
-        options=("columns", "date_order"),
+        options=OPTIONS,
         rank=8,
     )
 )

@@ -16,11 +16,11 @@ import numpy as np
 from gpusched.base.arrays import AnyArray
 from gpusched.base.files import MAX_COLUMNS, check_room, too_long, unpacked_limit
 from gpusched.base.memory import NoRoomError
-from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.rejects import Screen
 from gpusched.base.source import Source
 from gpusched.base.suggest import HintedError
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.formats.generic import losses, read_columns
+from gpusched.traces.formats.generic import OPTIONS, Opened, losses, reader_of
 from gpusched.traces.intake.column_choice import choose_columns
 from gpusched.traces.workload import Trace
 
@@ -37,24 +37,18 @@ _DAMAGE: Final = (
 )  # fmt: skip
 
 
-def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = None) -> Trace:
-    """Read a NumPy file without pickled objects; rows are numbered from 0.
-
-    Parameters
-    ----------
-    columns
-        The file's name for each of ours, e.g. ``{"service_s": "length"}``.
-    """
+def _open(source: Source, mapped: Mapping[str, str] | None) -> Opened:
+    """Read the columns without pickled objects; rows are numbered from 0."""
     import polars
 
-    arrays = _arrays(source, columns)
+    arrays = _arrays(source, mapped)
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
         raise ValueError(f"{source}: the columns must be equally long, not {listed}")
     screen = Screen(str(source), np.arange(max(lengths.values()), dtype=np.int64))
     data = {name: polars.Series(name, array) for name, array in arrays.items()}
-    return read_columns(source, screen, data, columns, on_bad)
+    return screen, data, ()
 
 
 def _arrays(source: Source, mapped: Mapping[str, str] | None) -> dict[str, AnyArray]:
@@ -165,12 +159,12 @@ register_trace_format(
         source="Any.",
         detection="its first bytes",
         recognises=_recognises,
-        read=read,
+        read=reader_of(_open),
         excerpt=_excerpt,
         write=write,
         losses=losses,
         endings=("npz",),
-        options=("columns",),
+        options=OPTIONS,
         rank=-1,
     )
 )

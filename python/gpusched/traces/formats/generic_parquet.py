@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from gpusched.base.files import MAX_COLUMNS, check_room, naming, too_long, unpacked_limit
-from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.rejects import Screen
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.formats.generic import losses, read_columns
+from gpusched.traces.formats.generic import OPTIONS, Opened, losses, reader_of
 from gpusched.traces.workload import Trace
 
 _MAGIC: Final = b"PAR1"
@@ -21,22 +20,8 @@ _TAIL: Final = 8  # the length of the footer, and the magic bytes
 _LEAST_BYTES: Final = 8  # of a value, once it is a number or a label
 
 
-def read(
-    source: Source,
-    *,
-    on_bad: OnBad,
-    columns: Mapping[str, str] | None = None,
-    date_order: str | None = None,
-) -> Trace:
-    """Read a Parquet file; rows are numbered from 0.
-
-    Parameters
-    ----------
-    columns
-        The file's name for each of ours, e.g. ``{"service_s": "length"}``.
-    date_order
-        ``"dmy"`` or ``"mdy"``, where dates are texts that end in the year and no date tells.
-    """
+def _open(source: Source, _: object) -> Opened:
+    """Read the columns; rows are numbered from 0."""
     import polars
 
     with naming(source, "truncated or damaged Parquet"):
@@ -55,7 +40,7 @@ def read(
         frame = polars.read_parquet(io.BytesIO(source.data))
     screen = Screen(str(source), np.arange(frame.height, dtype=np.int64))
     data = {name: frame[name] for name in frame.columns}
-    return read_columns(source, screen, data, columns, on_bad, date_order=date_order)
+    return screen, data, ()
 
 
 def _check_lengths(data: bytes) -> None:
@@ -89,12 +74,12 @@ register_trace_format(
         source="Any.",
         detection="its first bytes",
         recognises=_recognises,
-        read=read,
+        read=reader_of(_open),
         excerpt=_excerpt,
         write=write,
         losses=losses,
         endings=("parquet",),
-        options=("columns", "date_order"),
+        options=OPTIONS,
         rank=-1,
     )
 )

@@ -40,6 +40,7 @@ MORE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "account": ("account_name",),
     "partition": ("partition_name",),
     "time_limit_s": ("time_limit",),
+    "eligible_s": ("eligible", "eligible_time"),
 }
 """Those that are understood where none of the above is there; as are all in other letters: ``Job
 ID`` and ``JobID`` are ``job_id``, and with the unit at their end: ``duration_hours``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -296,3 +296,75 @@ def test_tables_of_public_reports_are_read():
     shockwave = gs.read_trace(reports / "shockwave-trace" / "small.trace")
     assert (shockwave.service_s[0], shockwave.submit_s[0], shockwave.gpus[0]) == (1418, 0, 1)
     assert gs.read_trace(reports / "spot-v2026" / "job_info_df.csv").gpus.tolist()[0] == 16
+
+
+TIMES = {
+    "submit": st.sampled_from(
+        ["submit_s", "Submit", "SUBMIT TIME", "arrival_time", "Submitted At"]
+    ),
+    "start": st.sampled_from(["start", "Start Time", "started_at"]),
+    "end": st.sampled_from(["end_time", "End", "finished_at"]),
+    "run": st.sampled_from(["duration", "Elapsed", "run_time", "service_s"]),
+}
+FORMS = {
+    "dates": lambda moment: moment.isoformat(" "),
+    "years first": lambda moment: moment.strftime("%Y/%m/%d %H:%M:%S"),
+    "days first": lambda moment: moment.strftime("%d.%m.%Y %H:%M:%S"),
+    "zone": lambda moment: f"{moment.isoformat()}+00:00",
+    "since 1970": lambda moment: str(int(moment.replace(tzinfo=UTC).timestamp())),
+}
+ORIGIN = datetime(2024, 5, 13)
+jobs = st.tuples(st.integers(0, 90_000), st.integers(0, 900), st.integers(1, 90_000))
+
+
+@given(st.lists(jobs, min_size=1, max_size=5), st.data())
+def test_a_table_tells_the_same_in_every_way_that_it_is_written(tmp_path_factory, rows, data):
+    form = data.draw(st.sampled_from(sorted(FORMS)))
+    asked = data.draw(
+        st.sampled_from(["submit start end", "submit start run", "start end", "end run"])
+    )
+    names = {part: data.draw(TIMES[part]) for part in asked.split()}
+    if form == "since 1970" and "submit" in names:
+        names["submit"] = "Submit"  # submit_s is plain seconds
+    mark = data.draw(st.sampled_from(",;\t|"))
+
+    def written(part: str, moment: int) -> str:
+        if part == "run":
+            clock = f"{moment // 3600}:{moment // 60 % 60:02}:{moment % 60:02}"
+            return data.draw(st.sampled_from([clock, str(moment)]))
+        return FORMS[form](ORIGIN + timedelta(seconds=moment))
+
+    lines = [mark.join([*names.values(), "GPUs"])]
+    for submit, wait, run in rows:
+        at = {"submit": submit, "start": submit + wait, "end": submit + wait + run, "run": run}
+        lines.append(mark.join([*(written(part, at[part]) for part in names), "1"]))
+    path = tmp_path_factory.getbasetemp() / "table.csv"
+    path.write_text("\n".join(lines))
+    trace = gs.read_trace(path)
+    begins = [submit if "submit" in names else submit + wait for submit, wait, _ in rows]
+    order = sorted(range(len(rows)), key=lambda row: begins[row])
+    first = min(begins)
+    assert trace.submit_s.tolist() == [begins[row] - first for row in order]
+    assert trace.service_s.tolist() == [rows[row][2] for row in order]
+    assert trace.epoch.replace(tzinfo=None) == ORIGIN + timedelta(seconds=first)
+    if "submit" in names:
+        waits = [rows[row][1] for row in order]
+        assert trace.source_wait_us.tolist() == [1_000_000 * wait for wait in waits]
+
+
+def test_columns_of_slurm_are_ours(tmp_path):
+    header = "JobID,User,Account,Partition,QOS,Submit,Eligible,Start,End,Timelimit,Priority,GPUs"
+    day = "2024-05-01T09:0"
+    trace = read(
+        tmp_path, header,
+        f"7,ann,vision,gpu,high,{day}0:00,{day}1:00,{day}2:00,{day}3:00,1-00:00:00,5,2",
+        f"8,bob,vision,gpu,low,{day}1:00,{day}1:00,{day}2:00,{day}3:00,UNLIMITED,1,1",
+    )  # fmt: skip
+    frame = trace.to_polars()
+    assert frame["time_limit_s"].to_list() == [86_400, None]
+    assert frame["eligible_s"].to_list() == [60, 60]
+    assert frame["priority"].to_list() == [5, 1]
+    assert frame["qos"].to_list() == ["high", "low"]
+    assert frame["account"].to_list() == ["vision"] * 2
+    assert trace.service_s.tolist() == [60, 60]
+    assert not any("not used: " in note and "JobID" in note for note in trace.notes)
