@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from hypothesis import given, settings
@@ -24,6 +26,8 @@ TEXT = st.text(st.sampled_from('abé,;"|\t \n#0-.'), max_size=4) | st.text(
     st.characters(exclude_categories=["Cs", "Cc"]), max_size=4
 )
 LATEST_US = 2**49
+BERLIN = ZoneInfo("Europe/Berlin")
+EPOCHS = (None, datetime(2024, 3, 31), datetime(1969, 5, 1, 9, 0, 0, 7, BERLIN))
 
 
 def seconds(low_us: int, high_us: int = LATEST_US) -> st.SearchStrategy[float]:
@@ -81,15 +85,18 @@ def columns_of_jobs(draw: st.DrawFn) -> dict[str, list[Any]]:
 
 
 @settings(max_examples=60)
-@given(columns_of_jobs())
-def test_a_trace_that_is_written_and_read_again_is_equal(columns: dict[str, Any]) -> None:
-    trace = gs.Trace.from_columns(**columns).rebased()
+@given(columns_of_jobs(), st.sampled_from(EPOCHS))
+def test_a_trace_that_is_written_and_read_again_is_equal(
+    columns: dict[str, Any], epoch: datetime | None
+) -> None:
+    trace = gs.Trace.from_columns(**columns, epoch=epoch).rebased()
     for name in WITH_ALL_COLUMNS:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"jobs.{trace_formats()[name].endings[0]}"
             write_trace(trace, path)
             again = gs.read_trace(path)
         assert not again.rejects
+        assert again.epoch == trace.epoch
         before, after = trace.to_polars(), again.to_polars()
         for column in {*before.columns, *after.columns} - {"row"}:
             if column != "id" or "id" in columns:  # positions are counted anew

@@ -162,7 +162,7 @@ def _unpacked(values: Any) -> Any:
 
 def _of_objects(array: AnyArray) -> AnyArray:
     """Find the type that objects have in common: numbers, durations; else leave them."""
-    missing: Bool = np.frompyfunc(is_missing, 1, 1)(array).astype(np.bool_)
+    missing = np.asarray(np.frompyfunc(is_missing, 1, 1)(array), dtype=np.bool_)
     types = set(map(type, array[~missing].flat))
     if not types:
         return np.full(array.shape, np.nan)

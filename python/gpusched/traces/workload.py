@@ -559,13 +559,20 @@ class Trace:
             notes=_notes(parts),
         )
 
-    def to_polars(self) -> polars.DataFrame:
+    def to_polars(self, *, dates: bool = False) -> polars.DataFrame:
         """Return the columns under the names of :meth:`from_columns`, and row.
+
+        Parameters
+        ----------
+        dates
+            Whether submissions, deadlines and eligible times are wall-clock times, which
+            :meth:`from_polars` takes, too, if :attr:`epoch` is known and all are in the years 1 to
+            9999.
 
         Returns
         -------
         polars.DataFrame
-            Times in seconds; values that were not given are null.
+            Times in seconds, or in UTC and local time; values that were not given are null.
 
         Examples
         --------
@@ -575,12 +582,36 @@ class Trace:
         """
         import polars
 
-        held = [column for column in JOB_COLUMNS.values() if _is_held(self, column)]
-        data = {column.name: self._series(column) for column in held}
-        place = list(data).index("gpus") + 1
-        columns = [*data.values()]
-        columns.insert(place, polars.Series("row", self.row))
-        return polars.DataFrame(columns)
+        origin_us = self._origin_us() if dates else None
+        data = {}
+        for column in JOB_COLUMNS.values():
+            if column.kind == "moment" and origin_us is not None and _is_held(self, column):
+                ticks = getattr(self, column.stored)
+                moments = polars.Series(ticks + origin_us)
+                if column.is_null:
+                    moments = moments.set(polars.Series(ticks == column.default), None)
+                zone = None if self.epoch is None or self.epoch.tzinfo is None else "UTC"
+                data[column.name] = moments.cast(polars.Datetime("us", zone))
+            elif _is_held(self, column):
+                data[column.name] = self._series(column)
+            if column.name == "gpus":
+                data["row"] = polars.Series(self.row)
+        return polars.DataFrame(data)
+
+    def _origin_us(self) -> int | None:
+        """Return second 0 in ticks since 1970, if all moments of the jobs have dates."""
+        if self.epoch is None:
+            return None
+        last_us = max(
+            int(values.max())
+            for column in JOB_COLUMNS.values()
+            if column.kind == "moment" and (values := getattr(self, column.stored)) is not None
+        )
+        try:
+            _later(self.name, self.epoch, last_us)
+        except ValueError:
+            return None
+        return _since_1970(self.epoch)
 
     def _series(self, column: JobColumn) -> polars.Series:
         """Return a column that there is under our name and in our unit."""
@@ -1529,6 +1560,12 @@ def _later(source: str, epoch: datetime, after_us: int) -> datetime:
         ) from None
 
 
+def _since_1970(epoch: datetime) -> int:
+    """Return ticks; times without a zone are counted as they stand."""
+    zone = None if epoch.tzinfo is None else UTC
+    return (epoch - UNIX_EPOCH.replace(tzinfo=zone)) // _TICK
+
+
 def _is_held(trace: Trace, column: JobColumn) -> bool:
     return getattr(trace, column.stored) is not None
 
@@ -1553,8 +1590,7 @@ def _begins(parts: Sequence[Trace], files: Sequence[str]) -> list[int]:
         if part.epoch is None:
             begins.append(round(part.origin_s * US_PER_S))
         else:
-            zone = UTC if part.epoch.tzinfo is not None else None
-            begins.append((part.epoch - UNIX_EPOCH.replace(tzinfo=zone)) // _TICK)
+            begins.append(_since_1970(part.epoch))
     return begins
 
 

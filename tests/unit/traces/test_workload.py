@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import io
 import pickle
 import subprocess
 import sys
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -208,6 +209,120 @@ def test_head_between_and_filter_keep_the_columns_together():
 def test_a_selection_that_cannot_be_made_is_an_error(call, error, message):
     with pytest.raises(error, match=message):
         call(built(name="small"))
+
+
+def test_a_column_is_taken_by_its_name_and_jobs_by_position_slice_or_mask():
+    trace = built(id=["x", "y", "z"], user=["a", "b", "c"])
+    assert trace["user"].to_list() == ["b", "c", "a"]
+    assert all(trace[name].equals(trace.to_polars()[name]) for name in trace.to_polars().columns)
+    for key, ids in (
+        (0, ["y"]), (-1, ["x"]), (slice(1, None), ["z", "x"]), (slice(None, None, 2), ["y", "x"]),
+        ([0, 2], ["y", "x"]), (trace["gpus"] > 1, ["y", "z"]),
+        (np.array([False, True, True]), ["z", "x"]),
+    ):  # fmt: skip
+        assert trace[key].id.tolist() == ids, key
+
+
+@each(
+    ("key", "error", "message"),
+    [
+        ("users", KeyError, r"small has no column 'users'; did you mean 'user'\?"),
+        ("weight", KeyError, "small has no column 'weight'"),
+        (3, IndexError, "out of bounds"),
+        (slice(2, 2), ValueError, "small: no jobs are left"),
+        ([1, 0], ValueError, "positions must ascend"),
+        ([1, 1], ValueError, "positions must ascend"),
+        ([True, False], ValueError, r"mask has shape \(2,\)"),
+        (0.5, TypeError, "by name and jobs by position, not 0.5"),
+    ],
+)
+def test_what_a_trace_does_not_have_cannot_be_taken(key, error, message):
+    with pytest.raises(error, match=message):
+        built(name="small", user=["a", "b", "c"])[key]
+
+
+def test_a_trace_is_no_sequence():
+    with pytest.raises(TypeError, match="not iterable"):
+        list(built())
+
+
+def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
+    columns: dict[str, Any] = {
+        "id": ["x", "y", "z"], "user": ["a", "b", "c"], "weight": [1, 2, 3],
+        "deadline_s": [50, np.nan, 40], "gpu_types": ["T4", "", "V100"], "max_gpus": [np.nan, 9, 9],
+    }  # fmt: skip
+    trace = built(**columns)
+    changes: tuple[dict[str, Any], ...] = (
+        {"service_s": [7, 8, 9]}, {"submit_s": [9, 0, 4]}, {"deadline_s": [np.nan, 11, 12]},
+        {"user": None, "weight": None}, {"gpu_types": None}, {"gpu_types": ["A", "B", ""]},
+        {"status": ["ok", "", "failed"], "time_limit_s": [1, np.nan, 2]}, {"id": [4, 5, 6]},
+        {"gpus": [9, 1, 1], "max_gpus": [9, 1, np.nan]},
+    )  # fmt: skip
+    for change in changes:
+        made = trace.with_columns(**change)
+        given = {
+            name: trace.to_polars()[name] for name in trace.to_polars().columns if name != "row"
+        }
+        again = Trace.from_columns(**{**given, **change})
+        assert made.to_polars().drop("row").equals(again.to_polars().drop("row")), change
+        assert dict(zip(made.id.tolist(), made.row.tolist(), strict=True)).keys() == {
+            *made.id.tolist()
+        }
+    kept = trace.with_profiles(list(gs.model.zoo().values())[:2], index=[0, 1, 0])
+    moved = kept.with_columns(submit_s=[9, 0, 4])
+    assert moved.profile.tolist() == [1, 0, 0]
+    assert moved.row.tolist() == [2, 0, 1]
+
+
+@each(
+    ("columns", "error", "message"),
+    [
+        (
+            {"users": [1, 2, 3]},
+            ValueError,
+            r"no column 'users' can be given; did you mean 'user'\?",
+        ),
+        ({"profile": [0, 0, 0]}, ValueError, "'profile' can be given; see with_profiles"),
+        ({"gpus": [1, 0, 1]}, ValueError, "with_columns, row 2, column 'gpus': 0 must be positive"),
+        ({"gpus": [9, 9, 9]}, ValueError, "row 1, column 'max_gpus': 8 must be at least gpus"),
+        ({"deadline_s": [1, 9, 9]}, ValueError, "row 1, .*must lie after the submission"),
+        ({"weight": [1, 2]}, ValueError, "column 'weight' has length 2, not 3"),
+        ({"id": [1, 1, 2]}, ValueError, "1 must be unique, row 1 has it too"),
+        ({"service_s": None}, ValueError, "column 'service_s' must be one-dimensional"),
+    ],
+)
+def test_other_columns_are_checked_as_the_first_were(columns, error, message):
+    with pytest.raises(error, match=message):
+        built(name="small", max_gpus=[8, 8, 8]).with_columns(**columns)
+
+
+def test_the_parts_of_a_trace_put_together_are_the_trace():
+    trace = built(
+        id=["x", "y", "z"], user=["a", "b", "c"], deadline_s=[50, np.nan, 40], eligible_s=[3, 3, 3],
+        gpu_types=["T4", "", "V100"], epoch=datetime(2024, 5, 1),
+    ).rebased()  # fmt: skip
+    both = Trace.concat([trace[:1], trace[1:]])
+    assert both.to_polars().drop("row").equals(trace.to_polars().drop("row"))
+    late = dataclasses.replace(trace[2:].rebased(), row=np.array([0]))
+    assert Trace.concat([late, trace[:2]])["deadline_s"].equals(trace["deadline_s"])
+    with pytest.raises(ValueError, match="concat: there is no trace"):
+        Trace.concat([])
+
+
+def test_a_trace_says_whose_time_it_has():
+    for epoch, clock in (
+        (None, None), (datetime(2024, 5, 1), "local time"),
+        (datetime(2024, 5, 1, tzinfo=UTC), "UTC"),
+    ):  # fmt: skip
+        assert built(epoch=epoch).describe()["clock"] == clock
+        dated = built(epoch=epoch, deadline_s=[9, np.nan, 9]).rebased().to_polars(dates=True)
+        again = Trace.from_polars(dated)
+        assert (again.epoch, again.submit_s.tolist()) == (
+            built(epoch=epoch).rebased().epoch,
+            [0, 1.5, 2],
+        )
+    far = built(epoch=datetime(9999, 12, 31, 23, 59, 58))
+    assert far.to_polars(dates=True).equals(far.to_polars())
 
 
 def test_load_is_work_over_capacity_and_arrival_span():

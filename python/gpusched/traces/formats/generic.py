@@ -238,7 +238,7 @@ def _unit_of(theirs: str) -> float:
 def losses(trace: Trace) -> list[str]:
     """Say what columns of numbers and names cannot hold of a trace, a sentence each."""
     lines = []
-    if trace.epoch is not None:
+    if trace.epoch is not None and trace._origin_us() is None:  # beyond the year 9999
         lines.append(f"times are written in seconds: that second 0 was {trace.epoch} is left out")
     for column in ("profile", "graph"):
         if getattr(trace, column) is not None:

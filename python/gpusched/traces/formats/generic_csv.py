@@ -32,8 +32,8 @@ def _recognises(source: Source) -> bool:
 
 
 def write(trace: Trace, path: Path) -> None:
-    """Write all columns of :meth:`gpusched.Trace.to_polars`."""
-    trace.to_polars().write_csv(path)
+    """Write all columns of :meth:`gpusched.Trace.to_polars`, with dates if there are any."""
+    trace.to_polars(dates=True).write_csv(path)
 
 
 register_trace_format(

@@ -129,7 +129,10 @@ def _recognises(source: Source) -> bool:
 
 
 def write(trace: Trace, path: Path) -> None:
-    """Write all columns of :meth:`gpusched.Trace.to_polars` as an ``.npz``."""
+    """Write all columns of :meth:`gpusched.Trace.to_polars`, with dates if there are any.
+
+    Dates with a zone become texts, as NumPy has none.
+    """
     with path.open("wb") as file:  # savez would append an ending of its own
         np.savez(file, **_columns(trace))
 
@@ -137,12 +140,15 @@ def write(trace: Trace, path: Path) -> None:
 def _columns(trace: Trace) -> dict[str, Any]:
     import polars
 
-    return {
-        series.name: np.asarray(series.to_list(), dtype=np.str_)
-        if series.dtype == polars.String
-        else series.to_numpy()
-        for series in trace.to_polars()
-    }
+    arrays = {}
+    for series in trace.to_polars(dates=True):
+        if isinstance(series.dtype, polars.Datetime) and series.dtype.time_zone is not None:
+            series = series.dt.to_string("%Y-%m-%dT%H:%M:%S%.6f%:z").fill_null("")
+        is_text = series.dtype == polars.String
+        arrays[series.name] = (
+            np.asarray(series.to_list(), dtype=np.str_) if is_text else series.to_numpy()
+        )
+    return arrays
 
 
 def _excerpt() -> dict[str, bytes]:

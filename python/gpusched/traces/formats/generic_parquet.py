@@ -56,8 +56,8 @@ def _recognises(source: Source) -> bool:
 
 
 def write(trace: Trace, path: Path) -> None:
-    """Write all columns of :meth:`gpusched.Trace.to_polars`."""
-    trace.to_polars().write_parquet(path)
+    """Write all columns of :meth:`gpusched.Trace.to_polars`, with dates if there are any."""
+    trace.to_polars(dates=True).write_parquet(path)
 
 
 def _excerpt() -> dict[str, bytes]:
