@@ -72,7 +72,7 @@ BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "modules of the package": (297, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (111, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
-    "words of README and docs": (177_979, num_words_of_pages),
+    "words of README and docs": (178_019, num_words_of_pages),
 }
 
 
