@@ -6,26 +6,30 @@ This is no table: a job has a list of attempts, and each of these a list of serv
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import numpy as np
 
-from gpusched.base.arrays import Int64
+from gpusched.base.arrays import AnyArray, Int64
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
+from gpusched.base.ticks import US_PER_S
 from gpusched.traces import text_columns as parse
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, trace_of
+from gpusched.traces.intake.wall_clock import ticks_of
+from gpusched.traces.job_columns import NOT_A_TIME
 from gpusched.traces.json_records import has_field, read_entries
 from gpusched.traces.workload import Trace
 
+if TYPE_CHECKING:
+    import polars
+
+_TIME_LENGTH: Final = len("2017-10-09 07:01:55")
 STATUS: Final = {"Pass": "ok", "Killed": "killed", "Failed": "failed"}
-_TICK: Final = timedelta(microseconds=1)
-_TIME_RULE: Final = "must be a time like 2017-10-09 07:01:55"
-_TIME_LENGTH: Final = 19
 
 
 class _Server(msgspec.Struct):
@@ -57,37 +61,67 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
     """
     jobs, lines = _jobs(source)
     screen = Screen(str(source), lines, "line")
-
-    submits = [_time(job.submitted_time) for job in jobs]
+    submit_us = ticks_of(
+        screen, "submit_s", "submitted_time", _texts(job.submitted_time for job in jobs)
+    )
     screen.show("submit_s", "submitted_time", [job.submitted_time for job in jobs])
-    screen.require(np.array([isinstance(t, datetime) for t in submits]), "submit_s", _TIME_RULE)
-
-    attempts = [job.attempts for job in jobs]
-    runs = [[(_time(a.start_time), _time(a.end_time)) for a in tried] for tried in attempts]
-    screen.show("service_s", "attempts", [msgspec.to_builtins(tried) for tried in attempts])
-    screen.require(np.array([bool(run) for run in runs]), "service_s", "must not be empty")
-    readable = np.array([not any(isinstance(t, str) for pair in run for t in pair) for run in runs])
-    screen.require(readable, "service_s", "must have readable times")
-    ended = np.array([all(end or not start for start, end in run) for run in runs])
-    good = screen.require(ended, "service_s", "must have an end time for each start time")
-    service_s = [_run_time_s(run) if fine else 1.0 for run, fine in zip(runs, good, strict=True)]
+    screen.show("service_s", "attempts", [msgspec.to_builtins(job.attempts) for job in jobs])
+    service_s = _run_times_s(screen, jobs)
     screen.show("service_s", "attempts (sum of run times)", service_s)
-
-    widths = [sum(len(s.gpus) for a in tried[:1] for s in a.detail) for tried in attempts]
+    widths = [sum(len(s.gpus) for a in job.attempts[:1] for s in a.detail) for job in jobs]
     screen.show("gpus", "attempts[0].detail", widths)
     read = ReadColumns(screen)
     read.numeric = {
-        "submit_us": np.array([_ticks(time) for time in submits], dtype=np.int64),
-        "service_s": np.array(service_s, dtype=np.float64),
+        "submit_us": submit_us,
+        "service_s": service_s,
         "gpus": np.array(widths, dtype=np.int64),
     }
+    read.has_dates = True
     read.ids = parse.identifiers(screen, "jobid", [job.jobid for job in jobs])
     read.labels = {
         "user": Labels.of(job.user for job in jobs),
         "queue": Labels.of(job.vc for job in jobs),
         "status": parse.statuses([job.status for job in jobs], STATUS),
     }
-    return trace_of(source.name, read, on_bad, epoch=parse.UNIX_EPOCH)
+    return trace_of(source.name, read, on_bad)
+
+
+def _run_times_s(screen: Screen, jobs: Sequence[_Job]) -> AnyArray:
+    """Add up the run times of the attempts of each job, and judge them."""
+    attempts = [(place, each) for place, job in enumerate(jobs) for each in job.attempts]
+    owner = np.array([place for place, _ in attempts], dtype=np.int64)
+    tried = Screen(screen.source, screen.rows[owner], "line")
+    begin, end = (
+        ticks_of(
+            tried, name, name, _texts(getattr(each, name) for _, each in attempts),
+            missing=NOT_A_TIME,
+        )
+        for name in ("start_time", "end_time")
+    )  # fmt: skip
+    is_open = (begin != NOT_A_TIME) & (end == NOT_A_TIME)
+    has_run = (begin != NOT_A_TIME) & (end != NOT_A_TIME)
+    place = np.arange(len(jobs))
+    screen.require(np.isin(place, owner), "service_s", "must not be empty")
+    is_readable = ~np.isin(place, owner[tried.bad])
+    screen.require(is_readable, "service_s", "must have readable times")
+    has_ended = ~np.isin(place, owner[is_open])
+    good = screen.require(has_ended, "service_s", "must have an end time for each start time")
+    total_us = np.zeros(len(jobs), dtype=np.int64)
+    np.add.at(total_us, owner, np.where(has_run, end - begin, 0))
+    return np.where(good, total_us / US_PER_S, 1.0)
+
+
+def _texts(times: Iterable[str | None]) -> polars.Series:
+    """Return times as texts, null where there is none; what is cut off is no time."""
+    import polars
+
+    return polars.Series(
+        [
+            None if time in (None, "None", "") else time if len(time) == _TIME_LENGTH else "cut off"
+            for time in times
+        ],
+        dtype=polars.String,
+    )
 
 
 def _jobs(source: Source) -> tuple[list[_Job], Int64]:
@@ -100,26 +134,6 @@ def _jobs(source: Source) -> tuple[list[_Job], Int64]:
         except msgspec.ValidationError as error:
             raise ValueError(f"{source}, line {line}, job {len(jobs)}: {error}") from None
     return jobs, found.lines
-
-
-def _time(text: str | None) -> datetime | str | None:
-    """Return the time, None if there is none, and the text itself if it is not a time."""
-    if text is None or text in ("None", ""):
-        return None
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return time if len(text) == _TIME_LENGTH and time.tzinfo is None else text
-
-
-def _run_time_s(run: list[tuple[datetime | str | None, datetime | str | None]]) -> float:
-    pairs = ((s, e) for s, e in run if isinstance(s, datetime) and isinstance(e, datetime))
-    return sum((end - start).total_seconds() for start, end in pairs)
-
-
-def _ticks(time: datetime | str | None) -> int:
-    return (time - parse.UNIX_EPOCH) // _TICK if isinstance(time, datetime) else 0
 
 
 def _recognises(source: Source) -> bool:

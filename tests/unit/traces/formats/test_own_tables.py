@@ -221,7 +221,7 @@ def test_a_zone_that_is_not_needed_or_not_known_is_an_error(submit, zone, messag
 def test_every_format_with_local_dates_takes_a_zone(tmp_path):
     from gpusched.traces.format_registry import trace_formats
 
-    for name in ("helios", "philly-csv", "sacct"):
+    for name in ("helios", "philly-csv", "philly-json", "sacct"):
         path = trace_formats()[name].write_excerpt(tmp_path)
         local = gs.read_trace(path, name)
         berlin = gs.read_trace(path, name, time_zone="Europe/Berlin")
