@@ -44,6 +44,8 @@ MORE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Those that are understood where none of the above is there; as are all in other letters: ``Job
 ID`` and ``JobID`` are ``job_id``, and with the unit at their end: ``duration_hours``."""
+WITH_UNIT: Final = {"service_s": {"run"}}
+"""Those that are understood with a unit at their end alone: a ``run`` without one is a number."""
 UNITS: Final = {
     **dict.fromkeys(("ns", "nanoseconds"), 1e-9),
     **dict.fromkeys(("us", "microseconds"), 1e-6),
@@ -158,7 +160,7 @@ def _alike(ours: str, keys: Mapping[str, tuple[str, str]]) -> list[str]:
     names = (ours, *ALIASES.get(ours, ()), *MORE_ALIASES.get(ours, ()))
     known = {"".join(words_of(name)) for name in names}
     timed = {"".join(words_of(name.removesuffix("_s"))) for name in names}
-    timed = timed if ours.endswith("_s") else set()
+    timed = timed | WITH_UNIT.get(ours, set()) if ours.endswith("_s") else set()
     return [
         name for name, (whole, base) in keys.items()
         if (whole and whole in known) or (base and base in timed)

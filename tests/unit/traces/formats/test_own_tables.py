@@ -38,6 +38,7 @@ def read(tmp_path: Path, *lines: str, **options: object) -> gs.Trace:
         ("submit,duration,start,end", "10,60,25,99", 10, 60, 15),
         ("Submitted At,Elapsed (min)", "10,1", 10, 60, None),
         ("arrival,run_time_hours", "10,0.5", 10, 1800, None),
+        ("submit,run_hours", "10,0.5", 10, 1800, None),
         ("SUBMIT_TIME,Elapsed", "10,1-00:00:01", 10, 86_401, None),
         ("submit,start,end,source_wait_s", "10,25,85,3", 10, 60, 3),
     ],
@@ -52,6 +53,11 @@ def test_times_that_suffice_are_a_submission_a_run_time_and_a_wait(
     pl.read_csv(tmp_path / "jobs.csv").write_parquet(tmp_path / "a.parquet")
     if ":" not in row:
         assert gs.read_trace(tmp_path / "a.parquet").service_us.tolist() == [service * 1_000_000]
+
+
+def test_a_run_without_a_unit_is_no_time(tmp_path):
+    with pytest.raises(ValueError, match="column 'service_s' is missing"):
+        read(tmp_path, "submit,run,gpus", "10,7,2")
 
 
 def test_what_was_understood_is_one_line(tmp_path):
