@@ -33,7 +33,7 @@ from gpusched.model.cluster import Cluster
 from gpusched.traces.auditing.findings import Finding, TraceAudit, Verdict
 from gpusched.traces.auditing.trace_audit import judged, published_gpus
 from gpusched.traces.checked_columns import duplicate_ids_kept
-from gpusched.traces.fitting_jobs import fitting_jobs, fitting_load
+from gpusched.traces.cluster_sizing import fitting_jobs, fitting_load
 from gpusched.traces.format_registry import trace_formats
 from gpusched.traces.workload import Trace
 

@@ -42,6 +42,9 @@ class TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     notes: tuple[str, ...] = ()
 
 
+_SAID: Final = tuple(name for name in TraceHeader.__struct_fields__ if name != "label_names")
+
+
 def trace_members(trace: Trace) -> tuple[TraceHeader, dict[str, AnyArray]]:
     """Return what :func:`stored_trace` makes the trace of again."""
     arrays: dict[str, AnyArray] = {}
@@ -54,19 +57,8 @@ def trace_members(trace: Trace) -> tuple[TraceHeader, dict[str, AnyArray]]:
         if labels is not None:
             arrays[f"trace.{column}"] = labels.codes
             label_names[column] = labels.names
-    header = TraceHeader(
-        name=trace.name,
-        source=trace.source,
-        epoch=trace.epoch,
-        origin_s=trace.origin_s,
-        rejects=trace.rejects,
-        type_sets=trace.type_sets,
-        label_names=label_names,
-        profiles=trace.profiles,
-        graphs=trace.graphs,
-        notes=trace.notes,
-    )
-    return header, arrays
+    said = {name: getattr(trace, name) for name in _SAID}
+    return TraceHeader(label_names=label_names, **said), arrays
 
 
 def stored_trace(header: TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
@@ -86,18 +78,7 @@ def stored_trace(header: TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
         index = fields.get(column)
         if index is not None and not 0 <= index.min() <= index.max() < len(getattr(header, of)):
             raise ValueError(f"trace.{column} points outside of the {of.replace('_', ' ')}")
-    return Trace(
-        **fields,
-        type_sets=header.type_sets,
-        profiles=header.profiles,
-        graphs=header.graphs,
-        name=header.name,
-        source=header.source,
-        epoch=header.epoch,
-        origin_s=header.origin_s,
-        rejects=header.rejects,
-        notes=header.notes,
-    )
+    return Trace(**fields, **{name: getattr(header, name) for name in _SAID})
 
 
 def stored_column(

@@ -74,34 +74,17 @@ class Trace:
 
     Attributes
     ----------
-    submit_us, service_us
-        int64 microseconds: submission, and run time on an idle cluster.
-    gpus
-        int32: width of the gang.
+    submit_us, service_us, gpus
+        int64 microseconds: submission, and run time on an idle cluster; int32: width of the gang.
     row
         int64: physical line in the source file (1 is the first), or position in the input.
     id
         int64 or text: the job's name in the source.
-    estimate_us, predicted_us, checkpoint_us, restart_us, source_wait_us
-        int64 microseconds or None. -1 in the first two or in ``source_wait_us``: not given.
-    weight
-        float64 or None.
-    share_milli, cpu_milli, memory_mib
-        int32 and int64 or None: thousandths of a GPU (1000 for whole ones), and of a CPU core, and
-        MiB that each worker asks for.
-    deadline_us, value
-        int64 microseconds, -1 where a job has none, or None; float64 or None: what it is worth to
-        meet it, 1 where not given.
-    min_gpus, max_gpus
-        int32 or None: the widths between which a job may run under an elastic speed.
-    gpus_per_node
-        int32 or None: GPUs on each of the job's servers; 0: as the placement likes.
-    time_limit_us, eligible_us, priority
-        int64 microseconds, -1 where a job has none, and float64, or None: the walltime, when the
-        job could start, and the source's own priority. No policy uses them.
-    partition, account, qos, dependency
-        :class:`~gpusched.base.labels.Labels` or None. No policy uses them.
-    user, queue, group, status
+    estimate_us, predicted_us, checkpoint_us, restart_us, source_wait_us, deadline_us, ...
+        What else :data:`~gpusched.traces.job_columns.JOB_COLUMNS` lists, or None: times as int64
+        microseconds, -1 where a job has none; ``share_milli``, ``cpu_milli`` and ``memory_mib`` in
+        thousandths and MiB; widths as int32; numbers as float64.
+    user, queue, group, status, partition, account, qos, dependency
         :class:`~gpusched.base.labels.Labels` or None.
     type_sets, type_set
         Distinct sets of allowed GPU types (``()`` = any), and the int32 index of each job's set
@@ -331,7 +314,7 @@ class Trace:
         if graph is not None:
             known = known_graphs(graphs)
             models["graph"] = model_choice.graph_index(graph, known, numeric["gpus"])
-        made = cls.of_screened(
+        made = cls._of_screened(
             screen,
             numeric,
             ids=None if id is None else check.identifiers("id", id, num_rows),
@@ -346,7 +329,7 @@ class Trace:
         return made.with_graphs(graphs, made.graph) if has_graphs else made
 
     @classmethod
-    def of_screened(
+    def _of_screened(
         cls,
         screen: Screen,
         numeric: Mapping[str, AnyArray],

@@ -10,7 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.model.cluster import Cluster, ServerGroup
-from gpusched.traces.fitting_jobs import fitting_jobs, fitting_load
+from gpusched.traces.cluster_sizing import fitting_jobs, fitting_load
 from gpusched.traces.resampling import num_blocks, resampled
 from tests.each import each
 

@@ -85,7 +85,7 @@ class Evidence:
     @cached_property
     def fitting_gpu_seconds(self) -> AnyArray:
         """float64[n]: the same, 0 of jobs that there is no room for, whatever else runs."""
-        from gpusched.traces.fitting_jobs import fitting_jobs
+        from gpusched.traces.cluster_sizing import fitting_jobs
 
         if self.cluster is not None:
             return np.where(fitting_jobs(self.trace, self.cluster), self.gpu_seconds, 0.0)

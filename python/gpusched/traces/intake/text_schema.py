@@ -111,7 +111,7 @@ class ReadColumns:
     Attributes
     ----------
     numeric, labels, ids, gpu_types
-        As :meth:`gpusched.Trace.of_screened` takes them.
+        As :func:`gpusched.traces.checked_columns.checked_jobs` takes them.
     values
         Numbers and ticks by the names of the file, those of parts as well.
     of_job
@@ -386,7 +386,7 @@ def trace_of(
     source = read.screen.source
     if read.has_dates and not any(read.screen.is_aware.values()):
         read.notes += (LOCAL_DATES,)
-    return Trace.of_screened(
+    return Trace._of_screened(
         read.screen,
         read.numeric,
         ids=read.ids,
