@@ -90,6 +90,12 @@ def test_a_trace_that_is_written_and_read_again_is_equal(
     columns: dict[str, Any], epoch: datetime | None
 ) -> None:
     trace = gs.Trace.from_columns(**columns, epoch=epoch).rebased()
+    whole = trace.to_polars()
+    assert trace.with_columns().to_polars().equals(whole)
+    if len(trace) > 1:
+        both = gs.Trace.concat([trace[:1], trace[1:]])
+        assert both["submit_s"].equals(whole["submit_s"])
+        assert both.to_polars().drop("row", "id").equals(whole.drop("row", "id"))
     for name in WITH_ALL_COLUMNS:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"jobs.{trace_formats()[name].endings[0]}"

@@ -985,21 +985,21 @@ class Trace:
         """Return the jobs with other columns, checked as those of :meth:`from_columns`."""
         num_jobs = len(self)
         screen = Screen(caller, self.row)
-        kept = {
-            name: getattr(self, column.stored)
-            for name, column in JOB_COLUMNS.items()
-            if name not in columns and _is_held(self, column)
-        }
         given = {name: values for name, values in columns.items() if values is not None}
-        numeric = {JOB_COLUMNS[name].stored: kept[name] for name in check.NUMERIC if name in kept}
-        for name in check.NUMERIC:  # moments are checked as those that are not shifted yet
-            if name in kept and JOB_COLUMNS[name].kind == "moment":
-                stored = JOB_COLUMNS[name].stored
-                numeric[stored] = np.where(kept[name] == NOT_GIVEN, NOT_A_TIME, kept[name])
         new = {name: values for name, values in columns.items() if name in check.NUMERIC}
-        numeric |= check.given_numbers(new, num_jobs, check.REQUIRED)
+        numeric = check.given_numbers(new, num_jobs, check.REQUIRED)
+        labels: dict[str, Labels] = {}
+        for name, column in JOB_COLUMNS.items():
+            if name in columns or not _is_held(self, column):
+                continue
+            values = getattr(self, column.stored)
+            if column.kind == "label":
+                labels[name] = values
+            elif column.kind == "moment":  # checked as one that is not shifted yet
+                numeric[column.stored] = np.where(values == NOT_GIVEN, NOT_A_TIME, values)
+            elif column.is_numeric:
+                numeric[column.stored] = values
         named = {name: given.get(name) for name in check.LABELS}
-        labels = {name: kept[name] for name in check.LABELS if name in kept}
         ids = check.identifiers("id", given["id"], num_jobs) if "id" in given else None
         indices = {index: getattr(self, index) for index in _TABLES}
         if "id" not in columns:
@@ -1015,7 +1015,8 @@ class Trace:
             indices=indices,
         )
         without = {JOB_COLUMNS[name].stored: None for name in columns.keys() - given.keys()}
-        return dataclasses.replace(self, **{**without, **jobs.columns, "type_sets": sets})
+        made = dataclasses.replace(self, **{**without, **jobs.columns, "type_sets": sets})
+        return made if made.graph is None else made.with_graphs(made.graphs, made.graph)
 
     def rebased(self) -> Self:
         """Return the same jobs with the first submit at 0; ``epoch`` and ``origin_s`` follow.

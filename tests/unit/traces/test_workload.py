@@ -268,6 +268,9 @@ def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
         assert dict(zip(made.id.tolist(), made.row.tolist(), strict=True)).keys() == {
             *made.id.tolist()
         }
+    wide = built().with_graphs([gs.model.graph_for("gpt2-xl", width) for width in (1, 2, 8)])
+    with pytest.raises(ValueError, match="has 8 replicas, job 0"):
+        wide.with_columns(gpus=[4, 2, 1])
     kept = trace.with_profiles(list(gs.model.zoo().values())[:2], index=[0, 1, 0])
     moved = kept.with_columns(submit_s=[9, 0, 4])
     assert moved.profile.tolist() == [1, 0, 0]
