@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
 from gpusched.base.registry import Registry, told
+from gpusched.base.wording import plural
 from gpusched.traces.auditing.findings import NUM_ROWS, Finding, Verdict
 from gpusched.traces.checked_columns import NOT_GIVEN
 
@@ -132,6 +133,8 @@ class TraceCheck:
         Checks are listed in this order, then by name.
     judge
         ``judge(evidence) -> Outcome``.
+    by_share
+        Whether it is wrong from a share of the jobs on: of fewer than :data:`FEW` it is odd then.
     """
 
     name: str
@@ -140,10 +143,14 @@ class TraceCheck:
     threshold: str
     rank: int
     judge: Callable[[Evidence], Outcome]
+    by_share: bool = False
 
     def __call__(self, evidence: Evidence) -> Finding:
         """Judge a trace."""
         outcome = self.judge(evidence)
+        if self.by_share and outcome.verdict == "wrong" and evidence.num_jobs < FEW:
+            what = f"{outcome.what}; {plural(evidence.num_jobs, 'job')}: too few to call it wrong"
+            outcome = replace(outcome, verdict="odd", what=what)
         rows, count = outcome.rows, outcome.count
         if count is None:
             jobs = np.asarray(outcome.jobs, dtype=np.int64)
@@ -161,19 +168,21 @@ class TraceCheck:
         )
 
 
+FEW: Final = 100
+"""Jobs of a small experiment, of which a share of some percent is one job or none."""
 CHECKS: Final[Registry[TraceCheck]] = Registry(
     "check of traces", "gpusched.traces.auditing.checks", order=lambda known: known.rank
 )
 
 
 def trace_check(
-    name: str, *, summary: str, effect: str, threshold: str, rank: int
+    name: str, *, summary: str, effect: str, threshold: str, rank: int, by_share: bool = False
 ) -> Callable[[Callable[[Evidence], Outcome]], Callable[[Evidence], Outcome]]:
     """Register a function as the check ``name``; see :class:`TraceCheck`."""
     told("check of traces", name, summary=summary, effect=effect, threshold=threshold)
 
     def register(judge: Callable[[Evidence], Outcome]) -> Callable[[Evidence], Outcome]:
-        CHECKS.add(name, TraceCheck(name, summary, effect, threshold, rank, judge))
+        CHECKS.add(name, TraceCheck(name, summary, effect, threshold, rank, judge, by_share))
         return judge
 
     return register

@@ -79,6 +79,7 @@ def _duplicate_ids(evidence: Evidence) -> Outcome:
     threshold="Odd from the first, wrong from 1 % of the jobs where no id tells them apart: a "
     "sweep submits equal jobs in one second, but they rarely run equally long.",
     rank=1,
+    by_share=True,
 )
 def _duplicate_rows(evidence: Evidence) -> Outcome:
     trace = evidence.trace
@@ -185,6 +186,7 @@ def _submit_order(evidence: Evidence) -> Outcome:
     threshold="Odd from 0.5 % of the jobs and 20 of them, which is more than most sweeps; wrong "
     "from 10 %: then times are dates, or were not known.",
     rank=13,
+    by_share=True,
 )
 def _one_instant(evidence: Evidence) -> Outcome:
     submit_us = evidence.trace.submit_us
@@ -240,6 +242,7 @@ def _thin_end(evidence: Evidence) -> Outcome:
     threshold="Odd where 5 jobs and 0.1 % of them end within a second of the last end; wrong where "
     "they hold 5 % of the GPU time.",
     rank=20,
+    by_share=True,
 )
 def _running_at_end(evidence: Evidence) -> Outcome:
     end_us = evidence.end_us
@@ -291,6 +294,7 @@ def _missing_long_runs(evidence: Evidence) -> Outcome:
     threshold="A length of 0.2 % of the jobs and 8 of them, ten times as many as lengths within "
     "2 % of it have on average, is odd; wrong where such jobs hold 10 % of the GPU time.",
     rank=22,
+    by_share=True,
 )
 def _service_limit(evidence: Evidence) -> Outcome:
     service_s = np.rint(evidence.trace.service_us / US_PER_S).astype(np.int64)

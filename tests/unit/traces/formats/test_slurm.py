@@ -880,6 +880,13 @@ REPORTS = {
 
 
 @needs_real_data
+def test_steps_jobs_without_gpus_and_a_burst_of_few_jobs_are_no_fault():
+    found = gs.traces.audit_trace(DATA / "cases" / "reports" / "audit-sacct" / "sacct.txt")
+    assert found.ok
+    assert (found["rows-without-gpus"].count, found["rows-without-gpus"].verdict) == (20, "fine")
+
+
+@needs_real_data
 @each(("folder", "jobs"), named={name: (name, jobs) for name, jobs in REPORTS.items()})
 def test_logs_of_public_reports_are_read_right(folder, jobs):
     trace = gs.read_trace(DATA / "cases" / "reports" / folder / "sacct.txt")
