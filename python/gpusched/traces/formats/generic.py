@@ -18,6 +18,7 @@ from gpusched.traces.intake.column_choice import (
     START,
     UNITS,
     choose_columns,
+    unused_note,
     words_of,
 )
 from gpusched.traces.intake.date_forms import date_order as find_date_order
@@ -110,8 +111,8 @@ def read_columns(
             if column.unit != 1 and not said.get(column.name):
                 said[column.name] = f"x {column.unit:g}"
     origins = _derive_times(read, chosen)
-    read.notes = (*_understood(chosen, columns or {}, said, origins), *choice.notes, *notes,
-                  *read.notes)  # fmt: skip
+    understood = _understood(chosen, columns or {}, said, origins)
+    read.notes = (*understood, *unused_note(choice.unused), *notes, *read.notes)
     return trace_of(source.name, read, on_bad)
 
 
@@ -222,8 +223,9 @@ def _with_expressions(
 
 def _declared(theirs: str, ours: str) -> TextColumn:
     kind = _KINDS.get(ours, "number")
-    unit = _unit_of(theirs) if kind in ("number", "moment") and ours.endswith("_s") else 1.0
-    may_miss = kind in ("number", "moment") and ours in _OPTIONAL
+    is_number = kind in ("number", "moment", "gap")
+    unit = _unit_of(theirs) if is_number and ours.endswith("_s") else 1.0
+    may_miss = kind == "gap" or (is_number and ours in _OPTIONAL)
     return TextColumn(
         theirs, ours, kind, may_miss=may_miss, unit=unit, is_part=ours in (START, END)
     )

@@ -61,15 +61,17 @@ _NUM_SHOWN: Final = 10
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The input's column for each of ours, and those that are none of ours."""
+    """The input's column for each of ours, those that are none of ours, and which were guessed."""
 
     columns: Mapping[str, str]
     unused: tuple[str, ...]
+    alike: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know of the choice."""
-        return unused_note(self.unused)
+        told = ", ".join(f"{ours} from {self.columns[ours]!r}" for ours in self.alike)
+        return (*((f"understood: {told}",) if told else ()), *unused_note(self.unused))
 
 
 def unused_note(names: Sequence[str]) -> tuple[str, ...]:
@@ -114,6 +116,7 @@ def choose_columns(
             )  # fmt: skip
         if theirs not in present:
             raise ValueError(f"{source}: no column {theirs!r} for {ours}{nearest(theirs, present)}")
+    alike: list[str] = []
     taken = set(chosen.values())
     if {"service_s", "finish_s"} <= set(present):
         taken.add(START)  # that of a result: a wait under a policy is not the one of the source
@@ -122,12 +125,15 @@ def choose_columns(
         if ours in chosen:
             continue
         names = (ours, *ALIASES.get(ours, ()))
-        found = [name for name in names if name in keys] or _alike(ours, keys)
+        known = [name for name in names if name in keys]
+        found = known or _alike(ours, keys)
         if len(found) > 1:
             raise _ambiguous(source, f"either of the columns {_quoted(found)}", ours, found[-1])
         if found:
             chosen[ours] = found[0]
             del keys[found[0]]
+            if not known:
+                alike.append(ours)
     _choose_arrivals(source, chosen, set(mapped or ()))
     unused = _derive(source, chosen)
     for ours in check.REQUIRED:
@@ -140,7 +146,8 @@ def choose_columns(
                 f" (name yours: --column {ours}=...)",
             )  # fmt: skip
     used = {*(theirs for ours, theirs in chosen.items() if ours not in unused), *_OWN}
-    return Choice(chosen, tuple(name for name in present if name not in used))
+    unused_names = tuple(name for name in present if name not in used)
+    return Choice(chosen, unused_names, tuple(ours for ours in alike if ours in chosen))
 
 
 def words_of(name: str) -> list[str]:

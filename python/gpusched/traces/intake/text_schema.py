@@ -153,7 +153,7 @@ class ReadColumns:
         elif column.kind in ("number", "flag"):
             self._keep(column, ours, self._numbers(column, values))
         elif column.kind == "gap":
-            gaps = parse.numbers(self.screen, ours, column.name, values, may_miss=True)
+            gaps = self._numbers(column, values)
             self.numeric["submit_us"] = parse.cumulated(self.screen, ours, gaps)
         elif column.kind == "id":
             self.ids = parse.identifiers(self.screen, column.name, values)

@@ -374,3 +374,22 @@ def test_columns_of_slurm_are_ours(tmp_path):
     assert frame["account"].to_list() == ["vision"] * 2
     assert trace.service_s.tolist() == [60, 60]
     assert not any("not used: " in note and "JobID" in note for note in trace.notes)
+
+
+def test_gaps_have_the_unit_of_their_name(tmp_path):
+    trace = read(tmp_path, "inter_arrival_ms,duration,gpus", ",5,1", "1500,5,1", "500,5,1")
+    assert trace.submit_s.tolist() == [0, 1.5, 2]
+    assert "submit" not in trace.notes[0]
+    assert "interarrival_s from 'inter_arrival_ms' (x 0.001)" in trace.notes[0]
+
+
+def test_a_frame_says_which_names_it_understood():
+    frame = pl.DataFrame({"Submit": [0], "duration": [5], "GPUs": [2], "User": ["ann"], "x": [1]})
+    trace = gs.Trace.from_polars(frame)
+    assert trace.user[0] == "ann"
+    assert trace.notes == (
+        "understood: submit_s from 'Submit', gpus from 'GPUs', user from 'User'",
+        "columns not used: x",
+    )
+    with pytest.raises(ValueError, match="'service_s' is missing"):  # units are those of files
+        gs.Trace.from_polars(frame.rename({"duration": "duration_hours"}))
