@@ -21,8 +21,8 @@ from gpusched.base.units import WHOLE_GPU
 from gpusched.engine.seams import placement_seam
 from gpusched.model.cluster import Cluster
 from gpusched.plugins.policy import PlacementChoice
-from gpusched.traces.demands import demand_columns
 from gpusched.traces.filling_requests import Requests
+from gpusched.traces.model_columns import demand_columns
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:

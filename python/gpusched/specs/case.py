@@ -25,8 +25,7 @@ from gpusched.plugins.policy import (
 from gpusched.plugins.registry import has_flag_of, speeds
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.checked_columns import NOT_GIVEN
-from gpusched.traces.demands import demand_columns
-from gpusched.traces.model_columns import model_columns, types_of_own_width
+from gpusched.traces.model_columns import demand_columns, model_columns, types_of_own_width
 from gpusched.traces.workload import Trace
 
 

@@ -20,8 +20,9 @@ def write_trace(trace: Trace, path: str | os.PathLike[str], format: str | None =
     format
         ``"csv"``, ``"parquet"``, ``"npz"`` or ``"swf"``, or another that is written, by its name
         or ending; default: by the ending of ``path``. CSV, Parquet and npz have the columns of
-        ``Trace.to_polars``. SWF counts whole seconds: times are rounded, half to even, up to 1 s
-        for a shorter run; users, groups and queues become numbers.
+        ``Trace.to_polars``, with dates where the trace has an epoch. SWF counts whole seconds:
+        times are rounded, half to even, up to 1 s for a shorter run; users, groups and queues
+        become numbers.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from gpusched.model.cluster import Cluster, ServerGroup
 from gpusched.reference import rng
 from gpusched.specs.case import job_columns
 from gpusched.specs.run_spec import fingerprint
-from gpusched.traces.demands import demand_columns
+from gpusched.traces.model_columns import demand_columns
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
 from tests.each import each
