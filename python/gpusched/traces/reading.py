@@ -51,7 +51,7 @@ def read_trace(
     format
         A name listed by ``gpusched trace formats``; default: found by looking at the file.
     columns
-        For CSV, Parquet and NumPy files: the file's name for each of the names of
+        For CSV, JSON, Parquet and NumPy files: the file's name for each of the names of
         :meth:`Trace.from_columns <gpusched.traces.workload.Trace.from_columns>`, e.g.
         ``{"service_s": "length"}``. Columns that are not used are named in ``trace.notes``.
     on_bad
