@@ -4,10 +4,10 @@
     python -m tests.random_cases SEAM --seed S --only I
     python -m tests.random_cases SEAM --cases N --replay build/sanitize/gpusched-replay
 
-SEAM is ``order``, ``placement``, ``speed``, ``scheduler``, ``demands``, ``nodes``, ``elastic``,
-``fast-path`` or ``all``. The cases are those of the property tests, drawn from a seed: case I of
-seed S is the same for ever, whatever the number of cases and processes. Each is run in both
-engines, and every column and the digest are compared; a policy without a readable twin has to
+SEAM is ``order``, ``placement``, ``speed``, ``scheduler``, ``demands``, ``nodes``, ``parts``,
+``elastic``, ``fast-path`` or ``all``. The cases are those of the property tests, drawn from a seed:
+case I of seed S is the same for ever, whatever the number of cases and processes. Each is run in
+both engines, and every column and the digest are compared; a policy without a readable twin has to
 satisfy the audit and to give the same digest twice, and a fast path is compared with its slow twin.
 A case that takes longer than ``--seconds`` is a failure.
 

@@ -36,30 +36,31 @@ void bind_data(py::module_& m) {
   using F64 = Column<double>;
 
   py::class_<Cluster>(m, "Cluster", "GPUs and GPU type of each server, and what connects them.")
-      .def(py::init([](const I32& server_gpus, const I32& server_type,
-                       const std::optional<F64>& nic_bytes_per_s,
-                       const std::optional<F64>& intra_bytes_per_s,
-                       const std::optional<I32>& server_domain,
-                       const std::optional<I32>& domain_parent,
-                       const std::optional<F64>& uplink_bytes_per_s,
-                       const std::optional<I64>& cpu_milli, const std::optional<I64>& memory_mib) {
-             const NetworkColumns network{
-                 .nic_bytes_per_s = view(nic_bytes_per_s, "nic_bytes_per_s"),
-                 .intra_bytes_per_s = view(intra_bytes_per_s, "intra_bytes_per_s"),
-                 .server_domain = view(server_domain, "server_domain"),
-                 .domain_parent = view(domain_parent, "domain_parent"),
-                 .uplink_bytes_per_s = view(uplink_bytes_per_s, "uplink_bytes_per_s")};
-             const auto gpus = view(server_gpus, "server_gpus");
-             const auto types = view(server_type, "server_type");
-             const CapacityColumns capacity{view(cpu_milli, "cpu_milli"),
-                                            view(memory_mib, "memory_mib")};
-             const py::gil_scoped_release unlocked;  // no Python object is touched below
-             return std::make_unique<Cluster>(gpus, types, network, capacity);
-           }),
+      .def(py::init(
+               [](const I32& server_gpus, const I32& server_type,
+                  const std::optional<F64>& nic_bytes_per_s,
+                  const std::optional<F64>& intra_bytes_per_s,
+                  const std::optional<I32>& server_domain, const std::optional<I32>& domain_parent,
+                  const std::optional<F64>& uplink_bytes_per_s, const std::optional<I64>& cpu_milli,
+                  const std::optional<I64>& memory_mib, const std::optional<I32>& part_of) {
+                 const NetworkColumns network{
+                     .nic_bytes_per_s = view(nic_bytes_per_s, "nic_bytes_per_s"),
+                     .intra_bytes_per_s = view(intra_bytes_per_s, "intra_bytes_per_s"),
+                     .server_domain = view(server_domain, "server_domain"),
+                     .domain_parent = view(domain_parent, "domain_parent"),
+                     .uplink_bytes_per_s = view(uplink_bytes_per_s, "uplink_bytes_per_s")};
+                 const auto gpus = view(server_gpus, "server_gpus");
+                 const auto types = view(server_type, "server_type");
+                 const CapacityColumns capacity{view(cpu_milli, "cpu_milli"),
+                                                view(memory_mib, "memory_mib"),
+                                                view(part_of, "part_of")};
+                 const py::gil_scoped_release unlocked;  // no Python object is touched below
+                 return std::make_unique<Cluster>(gpus, types, network, capacity);
+               }),
            py::arg("server_gpus").noconvert(), py::arg("server_type").noconvert(), py::kw_only(),
            optional("nic_bytes_per_s"), optional("intra_bytes_per_s"), optional("server_domain"),
            optional("domain_parent"), optional("uplink_bytes_per_s"), optional("cpu_milli"),
-           optional("memory_mib"))
+           optional("memory_mib"), optional("part_of"))
       .def_property_readonly("num_servers", &Cluster::num_servers)
       .def_property_readonly("num_gpus", &Cluster::num_gpus);
 }

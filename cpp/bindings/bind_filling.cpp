@@ -9,6 +9,7 @@
 #include "base/clone.hpp"
 #include "bindings.hpp"
 #include "data.hpp"
+#include "placing/one_type.hpp"
 #include "runs/filling.hpp"
 #include "seams/named.hpp"
 
@@ -21,7 +22,9 @@ py::typing::Dict<py::str, py::array> fill_cluster(
     std::uint64_t seed, RunControl& control) {
   const auto rows = view(arrivals, "arrivals");
   Owned<Placement> own;
-  if (const auto* name = std::get_if<std::string>(&placement)) own = make_placement(*name, values);
+  if (const auto* name = std::get_if<std::string>(&placement)) {
+    own = on_cluster(make_placement(*name, values), cluster);
+  }
   Placement& places = own ? *own : *std::get<Placement*>(placement);
   Filling filling = [&] {
     std::optional<py::gil_scoped_release> unlocked;

@@ -53,6 +53,7 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
   bool is_sorted = true;
   const TypeMask types = state_->jobs().types(job);
   const int per_node = state_->jobs().gpus_per_node(job);
+  const Cluster& cluster = free.cluster();
   for (const Piece& piece : allocation.pieces) {
     if (piece.server < 0 || piece.server >= free.cluster().num_servers()) {
       fail(job, "there is no such server");
@@ -65,6 +66,10 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
     }
     if (per_node > 0 && piece.gpus != per_node) {
       fail(job, "the GPUs on a server are not its gpus_per_node");
+    }
+    if (cluster.has_parts() &&
+        cluster.type(piece.server) != cluster.type(allocation.pieces.front().server)) {
+      fail(job, "its GPUs are of several types");
     }
     sum += piece.gpus;
   }

@@ -10,6 +10,7 @@ namespace gpusched {
 
 void Feasibility::begin(Placement& placement, std::uint64_t seed, const Scheduler& scheduler,
                         const RunControl& control) {
+  if (state_->cluster().has_parts()) check_parts(placement, scheduler);
   if (state_->jobs().has_demands()) check_demands(placement, scheduler);
   if (state_->jobs().has_gpus_per_node()) check_gpus_per_node(placement, scheduler);
   placement.begin({seed, *state_});
@@ -29,6 +30,7 @@ void Feasibility::begin(Placement& placement, std::uint64_t seed, const Schedule
 
 void Feasibility::follow(Placement& placement, const Scheduler& scheduler,
                          const RunControl& control) {
+  if (state_->cluster().has_parts()) check_parts(placement, scheduler);
   if (state_->jobs().has_demands()) check_demands(placement, scheduler);
   if (state_->jobs().has_gpus_per_node()) check_gpus_per_node(placement, scheduler);
   const bool asks = !placement.is_pooled() && !scheduler.chooses_gpus();
@@ -66,6 +68,18 @@ void Feasibility::check_demands(const Placement& placement, const Scheduler& sch
   }
   if (state_->jobs().has_shares() && !state_->speed().has(Flag::shares)) {
     fail_input("gpu_share: the speed knows nothing of jobs that share a GPU; use fixed");
+  }
+}
+
+void Feasibility::check_parts(const Placement& placement, const Scheduler& scheduler) const {
+  constexpr const char* kServers = "servers with GPUs of several types: ";
+  if (placement.is_pooled()) fail_input(kServers + std::string("one pool knows no types"));
+  if (scheduler.chooses_gpus() || scheduler.has(Flag::elastic)) {
+    fail_input(kServers + std::string("the policy chooses the types or the GPUs of jobs itself"));
+  }
+  if (!state_->speed().is_fixed() && !state_->speed().has(Flag::linkless)) {
+    fail_input(kServers +
+               std::string("they share network cards, of which the speed knows nothing"));
   }
 }
 

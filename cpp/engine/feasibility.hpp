@@ -39,6 +39,7 @@ class Feasibility {
 
  private:
   void check_demands(const Placement& placement, const Scheduler& scheduler) const;
+  void check_parts(const Placement& placement, const Scheduler& scheduler) const;
   void check_gpus_per_node(const Placement& placement, const Scheduler& scheduler) const;
   void ask(Placement& placement, const Occupancy& empty, const RunControl& control);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <vector>
 
 #include "base/check.hpp"
 #include "base/index_set.hpp"
@@ -63,6 +64,31 @@ void Cluster::read_capacity(const CapacityColumns& capacity) {
   };
   read("cpu_milli", capacity.cpu_milli, cpu_milli_);
   read("memory_mib", capacity.memory_mib, memory_mib_);
+  read_parts(capacity.part_of);
+}
+
+void Cluster::read_parts(std::span<const std::int32_t> part_of) {
+  if (part_of.empty()) return;
+  if (part_of.size() != gpus_.size()) {
+    fail_input("part_of: length " + std::to_string(part_of.size()) +
+               " differs from server_gpus: " + std::to_string(gpus_.size()));
+  }
+  std::vector<std::int32_t> last(gpus_.size());  // of the parts of each server so far
+  part_of_.assign(part_of.begin(), part_of.end());
+  next_part_.assign(gpus_.size(), -1);
+  for (std::int32_t server = 0; server < num_servers(); ++server) {
+    const auto at = static_cast<std::size_t>(server);
+    const std::int32_t first = part_of[at];
+    if (first < 0 || first > server || part_of[static_cast<std::size_t>(first)] != first) {
+      fail_input("part_of: server " + std::to_string(server) + " is of " + std::to_string(first) +
+                 "; itself, or the first of the parts of its server");
+    }
+    last[at] = server;
+    if (first == server) continue;
+    std::int32_t& before = last[static_cast<std::size_t>(first)];
+    next_part_[static_cast<std::size_t>(before)] = server;
+    before = server;
+  }
 }
 
 std::int64_t Cluster::gpus_of(TypeMask types) const noexcept {
@@ -73,12 +99,22 @@ std::int64_t Cluster::gpus_of(TypeMask types) const noexcept {
   return sum;
 }
 
-int Cluster::num_servers_of(TypeMask types, int least_gpus) const noexcept {
-  int count = 0;
-  for (ServerId server = 0; server < num_servers(); ++server) {
-    if ((types >> type(server) & 1) != 0 && gpus(server) >= least_gpus) ++count;
+std::int64_t Cluster::gpus_of_gang(TypeMask types) const noexcept {
+  if (!has_parts()) return gpus_of(types);
+  std::int64_t most = 0;
+  for (TypeMask rest = types & all_types_; rest != 0; rest &= rest - 1) {
+    most = std::max(most, gpus_of(rest & -rest));
   }
-  return count;
+  return most;
+}
+
+int Cluster::num_servers_of(TypeMask types, int least_gpus) const noexcept {
+  std::vector<int> of_type(static_cast<std::size_t>(num_types()));
+  for (ServerId server = 0; server < num_servers(); ++server) {
+    if ((types >> type(server) & 1) == 0 || gpus(server) < least_gpus) continue;
+    ++of_type[has_parts() ? static_cast<std::size_t>(type(server)) : 0];
+  }
+  return *std::max_element(of_type.begin(), of_type.end());
 }
 
 int Cluster::largest_of(TypeMask types) const noexcept {

@@ -9,11 +9,15 @@
 
 namespace gpusched {
 
-/// What servers have beside GPUs. Each column may be empty: as much as anybody asks for.
+/// What servers have beside GPUs. Each column may be empty: as much as anybody asks for, and no
+/// server is a part of another.
 struct CapacityColumns {
   /// Negative: unlimited.
   std::span<const std::int64_t> cpu_milli;
   std::span<const std::int64_t> memory_mib;
+  /// A server with GPUs of several types is a part for each: here stands the first of them, whose
+  /// CPU and memory all share.
+  std::span<const std::int32_t> part_of = {};
 };
 
 /// The servers of a cluster, how many GPUs each has and of which type, and what connects them.
@@ -39,12 +43,32 @@ class Cluster {
   [[nodiscard]] std::int64_t memory_mib(ServerId server) const noexcept {
     return memory_mib_.empty() ? kUnlimited : memory_mib_[static_cast<std::size_t>(server)];
   }
+  /// Whether some server has GPUs of several types.
+  [[nodiscard]] bool has_parts() const noexcept { return !part_of_.empty(); }
+  /// The first of the parts of the same server, or itself.
+  [[nodiscard]] ServerId part_of(ServerId server) const noexcept {
+    return part_of_.empty() ? server : part_of_[static_cast<std::size_t>(server)];
+  }
+  /// Visits all parts of the same server.
+  template <class Visit>
+  void for_each_part(ServerId server, Visit visit) const {
+    if (part_of_.empty()) {
+      visit(server);
+      return;
+    }
+    for (ServerId part = part_of(server); part >= 0;
+         part = next_part_[static_cast<std::size_t>(part)]) {
+      visit(part);
+    }
+  }
   [[nodiscard]] const Network& network() const noexcept { return network_; }
   /// Every type that some server has.
   [[nodiscard]] TypeMask all_types() const noexcept { return all_types_; }
   /// GPUs of the given types together.
   [[nodiscard]] std::int64_t gpus_of(TypeMask types) const noexcept;
-  /// Servers of the given types with so many GPUs and more.
+  /// GPUs that one gang may have: on servers with several types it has GPUs of one.
+  [[nodiscard]] std::int64_t gpus_of_gang(TypeMask types) const noexcept;
+  /// Servers of the given types with so many GPUs and more, on which one gang may be.
   [[nodiscard]] int num_servers_of(TypeMask types, int least_gpus) const noexcept;
   /// GPUs of the largest server of the given types; 0 if there is none.
   [[nodiscard]] int largest_server(TypeMask types) const noexcept {
@@ -55,12 +79,15 @@ class Cluster {
 
  private:
   void read_capacity(const CapacityColumns& capacity);
+  void read_parts(std::span<const std::int32_t> part_of);
   [[nodiscard]] int largest_of(TypeMask types) const noexcept;
 
   std::vector<std::int32_t> gpus_;
   std::vector<std::int32_t> types_;
   std::vector<std::int64_t> cpu_milli_;
   std::vector<std::int64_t> memory_mib_;
+  std::vector<std::int32_t> part_of_;    // empty: each server has GPUs of one type
+  std::vector<std::int32_t> next_part_;  // of the same server; -1: none
   Network network_;
   std::vector<std::int64_t> gpus_of_type_;
   std::vector<int> largest_of_type_;

@@ -64,7 +64,7 @@ void JobClasses::classify_by_width() {
   for (const auto& [types, sets] : sets_of_types) {
     if (types == 0) continue;
     const ClassId begin = num_classes();
-    const auto limit = std::min(static_cast<std::size_t>(cluster.gpus_of(types)), stride_ - 1);
+    const auto limit = std::min(static_cast<std::size_t>(cluster.gpus_of_gang(types)), stride_ - 1);
     for (std::size_t gpus = 1; gpus <= limit; ++gpus) {
       JobId first = kNoJob;
       for (const std::size_t set : sets) first = std::min(first, example[set * stride_ + gpus]);
@@ -115,7 +115,7 @@ void JobClasses::classify_by_request() {
 RejectReason JobClasses::reject_reason(JobId job) const noexcept {
   const TypeMask types = jobs_->types(job) & cluster_->all_types();
   if (types == 0) return RejectReason::no_allowed_type;
-  if (jobs_->gpus(job) > cluster_->gpus_of(types)) return RejectReason::too_wide;
+  if (jobs_->gpus(job) > cluster_->gpus_of_gang(types)) return RejectReason::too_wide;
   const int per_node = jobs_->gpus_per_node(job);
   if (per_node > 0 && jobs_->gpus(job) / per_node > cluster_->num_servers_of(types, per_node)) {
     return RejectReason::too_few_nodes;

@@ -183,9 +183,7 @@ void HeadReservation::make_in_pool(const State& state, JobId head) {
 }
 
 void HeadReservation::make_on_servers(const State& state, JobId head) {
-  for (const Piece& piece : allocation_.pieces) {
-    reserved_[static_cast<std::size_t>(piece.server)] = 0;
-  }
+  for (const Piece& piece : allocation_.pieces) reserve(state, piece, 0);
   allocation_.reset(0);
   shadow_time_ = kNever;
   if (is_slow_) {
@@ -198,9 +196,17 @@ void HeadReservation::make_on_servers(const State& state, JobId head) {
   }
   for (const Piece& piece : allocation_.pieces) {
     // Who asks for more than GPUs may lack CPU where the head's GPUs are left alone.
-    reserved_[static_cast<std::size_t>(piece.server)] =
-        state.jobs().has_demands() ? ~GpuMask{0} : piece.mask;
+    reserve(state, piece, state.jobs().has_demands() ? ~GpuMask{0} : piece.mask);
   }
+}
+
+/// CPU of a server that is short is short for all its parts.
+void HeadReservation::reserve(const State& state, const Piece& piece, GpuMask mask) {
+  reserved_[static_cast<std::size_t>(piece.server)] = mask;
+  if (!state.jobs().has_demands()) return;
+  state.cluster().for_each_part(piece.server, [&](ServerId part) {
+    reserved_[static_cast<std::size_t>(part)] = mask;
+  });
 }
 
 bool HeadReservation::accepts(const Occupancy& free, const Request& request) {

@@ -112,6 +112,7 @@ class HeadReservation {
   void make_on_servers(const State& state, JobId head);
   void find_from_now(const State& state, const Request& request);
   void find_from_last(const State& state, const Request& request);
+  void reserve(const State& state, const Piece& piece, GpuMask mask);
   [[nodiscard]] bool accepts(const Occupancy& free, const Request& request);
   [[nodiscard]] bool is_in_the_way(const Allocation& allocation) const;
 

@@ -3,8 +3,10 @@
 #include <span>
 #include <utility>
 
+#include "base/check.hpp"
 #include "base/clone.hpp"
 #include "base/registry.hpp"
+#include "placing/one_type.hpp"
 #include "runs/policy.hpp"
 #include "seams/named.hpp"
 
@@ -46,7 +48,10 @@ DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
       speed_(make_speed(description.speed, description.speed_values)),
       contention_(make_contention(description.contention, description.contention_values)) {
   if (const auto* name = std::get_if<std::string>(&description.placement)) {
-    placement_ = make_placement(*name, description.placement_values);
+    placement_ = on_cluster(make_placement(*name, description.placement_values), cluster);
+  } else if (cluster.has_parts()) {
+    fail_input(
+        "placement: one of Python sees servers with GPUs of one type, and some have several");
   }
   placing_ = placement_ ? placement_.get() : std::get<Placement*>(description.placement);
   deciding_ = make_policy(jobs, description);

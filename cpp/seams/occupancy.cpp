@@ -151,10 +151,13 @@ void Occupancy::note_shared_only(ServerId server) noexcept {
 void Occupancy::move_demand(const Piece& piece, const Demand& demand, int sign) noexcept {
   const auto index = static_cast<std::size_t>(piece.server);
   const int workers = std::max(1, piece.gpus);
-  free_cpu_[index] += sign * demand.cpu_milli * workers;
-  free_memory_[index] += sign * demand.memory_mib * workers;
-  ++versions_[index];
-  if (!has_shapes()) changes_.append(piece.server);
+  const auto whole = static_cast<std::size_t>(cluster_->part_of(piece.server));
+  free_cpu_[whole] += sign * demand.cpu_milli * workers;
+  free_memory_[whole] += sign * demand.memory_mib * workers;
+  cluster_->for_each_part(piece.server, [&](ServerId part) {
+    ++versions_[static_cast<std::size_t>(part)];
+    if (!has_shapes() || part != piece.server) changes_.append(part);
+  });
   for (GpuMask rest = piece.mask; rest != 0; rest &= rest - 1) {
     const int gpu = std::countr_zero(rest);
     const GpuMask bit = GpuMask{1} << gpu;

@@ -54,10 +54,10 @@ class Occupancy {
   /// Whether more than whole GPUs is kept. Only then may those below be called.
   [[nodiscard]] bool has_demands() const noexcept { return !free_cpu_.empty(); }
   [[nodiscard]] std::int64_t free_cpu_milli(ServerId server) const noexcept {
-    return free_cpu_[static_cast<std::size_t>(server)];
+    return free_cpu_[static_cast<std::size_t>(cluster_->part_of(server))];
   }
   [[nodiscard]] std::int64_t free_memory_mib(ServerId server) const noexcept {
-    return free_memory_[static_cast<std::size_t>(server)];
+    return free_memory_[static_cast<std::size_t>(cluster_->part_of(server))];
   }
   /// Thousandths of one GPU, and of all GPUs of the server together.
   [[nodiscard]] int free_milli(ServerId server, int gpu) const noexcept {
@@ -164,7 +164,8 @@ class Occupancy {
   std::vector<GpuMask> free_;
   std::vector<std::int32_t> num_free_of_;
   std::vector<Levels> levels_;
-  // Of each server; empty where only whole GPUs are kept.
+  // Of each server; empty where only whole GPUs are kept. CPU and memory of parts are those of the
+  // first one.
   std::vector<std::int64_t> free_cpu_;
   std::vector<std::int64_t> free_memory_;
   std::vector<std::int64_t> free_sum_;

@@ -72,6 +72,8 @@ class Reader {
     return values;
   }
 
+  [[nodiscard]] bool is_at_end() const noexcept { return at_ == bytes_.size(); }
+
  private:
   const char* take(std::size_t size) {
     if (size > bytes_.size() - at_) fail_input("case: the file is truncated");
@@ -127,6 +129,7 @@ Case::Case(UnsealedCase file) {
   uplink_bytes_per_s = reader.array<double>();
   cpu_milli = reader.array<std::int64_t>();
   memory_mib = reader.array<std::int64_t>();
+  if (!reader.is_at_end()) part_of = reader.array<std::int32_t>();  // older files have none
 }
 
 JobTable Case::make_jobs() const {
@@ -140,7 +143,7 @@ Cluster Case::make_cluster() const {
   return Cluster(server_gpus, server_type,
                  {nic_bytes_per_s, intra_bytes_per_s, server_domain, domain_parent,
                   uplink_bytes_per_s},
-                 {cpu_milli, memory_mib});
+                 {cpu_milli, memory_mib, part_of});
 }
 
 }  // namespace gpusched

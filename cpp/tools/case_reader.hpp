@@ -37,6 +37,7 @@ struct Case {
   std::vector<double> uplink_bytes_per_s;
   std::vector<std::int64_t> cpu_milli;
   std::vector<std::int64_t> memory_mib;
+  std::vector<std::int32_t> part_of;
 };
 
 }  // namespace gpusched

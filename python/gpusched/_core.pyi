@@ -27,7 +27,7 @@ class Cluster:
     """
     GPUs and GPU type of each server, and what connects them.
     """
-    def __init__(self, server_gpus: numpy.typing.NDArray[numpy.int32], server_type: numpy.typing.NDArray[numpy.int32], *, nic_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, intra_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, server_domain: numpy.typing.NDArray[numpy.int32] | None = None, domain_parent: numpy.typing.NDArray[numpy.int32] | None = None, uplink_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, memory_mib: numpy.typing.NDArray[numpy.int64] | None = None) -> None:
+    def __init__(self, server_gpus: numpy.typing.NDArray[numpy.int32], server_type: numpy.typing.NDArray[numpy.int32], *, nic_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, intra_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, server_domain: numpy.typing.NDArray[numpy.int32] | None = None, domain_parent: numpy.typing.NDArray[numpy.int32] | None = None, uplink_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, memory_mib: numpy.typing.NDArray[numpy.int64] | None = None, part_of: numpy.typing.NDArray[numpy.int32] | None = None) -> None:
         ...
     def __reduce__(self) -> typing.NoReturn:
         ...

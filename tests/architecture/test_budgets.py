@@ -65,14 +65,14 @@ def num_words_of_pages(_: Path) -> int:
 
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
-    "lines of C++": (50_176, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (72_795, lambda _: num_lines(PYTHON_FILES)),
+    "lines of C++": (50_339, lambda _: num_lines(CPP_FILES)),
+    "lines of the package": (73_109, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_053, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
-    "statements of the package": (33_612, num_statements),
+    "statements of the package": (33_803, num_statements),
     "modules of the package": (295, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (110, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
-    "words of README and docs": (178_049, num_words_of_pages),
+    "words of README and docs": (178_229, num_words_of_pages),
 }
 
 

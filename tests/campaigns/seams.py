@@ -18,6 +18,7 @@ from tests.reference.elastic_cases import ELASTIC, elastic_cases
 from tests.reference.large import deep_queues
 from tests.reference.node_cases import node_cases
 from tests.reference.packing_cases import packing_cases
+from tests.reference.part_cases import part_cases
 from tests.reference.scales import SCALES, SECOND
 from tests.reference.stage_cases import staged_cases
 
@@ -92,6 +93,13 @@ def of_nodes(source: Source) -> Trial:
     return Twin(node_cases.draw(source, policy, source.one_of(PACKINGS), scales=SCALES))
 
 
+def of_parts(source: Source) -> Trial:
+    """Servers that have GPUs of several types, whoever decides."""
+    policy = source.one_of((*POLICIES, *PREEMPTIVE, *BY_DEADLINE))
+    placement = source.one_of((*ON_SERVERS, *OWN))
+    return Twin(part_cases.draw(source, policy, placement, scales=SCALES))
+
+
 def of_elastic(source: Source) -> Trial:
     """Jobs that are resized and migrated, in plans and by single actions."""
     speed = source.one_of((*ELASTIC, *ELASTIC, "fixed", "ring"))
@@ -110,6 +118,7 @@ SEAMS: Mapping[str, Callable[[Source], Trial]] = {
     "scheduler": of_scheduler,
     "demands": of_demands,
     "nodes": of_nodes,
+    "parts": of_parts,
     "elastic": of_elastic,
     "fast-path": of_fast_path,
 }

@@ -80,7 +80,7 @@ def simulate(case: Case) -> gs.Result:
     """Return what the core makes of a case."""
     return gs.simulate(
         make_trace(case.jobs),
-        make_cluster(case.servers, case.network, case.room),
+        make_cluster(case.servers, case.network, case.room, case.part_of),
         policy=gs.Policy(case.policy, **case.policy_params),
         placement=choice_text(case.placement, case.placement_params),
         predictor=predictor_of(case.jobs),

@@ -151,7 +151,10 @@ def make_graph(index: int, graph: Graph) -> gs.model.JobGraph:
 
 
 def make_cluster(
-    servers: Sequence[tuple[int, str]], network: Network | None = None, room: Room = ()
+    servers: Sequence[tuple[int, str]],
+    network: Network | None = None,
+    room: Room = (),
+    part_of: Sequence[int] = (),
 ) -> gs.Cluster:
     """Return the servers, one group each, and the network between them."""
     limits = [
@@ -162,6 +165,11 @@ def make_cluster(
         gs.ServerGroup(1, gpus, gpu_type, cpu=cpu, memory_gib=memory)
         for (gpus, gpu_type), (cpu, memory) in zip(servers, limits, strict=True)
     ]
+    if part_of:
+        groups = [
+            msgspec.structs.replace(group, part_of=f"server {whole}")
+            for group, whole in zip(groups, part_of, strict=True)
+        ]
     if network is None:
         return gs.Cluster(tuple(groups))
     has_domains = bool(network.domain_parent)
@@ -214,11 +222,12 @@ def run_core(
     contention_params: Mapping[str, Any] | None = None,
     network: Network | None = None,
     room: Room = (),
+    part_of: Sequence[int] = (),
 ) -> Outcome:
     """Run ``gpusched.simulate`` and return what the reference engine would return."""
     result = gs.simulate(
         make_trace(jobs),
-        make_cluster(servers, network, room),
+        make_cluster(servers, network, room, part_of),
         policy=gs.Policy(policy, **(policy_params or {})),
         placement=choice_text(placement, placement_params or {}),
         predictor=predictor_of(jobs),

@@ -57,6 +57,7 @@ class Case:
     network: Network | None = None
     room: list[tuple[int | None, int | None]] = field(default_factory=list)
     scale: str = "small"
+    part_of: list[int] = field(default_factory=list)
 
     def at(self, unit: int) -> Case:
         """Return the case with a time unit of ``unit`` microseconds, unless it is in ticks.
@@ -85,7 +86,8 @@ class Case:
 
     def speeds(self) -> dict[str, Any]:
         """Return what decides how fast the jobs are, and what servers have, by name."""
-        names = ("speed", "contention", "speed_params", "contention_params", "network", "room")
+        names = ("speed", "contention", "speed_params", "contention_params", "network", "room",
+                 "part_of")  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
     def replay(self, **options: Any) -> Outcome:

@@ -10,6 +10,7 @@
 #include "base/heap.hpp"
 #include "base/registry.hpp"
 #include "model/network.hpp"
+#include "placing/one_type.hpp"
 #include "queueing/keyed_job.hpp"
 #include "queueing/waiting_queue.hpp"
 #include "seams/named.hpp"
@@ -39,11 +40,11 @@ class ASrpt final : public Scheduler {
         waits_for_loss_(parameters.text("wait") == "loss"),
         tau_(parameters.number("tau")),
         heavy_(parameters.number("heavy")),
-        near_(parameters.number("near")),
-        fragments_(make_placement("best-fit", {})) {}
+        near_(parameters.number("near")) {}
 
   void begin(const Setup& setup) override {
     placement_ = &setup.placement;
+    fragments_ = on_cluster(make_placement("best-fit", {}), setup.state.cluster());
     fragments_->begin({setup.seed, setup.state});
     finder_.reset();
     const bool has_links = !setup.state.speed().is_fixed();

@@ -17,7 +17,7 @@ from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import resolved, values_of
 from gpusched.audit.log import JOB_COLUMNS, LOG_COLUMNS
-from gpusched.audit.readable_run import jobs_of, network_of, room_of, servers_of
+from gpusched.audit.readable_run import jobs_of, network_of, parts_of, room_of, servers_of
 from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.reference import BY_DEADLINE, PLACEMENTS, POLICIES, make_engine, make_scheduler
 from gpusched.reference.engine import Change, Engine, Snapshot
@@ -199,6 +199,7 @@ def _decided(case: Case, course: Course, jobs: Int64, after_us: int = -1) -> Eng
         max_instants=int(case.schedule.counters.get("instants", 0)) + 1_000 * len(numbers),
         numbers=numbers,
         has_demands=case.alike.has_demands,
+        part_of=parts_of(case.cluster),
     )
 
 

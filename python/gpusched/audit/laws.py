@@ -182,6 +182,21 @@ def _allowed_types(case: Case, course: Course) -> None:
     )
 
 
+@_law("one-type", "On servers with GPUs of several types a job has GPUs of one.")
+def _one_type(case: Case, course: Course) -> None:
+    if case.pooled or case.cluster.server_part_of is None or not case.names_servers:
+        return
+    if not len(case.job):
+        return
+    kind = case.servers.type[case.rows["server"]]
+    least, most = (of.reduceat(kind, case.first) for of in (np.minimum, np.maximum))
+    case.report(
+        "GPUs of several types",
+        least != most,
+        lambda i: f"job {case.job[i]} from {case.start_us[i]} us",
+    )
+
+
 @_law("capacity", "No GPU is held by two jobs at a time.")
 def _capacity(case: Case, course: Course) -> None:
     if case.pooled:
@@ -266,6 +281,8 @@ def _check_sums(
 ) -> None:
     """Add up what the rows ``users`` hold of each server; None: at most a thousand."""
     server = case.rows["server"][users]
+    if limits is not None and (part_of := case.cluster.server_part_of) is not None:
+        server = part_of[server]  # which has the CPU and the memory
     end_us, start_us = case.rows["end_us"][users], case.rows["start_us"][users]
     change = np.concatenate((-amount, amount))
     time_us, where = np.concatenate((end_us, start_us)), np.concatenate((server, server))
@@ -500,6 +517,8 @@ def _reasons(case: Case, flags: Flags) -> tuple[UInt8, Bool | None]:
             [], [server for server, _ in some], make_scheduler("fifo", {}), stand_in,
             placement_params=given if has_own else {}, room=[has for _, has in some],
             has_demands=has_demands,
+            # Alone on a server a gang shares nothing with its other parts.
+            part_of=list(range(len(some))) if case.cluster.server_part_of is not None else [],
         )  # fmt: skip
 
     def reason_of(kind: list[int]) -> int:

@@ -209,6 +209,8 @@ class Room:
         if case.pooled:
             return self._free_of_pool().spans(gpus)
         servers = allowed[case.servers.type]
+        if case.cluster.server_part_of is not None and len(set(case.servers.type[servers])) > 1:
+            return None  # it could be there on GPUs of two types, which it does not take
         if per_node and (self._takes_any or case.flags.consolidates):
             return self._with_room(servers, per_node).spans(gpus // per_node)
         if self._takes_any:

@@ -124,6 +124,12 @@ def room_of(cluster: Cluster) -> list[tuple[int | None, int | None]]:
     return list(zip(*columns, strict=True))
 
 
+def parts_of(cluster: Cluster) -> list[int]:
+    """Return of each server the first part of the same one; nothing if none has parts."""
+    part_of = cluster.server_part_of
+    return [] if part_of is None else part_of.tolist()
+
+
 @dataclass(frozen=True)
 class Links:
     """The links of a cluster: the network card of each server, then the uplink of each domain.

@@ -22,6 +22,21 @@ _QUANTITIES: Final = ("cpu", "memory_gib")
 _BANDWIDTHS: Final = ("nic_gbps", "intra_gbps")
 
 
+class Devices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """GPUs of one type of a server that has several.
+
+    Attributes
+    ----------
+    type
+        Model of the GPUs.
+    count
+        How many each server has, 1 to 64.
+    """
+
+    type: str
+    count: int
+
+
 class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Equal servers.
 
@@ -33,6 +48,12 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         GPUs of each server, 1 to 64.
     gpu_type
         Model of the GPUs.
+    devices
+        Instead of both, where servers have GPUs of several types: ``(type, count)`` each. A cluster
+        holds such a group as one for each type, which are a part of the same servers.
+    part_of
+        A name that these have in common: groups of one name, and of equal counts, are the types of
+        the same servers. CPU and memory are those of the server, which all its parts share.
     cpu, memory_gib
         CPU cores and memory of each server; None = never short.
     nic_gbps, intra_gbps
@@ -42,17 +63,23 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     """
 
     count: int
-    gpus: int
+    gpus: int = 0
     gpu_type: str = "gpu"
     cpu: float | None = None
     memory_gib: float | None = None
     nic_gbps: float | None = None
     intra_gbps: float | None = None
     domain: str | None = None
+    devices: tuple[Devices, ...] = ()
+    part_of: str | None = None
 
     def __post_init__(self) -> None:
         check_integer("count", self.count, 1, MAX_SERVERS)
+        if self.devices:
+            self._read_devices()
         check_integer("gpus", self.gpus, 1, MAX_GPUS_PER_SERVER)
+        if self.part_of is not None:
+            check_name("part_of", self.part_of)
         if not isinstance(self.gpu_type, str):
             raise TypeError(f"gpu_type: {self.gpu_type!r} must be text")
         if not self.gpu_type.strip() or "|" in self.gpu_type:
@@ -65,6 +92,31 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
                 limits = (MIN_GBPS, MAX_GBPS) if name in _BANDWIDTHS else ()
                 number = check_positive(name, value, *limits)
                 msgspec.structs.force_setattr(self, name, number)
+
+    def _read_devices(self) -> None:
+        try:
+            given = [each if isinstance(each, Devices) else Devices(*each) for each in self.devices]
+        except TypeError:
+            raise TypeError(f"devices: {self.devices!r} must be (type, count) each") from None
+        for each in given:
+            ServerGroup(1, each.count, each.type)
+        is_plain = self.gpu_type == "gpu" and self.part_of is None
+        if not is_plain or self.gpus not in (0, sum(each.count for each in given)):
+            raise ValueError("devices: excludes gpus, gpu_type and part_of")
+        if len({each.type for each in given}) < len(given):
+            raise ValueError("devices: names a type twice")
+        msgspec.structs.force_setattr(self, "devices", tuple(given))
+        msgspec.structs.force_setattr(self, "gpus", sum(each.count for each in given))
+
+    def parts(self, name: str) -> tuple[ServerGroup, ...]:
+        """Return a group for each type of GPUs, under a common ``name`` if there are several."""
+        if not self.devices:
+            return (self,)
+        one = {"devices": (), "part_of": name if len(self.devices) > 1 else None}
+        return tuple(
+            msgspec.structs.replace(self, gpus=of.count, gpu_type=of.type, **one)
+            for of in self.devices
+        )
 
     def __str__(self) -> str:
         plural = "server" if self.count == 1 else "servers"
@@ -363,13 +415,41 @@ class ClusterColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """int64[num_servers]: MiB of memory of each server, -1 where not given."""
         return self._capacity([group.memory_gib for group in self.servers], MIB_PER_GIB)
 
+    @property
+    def server_part_of(self) -> Int32 | None:
+        """int32[num_servers]: the first of the parts of the same server, or itself.
+
+        None where each server has GPUs of one type.
+        """
+        if all(group.part_of is None for group in self.servers):
+            return None
+        begins = np.cumsum([0, *(group.count for group in self.servers)]).tolist()
+        first: dict[str, int] = {}
+        columns = []
+        for group, begin in zip(self.servers, begins[:-1], strict=True):
+            at = begin if group.part_of is None else first.setdefault(group.part_of, begin)
+            columns.append(np.arange(at, at + group.count, dtype=np.int32))
+        return read_only(np.concatenate(columns))
+
+    @property
+    def server_first_gpu(self) -> Int32:
+        """int32[num_servers]: the number of each part's first GPU among those of its server."""
+        before: dict[str, int] = {}
+        first = []
+        for group in self.servers:
+            name = group.part_of
+            first.append(0 if name is None else before.get(name, 0))
+            if name is not None:
+                before[name] = first[-1] + group.gpus
+        return self._per_server(first)
+
     def core_columns(self) -> dict[str, AnyArray | None]:
         """Return what the core's cluster takes as keywords beside its GPUs.
 
         Returns
         -------
         dict
-            The network, None where not given; CPU and memory only where given.
+            The network, None where not given; CPU, memory and parts only where given.
 
         Examples
         --------
@@ -377,8 +457,9 @@ class ClusterColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         [96000, 96000]
         """
         capacity = {"cpu_milli": self.server_cpu_milli, "memory_mib": self.server_memory_mib}
+        given = {**capacity, "part_of": self.server_part_of}
         return {
-            **{name: amounts for name, amounts in capacity.items() if amounts is not None},
+            **{name: column for name, column in given.items() if column is not None},
             "nic_bytes_per_s": self.server_nic_bytes_per_s,
             "intra_bytes_per_s": self.server_intra_bytes_per_s,
             "server_domain": self.server_domain,
@@ -440,6 +521,14 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
             raise TypeError(f"name: {self.name!r} must be text")
         if not self.servers:
             raise ValueError("servers: there must be at least one group of servers")
+        named = [group.part_of for group in self.servers]
+        parts = [
+            part
+            for position, group in enumerate(self.servers)
+            for part in group.parts(_unused(f"servers {position}", named))
+        ]
+        msgspec.structs.force_setattr(self, "servers", tuple(parts))
+        _check_parts(self.servers)
         if self.num_servers > MAX_SERVERS:
             raise ValueError(f"servers: {self.num_servers:,} are more than {MAX_SERVERS:,}")
         if len(self.gpu_types) > MAX_GPU_TYPES:
@@ -531,7 +620,7 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
             lines += ["", "[[domains]]" if isinstance(table, Domain) else "[[servers]]"]
             for field in msgspec.structs.fields(table):
                 value = getattr(table, field.name)
-                if value is not None:
+                if value is not None and field.name != "devices":
                     lines.append(f"{field.name} = {toml_value(value)}")
         return "\n".join(lines) + "\n"
 
@@ -597,6 +686,8 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         check_integer("servers_per_rack", servers_per_rack, 1, MAX_SERVERS)
         if racks_per_block is not None:
             check_integer("racks_per_block", racks_per_block, 1, MAX_SERVERS)
+        if self.server_part_of is not None:
+            raise ValueError("with_racks: servers with GPUs of several types; name their domains")
         if self.domains:
             raise ValueError(f"with_racks: the cluster has {len(self.domains)} domains already")
         servers, domains = racks(
@@ -620,13 +711,52 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         return html_page(str(self), made.to_html())
 
     def __str__(self) -> str:
-        groups = " + ".join(map(str, _merged(self.servers)))
+        groups = " + ".join(_texts(_merged(self.servers)))
         gpus = f"{self.num_gpus:,} {'GPU' if self.num_gpus == 1 else 'GPUs'}"
         where = f" in {len(self.domains):,} domains" if len(self.domains) > 1 else ""
         return f"{groups} ({gpus}{where})"
 
 
 _SHOWN_GROUPS: Final = 20
+
+
+def _unused(name: str, names: Sequence[str | None]) -> str:
+    while name in names:
+        name += "'"
+    return name
+
+
+def _check_parts(servers: Sequence[ServerGroup]) -> None:
+    """Raise ValueError unless groups that are parts of the same servers agree."""
+    groups: dict[str, list[tuple[int, ServerGroup]]] = {}
+    for position, group in enumerate(servers):
+        if group.part_of is not None:
+            groups.setdefault(group.part_of, []).append((position, group))
+    for name, parts in groups.items():
+        position, first = parts[0]
+        own = {"gpus": first.gpus, "gpu_type": first.gpu_type}
+        for at, part in parts[1:]:
+            if msgspec.structs.replace(part, **own) != first:
+                raise ValueError(
+                    f"servers[{at}].part_of: {name!r} must have the count, CPU, memory, network "
+                    f"and domain of servers[{position}]"
+                )
+        if len({part.gpu_type for _, part in parts}) < len(parts):
+            raise ValueError(f"servers[{position}].part_of: {name!r} has a type of GPUs twice")
+        if sum(part.gpus for _, part in parts) > MAX_GPUS_PER_SERVER:
+            raise ValueError(
+                f"servers[{position}].part_of: {name!r} has more than {MAX_GPUS_PER_SERVER} GPUs"
+            )
+
+
+def _texts(groups: Sequence[ServerGroup]) -> list[str]:
+    """Return each group in words, parts of the same servers together."""
+    texts: dict[object, str] = {}
+    for group in groups:
+        key = object() if group.part_of is None else group.part_of
+        more = f" + {group.gpus} {group.gpu_type}"
+        texts[key] = texts[key] + more if key in texts else str(group)
+    return list(texts.values())
 
 
 def _merged(servers: tuple[ServerGroup, ...]) -> list[ServerGroup]:

@@ -308,7 +308,15 @@ def usable(state: ClusterState) -> tuple[ClusterState, list[int], list[list[int]
             state.held_server[of_jobs].tolist(), state.held_mask[of_jobs].tolist(), strict=True
         )
     ]
-    left = tuple(msgspec.structs.replace(groups[at], count=1, gpus=len(bits[at])) for at in kept)
+    part_of = cluster.server_part_of
+    names = [
+        None if part_of is None or group.part_of is None else f"server {part_of[at]}"
+        for at, group in enumerate(groups)
+    ]
+    left = tuple(
+        msgspec.structs.replace(groups[at], count=1, gpus=len(bits[at]), part_of=names[at])
+        for at in kept
+    )
     there = dataclasses.replace(
         state,
         cluster=msgspec.structs.replace(cluster, servers=left, domains=_domains_of(cluster, left)),

@@ -828,7 +828,7 @@ def _with_one_more(cluster: Cluster, jobs: Trace, job: int) -> Cluster | None:
     if not groups:
         return None
     largest = max(groups, key=lambda group: group.gpus)
-    added = msgspec.structs.replace(largest, count=1)
+    added = msgspec.structs.replace(largest, count=1, part_of=None)
     return msgspec.structs.replace(cluster, servers=(*cluster.servers, added))
 
 

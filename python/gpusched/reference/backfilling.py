@@ -19,7 +19,8 @@ class HeadReservation:
         self.shadow, free, self.reserved = self.find(engine, head)
         self.extra = free.num_gpus - head.gpus
         if engine.has_demands:  # its servers may lack the CPU where its GPUs are left alone
-            self.reserved = {server: engine.cluster.all_free()[server] for server in self.reserved}
+            short = engine.cluster.same_servers(self.reserved)
+            self.reserved = {server: engine.cluster.all_free()[server] for server in short}
 
     def find(self, engine: Engine, head: Active) -> tuple[int, Free, Allocation]:
         """Return the head's shadow time, what is free by then, and its GPUs."""

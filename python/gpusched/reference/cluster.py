@@ -31,6 +31,8 @@ class Free:
     cpu_milli: dict[int, int]
     memory_mib: dict[int, int]
     guests: Guests = field(default_factory=dict)
+    part_of: dict[int, int] = field(default_factory=dict)
+    """Server -> the part of the same server that has its CPU and memory; itself if not named."""
 
     @cached_property
     def counts(self) -> dict[int, int]:
@@ -57,9 +59,10 @@ class Free:
 
     def has_room(self, server: int, job: Active, workers: int) -> bool:
         """Whether a server has the CPU and memory for so many workers of a job."""
+        whole = self.part_of.get(server, server)
         return (
-            self.cpu_milli[server] >= job.job.cpu_milli * workers
-            and self.memory_mib[server] >= job.job.memory_mib * workers
+            self.cpu_milli[whole] >= job.job.cpu_milli * workers
+            and self.memory_mib[whole] >= job.job.memory_mib * workers
         )
 
     def left(self, server: int, gpu: int) -> int:
@@ -101,7 +104,7 @@ class Free:
         CPU and memory, which few jobs ask for, are made anew where they change.
         """
         masks, milli, guests = dict(self.masks), dict(self.milli), dict(self.guests)
-        return Free(masks, milli, self.cpu_milli, self.memory_mib, guests)
+        return Free(masks, milli, self.cpu_milli, self.memory_mib, guests, self.part_of)
 
     def _move(self, job: Active, allocation: Allocation, sign: int) -> None:
         for server, mask in allocation.items():
@@ -112,11 +115,11 @@ class Free:
             else:
                 self.masks[server] &= ~mask
             if job.asks_for_more:
-                workers = sign * workers_of(mask)
-                cpu_milli = self.cpu_milli[server] + job.job.cpu_milli * workers
-                memory_mib = self.memory_mib[server] + job.job.memory_mib * workers
-                self.cpu_milli = self.cpu_milli | {server: cpu_milli}
-                self.memory_mib = self.memory_mib | {server: memory_mib}
+                workers, whole = sign * workers_of(mask), self.part_of.get(server, server)
+                cpu_milli = self.cpu_milli[whole] + job.job.cpu_milli * workers
+                memory_mib = self.memory_mib[whole] + job.job.memory_mib * workers
+                self.cpu_milli = self.cpu_milli | {whole: cpu_milli}
+                self.memory_mib = self.memory_mib | {whole: memory_mib}
 
     def _move_share(self, job: Active, server: int, mask: int, sign: int) -> None:
         gpu = mask.bit_length() - 1
@@ -159,8 +162,10 @@ class Cluster:
         servers: Sequence[tuple[int, str]],
         pooled: bool,
         room: Sequence[tuple[int | None, int | None]] = (),
+        part_of: Sequence[int] = (),
     ) -> None:
         self.pooled = pooled
+        self.part_of = dict(enumerate(part_of))
         self.num_gpus = sum(gpus for gpus, _ in servers)
         self.gpu_types = list(dict.fromkeys(gpu_type for _, gpu_type in servers))
         if pooled:
@@ -185,7 +190,7 @@ class Cluster:
 
     def idle(self) -> Free:
         """Return all there is."""
-        return Free(self.all_free(), {}, self.cpu_milli, self.memory_mib)
+        return Free(self.all_free(), {}, self.cpu_milli, self.memory_mib, part_of=self.part_of)
 
     def allowed_servers(self, job: Job) -> list[int]:
         """Return the servers whose GPU type the job accepts, in id order."""
@@ -203,6 +208,19 @@ class Cluster:
                 raise ValueError("one pool has no types: a job cannot ask for some of several")
             return list(self.sizes) if accepted else []
         return [server for server in self.sizes if self.types[server] in gpu_types]
+
+    def same_servers(self, servers: Iterable[int]) -> list[int]:
+        """Return all parts of the servers of which these are some."""
+        wholes = {self.part_of.get(server, server) for server in servers}
+        return [server for server in self.sizes if self.part_of.get(server, server) in wholes]
+
+    def fitting(self, job: Job) -> list[list[int]]:
+        """Return the servers that a gang may be on: of each type, where servers have several."""
+        servers = self.allowed_servers(job)
+        if not self.part_of or self.pooled:
+            return [servers]
+        types = [self.gpu_types[index] for index in self.allowed_types(job)]
+        return [[server for server in servers if self.types[server] == name] for name in types]
 
     def gpus_of(self, gpu_type: str) -> int:
         """Return the number of GPUs of a type."""

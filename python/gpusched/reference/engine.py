@@ -128,6 +128,7 @@ class Engine:
         changes: Sequence[Change] = (),
         numbers: Sequence[int] | None = None,
         has_demands: bool = False,
+        part_of: Sequence[int] = (),
     ) -> None:
         check_horizon(jobs)
         jobs = sorted(jobs, key=lambda job: job.submit_us)
@@ -135,7 +136,7 @@ class Engine:
         self.jobs = {i: Active(i, job) for i, job in zip(ids, jobs, strict=True)}  # by JobId
         asks = (job.asks_for_more for job in self.jobs.values())
         self.has_demands = has_demands or any(asks)
-        self.cluster = Cluster(servers, placement == "count", room)
+        self.cluster = Cluster(servers, placement == "count", room, part_of)
         self.scheduler = scheduler
         self.speed = make_speed(
             self.cluster, network, speed, speed_params or {}, contention, contention_params or {}
@@ -171,11 +172,12 @@ class Engine:
         allowed = self.cluster.allowed_servers(job.job)
         if not allowed:
             return 1
-        if sum(self.cluster.sizes[server] for server in allowed) < job.gpus:
+        sizes, fitting = self.cluster.sizes, self.cluster.fitting(job.job)
+        if max(sum(sizes[server] for server in servers) for servers in fitting) < job.gpus:
             return 2
         per_node = job.job.gpus_per_node
-        able = [server for server in allowed if self.cluster.sizes[server] >= per_node]
-        if per_node and len(able) < job.gpus // per_node:
+        able = max(sum(sizes[server] >= per_node for server in servers) for servers in fitting)
+        if per_node and able < job.gpus // per_node:
             return 5
         if not self.placer.place(job, self.free):
             return 3

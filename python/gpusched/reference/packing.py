@@ -63,7 +63,8 @@ class Fragmentation:
         gpus = self.gpus_asked(job)
         if gpus == 0 or server not in self.cluster.allowed_servers(job):
             return 0
-        if free.cpu_milli[server] < self.cpu[self.cpu_asked(job)]:
+        whole = free.part_of.get(server, server)
+        if free.cpu_milli[whole] < self.cpu[self.cpu_asked(job)]:
             return 0
         if job.share_milli < WHOLE:
             share = min(WHOLE, self.share[job.share_milli])
@@ -142,7 +143,8 @@ class Rule:
         ):
             most = max((own for own in all_of.values() if own < UNLIMITED), default=0)
             if most > 0:
-                found.append((min(left[server], most), most, asked * workers))
+                whole = free.part_of.get(server, server)
+                found.append((min(left[whole], most), most, asked * workers))
         return found
 
     def room(self, free: Free, server: int, ask: Ask) -> float:

@@ -271,8 +271,14 @@ class Placer:
     ) -> Allocation | None:
         """Return GPUs for the whole gang out of ``free``, or None.
 
-        ``gpus`` is another width than the job's own, and ``gpu_type`` the one type to take.
+        ``gpus`` is another width than the job's own, and ``gpu_type`` the one type to take. On
+        servers with GPUs of several types a gang has those of one, of the first that will do.
         """
+        if self.cluster.part_of and gpu_type is None and not self.cluster.pooled:
+            for one in self.cluster.allowed_types(job.job):
+                if (allocation := self.place(job, free, gpus, one)) is not None:
+                    return allocation
+            return None
         packing = self.packing
         if packing is not None and (
             packing.name in OWN or packing.rule.has_demands or job.job.gpus_per_node

@@ -91,6 +91,7 @@ _CLUSTER_DTYPES = {
     "uplink_bytes_per_s": "<f8",
     "cpu_milli": "<i8",
     "memory_mib": "<i8",
+    "part_of": "<i4",
 }
 
 

@@ -108,7 +108,14 @@ def of_tres(text: str) -> Resources:
 
 def of_gres(text: str) -> Resources:
     """Read the GPUs of ``gpu:2``, ``gpu:a100:4(S:0-1)``, ``gres:gpu:1`` or ``gres/gpu:a100=4``."""
-    gpus, types = 0.0, set()
+    counts = gpus_by_type(text)
+    types = sorted(name for name, count in counts.items() if name and count != 0)
+    return Resources(math.fsum(counts.values()), tuple(types))
+
+
+def gpus_by_type(text: str) -> dict[str, float]:
+    """Return the numbers of GPUs in it by their types, "" for none, in the order of the text."""
+    found: dict[str, float] = {}
     for entry in _BRACKETS.sub("", text).split(","):
         words = re.split(r"[:=]", re.sub(r"^gres[:/]", "", entry.strip()))
         if words[0].lower() != "gpu":
@@ -117,10 +124,9 @@ def of_gres(text: str) -> Resources:
         has_count = bool(given) and given[-1].isdigit()
         count = _count(given[-1]) if has_count else 1.0
         name = given[: len(given) - has_count]
-        gpus += count if len(name) < 2 else math.nan
-        if name and count != 0:
-            types.add(name[0])
-    return Resources(gpus, tuple(sorted(types)))
+        of_type = name[0] if name else ""
+        found[of_type] = found.get(of_type, 0.0) + (count if len(name) < 2 else math.nan)
+    return found
 
 
 def _count(text: str) -> float:

@@ -62,6 +62,42 @@ def test_server_ids_count_through_the_groups_in_order():
     assert not cluster.server_gpus.flags.writeable
 
 
+def test_servers_with_gpus_of_several_types_are_parts_of_one():
+    of_both = ServerGroup(2, devices=(("a100", 2), ("t4", 4)), cpu=8)
+    cluster = Cluster((ServerGroup(1, 8, "v100"), of_both))
+    assert (cluster.num_servers, cluster.num_gpus) == (5, 20)
+    assert cluster.server_gpus.tolist() == [8, 2, 2, 4, 4]
+    assert cluster.server_part_of.tolist() == [0, 1, 2, 1, 2]
+    assert cluster.server_first_gpu.tolist() == [0, 0, 0, 2, 2]
+    assert str(cluster) == "1 server x 8 v100 + 2 servers x 2 a100 + 4 t4 (20 GPUs)"
+    devices = 'devices = [{type = "a100", count = 2}, {type = "t4", count = 4}]'
+    text = f'[[servers]]\ncount = 1\ngpus = 8\ngpu_type = "v100"\n[[servers]]\ncount = 2\n{devices}'
+    assert Cluster.from_toml(f"{text}\ncpu = 8") == cluster
+    assert Cluster.from_toml(cluster.to_toml()) == cluster
+    assert pickle.loads(pickle.dumps((cluster, of_both))) == (cluster, of_both)
+    assert Cluster((ServerGroup(1, devices=(("t4", 4),)),)).server_part_of is None
+
+
+@each(
+    ("servers", "message"),
+    [
+        ([{"devices": (("a", 1), ("a", 2))}], "devices: names a type twice"),
+        ([{"devices": (("a", 40), ("b", 40))}], "gpus: 80 must lie in 1..64"),
+        ([{"devices": (("a", 0), ("b", 4))}], "gpus: 0 must lie in 1..64"),
+        ([{"devices": (("a", 1), ("b", 4)), "gpus": 4}], "devices: excludes gpus, gpu_type and"),
+        ([{"devices": ("a", "b")}], "devices: .* must be \\(type, count\\) each"),
+        ([{"gpus": 1, "part_of": "x"}, {"gpus": 1, "part_of": "x"}], "has a type of GPUs twice"),
+        (
+            [{"gpus": 1, "part_of": "x"}, {"gpus": 1, "gpu_type": "b", "part_of": "x", "cpu": 2}],
+            r"servers\[1\].part_of: 'x' must have the count, CPU, .* of servers\[0\]",
+        ),
+    ],
+)
+def test_parts_that_do_not_make_up_servers_are_refused(servers, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Cluster(tuple(ServerGroup(1, **group) for group in servers))
+
+
 def test_a_cluster_reads_well():
     cluster = Cluster.uniform(64, 8, "V100", nic_gbps=100)
     assert str(cluster) == "64 servers x 8 V100 (512 GPUs)"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
 
 import numpy as np
 
-from gpusched.model.cluster import Cluster, Domain, ServerGroup
+from gpusched.model.cluster import Cluster, Devices, Domain, ServerGroup
 from gpusched.online.cluster_state import NamedServer
 
 UNTOLD_GBPS: Final = 100.0
@@ -30,6 +30,10 @@ class RoomServer:
         GPUs that the source says are in use, by whomever.
     num_used
         How many they are, where it does not say which; 0: it does, or says nothing.
+    num_used_of
+        The same by type, of a server with several.
+    devices
+        Types and numbers of its GPUs, in the order of these, where they are of several types.
     domains
         What it is in, from the outermost to the innermost; empty: nothing is told.
     """
@@ -41,14 +45,34 @@ class RoomServer:
     used: int = 0
     num_used: int = 0
     domains: tuple[str, ...] = ()
+    devices: tuple[tuple[str, int], ...] = ()
+    num_used_of: Mapping[str, int] = field(default_factory=dict)
     _held: dict[int, int] = field(default_factory=dict)
     _others: int = 0
-    _counted: list[tuple[int | None, int]] = field(default_factory=list)
+    _counted: list[tuple[int | None, int, int]] = field(default_factory=list)
 
     @property
     def num_free(self) -> int:
         """GPUs that nobody was given so far."""
-        return self.gpus - self._taken().bit_count() - sum(count for _, count in self._counted)
+        return self.gpus - self._taken().bit_count() - sum(count for _, count, _ in self._counted)
+
+    @property
+    def all_gpus(self) -> int:
+        """The mask of all its GPUs."""
+        return (1 << self.gpus) - 1
+
+    @property
+    def types(self) -> dict[str, int]:
+        """The masks of the GPUs of each type, in order."""
+        masks, first = {}, 0
+        for name, count in self.devices or ((self.gpu_type, self.gpus),):
+            masks[name] = (1 << count) - 1 << first
+            first += count
+        return masks
+
+    def mask_of(self, types: Collection[str]) -> int:
+        """Return the GPUs of some types; all of them if it has none of these."""
+        return sum(mask for name, mask in self.types.items() if name in types) or self.all_gpus
 
     def hold(self, job: int | None, mask: int) -> None:
         """A job of the state holds these GPUs, or somebody else does.
@@ -70,9 +94,9 @@ class RoomServer:
             raise ValueError(f"server {self.name}: two jobs hold GPU {twice.bit_length() - 1}")
         self._held[job] = self._held.get(job, 0) | mask
 
-    def hold_some(self, job: int | None, count: int) -> None:
-        """The same of so many GPUs, whichever."""
-        self._counted.append((job, count))
+    def hold_some(self, job: int | None, count: int, within: int | None = None) -> None:
+        """The same of so many GPUs, whichever, or of those of a mask."""
+        self._counted.append((job, count, self.all_gpus if within is None else within))
 
     def settled(self) -> dict[int, int]:
         """Return the GPUs of each job of the state, and as those of -1 what no job may have now.
@@ -85,12 +109,16 @@ class RoomServer:
         ValueError
             If there are not enough.
         """
-        every = (1 << self.gpus) - 1
-        unseen = self.num_used - self._taken().bit_count() - sum(n for _, n in self._counted)
-        if unseen > 0:
-            self.hold_some(None, min(unseen, self.num_free))
-        for job, count in self._counted:
-            left = every & ~self._taken()
+        every = self.all_gpus
+        for name, within in self.types.items():
+            told = self.num_used_of.get(name, 0) if self.devices else self.num_used
+            seen = (self._taken() & within).bit_count()
+            seen += sum(count for _, count, mask in self._counted if not mask & ~within)
+            if told > seen:
+                room = within.bit_count() - seen
+                self.hold_some(None, min(told - seen, room, self.num_free), within)
+        for job, count, within in self._counted:
+            left = within & ~self._taken()
             free = [*bits(left & self.used), *bits(left & ~self.used)]
             if len(free) < count:
                 raise ValueError(f"server {self.name}: jobs hold more than its {self.gpus} GPUs")
@@ -112,27 +140,42 @@ def settle(servers: list[RoomServer], name: str) -> tuple[Cluster, dict[str, Any
     ValueError
         If there is no server, or as of :meth:`RoomServer.settled`.
     """
-    rows = [
-        (job, place, mask)
-        for place, server in enumerate(servers)
-        for job, mask in server.settled().items()
-    ]
     if not servers:
         raise ValueError("no server has a GPU")
     domains = _domains(name, [server.domains for server in servers])
     same = groupby(
-        (server.gpus, server.gpu_type, _named(name, server.domains) if domains else None)
-        for server in servers
+        servers,
+        lambda server: (
+            tuple(Devices(*of) for of in server.devices or ((server.gpu_type, server.gpus),)),
+            _named(name, server.domains) if domains else None,
+        ),
     )
-    groups = tuple(
-        ServerGroup(len(list(equal)), gpus, gpu_type, domain=domain)
-        for (gpus, gpu_type, domain), equal in same
-    )
-    return Cluster(groups, name, domains), {
+    groups: list[ServerGroup] = []
+    parts: list[NamedServer] = []
+    rows: list[tuple[int, int, int]] = []
+    for (devices, domain), equal in same:
+        alike = list(equal)
+        groups.append(ServerGroup(len(alike), devices=devices, domain=domain))
+        held = [server.settled() for server in alike]
+        for place, server in enumerate(alike):
+            for number, mask in enumerate(server.types.values()):
+                first = (mask & -mask).bit_length() - 1
+                at = len(parts) + number * len(alike) + place
+                rows += [
+                    (job, at, (gpus & mask) >> first)
+                    for job, gpus in held[place].items()
+                    if gpus & mask
+                ]
+        parts += [
+            NamedServer(server.name, tuple(bits(list(server.types.values())[number])))
+            for number in range(len(devices))
+            for server in alike
+        ]
+    return Cluster(tuple(groups), name, domains), {
         "held_job": np.array([job for job, _, _ in rows], np.int64),
         "held_server": np.array([place for _, place, _ in rows], np.int64),
         "held_mask": np.array([mask for _, _, mask in rows], np.uint64),
-        "servers": tuple(NamedServer(each.name, tuple(range(each.gpus))) for each in servers),
+        "servers": tuple(parts),
     }
 
 

@@ -173,17 +173,21 @@ def _seconds(values: list[float | None]) -> np.ndarray[Any, np.dtype[np.float64]
 
 
 def _named(given: StateFile) -> tuple[NamedServer, ...]:
-    names = given.server_names
-    if len(set(names)) < len(names):
-        raise ValueError("server_names: must be unique")
-    if names and len(names) != given.cluster.num_servers:
-        raise ValueError(
-            f"server_names: {len(names)} names for {given.cluster.num_servers} servers"
-        )
-    widths = given.cluster.server_gpus.tolist()
+    names, cluster = given.server_names, given.cluster
+    if not names:
+        return ()
+    if len(names) != cluster.num_servers:
+        raise ValueError(f"server_names: {len(names)} names for {cluster.num_servers} servers")
+    part_of = cluster.server_part_of
+    wholes = list(range(len(names))) if part_of is None else part_of.tolist()
+    if len(set(names)) < len(set(wholes)) or any(
+        names[whole] != name for name, whole in zip(names, wholes, strict=True)
+    ):
+        raise ValueError("server_names: must be unique, and one for all parts of a server")
+    begins = cluster.server_first_gpu.tolist()
     return tuple(
-        NamedServer(name, tuple(range(gpus)))
-        for name, gpus in zip(names, widths if names else (), strict=True)
+        NamedServer(name, tuple(range(begin, begin + gpus)))
+        for name, begin, gpus in zip(names, begins, cluster.server_gpus.tolist(), strict=True)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -13,7 +14,7 @@ import numpy as np
 from gpusched.base.delimited_text import Table
 from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB
-from gpusched.model.cluster import Cluster
+from gpusched.model.cluster import Cluster, Devices, ServerGroup
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces.json_records import has_member, read_records, text_of
 from gpusched.traces.server_tables import ServerTable
@@ -64,6 +65,8 @@ class SlurmServer:
     used, tres_used
         The GPUs in use as ``gpu:a100:2(IDX:0-1)``, and as ``gres/gpu=2``; empty where that is not
         told.
+    devices
+        Types and numbers of its GPUs, where they are of several; ``gpu_type`` is of no use then.
     """
 
     name: str
@@ -74,28 +77,45 @@ class SlurmServer:
     used: str
     tres_used: str
     features: frozenset[str]
+    devices: tuple[tuple[str, int], ...] = ()
 
 
-def servers_of(source: Source) -> tuple[list[SlurmServer], list[str]]:
-    """Return the servers with GPUs of one type, also those that take no jobs, and names of others.
+def servers_of(source: Source) -> list[SlurmServer]:
+    """Return the servers with GPUs, also those that take no jobs.
 
     Errors are those of :func:`read`.
     """
-    nodes, mixed = _of_one_type(source, _nodes(source))
-    columns, cluster = _cluster(source, nodes, grouped=False)
-    with_gpus = [node for node, gpus in zip(nodes, columns["gres"], strict=True) if float(gpus)]
-    types = cluster.gpu_types
-    figures = zip(
-        with_gpus, cluster.server_gpus.tolist(), cluster.server_type.tolist(), strict=True
-    )
-    servers = [
-        SlurmServer(
-            node.name, gpus, types[kind], not node.states & (UNAVAILABLE | TAKEN), node.partitions,
-            node.used, node.tres_used, node.features,
+    nodes = _nodes(source)
+    plain = [node for node in nodes if not _devices(node)]
+    figures: dict[str, tuple[int, str]] = {}
+    if plain:
+        columns, cluster = _cluster(source, plain, grouped=False)
+        with_gpus = [node for node, gpus in zip(plain, columns["gres"], strict=True) if float(gpus)]
+        types = [cluster.gpu_types[kind] for kind in cluster.server_type.tolist()]
+        names = (node.name for node in with_gpus)
+        figures = dict(
+            zip(names, zip(cluster.server_gpus.tolist(), types, strict=True), strict=True)
         )
-        for node, gpus, kind in figures
-    ]  # fmt: skip
-    return servers, mixed
+    servers = []
+    for node in nodes:
+        devices = _devices(node)
+        gpus, gpu_type = figures.get(node.name, (sum(count for _, count in devices), ""))
+        if gpus:
+            is_available = not node.states & (UNAVAILABLE | TAKEN)
+            servers.append(
+                SlurmServer(
+                    node.name,
+                    gpus,
+                    gpu_type,
+                    is_available,
+                    node.partitions,
+                    node.used,
+                    node.tres_used,
+                    node.features,
+                    devices,
+                )
+            )
+    return servers
 
 
 def read(source: Source, *, grouped: bool = True, unavailable: bool = False) -> Cluster:
@@ -108,31 +128,44 @@ def read(source: Source, *, grouped: bool = True, unavailable: bool = False) -> 
     """
     if not isinstance(unavailable, bool):
         raise TypeError(f"unavailable: {unavailable!r} must be True or False")
-    nodes, mixed = _of_one_type(source, _nodes(source))
+    nodes = _nodes(source)
     ready = [node for node in nodes if unavailable or not node.states & UNAVAILABLE]
     if not ready:
         raise ValueError(f"{source}: none of the {len(nodes):,} servers is available")
-    _, cluster = _cluster(source, ready, grouped=grouped)
-    name = cluster.name
-    for count, what in (
-        (len(nodes) - len(ready), "that are not available"),
-        (len(mixed), "with several types of GPUs"),
-    ):
-        if count:
-            joint = "and" if name != source.name else "without"
-            name = f"{name} {joint} {count:,} {what}"
-    return msgspec.structs.replace(cluster, name=name)
+    plain = [node for node in ready if not _devices(node)]
+    groups: tuple[ServerGroup, ...] = ()
+    name = source.name
+    if plain:
+        _, cluster = _cluster(source, plain, grouped=grouped)
+        groups, name = cluster.servers, cluster.name
+    if missing := len(nodes) - len(ready):
+        name = f"{name} without {missing:,} that are not available"
+    mixed = [_group(node) for node in ready if _devices(node)]
+    same = groupby(mixed) if grouped else ((group, [group]) for group in mixed)
+    more = (msgspec.structs.replace(group, count=len(list(equal))) for group, equal in same)
+    return Cluster((*groups, *more), name)
 
 
-def _of_one_type(source: Source, nodes: list[_Node]) -> tuple[list[_Node], list[str]]:
-    """Return the servers whose GPUs are of one type, and the names of those with several."""
-    mixed = {node.name for node in nodes if len(_gpus(node).types) > 1}
-    kept = [node for node in nodes if node.name not in mixed]
-    if not kept and mixed:
-        raise ValueError(
-            f"{source}: every server has several types of GPUs, and a server of ours has one"
-        )
-    return kept, sorted(mixed)
+def _group(node: _Node) -> ServerGroup:
+    """Return a server with several types of GPUs."""
+    return ServerGroup(
+        1,
+        cpu=float(node.cpus) if node.cpus else None,
+        memory_gib=float(node.memory_mib) / MIB_PER_GIB if node.memory_mib else None,
+        devices=tuple(Devices(name, count) for name, count in _devices(node)),
+    )
+
+
+def _devices(node: _Node) -> tuple[tuple[str, int], ...]:
+    """Return the numbers of GPUs of a server by type, if they are of several and can be read."""
+    counts = slurm.gpus_by_type(node.gres)
+    if not math.fsum(counts.values()):
+        counts = {name: count for name, count in slurm.gpus_by_type(node.tres).items() if name}
+    known = {name or NO_TYPE: count for name, count in counts.items() if count > 0}
+    is_readable = all(count == count for count in counts.values())
+    return tuple((name, int(count)) for name, count in known.items()) if (
+        is_readable and len(known) > 1
+    ) else ()  # fmt: skip
 
 
 def _gpus(node: _Node) -> slurm.Resources:
@@ -188,7 +221,8 @@ def _columns(source: Source, nodes: list[_Node]) -> dict[str, polars.Series]:
     for node in nodes:
         read = _gpus(node)
         gpus = node.gres if math.isnan(read.gpus) else str(read.gpus)
-        values = (node.name, gpus, *(read.types or (NO_TYPE,)), node.cpus, node.memory_mib)
+        gpu_type = (read.types or (NO_TYPE,))[0]
+        values = (node.name, gpus, gpu_type, node.cpus, node.memory_mib)
         for column, value in zip(columns.values(), values, strict=True):
             column.append(value)
     return {name: polars.Series(name, values) for name, values in columns.items()}

@@ -372,12 +372,51 @@ def test_clocks_may_differ(state):
     assert started(state((queue, nodes)), "fifo-skip") == ["43"]
 
 
-def test_a_server_with_two_types_of_gpus_is_left_out_by_name(state):
+def mixed(used: str, detail: str, tres: str) -> Documents:
+    """Job 41 runs on a server that has GPUs of two types, 43 asks for two of the second."""
     queue, nodes = documents()
-    nodes["nodes"][2] |= {"gres": "gpu:1080ti:1,gpu:980gtx:1", "state": ["IDLE"]}
-    found = state((queue, nodes))
-    assert [server.name for server in found.servers] == ["gpu01", "gpu02"]
-    assert any("1 server left out: several types of GPUs: gpu03" in n for n in found.jobs.notes)
+    nodes["nodes"] = nodes["nodes"][2:]
+    nodes["nodes"][0] |= {"gres": "gpu:a100:2,gpu:t4:4", "gres_used": used, "state": ["MIXED"]}
+    queue["jobs"][0] |= {"nodes": "gpu03", "gres_detail": [detail] if detail else []}
+    queue["jobs"][0]["tres_alloc_str"] = tres
+    queue["jobs"][2]["tres_req_str"] = "gres/gpu=2,gres/gpu:t4=2"
+    return queue, nodes
+
+
+@each(
+    ("used", "detail", "tres", "held", "starts"),
+    named={
+        "numbers": ("gpu:a100:0,gpu:t4:1(IDX:3)", "gpu:t4:1(IDX:3)", "gres/gpu=1", [2], [2, 4]),
+        "counts": ("gpu:a100:0,gpu:t4:1", "gpu:t4:1", "gres/gpu=1,gres/gpu:t4=1", [1], [3, 4]),
+        "the job tells": ("", "", "gres/gpu=1,gres/gpu:t4=1", [1], [3, 4]),
+        "somebody else": ("gpu:a100:0,gpu:t4:2(IDX:2-3)", "gpu:t4:1(IDX:2)", "gres/gpu=1", [1],
+                          [4, 5]),
+    },
+)  # fmt: skip
+def test_gpus_of_two_types_on_one_server_are_told_apart(used, detail, tres, held, starts, tmp_path):
+    for name, document in zip(
+        ("squeue.json", "sinfo.json"), mixed(used, detail, tres), strict=True
+    ):
+        (tmp_path / name).write_text(json.dumps(document))
+    found = gs.online.read_state(tmp_path)
+    assert [(server.name, server.gpus) for server in found.servers] == [
+        ("gpu03", (0, 1)), ("gpu03", (2, 3, 4, 5)),
+    ]  # fmt: skip
+    of_job = found.held_job == 0
+    assert found.held_server[of_job].tolist() == [1]
+    assert found.held_mask[of_job].tolist() == held
+    decision = gs.decide(found, policy="fifo-skip")
+    assert decision.held_server.tolist() == [1]
+    numbers = found.servers[1].gpus
+    assert [numbers[bit] for bit in range(4) if int(decision.held_mask[0]) >> bit & 1] == starts
+
+
+def test_a_job_on_gpus_of_two_types_is_left_out_and_its_gpus_are_in_use(state):
+    both = "gpu:a100:1(IDX:0),gpu:t4:1(IDX:2)"
+    found = state(mixed(both, both, "gres/gpu=2"))
+    assert found.jobs.id.tolist() == [42, 43]
+    assert any("run on several types of GPUs: 41" in note for note in found.jobs.notes)
+    assert found.held_mask.tolist() == [1, 1]
 
 
 def test_gpus_that_a_server_counts_as_used_are_not_given_out(state):

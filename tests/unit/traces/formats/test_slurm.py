@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -691,7 +692,6 @@ def test_lines_of_later_versions_stand_for_several_servers(tmp_path):
     [
         ((node("a"), node("a")), r"line 12, column 'name': 'a' must be unique, line 5 has it too"),
         ((node(""),), r"line 5: a server must have a name"),
-        ((node("a", "gpu:a100:2,gpu:v100:2"),), r"every server has several types of GPUs"),
         ((node("a", "gpu:a100:999"),), r"line 5, column 'gres': '?999.* must be at most 64"),
         ((node("a", "gpu:a:b:c"),), r"line 5, column 'gres': 'gpu:a:b:c' must be a number"),
         ((node("a", cpus="many"),), r"line 5, column 'cpus': 'many' must be a number"),
@@ -790,10 +790,14 @@ def test_numbers_may_be_wrapped():
     assert slurm.tasks("0-999999,5") is None
 
 
-def test_a_server_with_several_types_of_gpus_does_not_hide_the_others(tmp_path):
-    cluster = read_nodes(tmp_path, node("a", "gpu:a100:2,gpu:v100:2"), node("b"))
-    assert cluster.num_servers == 1
-    assert "without 1 with several types of GPUs" in cluster.name
+def test_a_server_with_several_types_of_gpus_has_them(tmp_path):
+    both = "gpu:a100:2(S:0),gpu:v100:4(S:1)"
+    cluster = read_nodes(tmp_path, node("a", both), node("b"), node("c", both))
+    devices = (("a100", 2), ("v100", 4))
+    alone, mixed = gs.ServerGroup(1, 4, "a100", 64, 512), gs.ServerGroup(2, devices=devices, cpu=64)
+    assert cluster.servers[0] == alone
+    expected = gs.Cluster((alone, msgspec.structs.replace(mixed, memory_gib=512)), "nodes")
+    assert msgspec.structs.replace(cluster, name="nodes") == expected
 
 
 HEADER = "JobID|User|Submit|Start|End|Elapsed|Suspended|State|AllocTRES"

@@ -73,7 +73,7 @@ def read(
         every server.
     """
     queue, nodes, others = _sorted(sources)
-    known, mixed = slurm_nodes.servers_of(nodes)
+    known = slurm_nodes.servers_of(nodes)
     if partition is not None:
         known = [server for server in known if partition in server.partitions]
         if not known:
@@ -92,10 +92,6 @@ def read(
         jobs = jobs.taken([partition in _partitions(record) for record in jobs.records])
     jobs = _startable(jobs, known, found.lines)
     jobs, places, notes = _with_places(jobs, room)
-    if mixed:
-        notes.append(
-            f"{plural(len(mixed), 'server')} left out: several types of GPUs: {_shown(mixed)}"
-        )
     _hold(jobs, places, room)
     now_s = float(now) if now is not None else squeue.now_of(found)
     trace = _on_unix_clock(jobs.trace)
@@ -157,9 +153,15 @@ def _room_server(server: SlurmServer) -> RoomServer:
     mask, count = in_use(server.used)
     counts = (count, slurm.of_tres(server.tres_used).gpus)
     num_used = int(max(each for each in counts if each == each))  # NaN: it is not told
+    by_type = {
+        name: int(max(used.get(name, 0.0) for used in told))
+        for told in [[slurm.gpus_by_type(text) for text in (server.used, server.tres_used)]]
+        for name, _ in server.devices
+    }
     return RoomServer(
-        server.name, server.gpus, server.gpu_type, server.is_available, mask, num_used
-    )
+        server.name, server.gpus, server.gpu_type, server.is_available, mask, num_used,
+        devices=server.devices, num_used_of=by_type,
+    )  # fmt: skip
 
 
 def _startable(jobs: _Jobs, servers: Sequence[SlurmServer], lines: Int64) -> _Jobs:
@@ -259,6 +261,8 @@ def _with_places(
     gpus = jobs.trace.gpus.copy()
     told = jobs.trace.gpus_per_node
     per_node = np.zeros(len(gpus), np.int32) if told is None else told.copy()
+    has_parts = any(server.devices for server in room.values())
+    several: list[str] = []
     elsewhere: list[str] = []
     partly: list[str] = []
     is_taken = []
@@ -267,10 +271,13 @@ def _with_places(
         if record.runs:
             every = _places(record, asked)
             found = places[int(jobs.own[group[0]])] = [p for p in every if p.server in room]
+            if has_parts and len(_types(found, room)) > 1:
+                several.append(record.ids[0])
+                found.clear()  # what it holds is out of use
             left = sum(place.gpus for place in found)
             if any(place.gpus != per_node[group[0]] for place in found):
                 per_node[group] = 0  # it was placed otherwise than it asked for
-            if left < asked:
+            if left < asked and record.ids[0] not in several:
                 (partly if left else elsewhere).append(record.ids[0])
                 gpus[group] = left or asked
         is_taken.append(left > 0)
@@ -279,14 +286,31 @@ def _with_places(
         for names, what in ((elsewhere, "left out: run"), (partly, "cut: run partly"))
         if names
     ]
+    if several:
+        notes.append(
+            f"{plural(len(several), 'job')} left out: run on several types of GPUs: "
+            f"{_shown(several)}"
+        )
     asked_of_each = per_node if per_node.any() else None
     trace = replace(jobs.trace, gpus=gpus, gpus_per_node=asked_of_each)
     return jobs.taken(is_taken, trace), places, notes
 
 
+def _types(places: Sequence[Place], room: Mapping[str, RoomServer]) -> set[str]:
+    """Return the types of the GPUs that a job holds, as far as they are known."""
+    found: set[str] = set()
+    for place in places:
+        masks = room[place.server].types
+        if place.mask is not None:
+            found |= {name for name, mask in masks.items() if mask & place.mask}
+        else:
+            found |= ({*place.types} & masks.keys()) or {*masks}
+    return found
+
+
 def _places(record: QueuedJob, gpus: int) -> list[Place]:
     try:
-        return places_of(record.job, gpus)
+        return places_of(record.job, gpus, squeue.resources_of(record).types)
     except ValueError as error:
         raise ValueError(f"job {record.ids[0]}: {error}") from None
 
@@ -301,7 +325,7 @@ def _hold(jobs: _Jobs, places: Mapping[int, list[Place]], room: Mapping[str, Roo
             if server is None:
                 continue
             if place.mask is None:
-                server.hold_some(job, place.gpus)
+                server.hold_some(job, place.gpus, server.mask_of(place.types))
             else:
                 server.hold(job, place.mask)
 
@@ -361,15 +385,16 @@ def _remarks(
 
 
 class Place(NamedTuple):
-    """What a job holds on one server: which GPUs, or None and how many."""
+    """What a job holds on one server: which GPUs, or None and how many, of these types."""
 
     server: str
     gpus: int
     mask: int | None
+    types: tuple[str, ...] = ()
 
 
-def places_of(job: Mapping[str, Any], gpus: int) -> list[Place]:
-    """Return the servers of a job that has so many GPUs, and what it holds on each.
+def places_of(job: Mapping[str, Any], gpus: int, types: tuple[str, ...] = ()) -> list[Place]:
+    """Return the servers of a job that has so many GPUs of some types, and what it has on each.
 
     Raises
     ------
@@ -380,17 +405,23 @@ def places_of(job: Mapping[str, Any], gpus: int) -> list[Place]:
     details = job.get("gres_detail")
     if isinstance(details, list) and len(details) == len(servers):
         found = [
-            Place(server, *_of_detail(text_of(detail)))
+            _place(server, text_of(detail), types)
             for server, detail in zip(servers, details, strict=True)
         ]
         if sum(place.gpus for place in found) == gpus:
             return [place for place in found if place.gpus]
     if servers and gpus % len(servers) == 0:
-        return [Place(server, gpus // len(servers), None) for server in servers]
+        return [Place(server, gpus // len(servers), None, types) for server in servers]
     raise ValueError(
         f"gres_detail: {str(details)[:80]!r} does not tell how {gpus} GPUs are spread over "
         f"{len(servers)} servers"
     )
+
+
+def _place(server: str, detail: str, types: tuple[str, ...]) -> Place:
+    count, mask = _of_detail(detail)
+    named = slurm.of_gres(detail.replace("(null)", "null")).types
+    return Place(server, count, mask, () if mask is not None else named or types)
 
 
 def in_use(used: str) -> tuple[int, int]:
