@@ -66,7 +66,7 @@ def num_words_of_pages(_: Path) -> int:
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "lines of C++": (50_339, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (73_109, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the package": (73_118, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_053, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
     "statements of the package": (33_803, num_statements),
     "modules of the package": (295, lambda _: len(PYTHON_FILES)),

@@ -108,7 +108,7 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         msgspec.structs.force_setattr(self, "devices", tuple(given))
         msgspec.structs.force_setattr(self, "gpus", sum(each.count for each in given))
 
-    def parts(self, name: str) -> tuple[ServerGroup, ...]:
+    def _parts(self, name: str) -> tuple[ServerGroup, ...]:
         """Return a group for each type of GPUs, under a common ``name`` if there are several."""
         if not self.devices:
             return (self,)
@@ -525,7 +525,7 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         parts = [
             part
             for position, group in enumerate(self.servers)
-            for part in group.parts(_unused(f"servers {position}", named))
+            for part in group._parts(_unused(f"servers {position}", named))
         ]
         msgspec.structs.force_setattr(self, "servers", tuple(parts))
         _check_parts(self.servers)

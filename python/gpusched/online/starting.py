@@ -950,13 +950,18 @@ def when_all(
 ) -> list[StartForecast]:
     """Tell when each job that waits would start, and on what.
 
-    Each sample is run on once until all of them have started; parameters and errors are those of
+    Each sample is run on once until all of them have started; parameters are those of
     :func:`gpusched.when`.
 
     Returns
     -------
     list of StartForecast
         In the order of the jobs of ``state``, without alternatives; empty if none waits.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`gpusched.when`.
 
     Examples
     --------

@@ -201,6 +201,10 @@ def write_state(state: ClusterState, path: str | os.PathLike[str]) -> None:
     path
         A file is replaced.
 
+    Returns
+    -------
+    None
+
     Raises
     ------
     OSError

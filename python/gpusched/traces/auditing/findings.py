@@ -108,7 +108,7 @@ class TraceAudit:
         Examples
         --------
         >>> trace = gs.Trace.from_columns([0, 60, 60], [600, 30, 30], [1, 2, 2])
-        >>> [found.name for found in gs.traces.audit_trace(trace).of("wrong")]
+        >>> [found.name for found in gs.traces.audit_trace(trace).of("odd")]
         ['duplicate-rows']
         """
         if verdict not in VERDICTS:
