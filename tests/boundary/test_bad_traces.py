@@ -243,7 +243,7 @@ DAMAGED = [
     ("log.json", f"[\n{JOB}\n{JOB}\n]", "line 3, character 1: expected ','"),
     ("log.json", f"[{JOB}]\nmore", "line 2, character 1: text after the end of the array"),
     ("log.json", "[]", "no jobs; the array is empty"),
-    ("log.json", f"[\n{JOB},\n\n  17]", "line 4, job 1: Expected `object`, got `int`"),
+    ("log.json", f"[\n{JOB},\n\n  17]", "line 4: an entry must be an object"),
     (
         "log.json",
         f"[\n{JOB.replace('vc', 'cv')}]",
