@@ -72,7 +72,7 @@ BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "modules of the package": (295, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (110, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
-    "words of README and docs": (178_229, num_words_of_pages),
+    "words of README and docs": (178_245, num_words_of_pages),
 }
 
 
