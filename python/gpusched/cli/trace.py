@@ -121,11 +121,12 @@ def info(
 
 
 def _facts(trace: Trace, facts: dict[str, Any], cluster: Cluster) -> Table:
+    epoch, clock = facts["epoch"], facts["clock"]
     rows = {
         "source": trace.source,
         "jobs": f"{len(trace):,}",
         "left out": plural(trace.rejects.total, "row") if trace.rejects else "none",
-        "first submission": facts["epoch"] or "not known",
+        "first submission": f"{epoch} ({clock})" if clock == "local time" else epoch or "not known",
         "submitted over": duration(facts["span_s"]),
         "service, mean": duration(facts["mean_service_s"]),
         "service, p50 / p95 / max": " / ".join(
