@@ -66,9 +66,9 @@ def num_words_of_pages(_: Path) -> int:
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "lines of C++": (50_339, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (73_119, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the package": (73_127, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_053, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
-    "statements of the package": (33_804, num_statements),
+    "statements of the package": (33_806, num_statements),
     "modules of the package": (295, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (110, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),

@@ -949,14 +949,15 @@ class Trace:
         return dataclasses.replace(taken, source=f"{self.source}; {how}")
 
     def with_columns(self, **columns: Any) -> Self:
-        """Return the same jobs with these values, one per job, in place of any they had.
+        """Return the same jobs with these values in place of any they had.
 
         Parameters
         ----------
         columns
-            By the names of :meth:`from_columns`, in the order of these jobs, and as it takes them,
-            but that times are no dates; None: without the column. Other submit times sort the jobs
-            anew. Models have :meth:`with_profiles`, :meth:`with_throughputs`, :meth:`with_graphs`.
+            By the names of :meth:`from_columns`: one for all jobs, or one per job in the order of
+            these and as that takes them, but that times are no dates; None: without the column.
+            Other submit times sort the jobs anew. Models have :meth:`with_profiles`,
+            :meth:`with_throughputs`, :meth:`with_graphs`.
 
         Returns
         -------
@@ -973,13 +974,20 @@ class Trace:
         >>> jobs = gs.Trace.from_columns([0, 5], [60, 9], [4, 1], user=["ann", "bob"])
         >>> jobs.with_columns(service_s=[30, 9], user=None)["service_s"].to_list()
         [30.0, 9.0]
+        >>> jobs.with_columns(cpu=4)["cpu"].to_list()
+        [4.0, 4.0]
         """
         for name in columns:
             if name not in check.ALL:
                 hint = "see with_profiles" if name == "profile" else "see with_graphs"
                 known = f"; {hint}" if name in JOB_COLUMNS else nearest(name, check.ALL)
                 raise ValueError(f"with_columns: no column {name!r} can be given{known}")
-        return self._with("with_columns", columns)
+        is_one = (int, float, str, np.generic)
+        every = {
+            name: [value] * len(self) if isinstance(value, is_one) else value
+            for name, value in columns.items()
+        }
+        return self._with("with_columns", every)
 
     def _with(self, caller: str, columns: Mapping[str, Any]) -> Self:
         """Return the jobs with other columns, checked as those of :meth:`from_columns`."""

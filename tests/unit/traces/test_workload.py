@@ -268,6 +268,9 @@ def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
         assert dict(zip(made.id.tolist(), made.row.tolist(), strict=True)).keys() == {
             *made.id.tolist()
         }
+    one = trace.with_columns(cpu=4, user="d", gpu_types="T4", weight=np.float64(2))
+    each_job = {"cpu": [4] * 3, "user": ["d"] * 3, "gpu_types": ["T4"] * 3, "weight": [2] * 3}
+    assert one.to_polars().equals(trace.with_columns(**each_job).to_polars())
     wide = built().with_graphs([gs.model.graph_for("gpt2-xl", width) for width in (1, 2, 8)])
     with pytest.raises(ValueError, match="has 8 replicas, job 0"):
         wide.with_columns(gpus=[4, 2, 1])
