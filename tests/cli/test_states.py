@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
+from gpusched.online.states.state_formats import state_formats
 
 STATE: dict[str, Any] = {
     "now_s": 1800,
@@ -114,6 +115,21 @@ def test_a_file_that_is_cut_short_is_refused(path, length):
     path.write_bytes(path.read_bytes()[:length])
     with pytest.raises(ValueError, match=r"cluster\.json: not a readable state"):
         gs.online.read_state(path)
+
+
+@pytest.mark.parametrize("command", ["decide", "when --all"])
+def test_columns_that_no_policy_uses_are_remarked_if_they_say_something(
+    command, tmp_path, gpusched
+):
+    excerpt = state_formats()["kueue"].excerpt()["kueue.json"]
+    for text, is_told in (
+        (excerpt, False),
+        (excerpt.replace(b'"maxim', b'"priority":1,"maxim'), True),
+    ):
+        (tmp_path / "kueue.json").write_bytes(text)
+        done = gpusched(*command.split(), "--state", tmp_path / "kueue.json")
+        assert done.exit_code == 0, done.stderr
+        assert ("kept, and used by no policy: priority\n" in done.stderr) == is_told
 
 
 def test_mistakes_are_one_line(path, gpusched):

@@ -93,7 +93,7 @@ def test_columns_are_mapped_by_name(gpusched_json, tmp_path):
 @pytest.mark.parametrize("command", ["run -p fifo", "compare -p fifo", "trace info"])
 def test_columns_that_are_not_used_are_remarked(gpusched, tmp_path, command):
     (tmp_path / "odd.csv").write_text(
-        "submit_s,service_s,gpus,colour,qos\n0,10,1,red,a\n5,20,2,red,\n"
+        "submit_s,service_s,gpus,colour,qos,account,priority\n0,10,1,red,a,,0\n5,20,2,red,,,0\n"
     )
     result = gpusched(*command.split(), tmp_path / "odd.csv")
     assert result.exit_code == 0, result.stderr

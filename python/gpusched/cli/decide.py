@@ -16,6 +16,7 @@ from gpusched.cli.options import JSON, RunOptions, argument, flag, format_option
 from gpusched.online.decision import decide as decided
 from gpusched.online.decision_lines import Action, answer, answer_of, state_schema
 from gpusched.online.states.state_formats import read_state
+from gpusched.traces.job_columns import unused
 
 if TYPE_CHECKING:
     from gpusched.base.tables import Table
@@ -196,7 +197,7 @@ def _state_of(
     options: dict[str, Any] = {**format_options(given)}
     state = read_state(files, format, **options)
     remark((f"left out: {line}" for line in state.jobs.rejects.lines()), style="yellow")
-    remark(state.jobs.notes)
+    remark([*state.jobs.notes, *unused(state.jobs)])
     return state
 
 

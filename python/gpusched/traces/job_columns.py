@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Int64, read_only
+from gpusched.base.labels import Labels
 from gpusched.base.ticks import MAX_HORIZON_US, MAX_SERVICE_US, MAX_SUBMIT_US, US_PER_S
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 
@@ -267,10 +268,17 @@ def moved(columns: Any, shift_us: Int64 | int, none: int = NOT_GIVEN) -> dict[st
 
 
 def unused(trace: Any) -> list[str]:
-    """Name the columns of a trace that no policy uses yet, in a sentence if there are any."""
+    """Name the columns of a trace that tell of a job and no policy uses yet, if there are any."""
     names = [
         column.name
         for column in JOB_COLUMNS.values()
-        if not column.is_used and getattr(trace, column.stored) is not None
+        if not column.is_used and _tells(getattr(trace, column.stored), column.default)
     ]
     return [f"kept, and used by no policy: {', '.join(names)}"] if names else []
+
+
+def _tells(values: Any, default: Any) -> bool:
+    """Whether a job has another value than the default."""
+    if isinstance(values, Labels):
+        values = np.array(values.names)[values.counts() > 0]
+    return values is not None and bool((values != default).any())

@@ -353,17 +353,22 @@ def test_what_every_server_fulfils_leaves_nobody_out(change, tmp_path):
     assert gs.online.read_state(tmp_path).jobs.id.tolist() == [41, 42, 43]
 
 
-def test_no_more_tasks_of_an_array_run_than_it_allows(state):
+@each(
+    ("most", "tasks"),
+    [(3, 2), ({"set": True, "infinite": True, "number": 0}, 8), (0, 8)],
+)
+def test_no_more_tasks_of_an_array_run_than_it_allows(state, most, tasks):
     queue, nodes = documents()
-    queue["jobs"][0] |= {"array_job_id": 40, "array_task_id": 1, "array_max_tasks": 3}
+    queue["jobs"][0] |= {"array_job_id": 40, "array_task_id": 1, "array_max_tasks": most}
     queue["jobs"][1] |= {
-        "job_id": 40, "array_task_string": "2-9%3", "array_max_tasks": 3,
+        "job_id": 40, "array_task_string": "2-9%3", "array_max_tasks": most,
         "state_reason": "JobArrayTaskLimit", "tres_req_str": "gres/gpu=1",
     }  # fmt: skip
     found = state((queue, nodes))
-    assert found.jobs.id.tolist() == ["40_1", "40_2", "40_3", "43"]
-    assert found.jobs.rejects.total == 6
-    assert started(found) == ["40_2", "40_3", "43"]
+    waiting = [f"40_{number}" for number in range(2, 2 + tasks)]
+    assert found.jobs.id.tolist() == ["40_1", *waiting, "43"]
+    assert found.jobs.rejects.total == 8 - tasks
+    assert started(found)[:tasks] == waiting
 
 
 def test_clocks_may_differ(state):
@@ -613,6 +618,11 @@ def test_quotas_stand_for_servers_and_workloads_name_them(kueue_state, objects):
     assert found.attained_s.tolist() == [0, 0, 0]
     assert kueue_state(objects, now=int(found.now_s) + 60).attained_s.tolist() == [60, 0, 0]
     assert gs.decide(found).job.tolist() == [1]
+
+
+def test_priorities_of_workloads_are_a_column(kueue_state, objects):
+    named(objects, "second")["spec"]["priority"] = -5
+    assert kueue_state(objects).jobs.priority.tolist() == [0, -5, 0]
 
 
 @each(

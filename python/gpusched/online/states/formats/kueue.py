@@ -409,6 +409,7 @@ def read(
         user=[each.namespace for each in workloads],
         queue=[each.queue for each in workloads],
         gpu_types=flavors,
+        priority=[each.priority for each in workloads],
         name="kueue",
     )  # fmt: skip
     now_s = max(times, default=0.0) if now is None else float(now)

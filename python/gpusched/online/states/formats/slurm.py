@@ -174,7 +174,7 @@ def _startable(jobs: _Jobs, servers: Sequence[SlurmServer], lines: Int64) -> _Jo
         left = len(group) if why is None else 0
         most = record.count("array_max_tasks")
         if left and not record.runs and _array(record):
-            if most > 0:
+            if 0 < most < np.inf:
                 left = min(left, max(0, int(most) - running[_array(record)]))
                 why = f"array_max_tasks is {most:g}, and so many run or may start"
             running[_array(record)] += left
