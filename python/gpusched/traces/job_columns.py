@@ -153,7 +153,7 @@ JOB_COLUMNS: Final = {
         ),
         JobColumn(
             "gpu_share", "share_milli", "i4", "amount",
-            "The part of a GPU that a job of one GPU takes, in thousandths.",
+            "The part of a GPU that a job of one GPU takes, at most 1, exact to 0.001.",
             WHOLE_GPU, above=0, most=1, default=WHOLE_GPU, may_miss=True,
             beside=Beside(
                 "gpus", lambda share, gpus: (share == WHOLE_GPU) | (gpus <= 1),

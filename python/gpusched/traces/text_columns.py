@@ -11,6 +11,7 @@ from gpusched.base.arrays import AnyArray, Int64
 from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import Screen
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us
+from gpusched.traces.intake.wall_clock import EXAMPLE
 from gpusched.traces.intake.wall_clock import UNIX_EPOCH as UNIX_EPOCH
 from gpusched.traces.intake.wall_clock import is_wall_clock as is_wall_clock
 
@@ -37,7 +38,13 @@ def _clock_s(text: polars.Series) -> polars.Series:
 
 
 def numbers(
-    screen: Screen, column: str, label: str, values: polars.Series, *, may_miss: bool = False
+    screen: Screen,
+    column: str,
+    label: str,
+    values: polars.Series,
+    *,
+    may_miss: bool = False,
+    may_be_time: bool = False,
 ) -> AnyArray:
     """Read a column of numbers.
 
@@ -47,6 +54,8 @@ def numbers(
         Our name of the column, and its author's.
     may_miss
         Whether an empty value stands for "not given" (NaN) and is no fault.
+    may_be_time
+        Whether the column could have wall-clock times instead.
 
     Returns
     -------
@@ -80,7 +89,8 @@ def numbers(
         raise TypeError(f"{screen.source}: column {label!r} must hold numbers, not {values.dtype}")
     if not may_miss:
         screen.require(~missing, column, "must not be empty")
-    screen.require(parsed.is_not_null().to_numpy() | missing, column, "must be a number")
+    rule = "must be a number" + (f" or a time like {EXAMPLE}" if may_be_time else "")
+    screen.require(parsed.is_not_null().to_numpy() | missing, column, rule)
     array: AnyArray = parsed.to_numpy()
     return array.astype(np.int64 if array.dtype.kind == "i" else np.float64)
 

@@ -1444,8 +1444,10 @@ def _fulfilling(trace: Trace, condition: str) -> Bool:
         wanted = polars.sql_expr(_with_quoted_names(condition, list(names)))
         unknown = sorted({*wanted.meta.root_names()} - {*frame.columns})
         if unknown:
+            is_text = f'"{unknown[0]}"' in condition
             known = nearest(unknown[0], frame.columns)
-            raise ValueError(f"filter: there is no column {unknown[0]!r}{known}")
+            hint = f"; a text has single quotes: {unknown[0]!r}" if is_text else known
+            raise ValueError(f"filter: there is no column {unknown[0]!r}{hint}")
         found = frame.select(wanted.alias("wanted"))["wanted"]
     except polars.exceptions.PolarsError as error:
         told = str(error).splitlines()[0]

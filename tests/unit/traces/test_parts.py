@@ -99,6 +99,7 @@ def test_a_column_that_this_trace_does_not_have_is_named(column):
     ("condition", "message"),
     [
         ("gpu > 1", r"filter: there is no column 'gpu'; did you mean 'gpus'\?"),
+        ('user = "bob"', "filter: there is no column 'bob'; a text has single quotes: 'bob'"),
         ("gpus > > 1", "filter: 'gpus > > 1' cannot be read"),
         ("gpus", "filter: 'gpus' must be a condition"),
         ("", "cannot be read"),

@@ -23,7 +23,7 @@ from gpusched.traces.intake.column_choice import (
 )
 from gpusched.traces.intake.date_forms import date_order as find_date_order
 from gpusched.traces.intake.date_forms import plain_dates
-from gpusched.traces.intake.text_schema import Kind, ReadColumns, TextColumn, trace_of
+from gpusched.traces.intake.text_schema import Kind, ReadColumns, Span, TextColumn, trace_of
 from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.workload import Trace
 
@@ -45,6 +45,7 @@ _UNKNOWN: Final = (
     r"(?i)^\s*(?:unknown|none|null|nan|n/a|invalid|unlimited|infinite|partition_limit)\s*$"
 )
 """What stands there for a time that is not known, or for no limit."""
+_PER_NODE: Final = {"gpuspernode", "gpupernode", "numgpuspernode", "gpusperserver", "gpuperserver"}
 OPTIONS: Final = ("columns", "date_order")
 
 Opened = tuple[Screen, Mapping[str, "polars.Series"], tuple[str, ...]]
@@ -98,7 +99,7 @@ def read_columns(
     date_order
         ``"dmy"`` or ``"mdy"``, where the dates end in the year and no date tells.
     """
-    data, parts = _with_expressions(source, data, columns or {})
+    data, columns, parts = _with_expressions(source, data, columns or {})
     present = [name for name in data if name not in parts]
     choice = choose_columns(present, columns, source=str(source), of_file=True)
     chosen = choice.columns
@@ -111,8 +112,9 @@ def read_columns(
             if column.unit != 1 and not said.get(column.name):
                 said[column.name] = f"x {column.unit:g}"
     origins = _derive_times(read, chosen)
-    understood = _understood(chosen, columns or {}, said, origins)
-    read.notes = (*understood, *unused_note(choice.unused), *notes, *read.notes)
+    understood = _understood(chosen, columns, said, origins)
+    per_node = _judge_per_node(read)
+    read.notes = (*understood, *unused_note(choice.unused), *per_node, *notes, *read.notes)
     return trace_of(source.name, read, on_bad)
 
 
@@ -149,11 +151,9 @@ def _derive_times(read: ReadColumns, chosen: Mapping[str, str]) -> dict[str, str
     if "service_s" not in chosen:
         good = screen.require(read.is_given(start), START, "must not be empty")
         good = screen.require(read.is_given(end), END, "must not be empty")
-        span = read.between(start, end)
-        good = screen.require((span >= 0) | ~good, END, f"must not be before {start!r}")
-        numeric["service_s"] = np.where(good, span, np.nan)
+        span = read.take_span(Span("service_s", end, start))
+        screen.require((span >= 0) | ~good, END, f"must not be before {start!r}")
         made["service_s"] = f"{end!r} - {start!r}"
-        screen.show("service_s", made["service_s"].replace("'", ""), numeric["service_s"])
     if submit and submit == end and start != end:
         made["submit_s"] = f"{end!r} - {chosen['service_s']!r}"
         if "submit_us" in numeric:
@@ -162,10 +162,21 @@ def _derive_times(read: ReadColumns, chosen: Mapping[str, str]) -> dict[str, str
         else:
             numeric["submit_s"] = numeric["submit_s"] - numeric["service_s"]
     elif start and submit and start != submit and "source_wait_s" not in numeric:
-        numeric["source_wait_s"] = read.between(submit, start)
+        read.take_span(Span("source_wait_s", start, submit))
         made["source_wait_s"] = f"{start!r} - {submit!r}"
-        screen.show("source_wait_s", f"{start} - {submit}", numeric["source_wait_s"])
     return made
+
+
+def _judge_per_node(read: ReadColumns) -> tuple[str, ...]:
+    """Say what the GPUs per node are; leave them out where they are those of the servers."""
+    each = read.numeric.get("gpus_per_node")
+    if each is None or not (each > 0).any():
+        return ()
+    gpus = read.numeric["gpus"]
+    if not ((gpus > 0) & (gpus < each)).any():
+        return ("gpus_per_node: a job has so many GPUs on each of its servers",)
+    del read.numeric["gpus_per_node"]
+    return ("gpus_per_node: not used, as it is of servers: some job has fewer GPUs",)
 
 
 def _understood(
@@ -191,15 +202,16 @@ def _understood(
 
 def _with_expressions(
     source: Source, data: Mapping[str, polars.Series], columns: Mapping[str, str]
-) -> tuple[dict[str, polars.Series], set[str]]:
-    """Add the columns that are calculated of others, and return the names of those.
+) -> tuple[dict[str, polars.Series], dict[str, str], set[str]]:
+    """Add the columns that are calculated of others, and return which is whose, and the others.
 
     What is no name of a column and holds ``* / + -`` is an expression of SQL over numbers, such as
-    ``nodes * gpus_per_node``; a row of which a part is no number has none.
+    ``nodes * gpus_per_node``; a row of which a part is no number has none. The GPUs per node of a
+    product are a column of their own, too.
     """
     import polars
 
-    calculated, parts = dict(data), set()
+    calculated, chosen, parts = dict(data), dict(columns), set()
     for ours, text in columns.items():
         if text in data or not isinstance(text, str) or not set(text) & set("*/+-"):
             continue
@@ -217,8 +229,12 @@ def _with_expressions(
             raise ValueError(
                 f"{source}: {text!r} for {ours} cannot be calculated: {error}"
             ) from None
-        parts |= {*names} - set(columns.values())
-    return calculated, parts
+        if ours == "gpus" and not set(text) & set("/+-"):
+            for name in names:
+                if "".join(words_of(name)) in _PER_NODE:
+                    chosen.setdefault("gpus_per_node", name)
+        parts |= {*names}
+    return calculated, chosen, parts - set(chosen.values())
 
 
 def _declared(theirs: str, ours: str) -> TextColumn:

@@ -41,6 +41,8 @@ MORE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "partition": ("partition_name",),
     "time_limit_s": ("time_limit",),
     "eligible_s": ("eligible", "eligible_time"),
+    "deadline_s": ("deadline",),
+    "estimate_s": ("estimate",),
 }
 """Those that are understood where none of the above is there; as are all in other letters: ``Job
 ID`` and ``JobID`` are ``job_id``, and with the unit at their end: ``duration_hours``."""
@@ -147,6 +149,7 @@ def choose_columns(
             )  # fmt: skip
     used = {*(theirs for ours, theirs in chosen.items() if ours not in unused), *_OWN}
     unused_names = tuple(name for name in present if name not in used)
+    chosen = {ours: theirs for ours, theirs in chosen.items() if theirs not in unused_names}
     return Choice(chosen, unused_names, tuple(ours for ours in alike if ours in chosen))
 
 

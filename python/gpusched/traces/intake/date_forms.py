@@ -19,7 +19,9 @@ _ISO: Final = r"^\s*\d{4}-\d{1,2}-\d{1,2}"
 _YEAR_FIRST: Final = r"^(\d{4})[/.](\d{1,2})[/.](\d{1,2})"
 _YEAR_LAST: Final = r"^(\d{1,2})([./-])(\d{1,2})[./-](\d{4})"
 _ORDER_SAID: Final = {"dmy": "day.month.year", "mdy": "month/day/year"}
+_COMPACT: Final = r"^((?:19|20)\d\d)(\d\d)(\d\d)$"
 _FIRST_S, _LAST_S = 1e9, 4e9  # the years 2001 to 2096
+_NOT_YET: Final = ("0", "-1")
 _COUNTED: Final = (("seconds", 1), ("milliseconds", 10**3), ("microseconds", 10**6))
 
 
@@ -49,6 +51,11 @@ def date_order(source: str, columns: Mapping[str, polars.Series], asked: str | N
         ]
     )
     is_dmy, is_mdy = (bool((parts[place].cast(polars.Int8) > 12).any()) for place in ("1", "3"))
+    if is_dmy and is_mdy:
+        raise ValueError(
+            f"{source}: dates of both orders are in the file: some begin with the day, others with "
+            f"the month (columns {', '.join(dates)})"
+        )
     if is_dmy != is_mdy:
         return "dmy" if is_dmy else "mdy"
     if not is_dmy and (parts["2"] == ".").all():
@@ -66,7 +73,7 @@ def plain_dates(values: polars.Series, order: str | None, unit: float) -> tuple[
     """Return dates as ISO texts or as such, other columns as they are, and what they were.
 
     Numbers between the years 2001 and 2096 count seconds, thousandths or millionths since 1970,
-    whichever it is.
+    whichever it is; 0 and -1 among them are times that are not known. Eight digits may be a date.
 
     Parameters
     ----------
@@ -86,7 +93,14 @@ def plain_dates(values: polars.Series, order: str | None, unit: float) -> tuple[
         return values.str.strip_chars().str.replace(_YEAR_LAST, iso), said
     if not unit or not (values.dtype == polars.String or values.dtype.is_numeric()):
         return values, ""
+    if unit == 1 and first.str.contains(_COMPACT)[0]:
+        texts = values.str.strip_chars().replace(_NOT_YET, "")
+        dates = texts.str.replace(_COMPACT, "$1-$2-$3")
+        is_read = dates.str.to_date("%Y-%m-%d", strict=False).is_not_null() & (dates != texts)
+        if (is_read | (texts == "")).fill_null(True).all():
+            return dates, "dates, yearmonthday"
     counted = values.cast(polars.Float64, strict=False).fill_null(np.nan).to_numpy() * unit
+    counted[(counted == 0) | (counted == -unit)] = np.nan
     known = counted[np.isfinite(counted)]
     for name, parts in _COUNTED:
         if len(known) and known.min() >= _FIRST_S * parts and known.max() < _LAST_S * parts:

@@ -164,26 +164,23 @@ class ReadColumns:
         else:
             self.labels[ours] = self._labels(column, values)
 
-    def take_span(self, span: Span) -> None:
-        """Make one of our columns of the two that it lies between, in ticks or in seconds."""
-        taken: AnyArray = self.values[span.end] - self.values[span.begin]
-        is_ticks = any(name in self._ticks for name in (span.end, span.begin))
-        self.numeric[span.ours] = taken / US_PER_S if is_ticks else taken
-        self.screen.show(span.ours, f"{span.end} - {span.begin}", self.numeric[span.ours])
+    def take_span(self, span: Span) -> AnyArray:
+        """Make one of our columns, seconds, of the two times that it lies between; NaN: unknown."""
+        begin, end = span.begin, span.end
+        first, last = (
+            self.values[name] if name in self._ticks else self.values[name] * US_PER_S
+            for name in (begin, end)
+        )
+        is_known = self.is_given(begin) & self.is_given(end)
+        taken = np.where(is_known, (last - first) / US_PER_S, np.nan)
+        self.numeric[span.ours] = taken
+        self.screen.show(span.ours, f"{end} - {begin}", taken)
+        return taken
 
     def is_given(self, name: str) -> AnyArray:
         """Tell of which rows a time that may miss is known."""
         values = self.values[name]
         return values != NOT_A_TIME if name in self._ticks else ~np.isnan(values)
-
-    def between(self, begin: str, end: str) -> AnyArray:
-        """Return the seconds between two times that may miss; NaN where one is not known."""
-        first, last = (
-            self.values[name] if name in self._ticks else self.values[name] * US_PER_S
-            for name in (begin, end)
-        )
-        taken = (last - first) / US_PER_S
-        return np.where(self.is_given(begin) & self.is_given(end), taken, np.nan)
 
     def share_between_workers(self) -> None:
         """Have what tells of a whole job tell of each of its workers; without GPUs it is one."""
@@ -224,7 +221,10 @@ class ReadColumns:
 
     def _numbers(self, column: TextColumn, values: polars.Series) -> AnyArray:
         ours, label, screen = column.ours, column.name, self.screen
-        read = parse.numbers(screen, ours, label, values, may_miss=column.may_miss)
+        read = parse.numbers(
+            screen, ours, label, values,
+            may_miss=column.may_miss, may_be_time=column.kind == "moment",
+        )  # fmt: skip
         if column.kind == "flag":
             screen.require((read == 0) | (read == 1), ours, "must be 0 or 1")
         if column.is_positive:

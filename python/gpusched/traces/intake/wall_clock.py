@@ -140,7 +140,7 @@ def ticks_of(
     """Read ISO 8601 times as microseconds since 1970: ``T`` or a blank, fractions, ``Z``, offsets.
 
     Naive times are counted as they stand, aware ones in UTC; which of the two they are is left in
-    ``screen.is_aware``. A bare date is its midnight.
+    ``screen.is_aware``. A bare date is its midnight, and ``" UTC"`` at the end is ``Z``.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def ticks_of(
 
 def _parsed(screen: Screen, label: str, text: polars.Series) -> tuple[polars.Series, bool]:
     """Return ticks, null where there are none, and whether the times are aware."""
-    spaced = text.str.replace("T", " ", literal=True)
+    spaced = text.str.replace(" UTC", "Z", literal=True).str.replace("T", " ", literal=True)
     is_aware = spaced.str.contains(_OFFSET)
     has_zone = bool(is_aware.any())
     if has_zone:

@@ -69,14 +69,47 @@ def test_what_was_understood_is_one_line(tmp_path):
     )
     assert trace.epoch == datetime(2024, 5, 1, 9)
     assert (trace.gpus.tolist(), trace.service_s.tolist()) == ([8], [3630])
+    assert trace.gpus_per_node.tolist() == [4]
     assert trace.notes == (
         "understood: submit_s from 'Submitted' (dates, day.month.year), service_s from 'End' - "
         "'Start', gpus from 'nodes*gpus_per_node', source_wait_s from 'Start' - 'Submitted', "
         "user from 'User'",
         "columns not used: colour",
+        "gpus_per_node: a job has so many GPUs on each of its servers",
         "fields are separated by ';'",
         LOCAL,
     )
+
+
+@each(
+    ("expression", "per_node"),
+    [('nodes * "GPUs per node"', [4, 1]), ('nodes * "GPUs per node" + 0', None)],
+)
+def test_gpus_per_node_of_a_product_are_a_column(expression, per_node, tmp_path):
+    trace = read(
+        tmp_path, "submit,duration,nodes,GPUs per node", "0,5,2,4", "1,5,1,1",
+        columns={"gpus": expression},
+    )  # fmt: skip
+    found = None if trace.gpus_per_node is None else trace.gpus_per_node.tolist()
+    assert (trace.gpus.tolist(), found) == ([8, 1], per_node)
+
+
+def test_gpus_per_node_that_are_those_of_servers_are_left_out_and_said(tmp_path):
+    header = "submit,duration,num_gpus,gpus_per_node"
+    trace = read(tmp_path, header, "0,5,16,8", "1,5,1,8", "2,5,0,8")
+    assert (trace.gpus.tolist(), trace.gpus_per_node) == ([16, 1], None)
+    assert trace.notes == ("gpus_per_node: not used, as it is of servers: some job has fewer GPUs",)
+    of_jobs = read(tmp_path, header, "0,5,16,8", "1,5,1,", "2,5,0,8")
+    assert of_jobs.gpus_per_node.tolist() == [8, 0]
+    assert of_jobs.notes == ("gpus_per_node: a job has so many GPUs on each of its servers",)
+    assert read(tmp_path, header, "0,5,16,0").notes == ()
+
+
+@each("header", ["submit,duration,end,num_gpus", "submit,duration,start,num_gpus,source_wait_s"])
+def test_what_is_not_used_rejects_no_row(header, tmp_path):
+    rows = [f"0,5,{text},1" + ",3" * header.count("wait") for text in ("", "never", "1.5.2024")]
+    trace = read(tmp_path, header, *rows)
+    assert (len(trace), trace.notes) == (3, (f"columns not used: {header.split(',')[2]}",))
 
 
 def test_our_names_need_no_word(tmp_path):
@@ -140,7 +173,8 @@ def test_the_order_of_day_and_month_is_told_by_the_file_or_asked(tmp_path):
     for order, month in (("dmy", 4), ("mdy", 5)):
         assert read(tmp_path, head, rows, date_order=order).epoch.month == month
     mixed = row.format("05/14/2024 09:00", "14/05/2024 09:00")
-    with pytest.raises(ValueError, match="may begin with the day or with the month"):
+    both = "jobs.csv: dates of both orders are in the file: .* \\(columns submit, start\\)"
+    with pytest.raises(ValueError, match=both):
         read(tmp_path, head, mixed)
     with pytest.raises(ValueError, match="date_order: 'ymd' must be one of dmy, mdy"):
         read(tmp_path, head, rows, date_order="ymd")
@@ -164,6 +198,35 @@ def test_numbers_of_our_days_count_from_1970_and_this_is_said(values, epoch, tmp
     )
     named = read(tmp_path, "submit_s,service_s,gpus", *rows)
     assert (named.epoch, named.notes) == (None, ())
+
+
+@each("column", ["start", "end"])
+def test_times_that_are_not_known_yet_do_not_hide_that_others_count_from_1970(column, tmp_path):
+    rows = [f"1714554000,{value},60,1" for value in ("1714554060", "0", "-1", "")]
+    trace = read(tmp_path, f"submit,{column},duration,gpus", *rows)
+    assert trace.epoch == datetime(2024, 5, 1, 9, tzinfo=UTC)
+    if column == "start":
+        assert trace.source_wait_us.tolist() == [60_000_000, -1, -1, -1]
+    rows = [f"{value},60,1" for value in ("1714554000", "0", "-1")]
+    assert read(tmp_path, "submit,duration,gpus", *rows).rejects.first == {
+        "submit must be a time like 2017-10-09 07:01:55": (3, 4)
+    }
+
+
+@each(
+    ("values", "said"),
+    [
+        ("20240501,20240502", "dates, yearmonthday"),
+        (" 20240501 ,0", "dates, yearmonthday"),
+        ("20240501,20240532", None), ("20240501,2024050", None), ("20240501,12345678", None),
+    ],
+)  # fmt: skip
+def test_eight_digits_are_dates_where_all_are(values, said, tmp_path):
+    rows = [f"{value},60,1" for value in values.split(",")]
+    trace = read(tmp_path, "submit,duration,gpus", *rows)
+    assert trace.epoch == (None if said is None else datetime(2024, 5, 1))
+    assert any(f"submit_s from 'submit' ({said})" in note for note in trace.notes) == bool(said)
+    assert read(tmp_path, "submit_s,service_s,gpus", *rows).epoch is None
 
 
 def test_a_run_time_that_holds_the_wait_is_asked_for(tmp_path):
@@ -259,6 +322,23 @@ def test_json_arrays_and_lines_have_our_fields(text):
     assert trace.gpus.tolist() == [2, 1]
     assert trace.user.values().tolist() == ["ann", ""]
     assert trace.allowed_types == [("T4", "V100"), ()]
+
+
+def test_a_time_that_cannot_be_read_may_be_a_number_or_a_date(tmp_path):
+    trace = read(tmp_path, "submit,duration,gpus", "0,60,1", "soon,60,1", "1,soon,1")
+    assert trace.rejects.first == {
+        "submit must be a number or a time like 2017-10-09 07:01:55": (3,),
+        "duration must be a number": (4,),
+    }
+
+
+def test_dates_of_bigquery_are_in_utc(tmp_path):
+    rows = ("2024-05-13 09:05:00 UTC,60,1", "2024-05-13 09:05:30.5 UTC,60,1")
+    trace = read(tmp_path, "submit,duration,gpus", *rows)
+    assert (trace.epoch, trace.submit_s.tolist()) == (DAY.replace(tzinfo=UTC), [0, 30.5])
+    with pytest.raises(ValueError, match=r"with a zone \(line 2\) and without \(line 3\)"):
+        read(tmp_path, "submit,duration,gpus", rows[0], rows[1].replace(" UTC", ""))
+    assert gs.Trace.from_columns([rows[0][:23]], [60], [1]).epoch == trace.epoch
 
 
 def test_what_is_wrong_in_json_is_named_with_its_line(tmp_path):
