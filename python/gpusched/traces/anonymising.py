@@ -22,6 +22,13 @@ NAMES: Final = tuple(
 """Columns of names that are hashed, each with a key of its own."""
 _MODELS: Final = ("profile", "graph")
 _NUM_BYTES: Final = 10
+_PART: Final = re.compile(
+    r"(?<![^,?\s])(?:(?:after|before)(?:any|burstbuffer|corr|notok|ok)?|expand)(?=:)"
+    r"|(?<![^,?\s])singleton(?![^,?\s(])"
+    r"|\+\d+(?![^:,?\s(])|\((?:fulfilled|unfulfilled|failed)\)"
+    r"|([^:,?+\s()]+)"
+)
+"""Kinds of a dependency, minutes and states, which stay; else a name, which is the group."""
 
 
 def anonymise(trace: Trace, *, salt: str | bytes | None = None, round_s: float = 60) -> Trace:
@@ -102,12 +109,10 @@ def _hashed(names: polars.Series, kind: str, key: bytes) -> polars.Series:
 
 
 def _hashed_parts(texts: polars.Series, key: bytes) -> polars.Series:
-    """Replace the ids of jobs within texts such as ``afterok:7:8``."""
+    """Replace the ids of jobs within texts such as ``afterok:7:8+5(unfulfilled),singleton``."""
 
     def hashed(found: re.Match[str]) -> str:
-        return (
-            found[0] if found[0].startswith(("after", "singleton")) else _hash(found[0], "id", key)
-        )
+        return _hash(found[1], "id", key) if found[1] else found[0]
 
-    known = {text: re.sub(r"[^:,?+\s()]+", hashed, text) for text in texts.drop_nulls().unique()}
+    known = {text: _PART.sub(hashed, text) for text in texts.drop_nulls().unique()}
     return texts.replace(known)

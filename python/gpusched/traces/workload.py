@@ -390,8 +390,9 @@ class Trace:
             The frame's name for each of ours, e.g. ``{"service_s": "length"}``. Columns that have
             our names, or others that are usual (``duration``, ``num_gpus`` ...), are taken without
             being listed; so is ``interarrival_s``, the time since the row before, in place of
-            ``submit_s``. Those that are not taken are named in :attr:`notes`. A result's frame
-            is one of jobs, too: what ``"finished"`` there has the status ``"ok"``, and the others
+            ``submit_s``. Those that are not taken are named in :attr:`notes`. Numbers in a column
+            of another name than ``submit_s`` may count from 1970, as in files. A result's frame is
+            one of jobs, too: what ``"finished"`` there has the status ``"ok"``, and the others
             ``"unknown"``.
         options
             ``name``, ``epoch``, ``on_bad``, ``profiles`` and ``graphs`` as in
@@ -468,6 +469,11 @@ class Trace:
             given = taken["status"]
             taken["status"], said = of_a_run(check.labels("status", given, len(given)))
             notes += said
+        if chosen.columns.get("submit_s") != "submit_s" and options.get("epoch") is None:
+            from gpusched.traces.intake import given_dates
+
+            counted, said = given_dates.since_1970(taken)
+            taken, notes = taken | counted, (*said, *notes)
         if INTERARRIVAL in taken:
             gaps = check.numbers(INTERARRIVAL, taken.pop(INTERARRIVAL))
             screen = Screen("columns", np.arange(len(gaps), dtype=np.int64))
@@ -480,7 +486,7 @@ class Trace:
         """Return the jobs of all traces on the clock that they share, in order of submission.
 
         Jobs of one instant are in the order of their traces. Rows count on from trace to trace; so
-        do ids that are positions. All other ids stay.
+        do ids that are positions, unless a dependency names them. All other ids stay.
 
         Parameters
         ----------
@@ -848,8 +854,8 @@ class Trace:
         ----------
         start_s, end_s
             Seconds on the clock of the trace, whose second 0 is the first submit of a file; or,
-            where :attr:`epoch` is known, a moment, as a ``datetime`` or an ISO 8601 text. None:
-            from the first, to the last.
+            where :attr:`epoch` is known, a moment, as a ``datetime`` or an ISO 8601 text: one
+            without a zone is in UTC if the epoch has a zone. None: from the first, to the last.
 
         Returns
         -------
@@ -982,7 +988,9 @@ class Trace:
                 hint = "see with_profiles" if name == "profile" else "see with_graphs"
                 known = f"; {hint}" if name in JOB_COLUMNS else nearest(name, check.ALL)
                 raise ValueError(f"with_columns: no column {name!r} can be given{known}")
-        is_one = (int, float, str, np.generic)
+            if columns[name] is None and JOB_COLUMNS[name].is_required:
+                raise ValueError(f"with_columns: a trace needs the column {name!r}")
+        is_one = (int, float, str, timedelta, np.generic)
         every = {
             name: [value] * len(self) if isinstance(value, is_one) else value
             for name, value in columns.items()
@@ -1022,8 +1030,11 @@ class Trace:
             labels=labels | check.given_labels(screen, named, num_jobs),
             indices=indices,
         )
-        without = {JOB_COLUMNS[name].stored: None for name in columns.keys() - given.keys()}
-        made = dataclasses.replace(self, **{**without, **jobs.columns, "type_sets": sets})
+        fields = {JOB_COLUMNS[name].stored: None for name in columns.keys() - given.keys()}
+        fields |= {**jobs.columns, "type_sets": sets}
+        if "deadline_s" in columns:
+            fields["source"] = _without(self.source, DEADLINES_DRAWN)
+        made = dataclasses.replace(self, **fields)
         return made if made.graph is None else made.with_graphs(made.graphs, made.graph)
 
     def rebased(self) -> Self:
@@ -1607,8 +1618,9 @@ def _ids(parts: Sequence[Trace], files: Sequence[str]) -> list[AnyArray]:
 
 
 def _are_positions(part: Trace) -> bool:
-    """Whether ids only count rows: they stand 0 to 2 lines behind them, all of them alike."""
-    if part.id.dtype.kind != "i":
+    """Whether ids only count rows, 0 to 2 lines behind them, and no dependency names one."""
+    named = () if part.dependency is None else part.dependency.names
+    if part.id.dtype.kind != "i" or any(re.search(r"\d", name) for name in named):
         return False
     behind = part.row - part.id
     return 0 <= int(behind[0]) <= 2 and bool((behind == behind[0]).all())

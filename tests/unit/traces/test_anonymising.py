@@ -49,6 +49,22 @@ def test_every_column_of_names_is_hashed():
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "afterok:{0}:+5,singleton", "after:{0}+5:{1}", "afterany:{1}(unfulfilled)?afternotok:{0}",
+        "singleton(failed)", "{0},{1}", "afterany:{2}", "beforeok:{1}", "{2}:{0}",
+    ],
+)  # fmt: skip
+def test_of_a_dependency_kinds_minutes_and_states_stay(text):
+    ids = ("after-hours_7", "afterok", "singleton-8")
+    trace = gs.Trace.from_columns(
+        [0, 1, 2], [1, 1, 1], [1, 1, 1], id=ids, dependency=[text.format(*ids), "", ""]
+    )
+    sent = gs.traces.anonymise(trace)
+    assert sent.dependency[0] == text.format(*sent.id.tolist())
+
+
+@pytest.mark.parametrize(
     ("options", "message"), [({"salt": ""}, "salt: must"), ({"round_s": 0.5}, "round_s: 0.5 must")]
 )
 def test_a_secret_that_is_none_is_refused(options, message):

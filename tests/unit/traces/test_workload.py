@@ -8,7 +8,7 @@ import io
 import pickle
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.base.labels import Labels
 from gpusched.base.ticks import seconds_to_us
+from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.workload import Trace
 from tests.each import each
 
@@ -271,6 +272,13 @@ def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
     one = trace.with_columns(cpu=4, user="d", gpu_types="T4", weight=np.float64(2))
     each_job = {"cpu": [4] * 3, "user": ["d"] * 3, "gpu_types": ["T4"] * 3, "weight": [2] * 3}
     assert one.to_polars().equals(trace.with_columns(**each_job).to_polars())
+    for name in (name for name, column in JOB_COLUMNS.items() if column.kind == "duration"):
+        long = trace.with_columns(**{name: timedelta(minutes=2)})
+        assert long[name].to_list() == [120] * 3
+    drawn = trace.with_deadlines(seed=1)
+    assert drawn.with_columns(user="d").source == drawn.source
+    assert drawn.with_columns(deadline_s=[50, 60, 70]).source == trace.source
+    assert drawn.with_columns(deadline_s=None).source == trace.source
     wide = built().with_graphs([gs.model.graph_for("gpt2-xl", width) for width in (1, 2, 8)])
     with pytest.raises(ValueError, match="has 8 replicas, job 0"):
         wide.with_columns(gpus=[4, 2, 1])
@@ -294,7 +302,8 @@ def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
         ({"deadline_s": [1, 9, 9]}, ValueError, "row 1, .*must lie after the submission"),
         ({"weight": [1, 2]}, ValueError, "column 'weight' has length 2, not 3"),
         ({"id": [1, 1, 2]}, ValueError, "1 must be unique, row 1 has it too"),
-        ({"service_s": None}, ValueError, "column 'service_s' must be one-dimensional"),
+        ({"service_s": None}, ValueError, "with_columns: a trace needs the column 'service_s'"),
+        ({"submit_s": None}, ValueError, "with_columns: a trace needs the column 'submit_s'"),
     ],
 )
 def test_other_columns_are_checked_as_the_first_were(columns, error, message):
@@ -313,6 +322,18 @@ def test_the_parts_of_a_trace_put_together_are_the_trace():
     assert Trace.concat([late, trace[:2]])["deadline_s"].equals(trace["deadline_s"])
     with pytest.raises(ValueError, match="concat: there is no trace"):
         Trace.concat([])
+
+
+def test_ids_that_a_dependency_names_do_not_count_on():
+    waits, free = built(dependency=["", "afterok:0", ""]), built(dependency=["singleton", "", ""])
+    assert sorted(Trace.concat([free, free]).id.tolist()) == [*range(6)]
+    for parts in ([waits, free], [free, waits]):
+        with pytest.raises(ValueError, match=r"both have a job 1; an id must be unique"):
+            Trace.concat(parts)
+    late = free.with_columns(id=[7, 8, 9])
+    both = Trace.concat([waits, late])
+    assert sorted(both.id.tolist()) == [0, 1, 2, 7, 8, 9]
+    assert both.filter("dependency = 'afterok:0'").id.tolist() == [1]
 
 
 def test_a_trace_says_whose_time_it_has():

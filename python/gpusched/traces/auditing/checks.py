@@ -15,7 +15,7 @@ from gpusched.base.units import WHOLE_GPU
 from gpusched.base.wording import duration, plural
 from gpusched.traces.auditing.check_registry import Evidence, Outcome, trace_check
 from gpusched.traces.auditing.findings import Verdict
-from gpusched.traces.checked_columns import LABELS
+from gpusched.traces.job_columns import JOB_COLUMNS
 
 _MANY_EQUAL: Final = 0.01
 _QUIETEST: Final = 0.24  # of the mean rate: a weekend's night where the week is as in most sites
@@ -83,11 +83,9 @@ def _duplicate_ids(evidence: Evidence) -> Outcome:
 )
 def _duplicate_rows(evidence: Evidence) -> Outcome:
     trace = evidence.trace
-    columns: list[AnyArray] = [trace.submit_us, trace.service_us, trace.gpus]
-    columns += [labels.codes for name in LABELS if (labels := getattr(trace, name)) is not None]
-    given = (trace.source_wait_us, trace.estimate_us, trace.share_milli, trace.cpu_milli)
-    columns += [values for values in given if values is not None]
-    jobs = _repeats(columns)
+    held = (getattr(trace, column.stored) for name, column in JOB_COLUMNS.items() if name != "id")
+    columns = (values.codes if isinstance(values, Labels) else values for values in held)
+    jobs = _repeats([values for values in columns if values is not None])
     if not jobs.size:
         return Outcome("fine", "no two jobs are equal in all columns")
     share = len(jobs) / evidence.num_jobs

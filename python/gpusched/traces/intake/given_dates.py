@@ -11,7 +11,8 @@ import numpy as np
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.field_checks import entries, is_missing
 from gpusched.base.rejects import Screen
-from gpusched.traces.checked_columns import check_length
+from gpusched.traces.checked_columns import check_length, numbers
+from gpusched.traces.intake.date_forms import plain_dates
 from gpusched.traces.intake.wall_clock import UNIX_EPOCH, is_iso, is_wall_clock, ticks_of
 from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME
 
@@ -35,6 +36,24 @@ def dated(screen: Screen, submit_s: polars.Series, moments: Mapping[str, Any]) -
             stored = JOB_COLUMNS[name].stored
             read[stored] = ticks_of(screen, name, name, dates, missing=NOT_A_TIME)
     return read
+
+
+def since_1970(columns: Mapping[str, Any]) -> tuple[dict[str, polars.Series], tuple[str, ...]]:
+    """Return the moments of a frame that are numbers since 1970 as dates, and say what they count.
+
+    Others than the submit times are so only where these are.
+    """
+    import polars
+
+    found, said = {}, []
+    for name, column in JOB_COLUMNS.items():
+        if column.kind == "moment" and name in columns and dates_in(name, columns[name]) is None:
+            counted = polars.Series(numbers(name, columns[name]))
+            dates, how = plain_dates(counted, None, 1)
+            if how:
+                found[name] = dates
+                said.append(f"{name}: {how}")
+    return (found, tuple(said)) if "submit_s" in found else ({}, ())
 
 
 def dates_in(column: str, values: Any) -> polars.Series | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import gpusched as gs
 from gpusched.traces.auditing.check_registry import CHECKS, trace_check
 from gpusched.traces.auditing.findings import VERDICTS
 from gpusched.traces.checked_columns import duplicate_ids_kept
+from gpusched.traces.job_columns import JOB_COLUMNS
 from tests.each import each
 from tests.examples import number_of
 from tests.unit.real_data import DATA, needs_real_data
@@ -89,6 +91,22 @@ def test_ids_that_are_there_twice_are_found_in_a_file_that_is_not_read_otherwise
     assert (found.verdict, found.count, found.rows, found.unit) == ("wrong", 2, (4, 5), "line")
     with pytest.raises(ValueError, match="must be unique"):  # and it is refused afterwards
         gs.read_trace(path)
+
+
+def test_jobs_that_differ_in_any_column_are_not_equal():
+    kinds = {"label": ("a", "b"), "types": ("A", "B"), "moment": (10, 11)}
+    values: dict[str, tuple[Any, Any]] = {
+        name: kinds.get(column.kind, (1, 2))
+        for name, column in JOB_COLUMNS.items()
+        if column.kind not in ("id", "model") and name not in ("submit_s", "max_gpus")
+    }
+    values |= {"status": ("ok", "failed"), "gpu_share": (0.5, 1), "max_gpus": (2, 3)}
+    for name, (one, other) in values.items():
+        row = {"service_s": 5, "gpus": 1 if name in ("gpus", "gpu_share") else 2}
+        for second, verdict in ((one, "odd"), (other, "fine")):
+            columns = {key: [value] * 2 for key, value in row.items()} | {name: [one, second]}
+            trace = gs.Trace.from_columns([0, 0], **columns)
+            assert gs.traces.audit_trace(trace)["duplicate-rows"].verdict == verdict, name
 
 
 def test_an_swf_header_states_an_inventory(tmp_path):

@@ -463,6 +463,26 @@ def test_gaps_have_the_unit_of_their_name(tmp_path):
     assert "interarrival_s from 'inter_arrival_ms' (x 0.001)" in trace.notes[0]
 
 
+@each(("parts", "said"), [(1, "seconds"), (10**3, "milliseconds"), (10**6, "microseconds")])
+def test_numbers_of_a_frame_count_from_1970_as_those_of_a_file(parts, said):
+    at = [1714554000 * parts, 1714554060 * parts]
+    data = {"submit": at, "deadline_s": [at[1], None], "service_s": [5, 5], "gpus": [1, 1]}
+    frame = pl.DataFrame(data)
+    for trace in (gs.Trace.from_polars(frame), gs.Trace.from_pandas(frame.to_pandas())):
+        assert (trace.epoch, trace.submit_s[1]) == (datetime(2024, 5, 1, 9, tzinfo=UTC), 60)
+        assert trace["deadline_s"].to_list() == [60, None]
+        assert trace.notes == (f"submit_s: {said} since 1970", f"deadline_s: {said} since 1970")
+    for plain in (
+        (
+            gs.Trace.from_polars(frame.rename({"submit": "submit_s"}), on_bad="reject"),
+            gs.Trace.from_polars(frame, epoch=datetime(2024, 5, 1), on_bad="reject"),
+        )
+        if parts < 10**6
+        else ()
+    ):  # those are beyond the time type
+        assert (plain.submit_s[0], plain.notes) == (at[0], ())
+
+
 def test_a_frame_says_which_names_it_understood():
     frame = pl.DataFrame({"Submit": [0], "duration": [5], "GPUs": [2], "User": ["ann"], "x": [1]})
     trace = gs.Trace.from_polars(frame)
