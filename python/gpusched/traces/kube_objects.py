@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -182,11 +183,12 @@ _MAX_GPUS: Final = MAX_SERVERS * MAX_GPUS_PER_SERVER
 
 @dataclass(frozen=True)
 class Pods:
-    """Equal pods of an admitted workload: how many, of how many GPUs each, and where."""
+    """Equal pods of an admitted workload: how many, of how many GPUs each, of what, and where."""
 
     count: int
     gpus: int
     flavor: str
+    resource: str
     server: str | None
 
 
@@ -220,6 +222,8 @@ class Workload:
         The labels of servers that its pods select.
     pods
         Those with GPUs, where it is admitted.
+    resources
+        What the GPUs are called that it holds or asks for.
     widest
         GPUs of its widest pod, where it waits: a pod runs on one server.
     """
@@ -240,6 +244,7 @@ class Workload:
     priority: float
     selector: Mapping[str, Any]
     pods: tuple[Pods, ...]
+    resources: frozenset[str]
     widest: int = 0
 
 
@@ -263,6 +268,7 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
     if isinstance(admission, Mapping):
         pods = tuple(each for each in _admitted(given, admission, sets, is_gpu) if each.gpus)
         gpus = sum(each.count * each.gpus for each in pods)
+        resources = {each.resource for each in pods}
         start_s = _since(given)
         least, step = gpus, 0
         queue = text_of(admission.get("clusterQueue"))
@@ -277,9 +283,10 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
         ):
             raise Unfit("is not requeued yet")
         pods, start_s = (), float("nan")
+        resources = {name for each in sets for name in _of_pod(each, is_gpu)}
         gpus = sum(_requested(each, is_gpu, "count") for each in sets)
         least = sum(_requested(each, is_gpu, "minCount") for each in sets)
-        step = next((_of_pod(each, is_gpu) for each in sets if "minCount" in each), 0)
+        step = next((_gpus_of(each, is_gpu) for each in sets if "minCount" in each), 0)
         queue = text_of(given.at("spec", "queueName"))
     if not gpus:
         raise Unfit("asks for no GPU")
@@ -309,7 +316,8 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
         _priority(given),
         _selector(sets),
         pods,
-        0 if pods else max((_of_pod(each, is_gpu) for each in sets), default=0),
+        frozenset(resources),
+        0 if pods else max((_gpus_of(each, is_gpu) for each in sets), default=0),
     )
 
 
@@ -335,26 +343,23 @@ def _admitted(
     }
     for each in items_of(admission.get("podSetAssignments")):
         name = text_of(each.get("name")) or "main"
-        usage = _amounts(each.get("resourceUsage"), is_gpu)
+        usage = amounts_of(each.get("resourceUsage"), is_gpu)
         if usage is None:
             raise ValueError(f"{given}: resourceUsage {each.get('resourceUsage')!r} is not read")
         count = count_of(each.get("count", at(spec.get(name), "count")))
-        if not usage:
-            continue
-        if usage > _MAX_GPUS:
-            raise ValueError(f"{given}: resourceUsage: {usage:,} GPUs are more than {_MAX_GPUS:,}")
-        if not count or usage % count or count > _MAX_PODS:
-            raise ValueError(f"{given}: {usage} GPUs are not shared by {count} pods")
-        flavors = each.get("flavors")
-        flavor = next(
-            (text_of(of) for what, of in flavors.items() if is_gpu(text_of(what))), ""
-        ) if isinstance(flavors, Mapping) else ""  # fmt: skip
-        gpus = usage // count
-        placed = list(_servers(given, each.get("topologyAssignment")))
-        if sum(number for _, number in placed) != count:
-            placed = [(None, count - min(count, gone.get(name, 0)))]
-        for server, number in placed:
-            yield Pods(number, gpus, flavor, server)
+        for resource, used in usage.items():
+            if used > _MAX_GPUS:
+                raise ValueError(
+                    f"{given}: resourceUsage: {used:,} GPUs are more than {_MAX_GPUS:,}"
+                )
+            if not count or used % count or count > _MAX_PODS:
+                raise ValueError(f"{given}: {used} GPUs are not shared by {count} pods")
+            placed = list(_servers(given, each.get("topologyAssignment")))
+            if sum(number for _, number in placed) != count:
+                placed = [(None, count - min(count, gone.get(name, 0)))]
+            flavor = text_of(at(each.get("flavors"), resource))
+            for server, number in placed:
+                yield Pods(number, used // count, flavor, resource, server)
 
 
 def _servers(given: KubeObject, assignment: Any) -> Iterator[tuple[str | None, int]]:
@@ -399,37 +404,43 @@ def _requested(pods: Mapping[str, Any], is_gpu: Callable[[str], bool], field: st
     count = count_of(pods.get(field, pods.get("count", 1)))
     if count is None or count > _MAX_PODS:
         raise Unfit("spec.podSets: count is no number of pods")
-    return count * _of_pod(pods, is_gpu)
+    return count * _gpus_of(pods, is_gpu)
 
 
-def _of_pod(pods: Mapping[str, Any], is_gpu: Callable[[str], bool]) -> int:
+def _gpus_of(pods: Mapping[str, Any], is_gpu: Callable[[str], bool]) -> int:
+    return sum(_of_pod(pods, is_gpu).values())
+
+
+def _of_pod(pods: Mapping[str, Any], is_gpu: Callable[[str], bool]) -> Mapping[str, int]:
     """Return the GPUs of one pod: of its containers together, or of one that is first."""
-    together, first = 0, 0
+    together, first = Counter[str](), Counter[str]()
     for list_name in ("containers", "initContainers"):
         for each in items_of(at(pods, "template", "spec", list_name)):
-            amount = _of_container(each, is_gpu)
-            stays = list_name == "containers" or each.get("restartPolicy") == "Always"
-            together += amount if stays else 0
-            first = max(first, 0 if stays else amount)
-    return max(together, first)
+            amounts = _of_container(each, is_gpu)
+            if list_name == "containers" or each.get("restartPolicy") == "Always":
+                together += amounts
+            else:
+                first |= amounts
+    return together | first
 
 
-def _of_container(container: Mapping[str, Any], is_gpu: Callable[[str], bool]) -> int:
+def _of_container(container: Mapping[str, Any], is_gpu: Callable[[str], bool]) -> Counter[str]:
     for kind in ("requests", "limits"):
-        amount = _amounts(at(container, "resources", kind), is_gpu)
-        if amount is None:
+        found = amounts_of(at(container, "resources", kind), is_gpu)
+        if found is None:
             raise Unfit("spec.podSets: the number of GPUs is no whole number")
-        if amount:
-            return amount
-    return 0
+        if found:
+            return found
+    return Counter()
 
 
-def _amounts(resources: Any, is_gpu: Callable[[str], bool]) -> int | None:
-    """Return the GPUs among resources; None if they are not whole."""
-    if not isinstance(resources, Mapping):
-        return 0
-    found = [count_of(amount) for name, amount in resources.items() if is_gpu(text_of(name))]
-    return None if None in found else sum(count or 0 for count in found)
+def amounts_of(resources: Any, is_gpu: Callable[[str], bool]) -> Counter[str] | None:
+    """Return the GPUs among resources by what they are called; None if they are not whole."""
+    given = resources if isinstance(resources, Mapping) else {}
+    found = {name: count_of(count) for name, count in given.items() if is_gpu(text_of(name))}
+    if None in found.values():
+        return None
+    return Counter({name: count for name, count in found.items() if count})
 
 
 def _selector(sets: list[Mapping[str, Any]]) -> Mapping[str, Any]:

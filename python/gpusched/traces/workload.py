@@ -1030,7 +1030,9 @@ class Trace:
             labels=labels | check.given_labels(screen, named, num_jobs),
             indices=indices,
         )
-        fields = {JOB_COLUMNS[name].stored: None for name in columns.keys() - given.keys()}
+        fields: dict[str, Any] = dict.fromkeys(
+            JOB_COLUMNS[name].stored for name in columns.keys() - given.keys()
+        )
         fields |= {**jobs.columns, "type_sets": sets}
         if "deadline_s" in columns:
             fields["source"] = _without(self.source, DEADLINES_DRAWN)

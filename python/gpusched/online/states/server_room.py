@@ -62,10 +62,15 @@ class RoomServer:
         return (1 << self.gpus) - 1
 
     @property
+    def parts(self) -> tuple[tuple[str, int], ...]:
+        """Types and numbers of its GPUs."""
+        return self.devices or ((self.gpu_type, self.gpus),)
+
+    @property
     def types(self) -> dict[str, int]:
         """The masks of the GPUs of each type, in order."""
         masks, first = {}, 0
-        for name, count in self.devices or ((self.gpu_type, self.gpus),):
+        for name, count in self.parts:
             masks[name] = (1 << count) - 1 << first
             first += count
         return masks
@@ -73,6 +78,12 @@ class RoomServer:
     def mask_of(self, types: Collection[str]) -> int:
         """Return the GPUs of some types; all of them if it has none of these."""
         return sum(mask for name, mask in self.types.items() if name in types) or self.all_gpus
+
+    def num_free_of(self, gpu_type: str) -> int:
+        """GPUs of a type that nobody was given so far; of all types if it has none of this."""
+        within = self.mask_of((gpu_type,))
+        counted = sum(count for _, count, mask in self._counted if not mask & ~within)
+        return (within & ~self._taken()).bit_count() - counted
 
     def hold(self, job: int | None, mask: int) -> None:
         """A job of the state holds these GPUs, or somebody else does.
@@ -112,10 +123,9 @@ class RoomServer:
         every = self.all_gpus
         for name, within in self.types.items():
             told = self.num_used_of.get(name, 0) if self.devices else self.num_used
-            seen = (self._taken() & within).bit_count()
-            seen += sum(count for _, count, mask in self._counted if not mask & ~within)
+            room = self.num_free_of(name)
+            seen = within.bit_count() - room
             if told > seen:
-                room = within.bit_count() - seen
                 self.hold_some(None, min(told - seen, room, self.num_free), within)
         for job, count, within in self._counted:
             left = within & ~self._taken()
@@ -146,7 +156,7 @@ def settle(servers: list[RoomServer], name: str) -> tuple[Cluster, dict[str, Any
     same = groupby(
         servers,
         lambda server: (
-            tuple(Devices(*of) for of in server.devices or ((server.gpu_type, server.gpus),)),
+            tuple(Devices(*of) for of in server.parts),
             _named(name, server.domains) if domains else None,
         ),
     )

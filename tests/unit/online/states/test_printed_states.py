@@ -716,6 +716,110 @@ def test_nodes_are_the_servers(kueue_state, objects):
     assert not started(found)  # the third is closed
 
 
+WHOLE, PART = "nvidia.com/gpu", "nvidia.com/mig-1g.5gb"
+
+
+def asking(workload: dict[str, Any], amounts: dict[str, int]) -> None:
+    (pods,) = workload["spec"]["podSets"]
+    pods["template"]["spec"]["containers"][0]["resources"]["requests"] = amounts
+
+
+def with_parts(objects: Objects) -> Objects:
+    """The same queue with a quota of MIG instances, and servers that have 4 GPUs and 14 of these.
+
+    The second workload asks for 3 instances, the third for 2 GPUs on each of two servers.
+    """
+    (group,) = named(objects, "research")["spec"]["resourceGroups"]
+    group["flavors"][0]["resources"].append({"name": PART, "nominalQuota": 28})
+    asking(named(objects, "second"), {PART: 3})
+    asking(named(objects, "third"), {WHOLE: 2})
+    del named(objects, "first")["status"]["admission"]["podSetAssignments"][0]["topologyAssignment"]
+    nodes = [server(f"gpu0{number}", 4, gpu="a100") for number in (1, 2, 3, 4)]
+    for node in nodes:
+        node["status"]["allocatable"][PART] = "14"
+    return [*objects, {"apiVersion": "v1", "kind": "List", "items": nodes}]
+
+
+def test_gpus_of_several_resources_are_types_of_one_server(kueue_state, objects):
+    given = with_parts(objects)
+    found = kueue_state(given)
+    types = (f"a100/{WHOLE}", f"a100/{PART}")
+    assert [(group.gpus, group.gpu_type) for group in found.cluster.servers] == [
+        (4, types[0]), (14, types[1]),
+    ]  # fmt: skip
+    assert [each.name for each in found.servers] == ["gpu01", "gpu02", "gpu03", "gpu04"] * 2
+    assert found.servers[4].gpus == tuple(range(4, 18))
+    assert found.jobs.allowed_types == [types[:1], types[1:], types[:1]]
+    assert found.held_server.tolist() == [0, 1, 2]  # three pods of 4 GPUs
+    decision = gs.decide(found, policy="fifo-skip")
+    assert [str(found.jobs.id[job]) for job in decision.job] == ["vision/second", "vision/third"]
+    on = [int(mask).bit_count() for mask in decision.held_mask]
+    assert [(at // 4, gpus) for at, gpus in zip(decision.held_server, on, strict=True)] == [
+        (1, 3), (0, 4),
+    ]  # fmt: skip
+    assert started(kueue_state(given, resource=WHOLE)) == ["vision/third"]
+    given[-1]["items"][0]["status"]["allocatable"][PART] = "61"
+    with pytest.raises(ValueError, match="Node gpu01: must have whole GPUs, 64 at most"):
+        kueue_state(given)
+
+
+def test_instances_that_no_quota_covers_are_left_out_and_named(kueue_state, objects):
+    given = with_parts(objects)
+    (group,) = named(objects, "research")["spec"]["resourceGroups"]
+    del group["flavors"][0]["resources"][1:]
+    found = kueue_state(given)
+    assert [(group.gpus, group.gpu_type) for group in found.cluster.servers] == [(4, "a100")]
+    assert any(f"no flavor selects, left out: {PART} of gpu01" in n for n in found.jobs.notes)
+    assert "its queue has no flavor with GPUs" in found.jobs.rejects.lines()[0]
+
+
+def test_two_kinds_of_gpus_in_flavors_of_their_own_have_the_names_of_these(kueue_state, objects):
+    (group,) = named(objects, "research")["spec"]["resourceGroups"]
+    quota = [{"name": "amd.com/gpu", "nominalQuota": 8}]
+    group["flavors"].append({"name": "mi300", "resources": quota})
+    objects.append({**copy.deepcopy(named(objects, "a100"))})
+    objects[-1]["metadata"]["name"] = "mi300"
+    asking(named(objects, "second"), {"amd.com/gpu": 8})
+    nodes = [server(f"gpu0{number}", 8, gpu="a100") for number in (1, 2)]
+    nodes[1]["status"]["allocatable"]["amd.com/gpu"] = "8"
+    found = kueue_state([*objects, *nodes])
+    assert found.cluster.gpu_types == ("a100", "mi300")
+    assert found.jobs.allowed_types == [("a100",), ("mi300",), ("a100",)]
+    assert started(found, "fifo-skip") == ["vision/second"]
+
+
+def test_a_workload_on_gpus_of_two_resources_is_left_out_and_its_gpus_are_in_use(
+    kueue_state, objects
+):
+    given = with_parts(objects)
+    assigned = named(objects, "first")["status"]["admission"]["podSetAssignments"][0]
+    assigned["resourceUsage"] = {WHOLE: "3", PART: "6"}
+    assigned["flavors"] = {WHOLE: "a100", PART: "a100"}
+    asking(named(objects, "third"), {WHOLE: 1, PART: 1})
+    found = kueue_state(given)
+    assert found.jobs.id.tolist() == ["vision/second"]
+    assert found.jobs.rejects.counts == {"asks for GPUs of several resources": 2}
+    assert sorted(zip(found.held_server.tolist(), map(int, found.held_mask), strict=True)) == [
+        (0, 0b111), (4, 0b111111),
+    ]  # fmt: skip
+    assert found.held_job.tolist() == [-1, -1]
+
+
+def test_quotas_of_several_resources_stand_for_servers_too(kueue_state, objects):
+    given = with_parts(objects)[:-1]
+    slices = [{"domainCount": 1, "valuesPerLevel": [{"roots": ["gpu01"]}], "podCounts": [3]}]
+    for name, of in (("first", {WHOLE: "12"}), ("second", {PART: "6"})):
+        workload = named(objects, name)
+        workload["status"] = copy.deepcopy(named(objects, "first")["status"])
+        (assigned,) = workload["status"]["admission"]["podSetAssignments"]
+        assigned |= {"resourceUsage": of, "flavors": dict.fromkeys(of, "a100")}
+        assigned["topologyAssignment"] = {"levels": ["kubernetes.io/hostname"], "slices": slices}
+    found = kueue_state(given)
+    held = zip(found.held_server.tolist(), found.held_mask.tolist(), strict=True)
+    on = [(found.servers[at].name, found.servers[at].gpus[0], mask) for at, mask in held]
+    assert on == [("gpu01", 0, 2**12 - 1), ("gpu01", 12, 2**6 - 1)]
+
+
 def test_who_is_not_requeued_yet_is_left_out(kueue_state, objects):
     second = named(objects, "second")
     second["status"] = {"conditions": [{"type": "Requeued", "status": "False"}]}
@@ -896,6 +1000,7 @@ def test_levels_of_a_topology_above_servers_are_the_domains_of_the_cluster(kueue
     inside = [group.domain for group in cluster.servers for _ in range(group.count)]
     assert inside == ["kueue/b1/r1", "kueue/b1/r2", "kueue/b2/r1", "kueue/b2", "kueue"]
     assert gs.decide(kueue_state([*objects, *servers]), placement="topology").job.size
+    assert kueue_state([*objects, *servers], queue="research").cluster.domains == cluster.domains
     # Without labels of the nodes, or without the topology, nothing is known of them.
     assert not kueue_state([*objects, server("gpu01", 8, gpu="a100"), servers[-1]]).cluster.domains
     others = [one for one in objects if one["kind"] != "Topology"]

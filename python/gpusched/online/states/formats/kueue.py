@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any, Final
@@ -30,6 +30,7 @@ from gpusched.traces.kube_objects import (
     Pods,
     Unfit,
     Workload,
+    amounts_of,
     at,
     count_of,
     items_of,
@@ -57,7 +58,7 @@ class ClusterQueue:
     name
         Its name.
     quotas
-        GPUs by flavor, in the order in which it tries them.
+        GPUs by type, in the order in which it tries their flavors.
     is_stopped
         Whether it admits nobody.
     """
@@ -71,6 +72,9 @@ class ClusterQueue:
 class Queues:
     """All queues and flavors that the files tell of.
 
+    GPUs of a flavor are a type of its name, and where a quota covers several resources of it one
+    for each: ``a100/nvidia.com/gpu``.
+
     Attributes
     ----------
     clusters
@@ -82,12 +86,20 @@ class Queues:
     levels
         The labels of what the servers of a flavor are in, from the outermost to the innermost; of
         flavors with a topology.
+    covered
+        The resources of GPUs of each flavor that quotas cover.
     """
 
     clusters: dict[str, ClusterQueue] = field(default_factory=dict)
     local: dict[str, tuple[str, bool]] = field(default_factory=dict)
     labels: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    covered: dict[str, set[str]] = field(default_factory=dict)
+
+    def type_of(self, flavor: str, resource: str) -> str:
+        """Return what the GPUs of a flavor are called that are this resource."""
+        is_only = self.covered.get(flavor, {resource}) <= {resource}
+        return flavor if is_only else f"{flavor}/{resource}"
 
     def of(self, namespace: str, queue: str) -> tuple[ClusterQueue | None, bool]:
         """Return the ClusterQueue behind a LocalQueue, and whether that admits jobs.
@@ -101,16 +113,26 @@ class Queues:
         found = self.clusters.get(name)
         return found, found is not None and not (is_stopped or found.is_stopped)
 
-    def flavors(self, queue: ClusterQueue, selector: Mapping[str, Any]) -> list[str]:
-        """Return the flavors of a queue that have GPUs on servers that pods select."""
-        return [
-            flavor
-            for flavor in queue.quotas
-            if all(
+    def flavor_of(self, labels: object, resource: str, types: Collection[str]) -> str | None:
+        """Return the first flavor by name of a server's GPUs that makes them one of these types."""
+        for flavor in sorted(self.covered):
+            is_one = resource in self.covered[flavor] and self.type_of(flavor, resource) in types
+            wanted = self.labels.get(flavor, {}).items()
+            if is_one and all(at(labels, name) == value for name, value in wanted):
+                return flavor
+        return None
+
+    def types(self, queue: ClusterQueue, selector: Mapping[str, Any], resource: str) -> list[str]:
+        """Return the types of a queue that are this resource, on servers that pods select."""
+        selected = {
+            self.type_of(flavor, resource)
+            for flavor, covered in self.covered.items()
+            if resource in covered and all(
                 selector.get(label, value) == value
                 for label, value in self.labels.get(flavor, {}).items()
             )
-        ]
+        }  # fmt: skip
+        return [name for name in queue.quotas if name in selected]
 
 
 def queues_of(objects: Sequence[KubeObject], is_gpu: Callable[[str], bool]) -> Queues:
@@ -122,6 +144,11 @@ def queues_of(objects: Sequence[KubeObject], is_gpu: Callable[[str], bool]) -> Q
         If a quota of GPUs is no whole number; the message names the object.
     """
     found = Queues()
+    quotas = {
+        each.name: _quotas(each, is_gpu) for each in objects if each.kind == "ClusterQueue"
+    }  # fmt: skip
+    for flavor, resource in (kind for of_queue in quotas.values() for kind in of_queue):
+        found.covered.setdefault(flavor, set()).add(resource)
     topologies = {each.name: _levels(each) for each in objects if each.kind == "Topology"}
     for each in objects:
         if each.kind == "ResourceFlavor":
@@ -131,9 +158,8 @@ def queues_of(objects: Sequence[KubeObject], is_gpu: Callable[[str], bool]) -> Q
             if topology:
                 found.levels[each.name] = topology
         elif each.kind == "ClusterQueue":
-            found.clusters[each.name] = ClusterQueue(
-                each.name, _quotas(each, is_gpu), _is_stopped(each)
-            )
+            by_type = {found.type_of(*kind): count for kind, count in quotas[each.name].items()}
+            found.clusters[each.name] = ClusterQueue(each.name, by_type, _is_stopped(each))
         elif each.kind == "LocalQueue":
             queue = text_of(each.at("spec", "clusterQueue"))
             found.local[each.key] = (queue, _is_stopped(each))
@@ -146,19 +172,21 @@ def _levels(topology: KubeObject) -> tuple[str, ...]:
     return tuple(label for label in labels if label and label != HOSTNAME)
 
 
-def _quotas(queue: KubeObject, is_gpu: Callable[[str], bool]) -> dict[str, int]:
-    quotas: dict[str, int] = {}
+def _quotas(queue: KubeObject, is_gpu: Callable[[str], bool]) -> dict[tuple[str, str], int]:
+    """Return the GPUs of each flavor and resource."""
+    quotas: dict[tuple[str, str], int] = {}
     for group in items_of(queue.at("spec", "resourceGroups")):
         for flavor in items_of(group.get("flavors")):
             for resource in items_of(flavor.get("resources")):
-                if not is_gpu(text_of(resource.get("name"))):
+                what = text_of(resource.get("name"))
+                if not is_gpu(what):
                     continue
                 given = at(resource, "nominalQuota")
                 count = count_of(given)
                 if count is None:
                     raise ValueError(f"{queue}: nominalQuota {given!r} must be a whole number")
-                name = text_of(flavor.get("name"))
-                quotas[name] = quotas.get(name, 0) + count
+                kind = (text_of(flavor.get("name")), what)
+                quotas[kind] = quotas.get(kind, 0) + count
     return quotas
 
 
@@ -167,7 +195,7 @@ def _is_stopped(queue: KubeObject) -> bool:
 
 
 class Layout:
-    """Servers by flavor, and the pods of admitted workloads on them.
+    """Servers by type of GPUs, and the pods of admitted workloads on them.
 
     Attributes
     ----------
@@ -183,22 +211,27 @@ class Layout:
         self._named: dict[str, RoomServer] = {}
 
     def add(self, server: RoomServer) -> None:
-        """Add a server."""
-        self.servers.append(server)
-        self._named[server.name] = server
+        """Add a server; if there is one of this name already, its GPUs are of one type more."""
+        known = self._named.setdefault(server.name, server)
+        if known is server:
+            self.servers.append(server)
+        else:
+            known.devices = (*known.parts, *server.parts)
+            known.gpus += server.gpus
 
-    def widest(self, flavors: Sequence[str]) -> int:
-        """GPUs of the widest server of these flavors; 0 if there is none."""
-        mine = (server.gpus for server in self.servers if server.gpu_type in flavors)
-        return max(mine, default=0)
+    def widest(self, types: Sequence[str]) -> int:
+        """GPUs of one of these types on the server that has most; 0 if there is none."""
+        parts = (part for server in self.servers for part in server.parts)
+        return max((count for name, count in parts if name in types), default=0)
 
-    def room(self, flavors: Sequence[str], step: int, *, now: bool) -> int:
-        """GPUs of the pods of so many GPUs that one of these flavors has room for."""
-        found = dict.fromkeys(flavors, 0)
+    def room(self, types: Sequence[str], step: int, *, now: bool) -> int:
+        """GPUs of the pods of so many GPUs that one of these types has room for."""
+        found = dict.fromkeys(types, 0)
         for server in self.servers:
-            if server.gpu_type in found and (server.takes_jobs or not now):
-                gpus = server.num_free if now else server.gpus
-                found[server.gpu_type] += gpus // step * step
+            for name, count in server.parts:
+                if name in found and (server.takes_jobs or not now):
+                    gpus = server.num_free_of(name) if now else count
+                    found[name] += gpus // step * step
         return max(found.values(), default=0)
 
     def has(self, name: str) -> bool:
@@ -228,11 +261,11 @@ class Layout:
                 (told if is_told else rest).append((job, workload, pods))
         for job, _, pods in told:
             server = self._named[str(pods.server)]
-            if server.num_free < pods.count * pods.gpus:
+            if server.num_free_of(pods.flavor) < pods.count * pods.gpus:
                 raise ValueError(
                     f"server {server.name}: pods hold more than its {server.gpus} GPUs"
                 )
-            server.hold_some(job, pods.count * pods.gpus)
+            server.hold_some(job, pods.count * pods.gpus, server.mask_of((pods.flavor,)))
         self.num_guessed = len({workload.key for _, workload, _ in rest})
         for job, workload, pods in sorted(rest, key=lambda each: -each[2].gpus):
             self._fit(job, pods, workload.key, may_grow=may_grow)
@@ -242,11 +275,11 @@ class Layout:
         # Whole pods first; what is left lies on several servers, as nobody knows better.
         for unit in (pods.gpus, 1):
             for server in self.servers:
-                if server.gpu_type != pods.flavor or left < unit:
+                if pods.flavor not in server.types or left < unit:
                     continue
-                count = min(left, server.num_free) // unit * unit
+                count = min(left, server.num_free_of(pods.flavor)) // unit * unit
                 if count > 0:
-                    server.hold_some(job, count)
+                    server.hold_some(job, count, server.mask_of((pods.flavor,)))
                     left -= count
         while left:
             if not may_grow:
@@ -309,31 +342,25 @@ def of_nodes(
         If a number of GPUs cannot be read, or two servers have one name.
     """
     layout, unknown = Layout(), []
-    flavors = {flavor for queue in queues.clusters.values() for flavor in queue.quotas}
+    types = {name for queue in queues.clusters.values() for name in queue.quotas}
     for each in nodes:
-        amounts = each.at("status", "allocatable") or each.at("status", "capacity") or {}
-        counts = [count_of(count) for name, count in amounts.items() if is_gpu(str(name))]
-        if None in counts or sum(filter(None, counts)) > MAX_GPUS_PER_SERVER:
-            raise ValueError(f"{each}: {counts} must be at most {MAX_GPUS_PER_SERVER} whole GPUs")
-        gpus = sum(filter(None, counts))
-        if not gpus:
-            continue
+        given = each.at("status", "allocatable") or each.at("status", "capacity")
+        amounts = amounts_of(given, is_gpu)
+        if amounts is None or amounts.total() > MAX_GPUS_PER_SERVER:
+            raise ValueError(f"{each}: must have whole GPUs, {MAX_GPUS_PER_SERVER} at most")
         labels = each.at("metadata", "labels") or {}
-        flavor = next((name for name in sorted(flavors) if _is_of(labels, queues, name)), None)
-        if flavor is None:
-            unknown.append(each.name)
-            continue
-        if layout.has(each.name):
+        if amounts and layout.has(each.name):
             raise ValueError(f"{each}: two servers have this name")
         takes_jobs = at(each.at("spec"), "unschedulable") is not True and _is_ready(each)
-        inside = _domains(labels, queues.levels.get(flavor, ()))
-        layout.add(RoomServer(each.name, gpus, flavor, takes_jobs, domains=inside))
+        for resource, gpus in amounts.items():
+            flavor = queues.flavor_of(labels, resource, types)
+            if flavor is None:
+                unknown.append(each.name if len(amounts) == 1 else f"{resource} of {each.name}")
+                continue
+            inside = _domains(labels, queues.levels.get(flavor, ()))
+            gpu_type = queues.type_of(flavor, resource)
+            layout.add(RoomServer(each.name, gpus, gpu_type, takes_jobs, domains=inside))
     return layout, unknown
-
-
-def _is_of(labels: object, queues: Queues, flavor: str) -> bool:
-    wanted = queues.labels.get(flavor, {})
-    return all(at(labels, name) == value for name, value in wanted.items())
 
 
 def _domains(labels: object, levels: Sequence[str]) -> tuple[str, ...]:
@@ -367,7 +394,8 @@ def read(
     queue
         The workloads and quotas of this ClusterQueue alone; default: all together.
     resource
-        What GPUs are called, such as ``"nvidia.com/gpu"``; default: all that ends in ``/gpu``.
+        What GPUs are called, such as ``"nvidia.com/gpu"``; default: all that ends in ``/gpu``, and
+        instances of MIG, such as ``nvidia.com/mig-1g.5gb``.
     gpus_per_server
         Of servers that quotas stand for.
     """
@@ -428,7 +456,7 @@ def read(
 
 def _named_as(resource: str | None) -> Callable[[str], bool]:
     if resource is None:
-        return lambda name: name.endswith("/gpu")
+        return lambda name: name.endswith("/gpu") or "/mig-" in name
     return lambda name: name == resource
 
 
@@ -437,7 +465,7 @@ def _of_queue(queues: Queues, queue: str | None) -> Queues:
         return queues
     if queue not in queues.clusters:
         raise ValueError(f"queue: no ClusterQueue {queue!r} among the objects")
-    return Queues({queue: queues.clusters[queue]}, queues.local, queues.labels)
+    return replace(queues, clusters={queue: queues.clusters[queue]})
 
 
 def _workloads(
@@ -446,9 +474,9 @@ def _workloads(
     is_gpu: Callable[[str], bool],
     layout: Layout | None,
 ) -> tuple[list[Workload], list[list[str]], list[Workload], Rejects]:
-    """Return those that wait or run, the flavors that each may have, and why others are left out.
+    """Return those that wait or run, the types that each may have, and why others are left out.
 
-    Before the last stand those that other queues have admitted.
+    Before the last stand those that hold GPUs and are left out.
     """
     kept, flavors, others = [], [], []
     left_out: dict[str, list[int]] = {}
@@ -461,9 +489,13 @@ def _workloads(
             workload = workload_of(each, is_gpu)
             if workload.reason or workload.end_s == workload.end_s:
                 raise Unfit("has finished")
+            workload = _with_types(workload, queues)
             if workload.pods and workload.queue not in queues.clusters:
                 others.append(workload)
                 raise Unfit("is admitted by another ClusterQueue")
+            if len(workload.resources) > 1:
+                others.append(workload)
+                raise Unfit("asks for GPUs of several resources")
             allowed, of_queue = _allowed(workload, queues)
             if layout is not None and workload.widest > layout.widest(allowed):
                 raise Unfit("has a pod that asks for more GPUs than any of its servers has")
@@ -473,6 +505,14 @@ def _workloads(
         kept.append(replace(workload, queue=of_queue))
         flavors.append(allowed)
     return kept, flavors, others, Rejects().plus(left_out)
+
+
+def _with_types(workload: Workload, queues: Queues) -> Workload:
+    """Call the flavors of its pods as the types of their GPUs are called."""
+    pods = (
+        replace(each, flavor=queues.type_of(each.flavor, each.resource)) for each in workload.pods
+    )
+    return replace(workload, pods=tuple(pods))
 
 
 def _with_fewer_pods(
@@ -507,7 +547,7 @@ def _with_fewer_pods(
 
 
 def _allowed(workload: Workload, queues: Queues) -> tuple[list[str], str]:
-    """Return the flavors that a workload may have, and its ClusterQueue."""
+    """Return the types of GPUs that a workload may have, and its ClusterQueue."""
     if workload.pods:
         return sorted({pods.flavor for pods in workload.pods}), workload.queue
     found, admits = queues.of(workload.namespace, workload.queue)
@@ -515,7 +555,8 @@ def _allowed(workload: Workload, queues: Queues) -> tuple[list[str], str]:
         raise Unfit("queueName names no LocalQueue of a ClusterQueue that is there")
     if not admits:
         raise Unfit("its queue is stopped")
-    flavors = queues.flavors(found, workload.selector)
+    (resource,) = workload.resources
+    flavors = queues.types(found, workload.selector, resource)
     if not flavors:
         raise Unfit("its queue has no flavor with GPUs on servers that it selects")
     return flavors, found.name
