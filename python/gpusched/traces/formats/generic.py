@@ -21,9 +21,9 @@ from gpusched.traces.intake.column_choice import (
     unused_note,
     words_of,
 )
-from gpusched.traces.intake.date_forms import date_order as find_date_order
-from gpusched.traces.intake.date_forms import plain_dates
 from gpusched.traces.intake.text_schema import Kind, ReadColumns, Span, TextColumn, trace_of
+from gpusched.traces.intake.wall_clock import date_order as find_date_order
+from gpusched.traces.intake.wall_clock import plain_dates
 from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.workload import Trace
 

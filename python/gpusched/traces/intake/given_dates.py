@@ -12,8 +12,13 @@ from gpusched.base.arrays import Bool, Int64
 from gpusched.base.field_checks import entries, is_missing
 from gpusched.base.rejects import Screen
 from gpusched.traces.checked_columns import check_length, numbers
-from gpusched.traces.intake.date_forms import plain_dates
-from gpusched.traces.intake.wall_clock import UNIX_EPOCH, is_iso, is_wall_clock, ticks_of
+from gpusched.traces.intake.wall_clock import (
+    UNIX_EPOCH,
+    is_iso,
+    is_wall_clock,
+    plain_dates,
+    ticks_of,
+)
 from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME
 
 if TYPE_CHECKING:

@@ -217,7 +217,7 @@ def test_times_that_are_not_known_yet_do_not_hide_that_others_count_from_1970(co
     ("values", "said"),
     [
         ("20240501,20240502", "dates, yearmonthday"),
-        (" 20240501 ,0", "dates, yearmonthday"),
+        (" 20240501 ,20240502", "dates, yearmonthday"), ("20240501,0", None),
         ("20240501,20240532", None), ("20240501,2024050", None), ("20240501,12345678", None),
     ],
 )  # fmt: skip
