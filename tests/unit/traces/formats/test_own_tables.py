@@ -332,6 +332,14 @@ def test_a_time_that_cannot_be_read_may_be_a_number_or_a_date(tmp_path):
     }
 
 
+@each(("header", "row"), [("submit", "0"), ("submitted_at", "2024-05-13 09:00")])
+def test_deadlines_and_estimates_are_understood(header, row, tmp_path):
+    deadline = "300" if row == "0" else "2024-05-13 09:05"
+    trace = read(tmp_path, f"{header},duration,gpus,deadline,Estimate", f"{row},60,1,{deadline},90")
+    assert (trace.deadline_s.tolist(), trace["estimate_s"].to_list()) == ([300], [90])
+    assert "estimate_s from 'Estimate', deadline_s from 'deadline'" in trace.notes[0]
+
+
 def test_dates_of_bigquery_are_in_utc(tmp_path):
     rows = ("2024-05-13 09:05:00 UTC,60,1", "2024-05-13 09:05:30.5 UTC,60,1")
     trace = read(tmp_path, "submit,duration,gpus", *rows)
