@@ -283,8 +283,9 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
         ):
             raise Unfit("is not requeued yet")
         pods, start_s = (), float("nan")
-        resources = {name for each in sets for name in _of_pod(each, is_gpu)}
-        gpus = sum(_requested(each, is_gpu, "count") for each in sets)
+        asking = [each for each in sets if _requested(each, is_gpu, "count")]
+        resources = {name for each in asking for name in _of_pod(each, is_gpu)}
+        gpus = sum(_requested(each, is_gpu, "count") for each in asking)
         least = sum(_requested(each, is_gpu, "minCount") for each in sets)
         step = next((_gpus_of(each, is_gpu) for each in sets if "minCount" in each), 0)
         queue = text_of(given.at("spec", "queueName"))

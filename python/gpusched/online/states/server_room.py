@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import groupby
 from typing import Any, Final
 
@@ -66,7 +67,7 @@ class RoomServer:
         """Types and numbers of its GPUs."""
         return self.devices or ((self.gpu_type, self.gpus),)
 
-    @property
+    @cached_property
     def types(self) -> dict[str, int]:
         """The masks of the GPUs of each type, in order."""
         masks, first = {}, 0

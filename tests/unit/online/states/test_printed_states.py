@@ -803,6 +803,17 @@ def test_a_workload_on_gpus_of_two_resources_is_left_out_and_its_gpus_are_in_use
         (0, 0b111), (4, 0b111111),
     ]  # fmt: skip
     assert found.held_job.tolist() == [-1, -1]
+    assert kueue_state(given[:-1]).num_withheld == 9
+
+
+def test_a_server_may_be_called_as_those_of_quotas_are(kueue_state, objects):
+    (part,) = named(objects, "first")["status"]["admission"]["podSetAssignments"][0][
+        "topologyAssignment"
+    ]["slices"]
+    part["valuesPerLevel"] = [{"roots": ["a100-0", "a100-1"]}]
+    found = kueue_state(objects)
+    assert [each.name for each in found.servers] == ["a100-0", "a100-1", "a100-0"]
+    assert found.held_server.tolist() == [0, 1]
 
 
 def test_quotas_of_several_resources_stand_for_servers_too(kueue_state, objects):
@@ -869,6 +880,8 @@ def test_what_each_pod_asks_for(kueue_state, objects):
             "initContainers": [box(5), box(1, restartPolicy="Always")],
         }}},
         {"template": {"spec": {"containers": [box(3)]}}},
+        {"count": 0, "template": {"spec": {"containers": [
+            {"resources": {"limits": {"amd.com/gpu": 1}}}]}}},
     ]  # fmt: skip
     assert kueue_state(objects).jobs.gpus[1] == 2 * 5 + 3
 

@@ -208,16 +208,17 @@ class Layout:
     def __init__(self) -> None:
         self.servers: list[RoomServer] = []
         self.num_guessed = 0
-        self._named: dict[str, RoomServer] = {}
+        self._named: dict[str, int] = {}
 
     def add(self, server: RoomServer) -> None:
-        """Add a server; if there is one of this name already, its GPUs are of one type more."""
-        known = self._named.setdefault(server.name, server)
-        if known is server:
+        """Add a server with a name; if it is there already, its GPUs are of one type more."""
+        at = self._named.setdefault(server.name, len(self.servers))
+        if at == len(self.servers):
             self.servers.append(server)
         else:
-            known.devices = (*known.parts, *server.parts)
-            known.gpus += server.gpus
+            known = self.servers[at]
+            parts, gpus = (*known.parts, *server.parts), known.gpus + server.gpus
+            self.servers[at] = replace(known, devices=parts, gpus=gpus)
 
     def widest(self, types: Sequence[str]) -> int:
         """GPUs of one of these types on the server that has most; 0 if there is none."""
@@ -260,7 +261,7 @@ class Layout:
                 is_told = pods.server is not None and self.has(pods.server)
                 (told if is_told else rest).append((job, workload, pods))
         for job, _, pods in told:
-            server = self._named[str(pods.server)]
+            server = self.servers[self._named[str(pods.server)]]
             if server.num_free_of(pods.flavor) < pods.count * pods.gpus:
                 raise ValueError(
                     f"server {server.name}: pods hold more than its {server.gpus} GPUs"
@@ -288,7 +289,8 @@ class Layout:
                     "servers of that flavor have"
                 )
             width = min(left, MAX_GPUS_PER_SERVER)
-            self.add(RoomServer(f"{pods.flavor}-beyond-{len(self.servers)}", width, pods.flavor))
+            name = f"{pods.flavor}-beyond-{len(self.servers)}"
+            self.servers.append(RoomServer(name, width, pods.flavor))
             self.servers[-1].hold_some(job, width)
             left -= width
 
@@ -326,7 +328,7 @@ def of_quotas(queues: Queues, workloads: Sequence[Workload], gpus_per_server: in
             left -= width
         while left > 0:
             width = min(gpus_per_server, left)
-            layout.add(RoomServer(f"{flavor}-{number}", width, flavor))
+            layout.servers.append(RoomServer(f"{flavor}-{number}", width, flavor))
             left, number = left - width, number + 1
     return layout
 
@@ -412,12 +414,13 @@ def read(
     workloads, flavors, others, rejects = _workloads(own, queues, is_gpu, layout)
     order = sorted(range(len(workloads)), key=lambda row: workloads[row].submit_s)
     workloads, flavors = [workloads[row] for row in order], [flavors[row] for row in order]
-    if layout is None:
-        layout = of_quotas(queues, workloads, gpus_per_server)
+    if layout is None:  # quotas have room for what other queues hold
+        others = [each for each in others if each.queue in queues.clusters]
+        layout = of_quotas(queues, [*workloads, *others], gpus_per_server)
         notes.append(
             f"no Node among the objects: servers of {gpus_per_server} GPUs stand for the quotas"
         )
-    layout.place(workloads, others if nodes else (), may_grow=not nodes)
+    layout.place(workloads, others, may_grow=not nodes)
     if layout.num_guessed:
         notes.append(
             f"{plural(layout.num_guessed, 'workload')} of which no topologyAssignment names the "
