@@ -12,6 +12,7 @@ _FEWEST = 5
 # How long an example takes depends on what else the machine does.
 settings.register_profile("few", deadline=None, max_examples=20)
 settings.register_profile("many", deadline=None, max_examples=_MANY)
+settings.register_profile("study", deadline=None, max_examples=20_000)
 
 
 def number_of(examples: int) -> int:

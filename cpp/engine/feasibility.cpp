@@ -36,7 +36,7 @@ void Feasibility::follow(Placement& placement, const Scheduler& scheduler,
   const bool asks = !placement.is_pooled() && !scheduler.chooses_gpus();
   if (asks && refused_.size() < state_->classes().num_classes()) {
     const Occupancy empty(state_->cluster(), false, state_->jobs().has_demands(),
-                          placement.needs_shapes());
+                          placement.follows_servers(state_->jobs()));
     ask(placement, empty, control);
   }
   asks_placement_ = asks;

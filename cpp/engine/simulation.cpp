@@ -12,7 +12,7 @@ namespace gpusched {
 Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
                        Placement& placement, const Pacing& pacing, std::uint64_t seed,
                        RunControl& control, const Snapshot* snapshot)
-    : state_(jobs, cluster, pacing.speed, placement.is_pooled(), placement.needs_shapes()),
+    : state_(jobs, cluster, pacing.speed, placement.is_pooled(), placement.follows_servers(jobs)),
       progress_(state_, pacing.speed, pacing.contention, pacing.verify),
       scheduler_(scheduler),
       placement_(placement),

@@ -31,8 +31,8 @@ inline constexpr const char* kRejectReasons[] = {"",
                                                  "the cluster has"};
 
 /// Jobs of one class ask for the same thing: as many GPUs of the same allowed types, as many of each
-/// server, and as much beside them. What a placement refuses to one it refuses to all, so queues are kept and retried
-/// by class.
+/// server, and as much beside them. What a placement refuses to one it refuses to all, so queues
+/// are kept and retried by class.
 class JobClasses {
  public:
   /// The classes that share a set of types, by width ascending, shares first: [begin, end).

@@ -71,9 +71,10 @@ Filling fill(const JobTable& requests, std::span<const std::int64_t> arrivals,
              RunControl& control) {
   check_input(requests, arrivals, placement);
   const auto speed = make_speed("fixed", {});
-  const RunState state(requests, cluster, *speed, false, placement.needs_shapes());
+  const bool follows = placement.follows_servers(requests);
+  const RunState state(requests, cluster, *speed, false, follows);
   placement.begin({seed, state});
-  Occupancy free(cluster, false, requests.has_demands(), placement.needs_shapes());
+  Occupancy free(cluster, false, requests.has_demands(), follows);
   Fragmentation fragments(Fragmentation::popularity(requests), cluster);
   std::vector<int> num_arrived(requests.num_jobs(), 0);
   Allocation allocation;

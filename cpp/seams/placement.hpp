@@ -44,6 +44,12 @@ class Placement : public Flagged {
   /// Whether it asks what servers host.
   [[nodiscard]] virtual bool needs_shapes() const { return false; }
 
+  /// Whether it must be told which servers change: where it asks what they host, and where scores
+  /// of servers are kept for jobs that say how many GPUs they want of each.
+  [[nodiscard]] bool follows_servers(const JobTable& jobs) const {
+    return needs_shapes() || (jobs.has_gpus_per_node() && !jobs.has_demands());
+  }
+
   /// Whether the cluster is one pool without servers.
   [[nodiscard]] bool is_pooled() const noexcept { return has(Flag::pooled); }
 };

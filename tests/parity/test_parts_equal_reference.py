@@ -55,6 +55,18 @@ def test_a_gang_has_gpus_of_one_type_and_the_parts_share_the_cpu():
     assert result.audit().ok
 
 
+def test_the_ideal_speed_is_that_of_a_type_with_enough_gpus():
+    devices = (("a100", 2), ("v100", 2), ("t4", 4))
+    table = {"a100": {4: 9.0}, "v100": {4: 3.0}, "t4": {4: 1.0}}
+    jobs = gs.Trace.from_columns(
+        [0], [100], [4], profile=[0], profiles=[gs.model.JobProfile("m", throughput=table)]
+    )
+    cluster = gs.Cluster((gs.ServerGroup(1, devices=devices),))
+    result = gs.simulate(jobs, cluster, policy="fifo", speed="table", placement="first-fit")
+    assert result.schedule.finish_us.tolist() == [100 * SECOND]
+    assert result.audit().ok
+
+
 @pytest.mark.parametrize(
     "options",
     [

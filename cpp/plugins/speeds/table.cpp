@@ -113,10 +113,15 @@ class Table final : public Speed {
     return table[i - 1] + (table[i] - table[i - 1]) * part;
   }
 
-  /// Of the job's own width on the fastest types that have so many GPUs.
+  /// Of the job's own width on the fastest types that have so many GPUs, each by itself where
+  /// servers have several.
   [[nodiscard]] double best_throughput(JobId job) const {
     const int gpus = jobs_->gpus(job);
     TypeMask rest = jobs_->types(job) & cluster_->all_types();
+    for (TypeMask types = rest; cluster_->has_parts() && types != 0; types &= types - 1) {
+      const TypeMask own = types & -types;
+      if (cluster_->gpus_of(own) < gpus) rest &= ~own;
+    }
     std::int64_t held = 0;
     double slowest = 0;
     while (held < gpus) {

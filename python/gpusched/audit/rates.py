@@ -16,7 +16,7 @@ import numpy as np
 from gpusched.audit.case import Case, allowed_by_set, kinds_of
 from gpusched.audit.declarations import values_of
 from gpusched.audit.laws import redo_us
-from gpusched.audit.readable_run import Links, jobs_of, network_of, servers_of
+from gpusched.audit.readable_run import Links, jobs_of, network_of, parts_of, servers_of
 from gpusched.audit.rules import PACED, SHARES, Share
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.memo import Memo
@@ -55,7 +55,7 @@ class Kinds:
     def __init__(self, trace: Trace, cluster: Cluster, text: str) -> None:
         assert trace.profile is not None
         name, given = values_of(text)
-        servers = Servers(servers_of(cluster), False)
+        servers = Servers(servers_of(cluster), False, part_of=parts_of(cluster))
         speed = make_speed(servers, network_of(cluster), name, given, "none", {})
         self.speed = cast(Paced, speed)
         columns = [trace.profile, trace.gpus, trace.type_set]
@@ -72,8 +72,8 @@ class Kinds:
         self._ideal_s: dict[int, float] = {}
 
     def _can_run(self, servers: Servers, job: Active) -> bool:
-        there = sum(servers.sizes[server] for server in servers.allowed_servers(job.job))
-        return there >= job.gpus and self.speed.can_run(job)
+        there = [sum(servers.sizes[one] for one in some) for some in servers.fitting(job.job)]
+        return max(there, default=0) >= job.gpus and self.speed.can_run(job)
 
     def figures(
         self, kind: int, allocation: dict[int, int], bytes_per_s: float

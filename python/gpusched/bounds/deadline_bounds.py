@@ -125,15 +125,16 @@ def _measured(trace: Trace, cluster: Cluster, speed: SpeedChoice) -> Rates:
     facts = [columns["profile"], trace.gpus, masks]
     facts += [nobody if least is None else least, nobody if most is None else most]
     table = np.stack([np.asarray(fact, dtype=np.int64) for fact in facts], axis=1)
-    kinds, first, kind = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    kinds, first, kind = np.unique(table[can_run], axis=0, return_index=True, return_inverse=True)
     tables = _Tables(columns, len(cluster.gpu_types), cluster.num_gpus)
     ways = [
-        tables.ways(profile, own, mask, low, high, 1 / ideal) if np.isfinite(ideal) else []
+        tables.ways(profile, own, mask, low, high, 1 / ideal)
         for (profile, own, mask, low, high), ideal in zip(
-            kinds.tolist(), ideal_s[first].tolist(), strict=True
+            kinds.tolist(), ideal_s[can_run][first].tolist(), strict=True
         )
     ]
-    of_job = np.where(can_run, kind.reshape(-1), -1)
+    of_job = np.full(len(trace), -1)
+    of_job[can_run] = kind.reshape(-1)
     return _gathered(ways, _type_gpus(cluster), of_job)
 
 
@@ -708,7 +709,9 @@ def _possible(
     deadline_us = np.asarray(trace.deadline_us)
     work_s = np.maximum(trace.service_us / US_PER_S * (1 - _ROUNDING) - _ROUNDING_S, 0.5 / US_PER_S)
     length_s = (deadline_us - trace.submit_us) / US_PER_S
-    greatest = np.where(rates.kind >= 0, rates.rate.max(axis=1)[rates.kind], 0.0)
+    greatest = np.zeros(len(trace))
+    can_run = rates.kind >= 0
+    greatest[can_run] = rates.rate.max(axis=1)[rates.kind[can_run]]
     is_possible: Bool = (
         (deadline_us != NOT_GIVEN) & (length_s > 0) & (work_s <= length_s * greatest)
     )

@@ -95,10 +95,15 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
     def _read_devices(self) -> None:
         try:
-            given = [each if isinstance(each, Devices) else Devices(*each) for each in self.devices]
+            given = [
+                Devices(**each) if isinstance(each, dict)
+                else each if isinstance(each, Devices) else Devices(*each)
+                for each in self.devices
+            ]  # fmt: skip
         except TypeError:
             raise TypeError(f"devices: {self.devices!r} must be (type, count) each") from None
         for each in given:
+            check_integer("devices: count", each.count, 1, MAX_GPUS_PER_SERVER)
             ServerGroup(1, each.count, each.type)
         is_plain = self.gpu_type == "gpu" and self.part_of is None
         if not is_plain or self.gpus not in (0, sum(each.count for each in given)):

@@ -295,9 +295,14 @@ class Table(Paced):
         return 1.0 / self.best(job)
 
     def best(self, job: Active) -> float:
-        """Return the throughput on the fastest types that together have GPUs enough."""
+        """Return the throughput on the fastest types that together have GPUs enough.
+
+        Where servers have several types a gang has one, which must have enough alone.
+        """
         packed = tables_of(job).packed
         names = [self.cluster.gpu_types[index] for index in self.cluster.allowed_types(job.job)]
+        if self.cluster.part_of:
+            names = [name for name in names if self.cluster.gpus_of(name) >= job.gpus]
         fastest = sorted(names, key=lambda name: -between(packed[name], job.gpus))
         held, slowest = 0, 0.0
         for name in fastest:

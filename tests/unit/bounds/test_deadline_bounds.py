@@ -217,6 +217,19 @@ def test_what_no_width_makes_in_time_is_impossible():
     assert deadline_bound(jobs, cluster(), speed="fixed").met == 0
 
 
+def test_what_can_never_run_makes_nothing_of_its_like():
+    # No two servers of 4 GPUs take four each; two of 2 take two each.
+    jobs = gs.Trace.from_columns(
+        [0, 0], [10, 10], [4, 4], deadline_s=[123, 123], gpus_per_node=[4, 2],
+        profile=[0, 0], profiles=[gs.model.JobProfile("m", throughput={"t4": {1: 1, 2: 2, 4: 4}})],
+    )  # fmt: skip
+    servers = gs.Cluster((gs.ServerGroup(2, 2, "t4"),))
+    assert deadline_bound(jobs, servers, speed="table").is_possible.tolist() == [False, True]
+    assert gs.simulate(jobs, servers, policy="las", speed="table").audit().ok
+    none = deadline_bound(jobs[:1], servers, speed="table")
+    assert (none.met, none.is_possible.tolist()) == (0, [False])
+
+
 def test_a_tight_window_needs_wide_and_costly_gangs():
     jobs = trace([(0, 5, 1, 2, 1, 0), (0, 5, 1, 9, 1, 0)])
     rates = rates_of(jobs, cluster(), SpeedChoice.parse("table"))

@@ -76,6 +76,8 @@ def test_servers_with_gpus_of_several_types_are_parts_of_one():
     assert Cluster.from_toml(cluster.to_toml()) == cluster
     assert pickle.loads(pickle.dumps((cluster, of_both))) == (cluster, of_both)
     assert Cluster((ServerGroup(1, devices=(("t4", 4),)),)).server_part_of is None
+    as_dicts = ({"type": "a100", "count": 2}, {"type": "t4", "count": 4})
+    assert ServerGroup(2, devices=as_dicts, cpu=8) == of_both
 
 
 @each(
@@ -83,7 +85,9 @@ def test_servers_with_gpus_of_several_types_are_parts_of_one():
     [
         ([{"devices": (("a", 1), ("a", 2))}], "devices: names a type twice"),
         ([{"devices": (("a", 40), ("b", 40))}], "gpus: 80 must lie in 1..64"),
-        ([{"devices": (("a", 0), ("b", 4))}], "gpus: 0 must lie in 1..64"),
+        ([{"devices": (("a", 0), ("b", 4))}], "devices: count: 0 must lie in 1..64"),
+        ([{"devices": (("a", "2"), ("b", 4))}], "devices: count: '2' must be an integer"),
+        ([{"devices": ({"type": "a", "n": 2},)}], "devices: .* must be \\(type, count\\) each"),
         ([{"devices": (("a", 1), ("b", 4)), "gpus": 4}], "devices: excludes gpus, gpu_type and"),
         ([{"devices": ("a", "b")}], "devices: .* must be \\(type, count\\) each"),
         ([{"gpus": 1, "part_of": "x"}, {"gpus": 1, "part_of": "x"}], "has a type of GPUs twice"),
