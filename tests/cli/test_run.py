@@ -133,3 +133,32 @@ def test_a_run_whose_log_passes_its_limit_ends_in_a_line(gpusched):
     assert "max_intervals is 50" in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert gpusched("run", "-p", "srtf", *SMALL, "--max-intervals", 10_000).exit_code == 0
+
+
+def test_the_cost_of_a_restart_stands_in_the_heading(gpusched, tmp_path):
+    run, page = ("run", "-p", "srtf", "--servers", 4, "--jobs", 400), tmp_path / "r" / "report.html"
+    said = "a restart after a preemption costs nothing under srtf"
+    assert f"{said} (the trace states no cost:" in " ".join(gpusched(*run).stdout.split())
+    assert "costs 10.0 min under srtf" in gpusched(*run, "--restart", "10m").stdout
+    policies = ("-p", "fifo,srtf,2d-las:cost_s=30", "--out", tmp_path / "r")
+    both = " ".join(gpusched("compare", *run[3:], *policies).stdout.split())
+    assert f"{said}; 30.0 s under 2d-las:cost_s=30 (the" in both
+    assert said in page.read_text()
+    assert "restart" not in gpusched("run", "-p", "fifo", *run[3:]).stdout
+
+
+def test_times_and_shares_are_written_as_people_write_them(gpusched, gpusched_json):
+    run = ("run", "-p", "srtf", "--servers", 4, "--jobs", 400)
+    asked = ("--load", 0.8, "--warm-up", 5400, "--restart", 60)
+    same = ("--load", "80%", "--warm-up", "1.5h", "--restart", "1 min")
+    first, second = (gpusched_json(*run, *how)["result"] for how in (asked, same))
+    timed = {"wall_s": 0, "jobs_per_s": 0}
+    assert first | timed == second | timed
+    for option, wrong, said in (
+        ("--restart", "5x", "'5x' is no time such as 90, 90s, 15m, 1.5h or 1d"),
+        ("--restart", "-5", "-5 must be at least 0"),
+        ("--load", "80 %%", "'80 %%' is no share such as 0.9 or 90%"),
+    ):
+        refused = gpusched(*run, f"{option}={wrong}")
+        assert refused.exit_code == 2
+        assert f"'{option}': {said}" in refused.stderr

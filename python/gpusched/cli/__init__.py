@@ -134,7 +134,12 @@ def _plain(value: Any, kind: Any, told: Any) -> Any:
 def _number(value: Any, kind: Any, told: Any) -> Any:
     """Read a number that stands between the bounds of its option."""
     number = value
-    if isinstance(value, str):
+    if told.parser is not None:
+        try:
+            number = told.parser(value)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    elif isinstance(value, str):
         try:
             number = kind(re.sub(r"\.0*$", "", value.strip()))
         except ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final
 
+from gpusched.base.units import seconds_of
 from gpusched.cli.console import show_json
 from gpusched.cli.options import (
     CLUSTER,
@@ -35,7 +36,9 @@ gpusched fidelity log.csv --servers 60,64,68 --json | jq .grade.letter
 
 _PARTS: Final = "base cases"
 
-RESOLUTION: Final = in_panel(RUN, "S", study.RESOLUTION_S, "Waits below S seconds count as none.")
+RESOLUTION: Final = in_panel(
+    RUN, "TIME", study.RESOLUTION_S, "Waits below TIME count as none.", parser=seconds_of
+)  # fmt: skip
 KNOWN: Final = in_panel(
     RUN, "NAME", None,
     "What policies know of service times. Default: the trace's estimates if every job "
@@ -70,14 +73,14 @@ def fidelity(
     ),
     predictor: str | None = KNOWN,
     warm_up: float | None = in_panel(
-        RUN, "S", None,
-        "Do not compare jobs submitted in the first S seconds. Default: until as many "
-        "GPUs are in use as on average, at most a tenth of the trace.",
+        RUN, "TIME", None,
+        "Do not compare jobs submitted in the first TIME, such as [bold]1d[/]. Default: until as "
+        "many GPUs are in use as on average, at most a tenth of the trace.", parser=seconds_of,
     ),
     tail: float | None = in_panel(
-        RUN, "S", None,
-        "Do not compare jobs submitted in the last S seconds. Default: as long as 95 % of "
-        "the jobs waited, at most a tenth of the trace.",
+        RUN, "TIME", None,
+        "Do not compare jobs submitted in the last TIME. Default: as long as 95 % of the jobs "
+        "waited, at most a tenth of the trace.", parser=seconds_of,
     ),
     resolution: float = RESOLUTION,
     seed: int = SEED,

@@ -21,6 +21,7 @@ import typer
 
 from gpusched.base.replacing import check_folder, check_target, refuse_inputs
 from gpusched.base.suggest import nearest
+from gpusched.base.units import seconds_of, share_of
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
@@ -164,7 +165,13 @@ class WorkloadOptions:
     load: float | None = in_panel(
         WORKLOAD, "X", None,
         "Rescale the gaps between arrivals to this load: the jobs' GPU time over the "
-        "cluster's. Default: as in TRACE; 0.9 without TRACE.",
+        "cluster's, such as 0.9 or 90%. Default: as in TRACE; 0.9 without TRACE.", parser=share_of,
+    )  # fmt: skip
+    restart: float | None = in_panel(
+        WORKLOAD, "TIME", None,
+        "What it costs each job to start again after a preemption, such as [bold]60s[/], in place "
+        "of the column restart_s. Default: as in TRACE; nothing without the column.",
+        parser=seconds_of, min=0,
     )  # fmt: skip
     profiles: str | None = in_panel(
         WORKLOAD, f"FILE|{ZOO}", None,
@@ -212,7 +219,8 @@ class WorkloadOptions:
     )  # fmt: skip
     sample: float | None = in_panel(
         WORKLOAD, "X", None,
-        "Take this part of the jobs, drawn with --seed; the load falls with it.",
+        "Take this part of the jobs, such as 0.1 or 10%, drawn with --seed; the load falls with "
+        "it.", parser=share_of,
     )  # fmt: skip
 
     @property
@@ -239,7 +247,8 @@ class WorkloadOptions:
 
 
 TraceOptions = Annotated[
-    WorkloadOptions, without("jobs", "load", "profiles", "graphs", "throughputs", "deadlines")
+    WorkloadOptions,
+    without("jobs", "load", "restart", "profiles", "graphs", "throughputs", "deadlines"),
 ]
 """Of commands that look at a trace."""
 
@@ -352,14 +361,14 @@ class RunOptions:
         "Default: no limit.", min=1,
     )  # fmt: skip
     warm_up: float | None = in_panel(
-        RUN, "S", None,
-        "Measure what comes after the first S seconds: the jobs submitted then, and GPU "
-        "time from then on. Default: the whole run.",
+        RUN, "TIME", None,
+        "Measure what comes after the first TIME, such as [bold]1d[/]: the jobs submitted then, "
+        "and GPU time from then on. Default: the whole run.", parser=seconds_of,
     )  # fmt: skip
     tail: float | None = in_panel(
-        RUN, "S", None,
-        "Measure until S seconds before the last submission. Default: until the last "
-        "finish.",
+        RUN, "TIME", None,
+        "Measure until TIME before the last submission. Default: until the last finish.",
+        parser=seconds_of,
     )  # fmt: skip
 
     @property

@@ -12,6 +12,7 @@ import typer
 from gpusched.base.rejects import Rejects
 from gpusched.base.run_warning import unwarned
 from gpusched.base.tables import Cell, Column, Table, table, text_column
+from gpusched.base.units import seconds_of
 from gpusched.base.wording import duration, plural
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import (
@@ -266,7 +267,9 @@ def convert(
     target: Path = argument("TARGET", ..., _TARGET),
     jobs: int | None = in_panel(None, "N", None, "Take the first N jobs.", min=1),
     *,
-    how: Annotated[WorkloadOptions, without("jobs", "load", "profiles", "graphs", "throughputs")],
+    how: Annotated[
+        WorkloadOptions, without("jobs", "load", "restart", "profiles", "graphs", "throughputs")
+    ],
 ) -> None:
     """Read a trace and write it under gpusched's own names, or as SWF."""
     prepare_target(target, read_files(trace))
@@ -287,7 +290,9 @@ def anonymise(
         None,
         "Makes the same names of the same in several files. Default: drawn, and not told.",
     ),
-    round: float = in_panel(None, "S", 60.0, "Seconds that times are rounded to."),
+    round: float = in_panel(
+        None, "TIME", 60.0, "What times are rounded to, such as [bold]1h[/].", parser=seconds_of
+    ),
     *,
     how: TraceOptions,
 ) -> None:

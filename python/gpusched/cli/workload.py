@@ -123,6 +123,8 @@ def load_workload(
         made = _with_throughputs(made, options.throughputs, seed)
     if options.graphs is not None:
         made = _with_graphs(made, heavy_share, speed or "stages", seed)
+    if options.restart is not None:
+        made = replace(made, trace=made.trace.with_columns(restart_s=options.restart))
     return made if due is None else replace(made, trace=made.trace.with_deadlines(**due))
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
+from gpusched.base.units import UNITS
 from gpusched.traces import checked_columns as check
 from gpusched.traces.intake.column_choice import (
     ALIASES,
     END,
     INTERARRIVAL,
     START,
-    UNITS,
     choose_columns,
     unused_note,
     words_of,

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from gpusched.base.suggest import HintedError, nearest
+from gpusched.base.units import UNITS
 from gpusched.traces import checked_columns as check
 
 INTERARRIVAL: Final = "interarrival_s"
@@ -48,16 +49,6 @@ MORE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
 ID`` and ``JobID`` are ``job_id``, and with the unit at their end: ``duration_hours``."""
 WITH_UNIT: Final = {"service_s": {"run"}}
 """Those that are understood with a unit at their end alone: a ``run`` without one is a number."""
-UNITS: Final = {
-    **dict.fromkeys(("ns", "nanoseconds"), 1e-9),
-    **dict.fromkeys(("us", "microseconds"), 1e-6),
-    **dict.fromkeys(("ms", "millis", "milliseconds"), 1e-3),
-    **dict.fromkeys(("s", "sec", "secs", "seconds"), 1.0),
-    **dict.fromkeys(("min", "mins", "minutes"), 60.0),
-    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
-    **dict.fromkeys(("d", "day", "days"), 86_400.0),
-}
-"""Seconds of the units in which names of columns may end."""
 _OWN: Final = ("row",)  # what we write beside the columns, and make again in reading
 _NUM_SHOWN: Final = 10
 
