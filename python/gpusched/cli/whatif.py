@@ -53,8 +53,9 @@ def whatif(
         RUN, "KEY=VALUE", None,
         "A change: [bold]policy[/], [bold]placement[/], [bold]predictor[/], "
         "[bold]speed[/] or [bold]contention[/] and a name; [bold]servers[/] or "
-        "[bold]gpus-per-server[/] and 12, +4 or -4; [bold]load[/] and a load or a factor "
-        "such as *1.2; [bold]estimates[/] and exact, or a factor. May be repeated.",
+        "[bold]gpus-per-server[/] and 12, +4, -4 or +10%; [bold]load[/] and a load or a factor "
+        "such as *1.2 or +20%; [bold]estimates[/] and exact, or a factor; [bold]restart[/] and "
+        "what a restart costs, such as 60s. May be repeated.",
     ),
     *,
     workload: Annotated[WorkloadOptions, without("load")],

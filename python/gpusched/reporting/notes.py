@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.audit.declarations import RestartRule
-from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import duration, plural
 from gpusched.plugins.info import APPROXIMATE, POLICY_KINDS
 from gpusched.plugins.registry import has_flag_of, registered
-from gpusched.results.run_remarks import of_results
+from gpusched.results.run_remarks import of_results, restart_costs
 from gpusched.results.shown_metrics import MARK
 
 if TYPE_CHECKING:
@@ -56,27 +54,8 @@ def caption(comparison: Comparison) -> list[str]:
     settings = f"placement {spec.placement}, predictor {spec.predictor}, seed {spec.seed}"
     if not has_flag_of("speed", spec.speed, "steady"):
         settings += f", speed {spec.speed}, contention {spec.contention}"
-    return [workload, f"{cluster}, {settings}", *measured, *_preemption(comparison)]
-
-
-def _preemption(comparison: Comparison) -> list[str]:
-    """Say what the policies that preempt pay for it, in a sentence; nothing if none does."""
-    trace = comparison.trace
-    own = [column for column in (trace.checkpoint_us, trace.restart_us) if column is not None]
-    own_us = np.sum(own, axis=0) if own else np.zeros(1)
-    costs: dict[str, list[str]] = {}
-    for label, result in comparison.results.items():
-        if np.any(result.schedule.preemptions):
-            rule = RestartRule.of(result.spec.policy)
-            least = own_us.min() + min(rule.narrow_us, rule.wide_us)
-            most = own_us.max() + max(rule.narrow_us, rule.wide_us)
-            said = dict.fromkeys(duration(cost / US_PER_S) for cost in (least, most))
-            costs.setdefault(" to ".join(said) if most else "nothing", []).append(label)
-    if not costs:
-        return []
-    told = "; ".join(f"{cost} under {', '.join(labels)}" for cost, labels in costs.items())
-    hint = " (the trace states no cost: --restart TIME, or a column restart_s)"
-    return [f"a restart after a preemption costs {told}{hint if 'nothing' in costs else ''}"]
+    measured += comparison.same_jobs.lines("every policy")
+    return [workload, f"{cluster}, {settings}", *measured, *restart_costs(comparison.results)]
 
 
 def _load(comparison: Comparison, first: Result) -> float:

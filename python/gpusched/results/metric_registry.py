@@ -114,6 +114,16 @@ class Metric:
         """Whether it has a value for a part of a run."""
         return self.window in OF_PARTS
 
+    @property
+    def is_of_finished(self) -> bool:
+        """Whether it is of the jobs that finish, and says nothing of others."""
+        if self.key in _OF_FINISHED:
+            return True
+        is_of_jobs = self.group == self.window == "jobs" and self.table != "none"
+        return is_of_jobs and not {"deadlines", "admissions"} & {*self.needs}
+
+
+_OF_FINISHED: Final = ("lower_bound_mean_jct_s", "gap", "completion_ratio")
 
 METRICS: Final[Registry[Metric]] = Registry(
     "metric", "gpusched.results.metrics", order=lambda metric: metric.rank

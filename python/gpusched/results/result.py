@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from gpusched.audit import AuditReport, Level
-    from gpusched.base.arrays import Float64
+    from gpusched.base.arrays import Bool, Float64
     from gpusched.model.cluster import Cluster
     from gpusched.plugins.info import PluginInfo
     from gpusched.prediction import PredictionReport
@@ -277,7 +277,14 @@ class Result:
             "digest": self.digest,
         }
 
-    def _facts(self, window: RunWindow | None) -> RunFacts:
+    def _of_jobs(self, jobs: Bool, window: RunWindow | None) -> Summary:
+        """Return what is said of finished jobs, of some of them."""
+        from gpusched.results.metric_registry import computed, metrics
+
+        some = [each for each in metrics().values() if each.is_default and each.is_of_finished]
+        return computed(self._facts(window, jobs), some)
+
+    def _facts(self, window: RunWindow | None, jobs: Bool | None = None) -> RunFacts:
         facts_of, _ = _measuring()
         known = registered("speed").get(self.spec.speed.partition(":")[0])
         is_fixed = known is not None and known.has("steady")
@@ -291,6 +298,7 @@ class Result:
             wall_s=self.wall_s,
             prediction=self.prediction,
             window=window,
+            jobs=jobs,
         )
 
     def _costs(self, speed: PluginInfo) -> Mapping[str, Float64] | None:

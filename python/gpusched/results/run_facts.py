@@ -77,6 +77,8 @@ class RunFacts:
     window
         The part of the run that is measured; None: all of it. What is said of "the" jobs below is
         then of those that are submitted in it.
+    jobs
+        Which jobs count, of those; None: all of them.
     """
 
     def __init__(
@@ -91,10 +93,12 @@ class RunFacts:
         wall_s: float | None = None,
         prediction: PredictionReport | None = None,
         window: RunWindow | None = None,
+        jobs: Bool | None = None,
     ) -> None:
         self.trace, self.cluster, self.schedule = trace, cluster, schedule
         self.contention, self.costs, self.speed = contention, costs, speed
         self.wall_s, self.prediction, self.window = wall_s, prediction, window
+        self.jobs = jobs
 
     @kept
     def measures(self) -> _core.RunMeasures:
@@ -107,14 +111,14 @@ class RunFacts:
         sizes: dict[str, Any] = {"short_service_us": SHORT_SERVICE_US}
         if (tenants := self.tenants) is not None:
             jobs["tenant"], sizes["num_tenants"] = tenants.codes, len(tenants.names)
-        if self.window is None and isinstance(schedule, _core.Schedule):
+        if self.counts_all and isinstance(schedule, _core.Schedule):
             return _core.schedule_measures(schedule, **sizes, **jobs)
         columns = jobs | {
             name: np.ascontiguousarray(getattr(schedule, name), dtype)
             for name, dtype in SCHEDULE_COLUMNS.items()
             if name not in _NO_FIGURES
         }
-        if self.window is not None:
+        if not self.counts_all:
             columns = {
                 name: None if column is None else column[self.counted]
                 for name, column in columns.items()
@@ -149,12 +153,16 @@ class RunFacts:
             times_us=times_us,
         )
 
+    @property
+    def counts_all(self) -> bool:
+        """Whether every job counts."""
+        return self.window is None and self.jobs is None
+
     @kept
     def counted(self) -> Bool:
-        """Which jobs count: those that are submitted in the window."""
-        if self.window is None:
-            return np.ones(len(self.trace), dtype=np.bool_)
-        return self.window.counted(self.trace)
+        """Which jobs count: those that are submitted in the window, and no others are asked for."""
+        some = np.ones(len(self.trace), dtype=np.bool_) if self.jobs is None else self.jobs
+        return some if self.window is None else some & self.window.counted(self.trace)
 
     @kept
     def all_finished(self) -> Bool:
@@ -165,7 +173,7 @@ class RunFacts:
     @kept
     def finished(self) -> Bool:
         """Which of the jobs that count finished."""
-        return self.all_finished if self.window is None else self.all_finished & self.counted
+        return self.all_finished if self.counts_all else self.all_finished & self.counted
 
     @kept
     def intervals(self) -> Mapping[str, AnyArray]:

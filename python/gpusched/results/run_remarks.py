@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched.base.wording import plural
+from gpusched.base.ticks import US_PER_S
+from gpusched.base.wording import duration, plural
 from gpusched.plugins.info import POLICY_KINDS
 from gpusched.plugins.registry import has_flag_of, registered
 from gpusched.prediction.registry import predicts_by
@@ -58,6 +59,26 @@ def unserved(result: RunLog) -> list[str]:
         if count := int(np.count_nonzero(status == code)):
             lines.append(f"{plural(count, 'job')} {STATUSES[code]}, left out of the job metrics")
     return lines
+
+
+def restart_costs(results: Mapping[str, RunLog]) -> list[str]:
+    """Say what the policies that preempt pay for it, in a sentence; nothing if none does."""
+    preempting = {
+        label: result for label, result in results.items() if np.any(result.schedule.preemptions)
+    }
+    if not preempting:
+        return []
+    from gpusched.audit.declarations import RestartRule
+
+    costs: dict[str, list[str]] = {}
+    for label, result in preempting.items():
+        cost, trace = RestartRule.of(result.spec.policy).cost_us, result.trace
+        cost_s = cost(trace, np.arange(len(trace)), trace.gpus) / US_PER_S
+        said = dict.fromkeys(duration(end) for end in (cost_s.min(), cost_s.max()))
+        costs.setdefault(" to ".join(said) if cost_s.any() else "nothing", []).append(label)
+    told = "; ".join(f"{cost} under {', '.join(labels)}" for cost, labels in costs.items())
+    hint = " (the trace states no cost: --restart TIME, or a column restart_s)"
+    return [f"a restart after a preemption costs {told}{hint if 'nothing' in costs else ''}"]
 
 
 def shared(lines: Mapping[str, Sequence[str]]) -> list[str]:

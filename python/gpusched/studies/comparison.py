@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -35,6 +35,7 @@ from gpusched.results.breakdown import job_groups
 from gpusched.results.cost import sums
 from gpusched.results.run_remarks import of_results
 from gpusched.results.run_window import RunWindow
+from gpusched.results.same_jobs import SameJobs
 from gpusched.schedules.jobs_table import trace_series, write_jobs
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.executors import opened
@@ -248,14 +249,22 @@ class Comparison:
     failed: Mapping[str, Exception] = field(default_factory=dict)
     window: RunWindow | None = None
     _ready: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+    _of_same: dict[str, dict[str, Any]] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def summaries(self) -> dict[str, dict[str, Any]]:
-        """``Result.summary()`` of each policy, in the window."""
+        """``Result.summary()`` of each policy, in the window; of jobs, those that all finish."""
         for label, result in self.results.items():
             if label not in self._ready:
                 self._ready[label] = result.summary(**self._cuts)
-        return {label: dict(self._ready[label]) for label in self.results}
+            if label not in self._of_same:
+                self._of_same[label] = self.same_jobs.measured(label, result)
+        return {label: self._ready[label] | self._of_same[label] for label in self.results}
+
+    @cached_property
+    def same_jobs(self) -> SameJobs:
+        """The jobs that every policy finishes, of which the metrics of jobs are."""
+        return SameJobs(self.results, self.window)
 
     def without_summary(self) -> tuple[str, ...]:
         """Name policies that had finished, but whose summary an interrupt or a stop cut off.

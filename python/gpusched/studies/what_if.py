@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,7 +20,8 @@ from gpusched.base.field_checks import not_negative
 from gpusched.base.progress import OnProgress
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import aligned
-from gpusched.base.ticks import MAX_SERVICE_US
+from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S
+from gpusched.base.units import seconds_of, share_of
 from gpusched.base.wording import Kind, decimals_of, plural, scale_of, text_of, wrapped
 from gpusched.engine.seams import check_shared
 from gpusched.model.cluster import Cluster
@@ -32,7 +33,9 @@ from gpusched.plugins.policy import (
     SpeedChoice,
 )
 from gpusched.results.metric_registry import METRICS
+from gpusched.results.run_remarks import restart_costs, unserved
 from gpusched.results.run_window import RunWindow
+from gpusched.results.same_jobs import MOST_LEFT, SameJobs
 from gpusched.studies.fidelity_grades import (
     ANYWHERE,
     GPUS_PER_SERVER,
@@ -79,8 +82,9 @@ class Outcome:
     cluster
         On which cluster.
     measures
-        ``mean_wait_s``, ``p95_wait_s``, ``mean_jct_s``, ``p95_jct_s``, ``utilisation`` and
-        ``makespan_s``: metrics of the run, or of its window; NaN where that has none.
+        ``mean_wait_s``, ``p95_wait_s``, ``mean_jct_s`` and ``p95_jct_s`` of the jobs that every
+        case finishes; ``utilisation`` and ``makespan_s`` of the run; or all of its window, NaN
+        where that has none.
     num_finished
         Jobs that finished, of those in the window.
     num_gain, num_lose
@@ -133,7 +137,8 @@ def outcome_of(
     result: Result,
     reference: Result,
     resolution_s: float,
-    window: RunWindow | None = None,
+    window: RunWindow | None,
+    same: SameJobs,
 ) -> Outcome:
     """Return what came of a run, beside that of the base case.
 
@@ -146,8 +151,10 @@ def outcome_of(
     window
         The part of each run that the measures are of, on its own clock. Which jobs gain and lose
         is counted among those that it holds in the base case.
+    same
+        The jobs that the measures of jobs are of.
     """
-    jobs, spec = result.jobs, result.spec
+    jobs, spec, measured = result.jobs, result.spec, same.measured(label, result)
     counted = np.ones(len(jobs), np.bool_) if window is None else window.counted(reference.trace)
     finished = jobs.is_finished & counted
     before = reference.jobs.is_finished & counted
@@ -162,7 +169,10 @@ def outcome_of(
         spec.contention,
         result.clairvoyant,
         result.cluster,
-        {key: _measure(result, key, window) for key in MEASURES},
+        {
+            key: measured[key] if key in measured else _measure(result, key, window)
+            for key in MEASURES
+        },
         int(np.count_nonzero(finished)),
         int(np.count_nonzero(gained) + np.count_nonzero(finished & ~before)),
         int(np.count_nonzero(lost) + np.count_nonzero(before & ~finished)),
@@ -282,9 +292,7 @@ def _replaced(scenario: Scenario, base: Scenario, change: Change, value: Any) ->
     return dataclasses.replace(scenario, **{change.key: value})
 
 
-def _resized(
-    scenario: Scenario, base: Scenario, change: Change, moved: tuple[str, int]
-) -> Scenario:
+def _resized(scenario: Scenario, base: Scenario, change: Change, moved: _Moved) -> Scenario:
     """Give the servers of a type another number, or other numbers of GPUs."""
     cluster = scenario.cluster
     if cluster.domains:
@@ -301,32 +309,57 @@ def _resized(
         raise ValueError(f"the cluster has {len(fits)} groups of such servers (types: {types})")
     groups = list(cluster.servers)
     field = _NUMBERS[change.key]
-    present, (sign, number) = getattr(groups[fits[0]], field), moved
-    sizes: dict[str, Any] = {
-        field: {"": number, "+": present + number, "-": present - number}[sign]
-    }
+    sizes: dict[str, Any] = {field: moved.of(getattr(groups[fits[0]], field))}
     groups[fits[0]] = msgspec.structs.replace(groups[fits[0]], **sizes)
     return dataclasses.replace(
         scenario, cluster=msgspec.structs.replace(cluster, servers=tuple(groups))
     )
 
 
-def _moved(trace: Trace, value: Any) -> tuple[str, int]:
-    """Read ``12``, and ``+4`` or ``-4``."""
-    match = re.fullmatch(r"([+-]?)(\d{1,9})", str(value).strip())
+class _Moved(NamedTuple):
+    """Another number: given, or how much is added or taken away, in percent if it is so said."""
+
+    sign: str
+    number: int
+    is_percent: bool
+
+    def of(self, present: int) -> int:
+        """Return the number that takes the place of the present one."""
+        if not self.sign:
+            return self.number
+        step = self.number
+        if self.is_percent:
+            step = max(1, round(present * self.number / 100))
+        return present + step if self.sign == "+" else present - step
+
+
+def _moved(trace: Trace, value: Any) -> _Moved:
+    """Read ``12``, ``+4`` or ``-4``, and ``+10%``."""
+    match = re.fullmatch(r"(?:([+-]?)(\d{1,9})|([+-])(\d{1,4})%)", str(value).strip())
     if match is None or isinstance(value, bool):
-        raise ValueError("must be a number, or one to add or take away: 12, +4 or -4")
-    return match[1], int(match[2])
+        raise ValueError("must be a number, or how much to add or take away: 12, +4, -4 or +10%")
+    is_percent = match[4] is not None
+    return _Moved(match[3] or match[1] or "", int(match[4] or match[2]), is_percent)
 
 
 def _number(value: Any) -> float:
     try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, bool) else share_of(value)
+    except ValueError:
         number = math.nan
     if not (math.isfinite(number) and number > 0):
-        raise ValueError("must be a positive number, or a factor such as *1.2")
+        raise ValueError("must be a positive number, or a factor such as *1.2 or +20%")
     return number
+
+
+def _relative(value: Any) -> float | None:
+    """Read a factor, ``*1.2``, ``+20%`` or ``-20%``; None of anything else."""
+    text = value.strip() if isinstance(value, str) else ""
+    if text.startswith("*"):
+        return _number(text[1:])
+    if text[:1] in ("+", "-") and text.endswith("%"):
+        return _number(1 + share_of(text))
+    return None
 
 
 def _loaded(
@@ -342,9 +375,9 @@ def _loaded(
 
 
 def _factor(trace: Trace, value: Any) -> tuple[bool, float]:
-    """Read ``*1.2``, or ``0.9``: whether it is a factor, and the number."""
-    is_factor = isinstance(value, str) and value.startswith("*")
-    return is_factor, _number(value[1:] if is_factor else value)
+    """Read ``*1.2`` or ``+20%``, or ``0.9``: whether it is a factor, and the number."""
+    factor = _relative(value)
+    return factor is not None, _number(value) if factor is None else factor
 
 
 def _estimated(scenario: Scenario, base: Scenario, change: Change, estimate_us: Int64) -> Scenario:
@@ -357,13 +390,26 @@ def _estimates(trace: Trace, value: Any) -> Int64:
     """Make estimates exact, or longer or shorter by a factor."""
     if value == "exact":
         return trace.service_us
-    if isinstance(value, str) and value.startswith("*"):
+    if (factor := _relative(value)) is not None:
         known = trace.estimate_us
         if known is None:
             raise ValueError("the trace has no estimates")
-        scaled = np.clip(np.rint(known * _number(value[1:])), 1, MAX_SERVICE_US)
+        scaled = np.clip(np.rint(known * factor), 1, MAX_SERVICE_US)
         return np.where(known == NOT_GIVEN, NOT_GIVEN, scaled.astype(np.int64))
-    raise ValueError("must be exact, or a factor such as *2")
+    raise ValueError("must be exact, or a factor such as *2 or +20%")
+
+
+def _restarted(scenario: Scenario, base: Scenario, change: Change, cost_s: float) -> Scenario:
+    trace = scenario.trace.with_columns(restart_s=cost_s)
+    return dataclasses.replace(scenario, trace=trace)
+
+
+def _restart(trace: Trace, value: Any) -> float:
+    """Read what a restart costs: ``60``, ``1m``."""
+    cost_s = seconds_of(value)
+    if not 0 <= cost_s <= MAX_SERVICE_US / US_PER_S:
+        raise ValueError("must be a time of 0 or more")
+    return cost_s
 
 
 def _choice(kind: Any) -> Callable[[Trace, Any], Any]:
@@ -382,6 +428,7 @@ _KEYS: Final[dict[str, tuple[Callable[[Trace, Any], Any], Callable[..., Scenario
     "gpus_per_server": (_moved, _resized),
     "load": (_factor, _loaded),
     "estimates": (_estimates, _estimated),
+    "restart": (_restart, _restarted),
 }
 """What can be changed: how the value is read, and what it makes of a scenario."""
 
@@ -396,20 +443,6 @@ _SHOWN: Final[tuple[tuple[str, str, Kind], ...]] = (
 _LONGEST: Final = 24
 
 
-def _rows(base: Outcome, outcomes: tuple[Outcome, ...]) -> list[list[str]]:
-    every = (base, *outcomes)
-    shown = [entry for entry in _SHOWN if any(math.isfinite(o.measures[entry[0]]) for o in every)]
-    columns = [_column(every, key, label, kind) for key, label, kind in shown]
-    rows = [["", *(heading for heading, _ in columns), "gain", "lose"]]
-    for place, outcome in enumerate(every):
-        counts = ["", ""] if place == 0 else [f"{outcome.num_gain:,}", f"{outcome.num_lose:,}"]
-        name = outcome.label if len(outcome.label) <= _LONGEST else f"{outcome.label[:22]}.."
-        rows.append([name, *(cells[place] for _, cells in columns), *counts])
-        if place:
-            rows.append(["", *(_change_text(base, outcome, key) for key, _, _ in shown), "", ""])
-    return rows
-
-
 def _column(every: Sequence[Outcome], key: str, label: str, kind: Kind) -> tuple[str, list[str]]:
     """Return the heading with the unit, and a text per outcome."""
     values = [outcome.measures[key] for outcome in every]
@@ -420,19 +453,6 @@ def _column(every: Sequence[Outcome], key: str, label: str, kind: Kind) -> tuple
         text_of(value / scale, decimals, kind) if math.isfinite(value) else "-" for value in values
     ]
     return f"{label}, {unit}", texts
-
-
-def _change_text(base: Outcome, outcome: Outcome, key: str) -> str:
-    """Return the change in percent of the base case's measure."""
-    before, after = base.measures[key], outcome.measures[key]
-    if not (math.isfinite(before) and math.isfinite(after)):
-        return ""
-    if before == after:
-        return "same"
-    if before <= 0:
-        return "more"
-    percent = 100 * (after / before - 1)
-    return f"{percent:+,.0f} %" if abs(percent) >= 0.5 else f"{percent:+.1g} %"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -456,6 +476,9 @@ class WhatIf:
         Jobs whose completion time changes by no more than this neither gain nor lose.
     remarks
         What a reader must know.
+    share_of_others
+        The part of the GPU time that jobs ask for which not every case finishes, and which the
+        measures of jobs are not of.
     """
 
     trace: Trace
@@ -466,6 +489,7 @@ class WhatIf:
     no_grade: str
     resolution_s: float
     remarks: tuple[str, ...]
+    share_of_others: float = 0.0
 
     def __repr__(self) -> str:
         letter = "no grade" if self.grade is None else f"grade {self.grade.letter}"
@@ -487,13 +511,45 @@ class WhatIf:
                 *wrapped(ran),
                 *wrapped(grade),
                 "",
-                *aligned(_rows(base, self.outcomes)),
+                *aligned(self._rows()),
                 "",
                 "gain, lose: jobs done sooner and later than in the base case, by over "
                 f"{self.resolution_s:,.0f} s",
                 *(line for text in told for line in wrapped(text)),
             ]
         )
+
+    def _rows(self) -> list[list[str]]:
+        every = (self.base, *self.outcomes)
+        shown = [each for each in _SHOWN if any(math.isfinite(o.measures[each[0]]) for o in every)]
+        columns = [_column(every, key, label, kind) for key, label, kind in shown]
+        rows = [["", *(heading for heading, _ in columns), "gain", "lose"]]
+        for place, outcome in enumerate(every):
+            counts = ["", ""] if place == 0 else [f"{outcome.num_gain:,}", f"{outcome.num_lose:,}"]
+            name = outcome.label if len(outcome.label) <= _LONGEST else f"{outcome.label[:22]}.."
+            rows.append([name, *(cells[place] for _, cells in columns), *counts])
+            if place:
+                changes = (self._change_text(outcome, key, kind) for key, _, kind in shown)
+                rows.append(["", *changes, "", ""])
+        return rows
+
+    def _change_text(self, outcome: Outcome, key: str, kind: Kind) -> str:
+        """Return the change of a measure: in percent, of a share in points.
+
+        Nothing where not every case does nearly all of the work.
+        """
+        before, after = self.base.measures[key], outcome.measures[key]
+        if not math.isfinite(after - before) or self.share_of_others > MOST_LEFT:
+            return ""
+        if kind == "percent":
+            points = 100 * (after - before)
+            return f"{points:+.1f} points" if abs(points) >= 0.05 else "no change"
+        if abs(after - before) <= self.resolution_s:
+            return "no change"
+        if before <= 0:
+            return "more"
+        percent = 100 * (after / before - 1)
+        return f"{percent:+,.0f}%" if abs(percent) >= 0.5 else f"{percent:+.1g}%"
 
     def _within_error(self) -> list[str]:
         """Name the changes of the mean wait that are no larger than what the base case misses."""
@@ -631,9 +687,10 @@ def whatif(
         The policy of the base case.
     changes
         Texts ``"KEY=VALUE"``, or a mapping. Keys: ``policy``, ``placement``, ``predictor``,
-        ``speed``, ``contention``; ``servers`` and ``gpus_per_server`` (``12``, ``+4``, ``-4``;
-        ``servers[V100]`` where the cluster has several types); ``load`` (of the base cluster, or
-        a factor ``*1.2``); ``estimates`` (``exact``, or a factor ``*2``).
+        ``speed``, ``contention``; ``servers`` and ``gpus_per_server`` (``12``, ``+4``, ``-4``,
+        ``+10%``; ``servers[V100]`` where the cluster has several types); ``load`` (of the base
+        cluster, or a factor ``*1.2`` or ``+20%``); ``estimates`` (``exact``, or a factor);
+        ``restart`` (what a restart costs each job: ``60``, ``1m``).
     placement, predictor, speed, contention, seed
         Of the base case, as for :func:`gpusched.simulate`; ``predictor`` None: the estimates
         where every job has one, else the truth.
@@ -699,9 +756,9 @@ def whatif(
         {label: scenario.run for label, scenario in scenarios.items()},
         threads=threads, progress=progress, stop=stop,
     )  # fmt: skip
-    reference = results[BASE]
+    reference, same = results[BASE], SameJobs(results, window)
     outcomes = tuple(
-        outcome_of(label, result, reference, resolution_s, window)
+        outcome_of(label, result, reference, resolution_s, window, same)
         for label, result in results.items()
     )
     if window is not None:
@@ -715,7 +772,8 @@ def whatif(
         None if like is None else like.grade,
         no_grade,
         resolution_s,
-        (*said, *_remarks(results)),
+        (*said, *same.lines("every case"), *restart_costs(results), *_remarks(results)),
+        same.share_of_others,
     )
 
 
@@ -784,13 +842,10 @@ def _assumed(
 
 
 def _remarks(results: Mapping[str, Result]) -> list[str]:
-    """Say which jobs are not in the measures, and what the runs had to say."""
+    """Say which jobs runs did not finish, and what else they had to say."""
     said: dict[str, list[str]] = {}
     for label, result in results.items():
-        left = len(result.trace) - int(np.count_nonzero(result.jobs.is_finished))
-        texts = list(result.warnings)
-        if left:
-            texts.append(f"{left:,} jobs did not finish and are not in the measures")
+        texts = [*unserved(result), *result.warnings]
         if result.clairvoyant:
             texts.append("clairvoyant (†): decides by the true service times")
         for text in texts:

@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
+from gpusched.reporting.notes import caption
 from gpusched.reporting.report import render_report
 from gpusched.schedules.schedule import UNFINISHED, StoredSchedule
 from gpusched.studies import comparison as study
@@ -484,7 +485,7 @@ def test_a_size_meets_the_goal_in_the_part(day):
     ("change", "message"),
     [
         ("policy=esay", "change policy=esay: .*did you mean 'easy'"),
-        ("servers=many", r"change servers=many: must be a number, or one to add"),
+        ("servers=many", r"change servers=many: must be a number, or how much to add"),
         ("estimates=*2", r"change estimates=\*2: the trace has no estimates"),
     ],
 )
@@ -609,3 +610,33 @@ def test_a_placement_that_cannot_be_copied_for_several_runs_is_named():
     gs.compare(TURNED, SERVERS, ["fifo"], placement=Locked())
     with pytest.raises(TypeError, match="Locked: each of several runs takes a copy"):
         gs.compare(TURNED, SERVERS, ["fifo", "sjf"], placement=Locked())
+
+
+def test_metrics_of_jobs_are_of_those_that_every_policy_finishes():
+    cluster = gs.Cluster.uniform(4, 8)
+    trace = gs.generate("philly", 400, load=1.0, cluster=cluster, seed=3)
+    results = {
+        "large": gs.simulate(trace, cluster, policy="fifo-skip"),
+        "small": gs.simulate(trace, gs.Cluster.uniform(1, 8), policy="fifo-skip"),
+    }
+    found = Comparison(trace, cluster, results)
+    narrow = trace.gpus <= 8
+    assert 0 < narrow.sum() < 400
+    for label, summary in found.summaries.items():
+        jobs, whole = results[label].jobs, results[label].summary()
+        assert summary["mean_jct_s"] == pytest.approx(jobs.jct_s[narrow].mean())
+        assert summary["max_jct_s"] == jobs.jct_s[narrow].max()
+        assert summary["mean_wait_s"] == pytest.approx(jobs.wait_s[narrow].mean())
+        for key in ("num_finished", "utilisation", "makespan_s", "preemptions"):
+            assert summary[key] == whole[key]
+    assert found.summaries["small"] == results["small"].summary()
+    assert found.summaries["large"]["gap"] >= 0
+    (said,) = [line for line in caption(found) if line.startswith("metrics of jobs")]
+    assert said.startswith(f"metrics of jobs: of the {narrow.sum()} that every policy finishes; ")
+    alone = found.select(["large"])
+    assert alone.summaries["large"] == results["large"].summary()
+    assert not [line for line in caption(alone) if line.startswith("metrics of jobs")]
+    late = found.within(warm_up_s=3_600)
+    counted = narrow & late.counted
+    summary = late.summaries["large"]
+    assert summary["mean_jct_s"] == pytest.approx(results["large"].jobs.jct_s[counted].mean())
