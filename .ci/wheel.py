@@ -48,7 +48,7 @@ def check_versions(checkout: Path) -> None:
     """Package, extension, citation and changelog agree."""
     project = tomllib.loads((checkout / "pyproject.toml").read_text())["project"]
     version = project["version"]
-    assert importlib.metadata.version("gpusched") == version
+    assert importlib.metadata.version("gpusched-core") == version
     assert gs.__version__ == version, gs.__version__
     assert f"\nversion: {version}\n" in (checkout / "CITATION.cff").read_text()
     changes = re.findall(r"^## (\S+)", (checkout / "CHANGELOG.md").read_text(), re.MULTILINE)

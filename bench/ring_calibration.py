@@ -222,7 +222,7 @@ def _solve(columns: Float64, target: Float64) -> Float64:
     try:
         from scipy.optimize import nnls
     except ImportError as error:
-        raise ImportError("the fit needs SciPy: pip install 'gpusched[exact]'") from error
+        raise ImportError("the fit needs SciPy: pip install 'gpusched-core[exact]'") from error
     size = np.linalg.norm(columns, axis=0)
     size[size == 0] = 1
     found: Float64 = nnls(columns / size, target)[0] / size

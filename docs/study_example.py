@@ -1,6 +1,6 @@
 """Runs the study that README shows; writes its table there and its picture into ``docs``.
 
-python docs/study_example.py            # needs gpusched[plot] installed
+python docs/study_example.py            # needs gpusched-core[plot] installed
 python docs/study_example.py --check    # whether both are as they stand
 """
 

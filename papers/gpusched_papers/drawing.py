@@ -188,4 +188,4 @@ def _figure_class() -> Any:
     try:
         return import_module("matplotlib.figure").Figure
     except ImportError:
-        raise ImportError("figures: need Matplotlib: pip install 'gpusched[plot]'") from None
+        raise ImportError("figures: need Matplotlib: pip install 'gpusched-core[plot]'") from None

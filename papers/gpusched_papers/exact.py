@@ -115,7 +115,7 @@ class Program:
             optimize: Any = import_module("scipy.optimize")
             sparse: Any = import_module("scipy.sparse")
         except ImportError:
-            raise ImportError("exact: needs SciPy: pip install 'gpusched[exact]'") from None
+            raise ImportError("exact: needs SciPy: pip install 'gpusched-core[exact]'") from None
         rows, columns, values = zip(*self.entries, strict=True)
         shape = (len(self.row_upper), len(self.upper))
         costs = np.zeros(len(self.upper))

@@ -239,5 +239,5 @@ def test_figures_without_matplotlib_name_the_extra(monkeypatch, tmp_path):
     out = ["--out", str(tmp_path / "out")]
     refused = CliRunner().invoke(app, ["reproduce", "sjf-bco", "--quick", *out])
     assert refused.exit_code == 2
-    assert "gpusched[plot]" in refused.output
+    assert "gpusched-core[plot]" in refused.output
     assert not (tmp_path / "out").exists()

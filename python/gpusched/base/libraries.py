@@ -20,7 +20,7 @@ def need(module: str, user: str, package: str) -> None:
     user
         What needs it, for the message.
     package
-        What to install: a package, or an extra such as ``gpusched[plot]``.
+        What to install: a package, or an extra such as ``gpusched-core[plot]``.
 
     Raises
     ------
@@ -28,4 +28,5 @@ def need(module: str, user: str, package: str) -> None:
         If it is not; the message names it, and what to install.
     """
     if not is_installed(module):
+        package = f'"{package}"' if "[" in package else package  # as shells ask for
         raise ImportError(f"{user} needs {module}: pip install {package}", name=module)

@@ -194,7 +194,7 @@ def _zstd() -> Any:
     if not (is_installed("compression") and is_installed(module)):
         module = "backports.zstd"
         has_it = is_installed("backports") and is_installed(module)
-        need(module if has_it else "backports.zstd", "a file packed by zstd", "gpusched[zstd]")
+        need(module if has_it else "backports.zstd", "a file packed by zstd", "gpusched-core[zstd]")
     return import_module(module).ZstdDecompressor()
 
 

@@ -338,7 +338,7 @@ def find_prices(windows: Windows, tree: TimeTree, part: float) -> Float64:
 
     ``part``: of the GPUs, which the jobs share. Raises UnsolvedError after too many iterations.
     """
-    need("scipy", "deadline bound", "gpusched[exact]")
+    need("scipy", "deadline bound", "gpusched-core[exact]")
     from scipy import optimize, sparse
 
     rates = windows.rates

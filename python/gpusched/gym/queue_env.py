@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from gpusched.base.libraries import need
 
-need("gymnasium", "gpusched.gym", "gpusched[rl]")
+need("gymnasium", "gpusched.gym", "gpusched-core[rl]")
 
 import time
 import warnings

@@ -460,7 +460,7 @@ class Result:
         return self.jobs.to_polars()
 
     def to_arrow(self) -> pyarrow.Table:
-        """Return the jobs as an Arrow table; needs the extra ``gpusched[arrow]``.
+        """Return the jobs as an Arrow table; needs the extra ``gpusched-core[arrow]``.
 
         Returns
         -------
@@ -473,11 +473,11 @@ class Result:
         >>> gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="fifo").to_arrow().num_rows
         3
         """
-        need("pyarrow", "this", "gpusched[arrow]")
+        need("pyarrow", "this", "gpusched-core[arrow]")
         return self.to_polars().to_arrow()
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the jobs as a pandas frame; needs the extra ``gpusched[pandas]``.
+        """Return the jobs as a pandas frame; needs the extra ``gpusched-core[pandas]``.
 
         Returns
         -------
@@ -490,7 +490,7 @@ class Result:
         >>> gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="fifo").to_pandas().shape[0]
         3
         """
-        need("pandas", "this", "gpusched[pandas]")
+        need("pandas", "this", "gpusched-core[pandas]")
         import pandas
 
         frame = self.to_polars()

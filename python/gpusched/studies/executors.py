@@ -550,7 +550,7 @@ def _processes(rest: str) -> Backend:
 
 
 def _dask(address: str) -> Backend:
-    need("distributed", "executor='dask'", "gpusched[dask]")
+    need("distributed", "executor='dask'", "gpusched-core[dask]")
     import distributed
 
     if not address:
@@ -565,7 +565,7 @@ def _dask(address: str) -> Backend:
 
 
 def _ray(address: str) -> Backend:
-    need("ray", "executor='ray'", "gpusched[ray]")
+    need("ray", "executor='ray'", "gpusched-core[ray]")
     return RayCluster(address)
 
 

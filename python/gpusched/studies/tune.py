@@ -726,7 +726,7 @@ def tune(
     >>> found.best.name, len(found.trials), found.held_out["num_seeds"].max()
     ('las', 4, 3)
     """
-    need("optuna", "tune", "gpusched[tune]")
+    need("optuna", "tune", "gpusched-core[tune]")
     better = _direction(metric, better)
     for name, value, most in (
         ("trials", trials, _MOST), ("batch", batch, _MOST), ("num_best", num_best, _MOST),

@@ -278,7 +278,7 @@ def _search(
     Those that do are added to ``found``. Return how many had been tried by the first.
     """
     try:
-        need("hypothesis", "gpusched.testing", "gpusched[testing]")
+        need("hypothesis", "gpusched.testing", "gpusched-core[testing]")
     except ImportError:
         if found:
             return number

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
-need("hypothesis", "gpusched.testing", "gpusched[testing]")
+need("hypothesis", "gpusched.testing", "gpusched-core[testing]")
 
 from hypothesis import strategies as st  # noqa: E402
 

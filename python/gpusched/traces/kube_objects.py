@@ -99,7 +99,7 @@ def _documents(source: Source) -> Iterator[Any]:
         except RecursionError:
             raise ValueError(f"{source}: nested too deeply") from None
         return
-    need("yaml", f"{source}: YAML", "gpusched[yaml]")
+    need("yaml", f"{source}: YAML", "gpusched-core[yaml]")
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -45,7 +45,7 @@ def read_trace(
     ----------
     path
         The file: a path, or an open file such as ``sys.stdin.buffer``. It may be packed by gzip,
-        zstd (with the extra ``gpusched[zstd]``), bz2, xz, zip or tar. Several files become one
+        zstd (with the extra ``gpusched-core[zstd]``), bz2, xz, zip or tar. Several files become one
         trace on the clock that they share; an id that is in two of them is an error, positions
         count on.
     format

@@ -613,7 +613,9 @@ def test_an_encrypted_member_is_refused():
 def test_a_library_that_is_missing_is_named(monkeypatch):
     for module in ("source", "libraries"):
         monkeypatch.setattr(f"gpusched.base.{module}.is_installed", lambda wanted: False)
-    with pytest.raises(ImportError, match=r"zstd needs backports.zstd: pip install gpusched\[zstd"):
+    with pytest.raises(
+        ImportError, match=r'zstd needs backports.zstd: pip install "gpusched-core\[zstd\]"'
+    ):
         unpack("x", b"\x28\xb5\x2f\xfd" + bytes(9))
 
 

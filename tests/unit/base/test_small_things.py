@@ -178,7 +178,7 @@ CALLS: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     "pandas": (
         "pandas",
         lambda _: gs.simulate(GROUPED, CLUSTER).to_pandas(),
-        r"this needs pandas: pip install gpusched\[pandas\]",
+        r'this needs pandas: pip install "gpusched-core\[pandas\]"',
     ),
 }
 

@@ -283,4 +283,4 @@ def test_without_gymnasium_the_extra_is_named():
     made = subprocess.run(
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, timeout=60, check=True
     )
-    assert made.stdout.strip() == "gpusched.gym needs gymnasium: pip install gpusched[rl]"
+    assert made.stdout.strip() == ('gpusched.gym needs gymnasium: pip install "gpusched-core[rl]"')

@@ -420,7 +420,7 @@ def test_an_unknown_library_is_named(comparison):
 
 
 @pytest.mark.parametrize(
-    ("library", "package"), [("plotly", "plotly"), ("matplotlib", r"gpusched\[plot\]")]
+    ("library", "package"), [("plotly", "plotly"), ("matplotlib", r'"gpusched-core\[plot\]"')]
 )
 def test_a_missing_library_is_named(library, package, comparison, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)

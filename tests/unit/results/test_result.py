@@ -120,7 +120,9 @@ def test_arrow_pandas_and_parquet_hold_the_same_table(result, tmp_path):
 )
 def test_a_missing_extra_is_named(result, monkeypatch, method, module, extra):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=rf"needs {module}: pip install gpusched\[{extra}\]"):
+    with pytest.raises(
+        ImportError, match=rf'needs {module}: pip install "gpusched-core\[{extra}\]"'
+    ):
         getattr(result, method)()
 
 

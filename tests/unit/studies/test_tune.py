@@ -241,7 +241,9 @@ def test_wrong_arguments_are_named(options, error, message):
 
 def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.setattr("gpusched.base.libraries.find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"tune needs optuna: pip install gpusched\[tune\]"):
+    with pytest.raises(
+        ImportError, match=r'tune needs optuna: pip install "gpusched-core\[tune\]"'
+    ):
         tuned()
 
 

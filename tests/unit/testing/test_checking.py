@@ -264,5 +264,5 @@ def test_without_hypothesis_the_extra_is_named_and_a_given_case_is_checked():
     made = subprocess.run(
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, timeout=120, check=True
     )
-    told = "gpusched.testing needs hypothesis: pip install gpusched[testing]"
+    told = 'gpusched.testing needs hypothesis: pip install "gpusched-core[testing]"'
     assert made.stdout.strip() == told

@@ -261,7 +261,7 @@ def figure(chart: Chart) -> Any:
 
     Charts that show one policy at a time have a panel for each.
     """
-    need("matplotlib", "this figure", "gpusched[plot]")
+    need("matplotlib", "this figure", "gpusched-core[plot]")
     if isinstance(chart, Curves):
         made = _strips(chart) if chart.in_strips else _overlaid(chart)
     elif isinstance(chart, Dots):
