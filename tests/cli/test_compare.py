@@ -252,3 +252,14 @@ def test_where_every_policy_fails_the_first_is_named_in_one_line(gpusched, monke
     assert result.exit_code == 2
     assert result.stdout == ""
     assert "gpusched: policy sjf: row 7" in result.stderr
+
+
+def test_one_policy_and_several_are_told_apart(gpusched, gpusched_json):
+    refused = gpusched("run", "-p", "fifo,srtf:restart=work", *SMALL)
+    assert refused.exit_code == 2
+    assert (
+        "--policy: takes one; gpusched compare -p fifo,srtf:restart=work runs all 2"
+        in refused.stderr
+    )
+    made = gpusched_json("compare", "--policy", "fifo", *SMALL)
+    assert [row["policy"] for row in made["results"]] == ["fifo"]

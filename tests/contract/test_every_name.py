@@ -8,6 +8,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins.info import KINDS as KINDS_OF_FLAG
+from gpusched.plugins.registry import OTHER_NAMES
 from tests.contract.values import choice, choice_of, in_range
 from tests.each import each
 
@@ -123,3 +124,18 @@ def test_a_misspelt_parameter_is_answered_with_the_nearest(info, parameter):
         ValueError, match=f"{info.name}: unknown parameter '{name}q'; did you mean '{name}'"
     ):
         choice(info, **{name + "q": parameter["default"]})
+
+
+def test_what_others_call_a_policy_leads_to_its_name_here():
+    for name, meant in OTHER_NAMES.items():
+        assert name not in gs.policies()
+        said = " or ".join(map(repr, meant))
+        for written in (name, name.upper()):
+            with pytest.raises(
+                ValueError, match=f"unknown policy '{written}'; did you mean {said}"
+            ):
+                gs.Policy.parse(written)
+        for text in meant:
+            gs.Policy.parse(text)
+    with pytest.raises(ValueError, match=r"unknown policy 'SRTF'; did you mean 'srtf'\?"):
+        gs.Policy.parse("SRTF")

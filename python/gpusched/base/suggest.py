@@ -14,9 +14,10 @@ def nearest(name: str, known: Sequence[str]) -> str:
     """Return ``"; did you mean 'x'?"``, or what is known where nothing is near."""
     import difflib
 
-    close = difflib.get_close_matches(name, known, n=1)
+    in_small = {each.lower(): each for each in reversed(known)}
+    close = difflib.get_close_matches(name.lower(), in_small, n=1)
     if close:
-        return f"; did you mean {close[0]!r}?"
+        return f"; did you mean {in_small[close[0]]!r}?"
     return f"; known: {', '.join(known)}"
 
 

@@ -62,7 +62,7 @@ def compare(
     policies: list[str] | None = in_panel(
         RUN, "A,B:KEY=VALUE,...", None,
         "Policies with their parameters, see [bold]gpusched policies[/]. May be repeated. "
-        f"Default: {_DEFAULT}.", names=("--policies", "-p"),
+        f"Default: {_DEFAULT}.", names=("--policies", "--policy", "-p"),
     ),
     how: RunOptions,
     threads: int | None = in_panel(

@@ -27,6 +27,7 @@ from gpusched.cli.options import (
     prepare_folder,
     prepare_target,
     read_files,
+    split_names,
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import load_workload
@@ -95,6 +96,9 @@ def run(
         report = out / "report.html"
     elif page != PageOptions():
         raise ValueError("--plotly, --gantt: no report is written without --report or --out")
+    names = split_names([policy], "policy")
+    if len(names) > 1:
+        raise ValueError(f"--policy: takes one; gpusched compare -p {policy} runs all {len(names)}")
     label = str(Policy.parse(policy))
     groupings, prices = answers.groupings(), answers.prices()
     speed = how.speed_for(workload)

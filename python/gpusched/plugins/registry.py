@@ -40,6 +40,13 @@ def built_in(name: str) -> Callable[[_Seam], _Seam]:
 
 _SHARED: Final = frozenset({"source", "spec_key"})
 _POLICY: Final = _SHARED | {"differs", "flags"}
+OTHER_NAMES: Final = {
+    "fcfs": ("fifo",), "first-come-first-served": ("fifo",), "fifo-backfill": ("fifo-skip",),
+    "backfill": ("easy", "conservative"), "backfilling": ("easy", "conservative"),
+    "easy-backfill": ("easy",), "srpt": ("srtf",), "srjf": ("srtf",), "tiresias": ("2d-las",),
+    "lucid": ("2d-las:preset=lucid",), "multi-level-feedback": ("2d-las",),
+}  # fmt: skip
+"""What others call policies."""
 # Without "preemption", of a scheduler: one with a "preempt" of its own is not misspelt.
 READ: Final[Mapping[str, frozenset[str]]] = {
     "order": _POLICY | {"rank", "lifetime", "preemptive", "scan"},
@@ -241,6 +248,9 @@ def not_there(kind: str, name: str, known: Iterable[str]) -> ValueError:
     if name in ELSEWHERE:
         where = f"it is in the distribution {ELSEWHERE[name]}: pip install {ELSEWHERE[name]}"
         return ValueError(f"unknown {kind} {name!r}; {where}")
+    if kind == "policy" and name.lower() in OTHER_NAMES:
+        also = " or ".join(map(repr, OTHER_NAMES[name.lower()]))
+        return ValueError(f"unknown {kind} {name!r}; did you mean {also}?")
     return ValueError(f"unknown {kind} {name!r}{nearest(name, list(known))}")
 
 
