@@ -63,7 +63,7 @@ def test_only_policies_that_say_so_look_at_estimates(policy):
 
 
 def run_on(jobs: gs.Trace, policy: str) -> str:
-    return gs.simulate(jobs, CLUSTER, policy=policy).digest
+    return gs.simulate(jobs, CLUSTER, policy=policy, predictor="oracle").digest
 
 
 @pytest.mark.parametrize("policy", POLICIES)

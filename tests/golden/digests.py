@@ -124,6 +124,7 @@ def digest(policy: str, placement: str, speed: str, contention: str, workload: s
         placement=placement,
         speed=speed,
         contention=contention,
+        predictor="oracle",
         seed=SEED,
     ).digest
 

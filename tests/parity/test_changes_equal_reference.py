@@ -167,6 +167,7 @@ def test_jobs_submitted_at_their_times_are_those_of_the_trace(policy, data):
     options: dict[str, Any] = {
         "policy": gs.Policy(case.policy, **case.policy_params),
         "placement": choice_text(case.placement, case.placement_params),
+        "predictor": "oracle",
         "seed": case.seed,
     }
     run = gs.Simulation(whole._take(early), cluster, **options)

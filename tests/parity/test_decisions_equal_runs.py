@@ -34,7 +34,7 @@ def digests(
     jobs: gs.Trace, cluster: gs.Cluster, policy: Any, placement: Any = "consolidated"
 ) -> tuple[str, str]:
     """The digest of the run, and of the one that is decided step by step."""
-    options = {"placement": placement, "speed": "fixed"}
+    options = {"placement": placement, "predictor": "oracle", "speed": "fixed"}
     with unwarned():
         run = gs.simulate(jobs, cluster, policy=policy, **options)
         decided = gs.simulate(
@@ -51,8 +51,8 @@ def of_those_that_run(jobs: gs.Trace, cluster: gs.Cluster, policy: str) -> gs.Tr
     """The first jobs but for those that are turned down, of which a scheduler is never told."""
     jobs = jobs._take(np.arange(REMEMBERED))
     with unwarned():
-        status = gs.simulate(jobs, cluster, policy=policy, speed="fixed").schedule.status
-    return jobs._take(np.flatnonzero(np.asarray(status) == FINISHED))
+        whole = gs.simulate(jobs, cluster, policy=policy, predictor="oracle", speed="fixed")
+    return jobs._take(np.flatnonzero(np.asarray(whole.schedule.status) == FINISHED))
 
 
 @pytest.mark.parametrize("policy", sorted(gs.policies()))
@@ -61,8 +61,8 @@ def test_every_policy_with_its_memory_is_decided_as_it_runs(policy):
     assert len(jobs) > REMEMBERED // 2
     decider = Deciding(jobs, CLUSTER, policy, "consolidated", remembers=True)
     with unwarned():
-        whole = gs.simulate(jobs, CLUSTER, policy=policy, speed="fixed")
-        decided = gs.simulate(jobs, CLUSTER, policy=decider, speed="fixed")
+        whole = gs.simulate(jobs, CLUSTER, policy=policy, predictor="oracle", speed="fixed")
+        decided = gs.simulate(jobs, CLUSTER, policy=decider, predictor="oracle", speed="fixed")
     assert decided.digest == whole.digest
 
 
@@ -72,8 +72,8 @@ def test_instants_at_which_nothing_is_told(policy):
     jobs = TYPED["plain"]._take(np.arange(2 * REMEMBERED))
     decider = Deciding(jobs, CLUSTER, policy, "consolidated", remembers=True)
     with unwarned():
-        whole = gs.simulate(jobs, CLUSTER, policy=policy, speed="fixed")
-        decided = gs.simulate(jobs, CLUSTER, policy=decider, speed="fixed")
+        whole = gs.simulate(jobs, CLUSTER, policy=policy, predictor="oracle", speed="fixed")
+        decided = gs.simulate(jobs, CLUSTER, policy=decider, predictor="oracle", speed="fixed")
     assert (np.asarray(whole.schedule.status) == REJECTED).any()
     assert decided.digest == whole.digest
 

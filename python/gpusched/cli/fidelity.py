@@ -39,11 +39,6 @@ _PARTS: Final = "base cases"
 RESOLUTION: Final = in_panel(
     RUN, "TIME", study.RESOLUTION_S, "Waits below TIME count as none.", parser=seconds_of
 )  # fmt: skip
-KNOWN: Final = in_panel(
-    RUN, "NAME", None,
-    "What policies know of service times. Default: the trace's estimates if every job "
-    "has one, else the truth.",
-)  # fmt: skip
 THREADS: Final = in_panel(RUN, "N", None, "Runs at a time. Default: one per CPU.", min=1)
 
 
@@ -71,7 +66,11 @@ def fidelity(
     placements: list[str] | None = in_panel(
         RUN, "A,B:KEY=VALUE,...", None, "Placements to try. Default: consolidated, first-fit.",
     ),
-    predictor: str | None = KNOWN,
+    predictor: str = in_panel(
+        RUN, "NAME", "auto",
+        "What policies know of service times: [bold]auto[/] is the trace's estimates if every job "
+        "has one, else the truth.",
+    ),
     warm_up: float | None = in_panel(
         RUN, "TIME", None,
         "Do not compare jobs submitted in the first TIME, such as [bold]1d[/]. Default: until as "

@@ -338,9 +338,10 @@ class RunOptions:
         RUN, "NAME", "consolidated", "Where jobs go, see [bold]gpusched policies[/].",
     )  # fmt: skip
     predictor: str = in_panel(
-        RUN, "NAME", "oracle",
+        RUN, "NAME", "auto",
         "What policies know of service times: [bold]oracle[/] (the truth), "
-        "[bold]estimate[/] (the trace's own), or one that learns in the run, such as "
+        "[bold]estimate[/] (the trace's own), [bold]auto[/] (the trace's own if every job has "
+        "one, else the truth), or one that learns in the run, such as "
         "[bold]forest:trees=50[/]; see [bold]gpusched policies[/].",
     )  # fmt: skip
     speed: str | None = in_panel(

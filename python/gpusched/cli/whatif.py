@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
 from gpusched.cli.console import show_json, show_lines
-from gpusched.cli.fidelity import KNOWN, RESOLUTION, THREADS
+from gpusched.cli.fidelity import RESOLUTION, THREADS
 from gpusched.cli.options import (
     CLUSTER,
     JSON,
@@ -39,13 +39,6 @@ gpusched whatif --base fifo --change policy=2d-las:preset=lucid --json | jq .cha
 _PARTS: Final = "runs"
 
 
-@dataclass(frozen=True)
-class BaseRun(RunOptions):
-    """A run whose policies know what the trace says, where nothing is said of it."""
-
-    predictor: str | None = KNOWN  # type: ignore[assignment]
-
-
 def whatif(
     trace: list[Path] | None = TRACES,
     base: str = in_panel(RUN, "NAME[:KEY=VALUE,...]", "fifo", "The policy of the base case."),
@@ -66,7 +59,7 @@ def whatif(
         "for the widest job; 64 without TRACE.", min=1,
     ),
     others: Annotated[ClusterOptions, without("servers")],
-    how: Annotated[BaseRun, without("seed", "max_intervals")],
+    how: Annotated[RunOptions, without("seed", "max_intervals")],
     resolution: float = RESOLUTION,
     seed: int = SEED,
     threads: int | None = THREADS,

@@ -155,7 +155,8 @@ class Simulation:
     Parameters
     ----------
     trace, cluster, policy, placement, predictor, speed, contention, seed, verify, max_intervals
-        As of :func:`simulate`.
+        As of :func:`simulate`; but policies know the truth unless a predictor is named, as jobs
+        that are submitted later need not have estimates.
 
     Attributes
     ----------

@@ -236,7 +236,7 @@ class Ready:
         *,
         policy: str | Policy | _core.Order | _core.Scheduler = "fifo",
         placement: str | PlacementChoice | _core.Placement = "consolidated",
-        predictor: str | Predictor = "oracle",
+        predictor: str | Predictor = "auto",
         speed: str | SpeedChoice | None = None,
         contention: str | ContentionChoice = "none",
         seed: int = 0,
@@ -255,8 +255,9 @@ class Ready:
         self.placement = placement_seam(placement)
         self.speed, self.contention = speed_seam(trace, speed, contention)
         self._unread = unread_models(trace, speed, self.speed)
-        from gpusched.prediction.choose import resolve
+        from gpusched.prediction.choose import for_trace, resolve
 
+        predictor = for_trace(predictor, trace)
         found = resolve(predictor)
         self.learner = None if isinstance(found, PredictedBy) else found
         self.predicted = found if isinstance(found, PredictedBy) else TRUTH

@@ -150,9 +150,9 @@ def check_shared(
     speed_seam(trace, speed, contention)
     if not isinstance(predictor, str):
         return
-    from gpusched.prediction.choose import resolve
+    from gpusched.prediction.choose import for_trace, resolve
 
-    found = resolve(predictor)
+    found = resolve(for_trace(predictor, trace))
     if isinstance(found, PredictedBy):
         found.values(trace)
 

@@ -27,7 +27,7 @@ def simulate(
     *,
     policy: str | Policy | _core.Order | _core.Scheduler = "fifo",
     placement: str | PlacementChoice | _core.Placement = "consolidated",
-    predictor: str | Predictor = "oracle",
+    predictor: str | Predictor = "auto",
     speed: str | SpeedChoice | None = None,
     contention: str | ContentionChoice = "none",
     seed: int = 0,
@@ -49,7 +49,8 @@ def simulate(
         instance of a Python :class:`gpusched.Placement`.
     predictor
         What policies know of the service times, see :func:`gpusched.predictors`: ``"oracle"``
-        (the truth), ``"estimate"`` (the trace's estimates, which every job must have), one that
+        (the truth), ``"estimate"`` (the trace's estimates, which every job must have), ``"auto"``
+        (these if every job has one, else the truth), one that
         learns from the jobs that have finished in this run such as ``"forest:trees=50"``, or a
         :class:`gpusched.Predictor`.
     speed

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import cast
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from gpusched.prediction.interface import Predictor
 from gpusched.prediction.registry import PREDICTORS, PredictorChoice
-from gpusched.specs.case import PredictedBy
+from gpusched.specs.case import PredictedBy, has_all_estimates
+
+if TYPE_CHECKING:
+    from gpusched.traces.workload import Trace
+
+AUTO: Final = "auto"
+"""The trace's own estimates where every job has one, else the truth."""
+_Chosen = TypeVar("_Chosen")
 
 
 def predictor(text: str | PredictorChoice) -> Predictor:
@@ -35,6 +42,13 @@ def predictor(text: str | PredictorChoice) -> Predictor:
     made = choice.info.python_class
     assert made is not None
     return cast(Predictor, made(**choice.parameters))
+
+
+def for_trace(chosen: _Chosen, trace: Trace) -> _Chosen | str:
+    """Return the predictor that ``auto`` stands for on these jobs; any other as it is."""
+    if not isinstance(chosen, str | PredictorChoice) or str(chosen) != AUTO:
+        return chosen
+    return "estimate" if has_all_estimates(trace) else "oracle"
 
 
 def resolve(chosen: str | PredictorChoice | Predictor) -> Predictor | PredictedBy:

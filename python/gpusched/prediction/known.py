@@ -10,7 +10,7 @@ from gpusched.base.arrays import Float64, Int64
 from gpusched.base.ticks import MAX_SERVICE_US, us_to_seconds
 from gpusched.prediction.interface import Costs, Predictor
 from gpusched.prediction.registry import register_predictor
-from gpusched.specs.case import PredictedBy
+from gpusched.specs.case import PredictedBy, has_all_estimates
 from gpusched.traces.workload import Trace
 
 
@@ -47,6 +47,20 @@ class Oracle(_OfTrace):
     source = "an upper bound of what prediction can give"
     needs_truth = True
     column = "service_us"
+
+
+@register_predictor("auto")
+class Auto(_AtOnce):
+    """The trace's own estimates where every job has one, else the true service."""
+
+    source = "ours: what a site knows, as far as its trace tells"
+    needs_truth = True
+
+    def _all(self, trace: Trace, seed: int) -> Int64:
+        values: Int64 = PredictedBy(
+            "estimate_us" if has_all_estimates(trace) else "service_us", self.name
+        ).values(trace)
+        return values
 
 
 @register_predictor("noise")

@@ -75,6 +75,11 @@ class PredictedBy(NamedTuple):
         return values
 
 
+def has_all_estimates(trace: Trace) -> bool:
+    """Whether each job has an estimate of its run time."""
+    return trace.estimate_us is not None and bool((trace.estimate_us != NOT_GIVEN).all())
+
+
 TRUTH: Final = PredictedBy("service_us")
 """What runs know where nothing else is said."""
 

@@ -57,7 +57,7 @@ def compare(
     policies: Sequence[AnyPolicy] = DEFAULT_POLICIES,
     *,
     placement: str | PlacementChoice | Placement = "consolidated",
-    predictor: str = "oracle",
+    predictor: str = "auto",
     speed: str | SpeedChoice | None = None,
     contention: str | ContentionChoice = "none",
     seed: int = 0,

@@ -32,7 +32,9 @@ from gpusched.plugins.policy import (
     SpeedChoice,
     runs_by_label,
 )
+from gpusched.prediction.choose import for_trace
 from gpusched.schedules.schedule import whole_intervals, widths_of
+from gpusched.specs.case import has_all_estimates
 from gpusched.studies.sizing import fewest
 from gpusched.studies.threaded_runs import in_threads
 from gpusched.traces.checked_columns import NOT_GIVEN
@@ -803,16 +805,6 @@ def default_policies(trace: Trace) -> tuple[list[str], list[str]]:
     return chosen, said
 
 
-def default_predictor(trace: Trace) -> str:
-    """Return what policies know of run times: the estimates if all jobs have one."""
-    return "estimate" if has_all_estimates(trace) else "oracle"
-
-
-def has_all_estimates(trace: Trace) -> bool:
-    """Whether each job has an estimate of its run time."""
-    return trace.estimate_us is not None and bool((trace.estimate_us != NOT_GIVEN).all())
-
-
 def ordered(cases: Sequence[BaseCase]) -> tuple[BaseCase, ...]:
     """Return base cases from the nearest to the farthest; of equals the fewest GPUs, the first.
 
@@ -1097,7 +1089,7 @@ def fidelity(
     *,
     servers: Sequence[int] | None = None,
     gpus_per_server: int = GPUS_PER_SERVER,
-    predictor: str | None = None,
+    predictor: str = "auto",
     warm_up_s: float | None = None,
     tail_s: float | None = None,
     resolution_s: float = RESOLUTION_S,
@@ -1129,8 +1121,8 @@ def fidelity(
     gpus_per_server
         Without a cluster: GPUs of each server.
     predictor
-        What policies know of run times. None: the estimates where every job has one, else the
-        truth.
+        What policies know of run times. ``"auto"``: the estimates where every job has one, else
+        the truth.
     warm_up_s, tail_s
         Jobs submitted so long after the first submission, or so long before the last, are
         simulated but not compared, seconds. None: until as many GPUs are in use as on average,
@@ -1172,7 +1164,7 @@ def fidelity(
     said: list[str] = []
     if policies is None:
         policies, said = default_policies(trace)
-    known = default_predictor(trace) if predictor is None else predictor
+    known = for_trace(predictor, trace)
     labels = runs_by_label(policies)
     placements = PLACEMENTS if placements is None else placements
     if isinstance(placements, str | PlacementChoice | Placement) or not placements:

@@ -953,7 +953,7 @@ def size(
     nic_gbps: float | None = None,
     intra_gbps: float | None = None,
     placement: str | PlacementChoice = "consolidated",
-    predictor: str = "oracle",
+    predictor: str = "auto",
     speed: str | SpeedChoice | None = None,
     contention: str | ContentionChoice = "none",
     seed: int = 0,

@@ -375,7 +375,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     placements: tuple[Any, ...] = ("consolidated",)
     speeds: tuple[Any, ...] = ("default",)
     contentions: tuple[Any, ...] = ("none",)
-    predictors: tuple[Any, ...] = ("oracle",)
+    predictors: tuple[Any, ...] = ("auto",)
     metrics: tuple[str, ...] = ()
     baseline: str | None = None
     warm_up_s: float = 0.0

@@ -32,6 +32,7 @@ from gpusched.plugins.policy import (
     Policy,
     SpeedChoice,
 )
+from gpusched.prediction.choose import for_trace
 from gpusched.results.metric_registry import METRICS
 from gpusched.results.run_remarks import restart_costs, unserved
 from gpusched.results.run_window import RunWindow
@@ -44,7 +45,6 @@ from gpusched.studies.fidelity_grades import (
     Grade,
     Likeness,
     Window,
-    default_predictor,
     factor_between,
     has_starts,
     no_types,
@@ -661,7 +661,7 @@ def whatif(
     changes: Mapping[str, Any] | Sequence[str] = (),
     *,
     placement: str | PlacementChoice | Placement = "consolidated",
-    predictor: str | None = None,
+    predictor: str = "auto",
     speed: str | SpeedChoice | None = None,
     contention: str | ContentionChoice = "none",
     gpus_per_server: int = GPUS_PER_SERVER,
@@ -692,8 +692,7 @@ def whatif(
         cluster, or a factor ``*1.2`` or ``+20%``); ``estimates`` (``exact``, or a factor);
         ``restart`` (what a restart costs each job: ``60``, ``1m``).
     placement, predictor, speed, contention, seed
-        Of the base case, as for :func:`gpusched.simulate`; ``predictor`` None: the estimates
-        where every job has one, else the truth.
+        Of the base case, as for :func:`gpusched.simulate`.
     gpus_per_server
         Without a cluster: GPUs of each server.
     resolution_s
@@ -740,7 +739,7 @@ def whatif(
     resolution_s = not_negative("resolution_s", resolution_s, 2.0**43)
     window = RunWindow.checked(trace, warm_up_s, tail_s)
     policy = Policy.parse(base) if isinstance(base, str) else base
-    known = default_predictor(trace) if predictor is None else predictor
+    known = for_trace(predictor, trace)
     _check_names(trace, asked, placement, known, speed, contention)
     said: list[str] = []
     measured, no_grade = _measured(trace, resolution_s, warm_up_s, tail_s)

@@ -90,10 +90,21 @@ def test_a_job_keeps_to_the_types_it_allows():
 def test_estimates_decide_only_where_they_are_asked_for():
     columns = {"submit_s": [0, 0, 0], "service_s": [3, 2, 1], "gpus": [1, 1, 1]}
     jobs = gs.Trace.from_columns(**columns, estimate_s=[1, 2, 3])
-    truth = gs.simulate(jobs, ONE_GPU, policy="sjf")
+    truth = gs.simulate(jobs, ONE_GPU, policy="sjf", predictor="oracle")
     assert truth.jobs.start_s.tolist() == [3, 1, 0]
     estimated = gs.simulate(jobs, ONE_GPU, policy="sjf", predictor="estimate")
     assert estimated.jobs.start_s.tolist() == [0, 3, 5]
+
+
+def test_unless_told_policies_know_the_estimates_that_every_job_has():
+    columns = {"submit_s": [0, 0, 0], "service_s": [3, 2, 1], "gpus": [1, 1, 1]}
+    for estimate_s, known in (([1, 2, 3], "estimate"), ([1, 2, None], "oracle"), (None, "oracle")):
+        jobs = gs.Trace.from_columns(**columns, estimate_s=estimate_s)
+        run = gs.simulate(jobs, ONE_GPU, policy="sjf")
+        assert run.spec.predictor == known
+        assert run.clairvoyant == (known == "oracle")
+        assert run.digest == gs.simulate(jobs, ONE_GPU, policy="sjf", predictor=known).digest
+        assert gs.compare(jobs, ONE_GPU, ["sjf"]).results["sjf"].spec == run.spec
 
 
 # What a run says of itself.

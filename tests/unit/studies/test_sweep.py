@@ -59,7 +59,8 @@ def test_a_row_is_what_simulate_says():
         summary = run.summary()
         assert row["digest"] == run.digest
         assert row["offered_load"] == summary["load"]
-        skipped = {"policy", "speed", "load", *TIMES}
+        assert row["predictor"] == "auto"
+        skipped = {"policy", "predictor", "speed", "load", *TIMES}
         for key in summary.keys() - skipped:
             np.testing.assert_equal(row[key], summary[key], err_msg=key)
 
