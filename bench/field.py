@@ -1,4 +1,4 @@
-"""Rank all policies on the workloads of examples/field.toml, and write the page of how they rank.
+"""Compare all policies on the workloads of examples/field.toml, and write the page of it.
 
 python -m bench.field                        # hours; real traces from $GPUSCHED_DATA, or --data
 python -m bench.field --policy easy:extra=false        # one more row: what is kept is not run again
@@ -23,11 +23,11 @@ import gpusched as gs
 from gpusched.base.replacing import write_text
 from gpusched.base.tables import Column, Table, table
 from gpusched.plugins.policy import Policy, known_choice
-from gpusched.reporting.text_table import figure_of
 
 STUDY = Path(__file__).parents[1] / "examples" / "field.toml"
 ORACLE = "oracle"
 RANKED_BY = "mean_jct_s"
+BASE = "fifo-skip"
 """What the rows are in the order of."""
 _ASKS_FOR_MORE = ("deadlines", "elastic", "offline")
 _KNOWS_SERVICES = ("clairvoyant", "estimate")
@@ -37,7 +37,7 @@ _HEAD = """\
 
 # The state of the field
 
-All policies on the same jobs, ranked: the study `examples/field.toml`, which `gpusched sweep` runs,
+All policies on the same jobs: the study `examples/field.toml`, which `gpusched sweep` runs,
 by `{command}`. What stands here is ours: measured by that command. Another policy gets its row by
 the same command with `--policy NAME`: what is in the folder is not run again.
 
@@ -48,11 +48,12 @@ which `fifo-skip` keeps the mean wait within an hour. The generated workloads ha
 
 A policy that asks for services has two rows: what it does by predictions (the mean of the user and
 group where the jobs name them, else a random forest of one seed), and, marked *clairvoyant*, what
-it would do if it knew the truth. Only the former can be deployed, and only they are ranked among
-each other. Intervals are of 95 % over seeds (bootstrap-t). Where there is none, it was one run: on
-a real window nothing is drawn but by `random` and by a forest. Policies for deadlines, for jobs of
-elastic width and for jobs that are all there at the beginning are not asked here. Policies that
-differ only where jobs communicate, have weights or are elastic have equal figures.
+it would do if it knew the truth. Only the former can be deployed, and only they are compared
+among each other. Figures are of typical runs, with 95 % intervals over seeds (Hodges-Lehmann; with
+fewer than six seeds their range). Where there is none, it was one run: on a real window nothing is
+drawn but by `random` and by a forest. Policies for deadlines, for jobs of elastic width and for
+jobs that are all there at the beginning are not asked here. Policies that differ only where jobs
+communicate, have weights or are elastic have equal figures.
 """
 
 
@@ -160,61 +161,80 @@ class Standings:
 
     @cached_property
     def complete(self) -> list[str]:
-        """The rows that have finished on every workload; only these are ranked."""
+        """The rows that have finished on every workload; only these are compared."""
         return [
             row
             for row in self.rows
             if all(len(self.values(row, work, RANKED_BY)) for work in self.workloads)
         ]
 
-    def ranking(
+    def compared(
         self, metric: str, *, is_deployable: bool = True
-    ) -> gs.studies.RankTest | None:  # fmt: skip
-        """Rank the policies by their means on each workload; None if there is too little to rank.
+    ) -> gs.studies.ComparedRuns | None:
+        """Compare the policies over the workloads; None if there is too little to compare.
 
         Parameters
         ----------
         metric
             Workloads that lack it for a policy are left out.
         is_deployable
-            Rank only those that are not clairvoyant.
+            Compare only those that are not clairvoyant.
         """
         rows = [row for row in self.complete if not (is_deployable and "(clairv" in row)]
-        values = [[self.values(row, work, metric) for row in rows] for work in self.workloads]
-        means = [[float(np.mean(one)) for one in some] for some in values if all(map(len, some))]
-        if len(means) < 2 or len(rows) < 2:
+        found = {work: [self.values(row, work, metric) for row in rows] for work in self.workloads}
+        frame = pl.DataFrame(
+            [
+                {"policy": row, "seed": work, metric: middle(values).value}
+                for work, some in found.items()
+                if all(map(len, some))
+                for row, values in zip(rows, some, strict=True)
+            ]
+        )
+        if not len(frame) or frame["seed"].n_unique() < 2 or len(rows) < 2:
             return None
-        better = gs.metrics()[metric].better
-        return gs.studies.nemenyi(means, rows, better="higher" if better == "higher" else "lower")
+        return gs.studies.compare_runs(frame, metric, baseline=BASE if BASE in rows else rows[0])
 
 
-def ranks_table(standings: Standings, *, is_deployable: bool = True) -> Table:
-    """Return the mean ranks over the workloads, a column per metric; 1 is best."""
+def middle(values: np.ndarray) -> gs.studies.Estimate:
+    """What is typical of the seeds of a workload."""
+    of = gs.studies.typical if (values > 0).all() else gs.studies.signed_rank
+    return of(values)
+
+
+def standing_table(standings: Standings, *, is_deployable: bool = True) -> Table:
+    """Return what each policy typically is to the baseline, a column per metric."""
     metrics = standings.study.metrics
-    tests = {name: standings.ranking(name, is_deployable=is_deployable) for name in metrics}
+    tests = {name: standings.compared(name, is_deployable=is_deployable) for name in metrics}
     main = tests[RANKED_BY]
-    title = f"Mean ranks of {'what can be deployed' if is_deployable else 'all'}"
+    title = f"Typical ratios of {'what can be deployed' if is_deployable else 'all'}"
     if main is None:
         return table(title, ("policy", *map(_label, metrics)), [])
-    ranks = {
-        name: dict(zip(test.names, test.mean_ranks, strict=True)) if test is not None else {}
+    frames = {
+        name: {row["policy"]: row for row in test.frame.iter_rows(named=True)}
         for name, test in tests.items()
+        if test is not None
     }
+
+    def cell(name: str, policy: str) -> str:
+        row = frames.get(name, {}).get(policy)
+        if row is None:
+            return "-"
+        value, p = row[tests[name].scale], row["p_adjusted"]
+        return f"{value:.2f}{'*' if p is not None and p <= 0.05 else ''}"
+
+    order = sorted(frames[RANKED_BY].values(), key=lambda row: row["ratio"])
     body = [
-        (row, *(f"{found[row]:.1f}" if row in found else "-" for found in ranks.values()))
-        for row in sorted(main.names, key=ranks[RANKED_BY].__getitem__)
-    ]
+        (row["policy"], *(cell(name, row["policy"]) for name in metrics),
+         "-" if row["num_better"] is None else f"{row['num_better']}/{row['num_pairs']}")
+        for row in order
+    ]  # fmt: skip
     notes = [
-        f"Mean ranks of {len(main.names)} over {main.num_blocks} workloads. By "
-        f"{_label(RANKED_BY)} two that are less than {main.critical_difference:.1f} apart cannot "
-        "be told from each other (Nemenyi, 5 %)."
+        f"To {main.baseline}, over {main.frame['num_seeds'].max()} workloads: what a policy "
+        "typically is times it on the same jobs (Hodges-Lehmann of the logarithms; where a metric "
+        "may be zero, by how much it differs). * exact signed-rank, Holm over the policies: p of "
+        f"at most 0.05. Better: workloads in which its {_label(RANKED_BY)} is lower."
     ]
-    notes += [
-        f"{_label(name)}: {test.num_blocks} workloads, those whose jobs have users or queues."
-        for name, test in tests.items()
-        if test is not None and test.num_blocks < main.num_blocks
-    ]
-    return table(title, ("policy", *map(_label, metrics)), body, notes)
+    return table(title, ("policy", *map(_label, metrics), "better"), body, notes)
 
 
 def workload_table(standings: Standings, place: int) -> Table:
@@ -222,9 +242,9 @@ def workload_table(standings: Standings, place: int) -> Table:
     work, metrics = standings.workloads[place], standings.study.metrics
     found: list[tuple[float, tuple[str, ...]]] = []
     for row in standings.rows:
-        if len(mean := standings.values(row, work, RANKED_BY)):
+        if len(values := standings.values(row, work, RANKED_BY)):
             cells = (_cell(standings.values(row, work, name), name) for name in metrics)
-            found.append((gs.studies.interval(mean).value, (row, *cells)))
+            found.append((middle(values).value, (row, *cells)))
     body = [cells for _, cells in sorted(found, key=lambda one: one[0])]
     title = f"{work}, {standings.study.clusters[place].servers} servers of 8 GPUs"
     columns = (Column(_label(name), _SCALES[gs.metrics()[name].unit][2]) for name in metrics)
@@ -238,9 +258,11 @@ def page(standings: Standings, command: str, missing: Sequence[str]) -> str:
         parts.append(f"Left out, as the data are not there: {', '.join(missing)}.\n")
     unfinished = [row for row in standings.rows if row not in standings.complete]
     if unfinished:
-        parts.append(f"Not ranked, as some runs are not done or failed: {', '.join(unfinished)}.\n")
-    rankings = [ranks_table(standings), ranks_table(standings, is_deployable=False)]
-    parts += ["## Ranks\n", *(one.to_markdown() for one in rankings), "## Every workload\n"]
+        parts.append(
+            f"Not compared, as some runs are not done or failed: {', '.join(unfinished)}.\n"
+        )
+    both = [standing_table(standings), standing_table(standings, is_deployable=False)]
+    parts += ["## All workloads\n", *(one.to_markdown() for one in both), "## Every workload\n"]
     places = range(len(standings.workloads))
     return "\n".join([*parts, *(workload_table(standings, at).to_markdown() for at in places)])
 
@@ -253,7 +275,9 @@ def _cell(values: np.ndarray, metric: str) -> str:
     if not len(values):
         return "-"
     scale, digits, _ = _SCALES[gs.metrics()[metric].unit]
-    return figure_of(gs.studies.interval(values), digits, scale)
+    found = middle(values)
+    value, low, high = (f"{end * scale:.{digits}f}" for end in (found.value, found.low, found.high))
+    return value if found.num == 1 else f"{value} [{low}, {high}]"
 
 
 def main() -> None:
@@ -274,7 +298,7 @@ def main() -> None:
     standings = Standings(study, result.finished)
     write_text(given.out / "field.md", page(standings, shlex.join(words), missing))
     for is_deployable in (True, False):
-        print(ranks_table(standings, is_deployable=is_deployable).to_markdown())
+        print(standing_table(standings, is_deployable=is_deployable).to_markdown())
     print(*result.warnings, f"wrote {given.out / 'field.md'}", sep="\n")
 
 

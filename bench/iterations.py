@@ -58,8 +58,8 @@ def measured(trace: gs.Trace, text: str, seed: int) -> tuple[float, float, float
 
 
 def below(jct_s: Float64, base: Float64) -> str:
-    """By how much the mean is below that of the forest of seconds, with its 95 % interval."""
-    ratio = gs.studies.ratio_of_means(jct_s, base)
+    """By how much a typical run is below that of the forest of seconds, with its interval."""
+    ratio = gs.studies.ratio(jct_s, base)
     share = [100 * (1 - value) for value in (ratio.value, ratio.high, ratio.low)]
     return "{:.1f} [{:.1f}, {:.1f}] %".format(*share)
 

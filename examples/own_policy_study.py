@@ -32,7 +32,7 @@ baselines = [
 study = gs.sweep(
     {
         "name": "my-policy",
-        "seeds": list(range(1, 6)),
+        "seeds": list(range(1, 13)),
         "policies": ["my-hrrn", *baselines],
         "baseline": "my-hrrn",
         "predictors": ["group-mean"],  # nobody sees the truth
@@ -42,6 +42,5 @@ study = gs.sweep(
 )
 print(study.compare("mean_jct_s").table(caption="Mean JCT, and its change against my-hrrn."))
 
-options = {"show": "ratio", "library": "matplotlib"}
-gs.plot.forest_plot(study, "mean_jct_s", **options).savefig("my-policy.pdf")
+gs.plot.forest_plot(study, "mean_jct_s", library="matplotlib").savefig("my-policy.pdf")
 gs.plot.pareto(study, "mean_jct_s", "p99_wait_s", library="matplotlib").savefig("my-front.pdf")

@@ -130,7 +130,7 @@ def main() -> None:
         ]
         print(f"  {policy:10} {np.mean(others):10.0f} s", end="")
         if given.seeds > 1:
-            ratio = gs.studies.ratio_of_means(learned, others)
+            ratio = gs.studies.ratio(learned, others)
             print(f"   learned / {policy}: {ratio.value:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]")
         else:
             print()

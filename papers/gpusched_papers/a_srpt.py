@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import gpusched as gs
 from gpusched.base.real_data import find_data, need_data
+from gpusched.base.tables import Table
 from gpusched.prediction import predictor
-from gpusched.reporting.text_table import Table, figure_of, percent_of
 from gpusched.traces.generating import assign_graphs
 from gpusched_papers.claims import (
     Comparison,
@@ -29,6 +29,7 @@ from gpusched_papers.claims import (
     with_all,
 )
 from gpusched_papers.drawing import Panel, bars, curves
+from gpusched_papers.intervals import figure_of, percent_of
 from gpusched_papers.study import (
     US_PER_S,
     Arm,

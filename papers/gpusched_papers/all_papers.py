@@ -10,7 +10,7 @@ from typing import Any, Final, get_args
 
 from gpusched.base.failures import Failures
 from gpusched.base.real_data import data_at
-from gpusched.reporting.text_table import Table, table
+from gpusched.base.tables import Table, table
 from gpusched.studies.calls import Outcome
 from gpusched.studies.kept_runs import KeptRuns, forget
 from gpusched_papers.claims import MEANINGS, RULE, Row, Verdict, row_of, table_of

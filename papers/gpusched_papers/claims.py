@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpusched.base.registry import among, told
-from gpusched.reporting.text_table import Table, figure_of, table
-from gpusched.studies import Interval, interval
+from gpusched.base.tables import Table, table
+from gpusched_papers.intervals import Interval, figure_of, mean
 
 Known = Literal["text", "abstract", "artefact", "second-hand", "derived"]
 """How a published figure or statement is known."""
@@ -285,7 +285,7 @@ def compare(claim: Claim, values: ArrayLike, what: str = "") -> Comparison:
     """
     if claim.is_setting:
         raise ValueError(f"claim {claim.key} is a setting: there is nothing to compare")
-    ours = interval(values, method="t")
+    ours = mean(values)
     predicted = prediction(values, claim.runs)
     return Comparison(claim, what, ours, predicted, _verdict(claim, ours, predicted))
 
@@ -309,7 +309,7 @@ def prediction(values: ArrayLike, runs: int = 1) -> tuple[float, float]:
     Wider than the interval of the mean by sqrt(1 + n / runs), with n the number of values. NaN for
     a single value. It takes runs to be independent and nearly normal.
     """
-    found = interval(values, method="t")
+    found = mean(values)
     num = np.size(values)
     half = found.half_width * math.sqrt(1 + num / runs)
     return found.value - half, found.value + half

@@ -15,8 +15,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.base.real_data import need_data
-from gpusched.reporting.text_table import Table
-from gpusched.studies import relative_change
+from gpusched.base.tables import Table
 from gpusched_papers.claims import (
     Comparison,
     Texts,
@@ -28,6 +27,7 @@ from gpusched_papers.claims import (
 )
 from gpusched_papers.drawing import Panel, curves
 from gpusched_papers.exact import Program
+from gpusched_papers.intervals import change, mean
 from gpusched_papers.study import (
     US_PER_S,
     Arm,
@@ -39,7 +39,6 @@ from gpusched_papers.study import (
     Runs,
     Stage,
     about,
-    mean,
     run_study,
     simulate,
     stages_of,
@@ -513,7 +512,7 @@ class Dancer(PairStudy):
 def _comparisons(summary: Summary) -> Iterator[Comparison]:
     for arm in COMPARED:
         gains = [
-            (relative_change(ours, theirs, method="t"), setting)
+            (change(ours, theirs), setting)
             for setting in summary.main()
             if summary.has(setting, arm)
             for ours, theirs in [[summary.values(setting, of) for of in (DANCER, arm)]]

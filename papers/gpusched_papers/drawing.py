@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.replacing import replacing
-from gpusched.studies import Interval
+from gpusched_papers.intervals import Interval
 
 INK: Final = "#1f2933"
 GRID: Final = "#e3e6ea"

@@ -17,8 +17,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.base.real_data import need_data
-from gpusched.reporting.text_table import Table, figure_of
-from gpusched.studies import Interval
+from gpusched.base.tables import Table
 from gpusched_papers.claims import (
     Claim,
     Comparison,
@@ -32,6 +31,7 @@ from gpusched_papers.claims import (
     with_all,
 )
 from gpusched_papers.drawing import Panel, curves
+from gpusched_papers.intervals import Interval, figure_of, mean, reduction
 from gpusched_papers.study import (
     Float64,
     Made,
@@ -41,8 +41,6 @@ from gpusched_papers.study import (
     Study,
     by_columns,
     by_seed,
-    mean,
-    reduction,
     run_study,
     stages_of,
 )
@@ -312,9 +310,8 @@ class Fgd(Study):
             places = [100 * demand for demand in demands]
             heading = "GPUs asked for, % of the cluster's"
             panels.append(Panel(f"{of.title}: {column} GPUs", heading, places, lines, marks))
-        note = (
-            f"{summary.num_gpus:,} GPUs filled; {summary.num_seeds} seeds, mean and 95 % interval"
-        )
+        seeds = f"mean and 95 % interval (t, {summary.num_seeds} seeds)"
+        note = f"{summary.num_gpus:,} GPUs filled; {seeds}"
         drawn = curves(panels, "GPUs, %", note, columns=len(shown), scale=100, top=25)
         return {"filling.png": drawn}
 

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpusched.base.real_data import find_data
+from gpusched.base.tables import Table
 from gpusched.online import JobPlacement, place_jobs
-from gpusched.reporting.text_table import Table, figure_of
-from gpusched.studies import Interval
 from gpusched_papers.claims import Comparison, beside, verdicts, with_all
 from gpusched_papers.drawing import Panel, curves
 from gpusched_papers.exact import Program
+from gpusched_papers.intervals import Interval, figure_of, mean
 from gpusched_papers.matching_online import PUBLISHED as PUBLISHED
 from gpusched_papers.matching_online import TEXTS, Online, jain
 from gpusched_papers.study import (
@@ -34,7 +34,6 @@ from gpusched_papers.study import (
     Stage,
     Study,
     by_columns,
-    mean,
     run_study,
     stages_of,
     with_left_out,

@@ -16,11 +16,11 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.base.real_data import find_data
-from gpusched.reporting.text_table import Table, percent_of
-from gpusched.studies import Interval
+from gpusched.base.tables import Table
 from gpusched_papers import unequal_gpus
 from gpusched_papers.claims import Comparison, Texts, beside, claims_file, published_of
 from gpusched_papers.drawing import Panel, curves
+from gpusched_papers.intervals import Interval, mean, percent_of
 from gpusched_papers.study import (
     US_PER_S,
     Arms,
@@ -30,7 +30,6 @@ from gpusched_papers.study import (
     Runs,
     Stage,
     about,
-    mean,
     run_study,
     stages_of,
     timed,
@@ -386,7 +385,8 @@ class Online(PairStudy):
                 marks = {ALLOX.name: dict.fromkeys(loads, 1.0)}
                 panels.append(Panel(title, "load", loads, lines, marks))
         place = small[0].place
-        note = f"{place.name}, {place.jobs} jobs; {summary.num_seeds} seeds, mean and 95 % interval"
+        seeds = f"mean and 95 % interval (t, {summary.num_seeds} seeds)"
+        note = f"{place.name}, {place.jobs} jobs; {seeds}"
         drawn = curves(panels, "mean JCT / allox's", note, columns=len(workloads))
         return {"online.png": drawn}
 

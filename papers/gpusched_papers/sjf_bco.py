@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gpusched as gs
+from gpusched.base.tables import Table
 from gpusched.model import JobProfile, zoo
 from gpusched.online import Plan, plan
-from gpusched.reporting.text_table import Table, figure_of, percent_of
-from gpusched.studies import Interval
 from gpusched_papers import exact
 from gpusched_papers.claims import (
     Claim,
@@ -35,6 +34,7 @@ from gpusched_papers.claims import (
     with_all,
 )
 from gpusched_papers.drawing import Panel, bars, curves
+from gpusched_papers.intervals import Interval, figure_of, mean, percent_of
 from gpusched_papers.study import (
     US_PER_S,
     Float64,
@@ -45,7 +45,6 @@ from gpusched_papers.study import (
     Study,
     by_columns,
     by_seed,
-    mean,
     run_study,
     simulate,
     stages_of,

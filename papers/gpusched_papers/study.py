@@ -20,19 +20,19 @@ from typing import Any, ClassVar, Final, Protocol, Self, TypeVar
 
 import msgspec
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 import gpusched as gs
 from gpusched.base.failures import Failures
 from gpusched.base.real_data import VARIABLE
 from gpusched.base.replacing import replacing, write_text
-from gpusched.reporting.text_table import Table
-from gpusched.studies import Interval, interval, relative_change
+from gpusched.base.tables import Table
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.executors import opened
 from gpusched.studies.kept_runs import KeptRuns
 from gpusched_papers.claims import Comparison, Published
 from gpusched_papers.drawing import save
+from gpusched_papers.intervals import Interval, mean, reduction
 
 Float64 = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -45,8 +45,6 @@ Made = dict[Task, Any]
 Some = TypeVar("Some", bound="Study")
 
 US_PER_S: Final = 1_000_000
-FEW_SEEDS: Final = 5
-"""From so many on the limits of a ratio come from a bootstrap."""
 LEAST_SEEDS: Final = 2
 """An interval needs two."""
 
@@ -519,31 +517,6 @@ def by_columns(rows: Iterable[Any], *columns: str) -> dict[tuple[Any, ...], list
     for row in sorted(rows, key=lambda row: row.seed):
         of.setdefault(tuple(getattr(row, column) for column in columns), []).append(row)
     return of
-
-
-def mean(values: ArrayLike) -> Interval:
-    """Mean of independent values, with the 95 % interval of Student's t.
-
-    Raises
-    ------
-    ValueError
-        If there are no values.
-    """
-    return interval(values, method="t")
-
-
-def reduction(values: ArrayLike, baseline: ArrayLike) -> Interval:
-    """One less the ratio of the means of pairs: of common random numbers, one per seed.
-
-    The interval is that of the ratio. Of fewer than ``FEW_SEEDS`` pairs, whose bootstrap says
-    nothing, it is Student's for ``value - ratio x baseline``, over the mean of the baseline.
-    """
-    first, second = (np.asarray(column, np.float64) for column in (values, baseline))
-    if len(first) >= FEW_SEEDS:
-        change = relative_change(first, second)
-        return dataclasses.replace(change, value=-change.value, low=-change.high, high=-change.low)
-    ratio = first.mean() / second.mean()
-    return mean((ratio * second - first) / second.mean()).shifted(1.0 - ratio)
 
 
 def simulate(trace: gs.Trace, cluster: gs.Cluster, **options: Any) -> gs.Result:

@@ -14,7 +14,7 @@ PRIVATE = """
     base.failures base.real_data base.registry base.replacing base.supervision
     cli cli.console cli.errors cli.progress
     studies.calls studies.executors studies.driver studies.kept_runs
-    plugins.schedulers.type_parts reporting.text_table
+    plugins.schedulers.type_parts base.tables
 """
 
 

@@ -44,7 +44,7 @@ def test_it_ends_with_a_table_and_what_is_kept(gpusched, study):
     assert [row for row in rows if row[:1] in (["0.7"], ["0.9"])] == [
         [load, policy, "3"] for load in ("0.7", "0.9") for policy in ("fifo", "sjf")
     ]
-    assert "means over the seeds of 12 runs" in result.stdout
+    assert "typical over the seeds, of 12 runs" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
     assert result.stderr.endswith("12 runs kept in study.sweep\n")
     assert len(gs.sweep(study, folder="study.sweep").runs) == 12
@@ -124,10 +124,11 @@ def test_a_metric_is_shown_with_intervals(gpusched, study):
     assert result.exit_code == 0, result.stderr
     assert "mean JCT, " in result.stdout
     assert "utilisation, %" in result.stdout
-    assert "changes against fifo" in result.stdout
+    assert "Compared with fifo." in result.stdout
+    assert "Of these only fifo could be deployed; nothing to choose." in result.stdout
     expected = gs.sweep(study).compare("utilisation").frame
     assert result.stdout.count("sjf") == 2 * 2
-    assert f"{100 * expected['mean'][0]:.1f}" in result.stdout
+    assert f"{100 * expected['typical'][0]:.1f}" in result.stdout
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")

@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusched.base.failures import Failures
+from gpusched.base.tables import Table
 from gpusched.cli import app
-from gpusched.reporting.text_table import Table
 from gpusched.studies.calls import Outcome
 from gpusched.studies.kept_runs import KeptRuns
 from gpusched_papers import all_papers

@@ -12,10 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 import gpusched as gs
+from gpusched.base.tables import table
 from gpusched.cli import app
-from gpusched.reporting.text_table import table
+from gpusched_papers import intervals, sjf_bco
 from gpusched_papers import registry as papers
-from gpusched_papers import sjf_bco, study
 from gpusched_papers.sjf_bco import BASE, ESTIMATE_ERROR, MAIN, PAPER, SjfBco, Summary, reproduce
 from gpusched_papers.study import Interrupted, running
 from tests.each import each
@@ -72,17 +72,17 @@ def test_one_seed_gives_the_same_jobs_on_any_number_of_servers():
 def test_means_have_the_quantiles_of_student_s_tables(degrees, expected):
     values = np.arange(degrees + 1.0)
     error = values.std(ddof=1) / math.sqrt(degrees + 1)
-    assert study.mean(values).half_width / error == pytest.approx(expected, abs=0.0005)
+    assert intervals.mean(values).half_width / error == pytest.approx(expected, abs=0.0005)
 
 
 def test_a_paired_reduction_ignores_what_is_common_to_the_pairs():
     baseline = np.array([100.0, 200.0, 400.0])
-    found = study.reduction(0.9 * baseline, baseline)
+    found = intervals.reduction(0.9 * baseline, baseline)
     assert found.value == pytest.approx(0.1)
     assert found.half_width == pytest.approx(0.0, abs=1e-12)
-    assert math.isnan(study.mean([1.0]).half_width)
-    with pytest.raises(ValueError, match="no values"):
-        study.mean([])
+    assert math.isnan(intervals.mean([1.0]).half_width)
+    with pytest.raises(ValueError, match="at least one is needed"):
+        intervals.mean([])
 
 
 def test_the_published_reductions_follow_from_the_published_makespans():

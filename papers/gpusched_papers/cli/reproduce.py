@@ -10,6 +10,7 @@ import typer
 
 import gpusched as gs
 from gpusched.base.replacing import check_folder, write_text
+from gpusched.base.tables import table
 from gpusched.cli import options
 from gpusched.cli.console import (
     remark,
@@ -21,7 +22,6 @@ from gpusched.cli.console import (
 )
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.reporting.text_table import table
 from gpusched.studies.kept_runs import forget, num_kept
 from gpusched_papers import registry as papers
 from gpusched_papers.all_papers import command, forget_all, page, reproduce_all, tables

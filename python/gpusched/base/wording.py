@@ -61,24 +61,15 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def change_text(ratio: float | None) -> str:
-    """Write a ratio to a baseline as a change in percent."""
-    if ratio is None:
-        return "-"
-    return f"{100 * (ratio - 1):+.1f} %" if math.isfinite(ratio) else "no limit"
+def ratio_text(ratio: float | None) -> str:
+    """Write a ratio to a baseline."""
+    return "-" if ratio is None else f"{ratio:.3g}"
 
 
 def range_text(text: Callable[[float], str], row: Mapping[str, Any], prefix: str = "") -> str:
     """Write the limits that a row of a comparison has of a column."""
     low, high = row[f"{prefix}low"], row[f"{prefix}high"]
     return "-" if low is None or high is None else f"{text(low)} .. {text(high)}"
-
-
-def changes(row: Mapping[str, Any]) -> list[str]:
-    """Write the ratio to the baseline of a row of a comparison, its limits and their p."""
-    p = row["p_adjusted"]
-    told = "-" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
-    return [change_text(row["ratio"]), range_text(change_text, row, "ratio_"), told]
 
 
 def wrapped(text: str) -> list[str]:

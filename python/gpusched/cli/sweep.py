@@ -16,7 +16,6 @@ from gpusched.base.run_warning import heard
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import Column, table, text_column
 from gpusched.base.wording import (
-    changes,
     decimals_of,
     duration,
     plural,
@@ -48,11 +47,13 @@ from gpusched.cli.options import (
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.results.metric_registry import metrics
+from gpusched.studies.paper_tables import is_held_by_one, notes_of
 from gpusched.studies.run_store import STUDY, sweep_status
 from gpusched.studies.study import Study
 from gpusched.studies.sweep import estimate, python_parts
 from gpusched.studies.sweep import sweep as run_study
 from gpusched.studies.sweep_result import SweepResult, axis_text, overview
+from gpusched.studies.verdicts import ahead, changes, growth_mark
 
 if TYPE_CHECKING:
     from gpusched.studies.compared_runs import ComparedRuns
@@ -285,20 +286,20 @@ def _show_estimate(study: Study, told: SweepEstimate, folder: Path, json: bool) 
 
 
 def _show_overview(result: SweepResult) -> None:
-    """Print the means of the main metrics, a row for all that differs."""
+    """Print the main metrics of typical runs, a row for all that differs."""
     shown = overview(result.study, result.runs)
     show_lines(shown.notes)
     show_table(shown)
-    show_lines([f"means over the seeds of {plural(result.num_done, 'run')}"], style="dim")
+    show_lines([f"typical over the seeds, of {plural(result.num_done, 'run')}"], style="dim")
 
 
 def _show_comparison(compared: ComparedRuns) -> None:
-    """Print a metric: means with intervals, and the change against the baseline."""
+    """Print a metric of typical runs with intervals, what it is to the baseline, and a headline."""
     metric = metrics()[compared.metric]
     frame = compared.frame
-    means = [value for value in frame["mean"].to_list() if value is not None]
-    scale, unit = scale_of(metric.kind, means)
-    decimals = decimals_of(metric.kind, [value / scale for value in means])
+    typical = [value for value in frame["typical"].to_list() if value is not None]
+    scale, unit = scale_of(metric.kind, typical)
+    decimals = decimals_of(metric.kind, [value / scale for value in typical])
 
     def text(value: float | None) -> str:
         return "-" if value is None else text_of(value / scale, decimals, metric.kind)
@@ -306,18 +307,25 @@ def _show_comparison(compared: ComparedRuns) -> None:
     show_lines(["", f"{metric.label}, {unit}" if unit else metric.label], style="bold")
     keys = [*compared.by, compared.axis]
     share = f"{100 * compared.level:g} %"
-    figures = ["seeds", "mean", share]
-    figures += [] if compared.baseline is None else ["change", share, "p"]
+    figures = ["seeds", "typical", share, "mean", "worst"]
+    has_base = compared.baseline is not None
+    if has_base:
+        figures += ["change" if compared.scale == "difference" else "ratio", share, "better", "p"]
+    every = list(frame.iter_rows(named=True))
+    marks = [growth_mark(row) for row in every]
     rows = []
-    for row in frame.iter_rows(named=True):
+    for row, mark in zip(every, marks, strict=True):
         cells = [axis_text(row[key]) for key in keys]
-        cells += [f"{row['num_seeds']:,}", text(row["mean"]), range_text(text, row)]
-        if compared.baseline is not None:
+        cells += [f"{row['num_seeds']:,}", text(row["typical"]), range_text(text, row)]
+        cells += [text(row["mean"]), text(row["worst"]) + " !" * is_held_by_one(row)]
+        if has_base:
             is_base = row[compared.axis] == compared.baseline
-            cells += [""] * 3 if is_base else changes(row)
-        rows.append(cells)
+            cells += [""] * 4 if is_base else changes(compared, row, text)
+        rows.append(cells + ([mark] if any(marks) else []))
     columns = [*map(text_column, keys), *map(Column, figures)]
-    best = [place for place, is_best in enumerate(frame["is_best"]) if is_best]
+    columns += [text_column("remark")] if any(marks) else []
+    best = [place for place, is_ahead in enumerate(ahead(compared)) if is_ahead]
     show_table(table("", columns, rows, best=best))
-    against = f", changes against {compared.baseline}" if compared.baseline is not None else ""
-    show_lines([f"intervals over the seeds ({compared.method}){against}"], style="dim")
+    against = [f"Compared with {compared.baseline}."] if has_base else []
+    show_lines([" ".join([*against, *notes_of(compared)])], style="dim")
+    show_lines(compared.headline)

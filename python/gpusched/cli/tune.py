@@ -22,6 +22,7 @@ from gpusched.cli.options import (
     prepare_target,
 )
 from gpusched.cli.progress import ProgressDisplay
+from gpusched.studies.paper_tables import notes_of
 from gpusched.studies.tune import HELD_OUT, SEARCH, Tuning
 from gpusched.studies.tune import tune as run_search
 
@@ -136,15 +137,15 @@ def _show(found: Tuning) -> None:
     headings, rows = found.rows
     columns = [heading.replace(": ", "\n") for heading in headings]
     show_table(table("", columns, rows, best=[0]))
-    compared = found.compared
     show_lines(
         [
-            f"{100 * compared.level:g} % intervals over what was held out ({compared.method}), "
-            f"changes against {found.baseline}"
+            " ".join(
+                [f"Compared with {found.baseline} on held-out jobs.", *notes_of(found.compared)]
+            )
         ],
         style="dim",
     )
-    show_lines([f"best: {found.best}"])
+    show_lines([f"best of the search: {found.best}; recommended: {found.recommended}"])
 
 
 def _plain(found: Tuning) -> dict[str, Any]:
@@ -153,6 +154,7 @@ def _plain(found: Tuning) -> dict[str, Any]:
         "metric": found.metric,
         "better": found.better,
         "best": str(found.best),
+        "recommended": found.recommended,
         "baseline": found.baseline,
         "windows": list(found.windows),
         "warnings": list(found.warnings),

@@ -12,6 +12,7 @@ from gpusched.base.replacing import write_text
 from gpusched.reporting.chart_library import INLINE, library_tag
 from gpusched.reporting.page_parts import answer_page, figure_html
 from gpusched.reporting.tables import figure, grid, heading, items, paragraphs, row
+from gpusched.studies.paper_tables import notes_of
 
 if TYPE_CHECKING:
     from gpusched.studies.tune import Tuning
@@ -76,15 +77,15 @@ def render_tuning(tuning: Tuning, assumptions: Sequence[str] = (), *, plotly: st
     picture = draw(tuning)
     picture.update_layout(title=None, margin_t=36)
     headings, rows = tuning.rows
-    level = f"{100 * tuning.compared.level:g} %"
     body = [
         "<h2>Search and held-out jobs side by side</h2>",
         table_of(headings, rows, is_first_best=True),
         paragraphs(
             [
-                f"Changes are against {tuning.baseline}. The search chose by the columns of the "
-                f"search, and never saw what was held out: {level} intervals over that "
-                f"({tuning.compared.method}), paired."
+                f"Compared with {tuning.baseline}. The search chose by the columns of the search, "
+                "and never saw what was held out.",
+                " ".join(notes_of(tuning.compared)),
+                f"Recommended: {tuning.recommended}.",
             ],
             "caption",
         ),

@@ -135,24 +135,6 @@ class RunFacts:
         """Whose each job is: its user's, of a trace without users its queue's."""
         return self.trace.queue if self.trace.user is None else self.trace.user
 
-    def time_there_us(self, times_us: list[int]) -> list[int]:
-        """Return the time that all jobs together are there within each stretch between times.
-
-        They are from their submission to their finish, whether they count or not; what is
-        unfinished stays, and what is rejected never is.
-
-        Parameters
-        ----------
-        times_us
-            Ascending, microseconds.
-        """
-        return _core.time_there_us(
-            submit_us=self.trace.submit_us,
-            finish_us=np.ascontiguousarray(self.schedule.finish_us, np.int64),
-            status=np.ascontiguousarray(self.schedule.status, np.uint8),
-            times_us=times_us,
-        )
-
     @property
     def counts_all(self) -> bool:
         """Whether every job counts."""

@@ -1,12 +1,11 @@
-"""Runs of a study compared: means over seeds, pairs with a baseline, ranks, warnings."""
+"""Runs of a study compared: typical runs, pairs with a baseline, what is not beaten, warnings."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -15,12 +14,17 @@ from gpusched.base.arrays import Float64
 from gpusched.base.suggest import nearest
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import metrics
-from gpusched.studies.corrections import holm
-from gpusched.studies.effects import effect_size
-from gpusched.studies.intervals import Method, check_level, check_method
-from gpusched.studies.limits import mean_limits, ratio_limits, usable
-from gpusched.studies.rank_tests import Better, RankTest, nemenyi, ranks
-from gpusched.studies.resampling import NUM_RESAMPLES
+from gpusched.studies.hodges_lehmann import (
+    Estimate,
+    check_level,
+    difference,
+    holm,
+    ratio,
+    seeds_for,
+    signed_rank,
+    typical,
+)
+from gpusched.studies.verdicts import GROWTH, Scale, growth_mark, headline, not_beaten, too_few
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,13 +36,14 @@ _NOT_AXES: Final = frozenset(
     {"run", "digest", "wall_s", "clairvoyant", "warnings", "error", "repeat", SEED}
 )
 _NUMBERS: Final = (
-    "mean", "low", "high", "difference", "difference_low", "difference_high", "ratio", "ratio_low",
-    "ratio_high", "effect_size", "share_better", "p", "p_adjusted", "rank",
+    "typical", "low", "high", "level", "mean", "worst", "worst_share", "ratio", "ratio_low",
+    "ratio_high", "difference", "difference_low", "difference_high", "p", "p_adjusted", GROWTH,
 )  # fmt: skip
+_COUNTS: Final = ("num_seeds", "num_missing", "num_better", "num_pairs")
 _ORDER: Final = (
-    "mean", "low", "high", "num_seeds", "num_missing", "method", "difference", "difference_low",
-    "difference_high", "ratio", "ratio_low", "ratio_high", "num_pairs", "effect_size",
-    "share_better", "p", "p_adjusted", "is_significant", "rank", "is_best", "warnings",
+    "num_seeds", "num_missing", "typical", "low", "high", "level", "mean", "worst", "worst_share",
+    "ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high",
+    "num_better", "num_pairs", "p", "p_adjusted", "is_beaten", "is_clairvoyant", GROWTH, "warnings",
 )  # fmt: skip
 _PERCENTILE: Final = re.compile(r"(?:^|_)p(\d{1,3})_")
 _LEAST_BEYOND: Final = 10
@@ -48,7 +53,7 @@ _FULL: Final = 0.995
 
 @dataclass(frozen=True, eq=False)
 class ComparedRuns:
-    """Means over seeds, and what each differs by from the baseline: see :func:`compare_runs`.
+    """Typical runs, and what each differs by from the baseline: see :func:`compare_runs`.
 
     Attributes
     ----------
@@ -56,22 +61,27 @@ class ComparedRuns:
         One row per setting and value of the axis:
 
         - the columns of ``by`` and the axis;
-        - ``mean``, ``low``, ``high``: over ``num_seeds`` runs, by ``method``; ``num_missing`` runs
-          failed or have no such value;
-        - ``difference``, ``difference_low``, ``difference_high`` and ``ratio``, ``ratio_low``,
-          ``ratio_high``: of the means to those of the baseline, over ``num_pairs`` seeds that both
-          have. Null without a baseline or a pair; 0 and 1 of the baseline itself;
-        - ``effect_size``: Hedges' g of the pairs; ``share_better``: of the pairs that are better
-          than the baseline, half of the ties counted;
-        - ``p`` of no difference, the larger one of the difference and of the ratio;
-          ``p_adjusted`` for all comparisons of the frame, and whether that ``is_significant``;
-        - ``rank``: mean rank over the seeds that all have, 1 is best; ``is_best``: whether the mean
-          is the best of its setting. Null for a metric that is neither better lower nor higher;
+        - ``num_seeds`` runs, and ``num_missing`` that failed or have no such value;
+        - ``typical``, ``low``, ``high``: of a typical run (:func:`typical`; by differences
+          :func:`signed_rank`), with what the intervals of the row reach, ``level``: below six
+          seeds they are ranges. Null limits of a single seed;
+        - ``mean``, ``worst``, ``worst_share``: the arithmetic mean of these runs, the worst of
+          them, and its share of their sum (of a ratio whose lower values are better);
+        - ``ratio``, ``ratio_low``, ``ratio_high``: of a typical pair with the baseline, or
+          ``difference``, ``difference_low``, ``difference_high``: as ``scale`` says;
+        - ``num_better`` of ``num_pairs``: seeds in which it was better than the baseline;
+        - ``p`` of no change, and ``p_adjusted`` by Holm for all comparisons of the frame;
+        - ``is_beaten``: whether another is better in the same setting, significantly and by 2 % or
+          more. Null where there is no choice: for what is ``is_clairvoyant`` beside others that
+          are not, what lets jobs pile up, and metrics that are neither better lower nor higher;
+        - ``growth``: the median of the metric ``growth`` over the seeds, if the runs have it;
         - ``warnings``: what to know before it is believed.
     metric, axis, by, baseline
         As they were asked for.
-    level, method, correction
-        Of the intervals and of ``p_adjusted``.
+    level
+        Of the intervals.
+    scale
+        ``"ratio"`` of positive values, ``"difference"`` of shares and of others.
     better
         Whether ``"lower"`` or ``"higher"`` values are better, or ``"neutral"``.
     warnings
@@ -84,27 +94,19 @@ class ComparedRuns:
     by: tuple[str, ...]
     baseline: str | float | None
     level: float
-    method: str
-    correction: str | None
+    scale: Scale
     better: str
     warnings: tuple[str, ...]
-    _blocks: dict[Key, tuple[tuple[str, ...], Float64]]
 
     @property
     def num_comparisons(self) -> int:
         """Tests for which ``p_adjusted`` accounts."""
         return int(self.frame["p"].is_not_null().sum())
 
-    @cached_property
-    def rank_tests(self) -> dict[Key, RankTest]:
-        """Friedman's test and Nemenyi's critical difference of each setting, by its values of
-        ``by``; a setting with fewer than two values or common seeds has none."""
-        better: Better = "higher" if self.better == "higher" else "lower"
-        return {
-            key: nemenyi(values, names, level=self.level, better=better)
-            for key, (names, values) in self._blocks.items()
-            if values.shape[0] > 1 and values.shape[1] > 1
-        }
+    @property
+    def headline(self) -> list[str]:
+        """What it comes to, a sentence each; empty if there is nothing to choose from."""
+        return headline(self)
 
     def table(
         self,
@@ -115,9 +117,9 @@ class ComparedRuns:
     ) -> str:
         """Write the comparison as a table of a paper.
 
-        Means with their intervals, the change against the baseline in percent (the difference
-        itself where a ratio has no limits), and the adjusted p. The best mean of each setting is
-        bold; ``*`` marks what differs significantly from the baseline.
+        Typical runs with their intervals, means and worst seeds, the ratio to the baseline (of
+        shares and values that may be zero the difference), and the adjusted p. What is not beaten
+        is bold; ``*`` marks what differs significantly from the baseline.
 
         Parameters
         ----------
@@ -126,7 +128,7 @@ class ComparedRuns:
         caption
             Put above; in LaTeX it makes the table a float.
         digits
-            Significant digits of half an interval's width; its mean has as many decimals.
+            Significant digits of half an interval's width; its estimate has as many decimals.
 
         Returns
         -------
@@ -169,9 +171,6 @@ def compare_runs(
     by: Sequence[str] = (),
     baseline: str | float | None = None,
     level: float = 0.95,
-    method: Method = "bootstrap-t",
-    correction: Literal["holm"] | None = "holm",
-    seed: int = 0,
     better: Literal["lower", "higher", "neutral"] | None = None,
     warm_up_s: float | None = None,
 ) -> ComparedRuns:
@@ -181,7 +180,8 @@ def compare_runs(
     ----------
     runs
         One row per run: its ``seed``, its axes, and its metrics. Runs of equal ``seed`` saw the
-        same jobs and make a pair; failed ones have null.
+        same jobs and make a pair; failed ones have null. Of the columns ``clairvoyant`` and
+        ``growth``, where there are such, follows what could be deployed and where jobs pile up.
     metric
         The column that is compared.
     axis
@@ -190,10 +190,8 @@ def compare_runs(
         The columns that make a setting; each setting is compared by itself.
     baseline
         The value of the axis with which the others are compared; None: no pairs.
-    level, method, seed
-        As of :func:`interval`; of the means, differences and ratios.
-    correction
-        ``"holm"``, for all comparisons of the frame; None: ``p_adjusted`` is ``p``.
+    level
+        Of the intervals, and one less the error of all tests of the table.
     better
         Which values are better; None: as the metric was registered, and ``"neutral"`` if it is no
         registered one.
@@ -217,53 +215,55 @@ def compare_runs(
     >>> runs = pl.DataFrame({
     ...     "policy": ["fifo", "fifo", "fifo", "srtf", "srtf", "srtf"],
     ...     "seed": [1, 2, 3, 1, 2, 3],
-    ...     "mean_jct_s": [7200.0, 7560.0, 7380.0, 3600.0, 3960.0, 3600.0],
+    ...     "mean_jct_s": [7200.0, 7560.0, 7380.0, 3600.0, 3780.0, 3690.0],
     ... })
     >>> compared = gs.studies.compare_runs(runs, "mean_jct_s", baseline="fifo")
-    >>> compared.frame["difference"].to_list()
-    [0.0, -3660.0]
+    >>> compared.frame["ratio"].round(6).to_list()
+    [1.0, 0.5]
     """
     check_level(level)
-    check_method(method)
-    if correction not in (None, "holm"):
-        raise ValueError(f"correction: {correction!r} must be 'holm' or None")
     if better is None:
         better = _better(metric)
     elif better not in ("lower", "higher", "neutral"):
         raise ValueError(f"better: {better!r} must be 'lower', 'higher' or 'neutral'")
     settings = _settings_of(runs, metric, axis, by)
     _check_baseline(settings, axis, baseline)
+    scale = _scale(metric, settings)
     rows: list[dict[str, Any]] = []
-    pairs: list[tuple[Float64, Float64]] = []
-    values: list[Float64] = []
     for key, setting in settings.items():
         base = setting.get(baseline) if baseline is not None else None
+        own = []
         for name, group in setting.items():
-            of_base = base is not None and name != baseline
-            pair = group.pairs(base) if base is not None and of_base else _NO_PAIR
-            values.append(group.values)
-            pairs.append(pair)
-            row = dict(zip(by, key, strict=True)) | {axis: name}
-            row |= {"num_seeds": len(group.by_seed), "num_missing": len(group.missing)}
-            row |= {"num_pairs": len(pair[0]) if of_base or base is None else len(group.by_seed)}
+            row = dict(zip(by, key, strict=True)) | {axis: name, GROWTH: group.median_growth}
+            row |= _typical(group, scale, better, level)
+            if base is not None:
+                row |= _pair(group, base, scale, better, level, is_base=name == baseline)
             row["warnings"] = _row_warnings(
                 group,
-                base if of_base else None,
+                base if name != baseline else None,
                 baseline,
-                method,
+                level,
                 lacks_baseline=baseline is not None and base is None,
             )
-            rows.append(row)
-    _add_means(rows, values, level, method, seed)
-    _add_pairs(rows, pairs, level, method, seed, better)
-    if baseline is not None:
-        for row in rows:
-            if row[axis] == baseline and row["num_seeds"]:
-                row |= dict.fromkeys(("difference", "difference_low", "difference_high"), 0.0)
-                row |= dict.fromkeys(("ratio", "ratio_low", "ratio_high"), 1.0)
-    _add_p(rows, correction, level)
-    blocks = _add_ranks(rows, settings, better)
+            own.append(row)
+        _judge(own, setting, scale, better, level)
+        rows += own
+    tested = [row for row in rows if row.get("p") is not None]
+    if tested:
+        adjusted = holm([row["p"] for row in tested]).tolist()
+        for row, p in zip(tested, adjusted, strict=True):
+            row["p_adjusted"] = p
     whole = _run_warnings(runs, metric, axis, by, warm_up_s)
+    seeds, needed = (
+        max((row["num_pairs"] for row in tested), default=0),
+        seeds_for(max(1, len(tested)), level=level),
+    )
+    if tested and seeds < needed:
+        whole.append(too_few(axis, seeds, needed, len(tested)))
+    placed = _placed(rows, (*by, axis))
+    for row in rows:
+        if mark := growth_mark(row):
+            row["warnings"].append(f"{mark}: its figures hold for this length alone")
     return ComparedRuns(
         frame=_frame(rows, runs, (*by, axis)),
         metric=metric,
@@ -271,15 +271,81 @@ def compare_runs(
         by=tuple(by),
         baseline=baseline,
         level=level,
-        method=method,
-        correction=correction,
+        scale=scale,
         better=better,
-        warnings=(*whole, *_placed(rows, (*by, axis))),
-        _blocks=blocks,
+        warnings=(*whole, *placed),
     )
 
 
-_NO_PAIR: Final = (np.empty(0), np.empty(0))
+def _scale(metric: str, settings: dict[Key, Setting]) -> Scale:
+    """Ratios of what is positive, but for shares, of which differences say more."""
+    known = metrics().get(metric)
+    if known is not None and known.kind == "percent":
+        return "difference"
+    groups = (group for setting in settings.values() for group in setting.values())
+    return "ratio" if all((group.values > 0).all() for group in groups) else "difference"
+
+
+def _limits(name: str, found: Estimate) -> dict[str, float]:
+    prefix = "" if name == "typical" else f"{name}_"
+    return {name: found.value, f"{prefix}low": found.low, f"{prefix}high": found.high}
+
+
+def _typical(group: Group, scale: Scale, better: str, level: float) -> dict[str, Any]:
+    """What the runs of a row are like."""
+    values = group.values
+    row: dict[str, Any] = {
+        "num_seeds": len(values), "num_missing": len(group.missing), "num_pairs": len(values),
+        "is_clairvoyant": group.is_clairvoyant,
+    }  # fmt: skip
+    if not len(values):
+        return row
+    found = (typical if scale == "ratio" else signed_rank)(values, level=level)
+    worst = float(values.min() if better == "higher" else values.max())
+    row |= _limits("typical", found)
+    row |= {"level": found.level, "mean": float(values.mean()), "worst": worst}
+    if scale == "ratio" and better != "higher":
+        row["worst_share"] = worst / float(values.sum())
+    return row
+
+
+def _pair(
+    group: Group, base: Group, scale: Scale, better: str, level: float, *, is_base: bool
+) -> dict[str, Any]:
+    """What a row differs by from the baseline."""
+    if is_base:
+        same = 1.0 if scale == "ratio" else 0.0
+        return _limits(scale, Estimate(same, same, same, 1.0, 0, level)) if group.by_seed else {}
+    mine, other = group.pairs(base)
+    row: dict[str, Any] = {"num_pairs": len(mine)}
+    if not len(mine):
+        return row
+    found = (ratio if scale == "ratio" else difference)(mine, other, level=level)
+    row |= _limits(scale, found) | {"p": found.p}
+    if len(mine) < len(group.by_seed):
+        row["level"] = found.level
+    if better != "neutral":
+        row["num_better"] = int((mine < other if better == "lower" else mine > other).sum())
+    return row
+
+
+def _judge(
+    rows: list[dict[str, Any]], setting: Setting, scale: Scale, better: str, level: float
+) -> None:
+    """Say of the rows of a setting which are beaten, by the seeds that all have."""
+    judged = [row for row in rows if row["num_seeds"] and not growth_mark(row)]
+    if any(not row["is_clairvoyant"] for row in rows):
+        judged = [row for row in judged if not row["is_clairvoyant"]]
+    if better == "neutral" or len(judged) < 2:
+        return
+    groups = [group for group, row in zip(setting.values(), rows, strict=True) if row in judged]
+    common = [seed for seed in groups[0].by_seed if all(seed in g.by_seed for g in groups)]
+    if not common:
+        return
+    columns = {str(at): [group.by_seed[seed] for seed in common] for at, group in enumerate(groups)}
+    left = not_beaten(columns, better=better, scale=scale, level=level)
+    for at, row in enumerate(judged):
+        row["is_beaten"] = str(at) not in left
 
 
 def _better(metric: str) -> Any:
@@ -299,8 +365,8 @@ def _frame(rows: list[dict[str, Any]], runs: pl.DataFrame, keys: tuple[str, ...]
     import polars as pl
 
     types: dict[str, Any] = dict.fromkeys(_NUMBERS, pl.Float64)
-    types |= dict.fromkeys(("num_seeds", "num_missing", "num_pairs"), pl.Int64)
-    types |= {"method": pl.String, "is_significant": pl.Boolean, "is_best": pl.Boolean}
+    types |= dict.fromkeys(_COUNTS, pl.Int64)
+    types |= {"is_beaten": pl.Boolean, "is_clairvoyant": pl.Boolean}
     types["warnings"] = pl.List(pl.String)
     types |= {name: runs.schema[name] for name in keys}
     columns = {
@@ -336,10 +402,21 @@ class Group:
         The metric of each seed that has one.
     missing
         Seeds whose run failed, or has no such value.
+    growth
+        The metric ``growth`` of each run that has one.
+    is_clairvoyant
+        Whether any run saw the true run times.
     """
 
     by_seed: dict[Any, float] = field(default_factory=dict)
     missing: list[Any] = field(default_factory=list)
+    growth: list[float] = field(default_factory=list)
+    is_clairvoyant: bool = False
+
+    @property
+    def median_growth(self) -> float | None:
+        """Over the runs; None if none has it."""
+        return float(np.median(self.growth)) if self.growth else None
 
     @property
     def values(self) -> Float64:
@@ -353,7 +430,7 @@ class Group:
             return seed is None, seed
 
         by_seed = {seed: self.by_seed[seed] for seed in sorted(self.by_seed, key=place)}
-        return Group(by_seed, sorted(self.missing, key=place))
+        return replace(self, by_seed=by_seed, missing=sorted(self.missing, key=place))
 
     def pairs(self, baseline: Group) -> tuple[Float64, Float64]:
         """Values of both at the seeds that both have."""
@@ -386,7 +463,8 @@ def _settings_of(
     """
     _check_columns(runs, metric, axis, by)
     found: dict[Key, dict[Any, Group]] = {}
-    rows = runs.select(*dict.fromkeys((*by, axis, SEED, metric))).iter_rows(named=True)
+    more = [name for name in (GROWTH, "clairvoyant") if name in runs.columns]
+    rows = runs.select(*dict.fromkeys((*by, axis, SEED, metric, *more))).iter_rows(named=True)
     for row in rows:
         setting = found.setdefault(tuple(row[name] for name in by), {})
         group = setting.setdefault(row[axis], Group())
@@ -397,6 +475,9 @@ def _settings_of(
             group.missing.append(seed)
         else:
             group.by_seed[seed] = float(value)
+        if (growth := row.get(GROWTH)) is not None and math.isfinite(growth):
+            group.growth.append(growth)
+        group.is_clairvoyant |= bool(row.get("clairvoyant"))
     names = dict.fromkeys(runs[axis])
     return {
         key: {name: setting[name].in_order() for name in names if name in setting}
@@ -442,126 +523,15 @@ def _twice(
     return f"{text}, and nothing tells them apart"
 
 
-def _add_means(
-    rows: list[dict[str, Any]], values: list[Float64], level: float, method: str, seed: int
-) -> None:
-    """Put the mean of each row's values into it, with its interval."""
-    for size, places in _by_size([len(column) for column in values]).items():
-        used = usable(method, size)
-        stacked = np.stack([values[place] for place in places])
-        found = mean_limits(stacked, used, level, NUM_RESAMPLES, seed)
-        for at, place in enumerate(places):
-            rows[place] |= {
-                "mean": float(found.estimate[at]),
-                "low": float(found.low[at]),
-                "high": float(found.high[at]),
-                "method": "t" if found.is_student[at] else used,
-            }
-
-
-def _add_pairs(
-    rows: list[dict[str, Any]],
-    pairs: list[tuple[Float64, Float64]],
-    level: float,
-    method: str,
-    seed: int,
-    better: str,
-) -> None:
-    """Put into each row what its pairs with the baseline tell."""
-    for size, places in _by_size([len(pair[0]) for pair in pairs]).items():
-        used = usable(method, size)
-        mine, base = (np.stack([pairs[place][side] for place in places]) for side in (0, 1))
-        change = mean_limits(mine - base, used, level, NUM_RESAMPLES, seed)
-        has_ratio = base.mean(1) != 0.0
-        safe = np.where(has_ratio[:, None], base, 1.0)
-        ratio = ratio_limits(mine, safe, used, level, NUM_RESAMPLES, seed)
-        for at, place in enumerate(places):
-            row = rows[place]
-            row |= {
-                "difference": float(change.estimate[at]),
-                "difference_low": float(change.low[at]),
-                "difference_high": float(change.high[at]),
-                "p": float(change.p[at]),
-                "effect_size": effect_size(mine[at], base[at]),
-            }
-            if better != "neutral":
-                row["share_better"] = _share_better(mine[at], base[at], better)
-            if has_ratio[at]:
-                row |= {
-                    "ratio": float(ratio.estimate[at]),
-                    "ratio_low": float(ratio.low[at]),
-                    "ratio_high": float(ratio.high[at]),
-                    # What is called a difference is one in units and in proportion.
-                    "p": float(max(change.p[at], ratio.p[at])),
-                }
-            else:
-                row["warnings"].append("the mean of the baseline is zero: there is no ratio to it")
-
-
-def _share_better(mine: Float64, base: Float64, better: str) -> float:
-    sign = np.sign(base - mine) if better == "lower" else np.sign(mine - base)
-    return float((sign.mean() + 1.0) / 2)
-
-
-def _by_size(sizes: list[int]) -> dict[int, list[int]]:
-    """Places of the columns of each length, so that those are one table; empty ones left out."""
-    found: dict[int, list[int]] = {}
-    for place, size in enumerate(sizes):
-        if size:
-            found.setdefault(size, []).append(place)
-    return found
-
-
-def _add_p(rows: list[dict[str, Any]], correction: str | None, level: float) -> None:
-    """Adjust the p of all rows that have one."""
-    tested = [row for row in rows if np.isfinite(row.get("p", np.nan))]
-    given = [row["p"] for row in tested]
-    adjusted = holm(given).tolist() if correction == "holm" and given else given
-    for row, p in zip(tested, adjusted, strict=True):
-        row |= {"p_adjusted": p, "is_significant": p < 1.0 - level}
-
-
-def _add_ranks(
-    rows: list[dict[str, Any]], settings: dict[Key, Setting], better: str
-) -> dict[Key, tuple[tuple[str, ...], Float64]]:
-    """Put mean ranks and the best into the rows; return what was ranked of each setting."""
-    blocks = {}
-    start = 0
-    for key, setting in settings.items():
-        own = rows[start : start + len(setting)]
-        start += len(setting)
-        if better == "neutral":
-            continue
-        known = [row["mean"] for row in own if "mean" in row]
-        best = (min if better == "lower" else max)(known, default=None)
-        for row in own:
-            row["is_best"] = len(own) > 1 and row.get("mean") == best and best is not None
-        ranked = {name: group for name, group in setting.items() if group.by_seed}
-        common = [
-            seed
-            for seed in (next(iter(ranked.values())).by_seed if ranked else ())
-            if all(seed in group.by_seed for group in ranked.values())
-        ]
-        if not common:
-            continue
-        table = np.array([[g.by_seed[seed] for g in ranked.values()] for seed in common])
-        means = ranks(table, better="higher" if better == "higher" else "lower").mean(0)
-        of_name = dict(zip(ranked, means.tolist(), strict=True))
-        for row, name in zip(own, setting, strict=True):
-            row["rank"] = of_name.get(name)
-        blocks[key] = (tuple(map(str, ranked)), table)
-    return blocks
-
-
 def _row_warnings(
     group: Group,
     base: Group | None,
     baseline: str | float | None,
-    method: str,
+    level: float,
     *,
     lacks_baseline: bool,
 ) -> list[str]:
-    """Return what is to be said of a row: seeds without a value or a pair, too few for a method.
+    """Return what is to be said of a row: seeds without a value or a pair, too few of them.
 
     Parameters
     ----------
@@ -579,16 +549,18 @@ def _row_warnings(
         alone = group.unpaired(base)
         for seeds, lacks in ((alone, f"of {baseline}"), (base.unpaired(group), "here")):
             if seeds:
-                lines.append(f"no value {lacks}, so not in the difference: {_seeds(seeds)}")
+                lines.append(f"no value {lacks}, so not in the change: {_seeds(seeds)}")
         pairs = num - len(alone)
         if pairs == 0:
-            lines.append(f"no pair with {baseline}: no difference")
+            lines.append(f"no pair with {baseline}: no change")
     elif lacks_baseline:
-        lines.append(f"no run of {baseline} in this setting: no difference")
+        lines.append(f"no run of {baseline} in this setting: no change")
     if num == 1:
         lines.append("a single seed: no interval")
-    elif num and (used := usable(method, num)) != method:
-        lines.append(f"{num} seeds are too few for {method}: {used} was used")
+    elif num and (reached := 1 - 2.0 ** (1 - num)) < level:
+        lines.append(
+            f"{num} seeds: the limits are their range, which reaches {100 * reached:.4g} %"
+        )
     return lines
 
 
@@ -638,7 +610,7 @@ def _unstable(runs: pl.DataFrame, axis: str) -> list[str]:
             worst = some.sort(name)[-1]
             lines.append(
                 f"jobs {what} in {plural(some.height, 'run')} (at most {worst[name].item():,}, "
-                f"{axis} {worst[axis].item()}): means are of the others"
+                f"{axis} {worst[axis].item()}): figures are of the others"
             )
     return lines
 
@@ -691,7 +663,7 @@ def _other_jobs(runs: pl.DataFrame, axis: str, by: Sequence[str]) -> list[str]:
         return []
     return [
         f"runs of the same seed finished different numbers of jobs ({plural(num, 'seed')}): their "
-        "means are not of the same jobs"
+        "figures are not of the same jobs"
     ]
 
 

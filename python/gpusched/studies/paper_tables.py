@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final
 
 from gpusched.base.field_checks import check_integer
 from gpusched.base.tables import Column, table
 from gpusched.base.wording import plural, scale_of
 from gpusched.results.metric_registry import metrics
-
-if TYPE_CHECKING:
-    import polars as pl
+from gpusched.studies.verdicts import Compared, ahead, growth_mark, is_significant, told_p
 
 FORMATS: Final = ("markdown", "latex")
 _LATEX: Final = {
@@ -22,29 +20,9 @@ _LATEX: Final = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }  # fmt: skip
 _MOST_DECIMALS: Final = 9
-
-
-class Compared(Protocol):
-    """What a table shows: a :class:`~gpusched.studies.ComparedRuns`."""
-
-    @property
-    def frame(self) -> pl.DataFrame: ...
-    @property
-    def metric(self) -> str: ...
-    @property
-    def axis(self) -> str: ...
-    @property
-    def by(self) -> tuple[str, ...]: ...
-    @property
-    def baseline(self) -> str | float | None: ...
-    @property
-    def level(self) -> float: ...
-    @property
-    def correction(self) -> str | None: ...
-    @property
-    def warnings(self) -> tuple[str, ...]: ...
-    @property
-    def num_comparisons(self) -> int: ...
+_REMARK: Final = "remark"
+_MOST_SHARE: Final = 1 / 3
+_LEAST_SEEDS: Final = 6
 
 
 @dataclass(frozen=True)
@@ -92,15 +70,26 @@ def written(compared: Compared, format: str, caption: str | None, digits: int) -
         (style.text(name.replace("_", " ")), [style.text(_key(row[name])) for row in rows])
         for name in keys
     ]
-    columns.append(
+    columns += [
+        ("seeds", [f"{row['num_seeds']:,}" for row in rows]),
         (
-            style.text(_title(compared.metric, unit)),
-            [_mean(row, scale, digits, style) for row in rows],
-        )
-    )
+            style.text(_title(f"typical {_label(compared.metric)}", unit)),
+            [
+                _typical(row, scale, digits, style, is_bold=is_bold)
+                for row, is_bold in zip(rows, ahead(compared), strict=True)
+            ],
+        ),
+        ("mean", [_number(row["mean"], scale, digits, style) for row in rows]),
+        ("worst", [_worst(row, scale, digits, style) for row in rows]),
+    ]
     if compared.baseline is not None:
         columns += _comparison(compared, rows, scale, unit, digits, style)
-    headings = [Column(name, is_text=at < len(keys)) for at, (name, _) in enumerate(columns)]
+    if any(marks := [growth_mark(row) for row in rows]):
+        columns.append((_REMARK, [style.text(mark) for mark in marks]))
+    headings = [
+        Column(name, is_text=at < len(keys) or name == _REMARK)
+        for at, (name, _) in enumerate(columns)
+    ]
     title = "" if caption is None else style.text(caption)
     body = zip(*(cells for _, cells in columns), strict=True)
     if style.is_latex:
@@ -118,38 +107,47 @@ def _comparison(
     style: _Style,
 ) -> list[tuple[str, list[str]]]:
     baseline = style.text(str(compared.baseline))
-    others = [row for row in rows if row[compared.axis] != compared.baseline]
-    in_percent = all(
-        row["ratio_low"] is None or math.isfinite(row["ratio_high"] - row["ratio_low"])
-        for row in others
-    ) and any(row["ratio"] is not None for row in others)
-    cells, probabilities = [], []
+    is_ratio = compared.scale == "ratio"
+    cells, better, probabilities = [], [], []
     for row in rows:
-        if row[compared.axis] == compared.baseline or row["difference"] is None:
-            cells.append(style.none)
-            probabilities.append(style.none)
+        if row[compared.axis] == compared.baseline or row[compared.scale] is None:
+            for column in (cells, better, probabilities):
+                column.append(style.none)
             continue
-        if in_percent:
-            numbers = [None if row[name] is None else 100.0 * (row[name] - 1.0)
-                       for name in ("ratio", "ratio_low", "ratio_high")]  # fmt: skip
-        else:
-            names = ("difference", "difference_low", "difference_high")
-            numbers = [None if row[name] is None else row[name] / scale for name in names]
-        mark = style.star if row["is_significant"] else ""
-        value, limits = _spanned(numbers, digits, style, sign="+")
+        numbers = [row[f"{compared.scale}{end}"] for end in ("", "_low", "_high")]
+        if not is_ratio:
+            numbers = [None if number is None else number / scale for number in numbers]
+        value, limits = _spanned(numbers, digits, style, sign="" if is_ratio else "+")
+        mark = style.star if is_significant(compared, row) else ""
         cells.append(f"{value}{mark}{limits}")
-        probabilities.append(_p(row["p_adjusted"], style))
-    of = "\\%" if style.is_latex else "%"
-    measure = of if in_percent else style.text(unit)
-    heading = f"change from {baseline}" + (f" ({measure})" if measure else "")
-    p = "p (Holm)" if compared.correction == "holm" else "p"
-    return [(heading, cells), (p, probabilities)]
+        won = row["num_better"]
+        better.append(style.none if won is None else f"{won}/{row['num_pairs']}")
+        probabilities.append(_p(told_p(compared, row), style))
+    what = f"ratio to {baseline}" if is_ratio else f"change from {baseline}"
+    heading = what + (f" ({style.text(unit)})" if unit and not is_ratio else "")
+    return [(heading, cells), ("better", better), ("p (Holm)", probabilities)]
 
 
-def _mean(row: dict[str, Any], scale: float, digits: int, style: _Style) -> str:
-    numbers = [None if row[name] is None else row[name] / scale for name in ("mean", "low", "high")]
-    value, limits = _spanned(numbers, digits, style)
-    return f"{style.bold(value) if row['is_best'] else value}{limits}"
+def _typical(
+    row: dict[str, Any], scale: float, digits: int, style: _Style, *, is_bold: bool
+) -> str:
+    ends = (None if row[name] is None else row[name] / scale for name in ("typical", "low", "high"))
+    value, limits = _spanned(list(ends), digits, style)
+    return f"{style.bold(value) if is_bold else value}{limits}"
+
+
+def _number(value: float | None, scale: float, digits: int, style: _Style) -> str:
+    return _spanned((None if value is None else value / scale, None, None), digits, style)[0]
+
+
+def is_held_by_one(row: Mapping[str, Any]) -> bool:
+    """Whether one of six seeds or more holds over a third of the sum."""
+    return row["num_seeds"] >= _LEAST_SEEDS and (row["worst_share"] or 0.0) > _MOST_SHARE
+
+
+def _worst(row: dict[str, Any], scale: float, digits: int, style: _Style) -> str:
+    text = _number(row["worst"], scale, digits, style)
+    return f"{text} !" if is_held_by_one(row) else text
 
 
 def _spanned(
@@ -159,7 +157,10 @@ def _spanned(
     value, low, high = numbers
     if value is None:
         return style.none, ""
-    width = (high - low) / 2 if low is not None and high is not None else math.nan
+    width = math.nan
+    if low is not None and high is not None:
+        # The shorter side: of a ratio the longer one may be many times as wide.
+        width = min(value - low, high - value) or (high - low) / 2
     if not math.isfinite(width):
         return style.number(
             f"{value:{sign},.3g}" if abs(value) < 1e3 else f"{value:{sign},.0f}"
@@ -184,8 +185,8 @@ def decimals_for(half_width: float, value: float, digits: int) -> int:
 
 
 def _unit(compared: Compared) -> tuple[float, str]:
-    """The scale and the unit in which the means read best."""
-    means = compared.frame["mean"].drop_nulls().to_list()
+    """The scale and the unit in which typical values read best."""
+    means = compared.frame["typical"].drop_nulls().to_list()
     known = metrics().get(compared.metric)
     if known is not None:
         scale, unit = scale_of(known.kind, means)
@@ -193,10 +194,13 @@ def _unit(compared: Compared) -> tuple[float, str]:
     return scale_of("time" if compared.metric.endswith("_s") else "ratio", means)
 
 
-def _title(metric: str, unit: str) -> str:
-    known = metrics().get(metric)
-    label = metric.removesuffix("_s").replace("_", " ") if known is None else known.label
+def _title(label: str, unit: str) -> str:
     return f"{label} ({unit})" if unit and unit not in label else label
+
+
+def _label(metric: str) -> str:
+    known = metrics().get(metric)
+    return metric.removesuffix("_s").replace("_", " ") if known is None else known.label
 
 
 def _key(value: Any) -> str:
@@ -213,22 +217,27 @@ def _p(value: float | None, style: _Style) -> str:
     return f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
 
 
-def _notes(compared: Compared, style: _Style) -> list[str]:
+def notes_of(compared: Compared) -> list[str]:
+    """Return by which methods a table was made."""
     frame = compared.frame
-    used = sorted(set(frame["method"].drop_nulls()))
-    counts = sorted(set(frame["num_seeds"]))
-    seeds = plural(counts[-1], "seed") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
-    percent = f"{100 * compared.level:g} %"
-    lines = [f"Means over {seeds} with {percent} intervals ({', '.join(used)})"]
-    if frame["is_best"].any():
-        lines[0] += "; the best is bold"
-    lines[0] += "."
-    texts = [style.text(lines[0])]
-    if compared.baseline is not None:
+    of = "the logarithms" if compared.scale == "ratio" else "the values"
+    lines = [f"Typical: Hodges-Lehmann of {of}, with {100 * compared.level:g} % intervals."]
+    if compared.baseline is not None and compared.num_comparisons:
         tests = plural(compared.num_comparisons, "comparison")
-        adjusted = f" adjusted by Holm for {tests}" if compared.correction == "holm" else ""
-        by_seed = f"Changes are paired by seed; p{adjusted}"
-        limit = f" p < {1.0 - compared.level:.2g}."
-        shown = limit.replace("<", "$<$") if style.is_latex else limit
-        texts.append(f"{style.text(by_seed)}; {style.star}{shown}")
-    return texts + [style.text(f"Note: {line}.") for line in compared.warnings]
+        what = "ratios" if compared.scale == "ratio" else "changes"
+        lines.append(
+            f"{what.capitalize()} are of runs on the same jobs; p: exact signed-rank, Holm for "
+            f"{tests}; * of at most {1 - compared.level:.2g}."
+        )
+    if any(ahead(compared)):
+        lines.append("Bold: not beaten significantly and by 2 % or more.")
+    if any(map(is_held_by_one, frame.iter_rows(named=True))):
+        lines.append(
+            "! One seed holds more than a third of the sum: the mean says nothing of a typical run."
+        )
+    return lines
+
+
+def _notes(compared: Compared, style: _Style) -> list[str]:
+    lines = [*notes_of(compared), *(f"Note: {line}." for line in compared.warnings)]
+    return list(map(style.text, lines))

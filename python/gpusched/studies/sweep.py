@@ -51,7 +51,8 @@ from gpusched.studies.run_store import (
     write_plan,
 )
 from gpusched.studies.study import ROLES, Study, StudyTrace
-from gpusched.studies.sweep_result import QUEUE_GROWTH, SweepResult
+from gpusched.studies.sweep_result import SweepResult
+from gpusched.studies.verdicts import GROWTH
 
 if TYPE_CHECKING:
     import polars as pl
@@ -495,7 +496,7 @@ def row_of(context: RunContext, trace: Trace, name: str, run: PlannedRun) -> Row
         begin = time.perf_counter()
         result = context.result(trace, run)
         found = result.summary_with(
-            (QUEUE_GROWTH, *context.metrics), warm_up_s=context.warm_up_s, tail_s=context.tail_s
+            (GROWTH, *context.metrics), warm_up_s=context.warm_up_s, tail_s=context.tail_s
         )
         row: Row = {key: value for key, value in found.items() if key not in _SETTINGS}
         row[OFFERED_LOAD] = found.get("load")

@@ -7,28 +7,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
+from gpusched.base.arrays import Float64
 from gpusched.base.replacing import replacing
 from gpusched.base.tables import Column, Table, html_page, table, text_column
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import Metric, metrics
 from gpusched.results.shown_metrics import columns, main_metrics
+from gpusched.studies.hodges_lehmann import signed_rank, typical
 from gpusched.studies.plan import RUN_KEYS, choices_of
-from gpusched.studies.study import ROLES, Study
+from gpusched.studies.study import Study
+from gpusched.studies.verdicts import GROWTH, growth_mark
 
 if TYPE_CHECKING:
     import polars as pl
 
     from gpusched.studies.compared_runs import ComparedRuns
 
-QUEUE_GROWTH: Final = "queue_growth"
-"""The metric that says where a queue grows: every run has it, since no one run can be believed."""
 _SHOWN_ROWS: Final = 20
 _MOST_METRICS: Final = 6
 # From such a load on a queue builds up that is not there when the first jobs arrive.
 _BUSY: Final = 0.8
-# A queue that grows steadily has 5/3; so many runs are needed, as one alone may end in a burst.
-_GROWING: Final = 1.5
-_MIN_SEEDS: Final = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,7 +103,7 @@ class SweepResult:
             What is compared, and with which of its values; None: of policies the study's baseline,
             or the first one.
         options
-            Of :func:`gpusched.studies.compare_runs`: ``level``, ``method``, ``correction``.
+            Of :func:`gpusched.studies.compare_runs`: ``level``, ``better``, ``warm_up_s``.
 
         Returns
         -------
@@ -166,7 +166,6 @@ class SweepResult:
             "queue grows as long as jobs arrive, and with the number of jobs so do all figures"
             for trace, cluster, offered in most.iter_rows()
         ]
-        lines += self._growing()
         busy = self.finished.filter(load.is_between(_BUSY, 1, closed="left"))
         has_queue = "mean_wait_s" in busy.columns and bool((busy["mean_wait_s"] > 0).any())
         if self.study.warm_up_s == 0 and has_queue:
@@ -175,29 +174,6 @@ class SweepResult:
                 "set warm_up_s to leave the first jobs out"
             )
         return lines
-
-    def _growing(self) -> list[str]:
-        """Where jobs come faster than they leave, though the load is below one."""
-        import polars as pl
-
-        if QUEUE_GROWTH not in self.finished.columns:
-            return []
-        growth, where = pl.col(QUEUE_GROWTH), ["trace", "cluster", "load"]
-        by = [*where, *ROLES]
-        found = (
-            self.finished.filter(pl.col("offered_load") < 1, growth.is_finite())
-            .group_by(by, maintain_order=True)
-            .agg(growth.median(), pl.col("seed").n_unique().alias("seeds"))
-            .filter(growth > _GROWING, pl.col("seeds") >= _MIN_SEEDS)
-            .group_by(where, maintain_order=True)
-            .agg(pl.col("policy").unique(maintain_order=True), growth.max())
-        )
-        return [
-            f"{trace} on {cluster}{'' if load is None else f' at load {load:g}'}: jobs come faster "
-            f"than they leave under {', '.join(policies)} ({QUEUE_GROWTH} up to {most:.1f}, median "
-            "over the seeds): means depend on how many jobs there are"
-            for trace, cluster, load, policies, most in found.iter_rows()
-        ]
 
     def _told(self) -> list[str]:
         """What the runs said themselves, with the policies they are of."""
@@ -248,7 +224,7 @@ class SweepResult:
         return self.runs.__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
-        """Return the means of the shown metrics as a table, for notebooks."""
+        """Return the shown metrics of typical runs as a table, for notebooks."""
         shown = overview(self.study, self.runs)
         rows = list(shown.rows[:_SHOWN_ROWS])
         if len(shown.rows) > len(rows):
@@ -276,9 +252,7 @@ def shown_metrics(study: Study, runs: pl.DataFrame) -> list[Metric]:
 
 
 def overview(study: Study, runs: pl.DataFrame) -> Table:
-    """Lay out the mean over the seeds of each metric, for all else that differs; a note has what
-    does not.
-    """
+    """Lay out each metric of a typical run, for all else that differs; a note has what does not."""
     import polars as pl
 
     done = runs.filter(pl.col("wall_s").is_not_null())
@@ -286,22 +260,44 @@ def overview(study: Study, runs: pl.DataFrame) -> Table:
     if not len(done):
         return table("", [*map(text_column, order)], [])
     chosen = [metric for metric in shown_metrics(study, runs) if metric.key in done.columns]
-    means = done.group_by(order, maintain_order=True).agg(
-        pl.len().alias("seeds"),
-        *(pl.col(metric.key).cast(pl.Float64, strict=False).fill_nan(None).mean()
-          for metric in chosen),
-    )  # fmt: skip
-    laid_out = columns(means.iter_rows(named=True), chosen)
+    groups = done.partition_by(order, maintain_order=True)
+    cells = [{metric.key: _middle(done, of, metric) for metric in chosen} for of in groups]
+    laid_out = columns(cells, chosen)
+    marks = [
+        growth_mark({GROWTH: of[GROWTH].fill_nan(None).median(), "num_seeds": len(of)})
+        for of in groups
+    ]
     rows = [
-        [*map(axis_text, keys), *(column.cells[at].text for column in laid_out)]
-        for at, keys in enumerate(means.select(*order, "seeds").iter_rows())
+        [
+            *(axis_text(of[key][0]) for key in order),
+            f"{len(of):,}",
+            *(column.cells[at].text for column in laid_out),
+            *([marks[at]] if any(marks) else []),
+        ]
+        for at, of in enumerate(groups)
     ]
     figures = (Column(column.metric.label, column.unit) for column in laid_out)
     same = ", ".join(
         f"{key} {axis_text(done[key][0])}" for key in RUN_KEYS if key not in (*order, "seed")
     )
     titles = [*map(text_column, order), Column("seeds"), *figures]
-    return table("", titles, rows, [same] if same else [])
+    return table(
+        "", titles + ([text_column("remark")] if any(marks) else []), rows, [same] if same else []
+    )
+
+
+def _middle(every: pl.DataFrame, some: pl.DataFrame, metric: Metric) -> float | None:
+    """Return what is typical of some of the runs, on the scale that fits all of them."""
+
+    def known(runs: pl.DataFrame) -> Float64:
+        values = np.array(runs[metric.key].drop_nulls().to_list(), np.float64)
+        return values[np.isfinite(values)]
+
+    values = known(some)
+    if not len(values):
+        return None
+    is_ratio = metric.kind != "percent" and bool((known(every) > 0).all())
+    return (typical if is_ratio else signed_rank)(values).value
 
 
 def axis_text(value: object) -> str:

@@ -21,11 +21,10 @@ from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
 from gpusched.base.wording import (
-    change_text,
-    changes,
     decimals_of,
     plural,
     range_text,
+    ratio_text,
     scale_of,
     text_of,
 )
@@ -38,6 +37,7 @@ from gpusched.studies.space import PolicySpace
 from gpusched.studies.study import Study
 from gpusched.studies.sweep import sweep
 from gpusched.studies.sweep_result import SweepResult
+from gpusched.studies.verdicts import change_text, changes
 from gpusched.studies.windows import Windows, windows_of
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ class Tuning:
         One row for the best few, the default options of their policies and the baseline:
         ``trial`` (null of what was no trial), ``search_value`` and ``search_ratio`` (to the
         baseline) in the whole search window, then of the held-out jobs the columns of
-        :class:`~gpusched.studies.ComparedRuns`: ``mean``, ``low``, ``high``, ``ratio`` to the
-        baseline with its interval, paired, and whether that ``is_significant``.
+        :class:`~gpusched.studies.ComparedRuns`: ``typical``, ``low``, ``high``, ``ratio`` to the
+        baseline with its interval (of shares ``difference``), paired, and ``p_adjusted``.
     compared
         The comparison on held-out jobs itself.
     runs
@@ -130,10 +130,18 @@ class Tuning:
         return found
 
     @property
+    def recommended(self) -> str:
+        """The best policy, if the interval of its gain on held-out jobs leaves no gain out; else
+        the baseline."""
+        row = self.held_out.filter(policy=str(self.best))
+        is_best = len(row) and is_certain(self.compared, row.row(0, named=True))
+        return str(self.best) if is_best else self.baseline
+
+    @property
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """Headings and rows of texts, the best one first: search and held-out jobs side by side."""
         frame, metric = self.held_out, metrics()[self.metric]
-        known = (frame[name].drop_nulls() for name in ("search_value", "mean"))
+        known = (frame[name].drop_nulls() for name in ("search_value", "typical"))
         values = [abs(value) for column in known for value in column]
         scale, unit = scale_of(metric.kind, values)
         decimals = decimals_of(metric.kind, [value / scale for value in values])
@@ -146,8 +154,9 @@ class Tuning:
 
         share = f"{100 * self.compared.level:g} %"
         of = f"{metric.label}, {unit}" if unit else metric.label
-        headings = ["policy", "trial", f"search: {of}", "change", f"held out: {of}", share,
-                    "change", share, "p"]  # fmt: skip
+        what = "ratio" if self.compared.scale == "ratio" else "change"
+        headings = ["policy", "trial", f"search: {of}", "ratio", f"held out: {of}", share,
+                    what, share, "better", "p"]  # fmt: skip
         rows = []
         for row in frame.iter_rows(named=True):
             is_base = row["policy"] == self.baseline
@@ -159,10 +168,10 @@ class Tuning:
                     row["policy"],
                     origin,
                     text(row["search_value"]),
-                    "" if is_base else change_text(row["search_ratio"]),
-                    text(row["mean"]),
+                    "" if is_base else ratio_text(row["search_ratio"]),
+                    text(row["typical"]),
                     range_text(text, row),
-                    *([""] * 3 if is_base else changes(row)),
+                    *([""] * 4 if is_base else changes(self.compared, row, text)),
                 ]
             )
         return headings, rows
@@ -538,31 +547,51 @@ def compared(
     return seen.join(found.frame, on="policy", how="left", maintain_order="left"), found
 
 
-def verdicts(held_out: pl.DataFrame, best: str, baseline: str, better: str) -> list[str]:
+def is_certain(found: ComparedRuns, row: Mapping[str, Any]) -> bool:
+    """Whether a row is better than the baseline: the whole interval of its change is."""
+    end = row[f"{found.scale}_{'high' if found.better == 'lower' else 'low'}"]
+    return end is not None and row["level"] >= found.level and _gain(found, end) > 0
+
+
+def _gain(found: ComparedRuns, change: float) -> float:
+    gain = (1.0 if found.scale == "ratio" else 0.0) - change
+    return gain if found.better == "lower" else -gain
+
+
+def verdicts(found: ComparedRuns, held_out: pl.DataFrame, best: str) -> list[str]:
     """Return what speaks against the best one, a sentence each."""
+    baseline = found.baseline
     if best == baseline:
         return [f"the search found nothing better than {baseline}"]
-    row = held_out.filter(policy=best).row(0, named=True)
-    ratio, seen = row["ratio"], row["search_ratio"]
-    if ratio is None:
+    row, base = (held_out.filter(policy=name).row(0, named=True) for name in (best, baseline))
+    change, is_ratio = row[found.scale], found.scale == "ratio"
+    if change is None:
         return [f"{best}: no gain can be told on held-out jobs; its runs failed, or have no value"]
-    sign = 1.0 if better == "lower" else -1.0
-    gain = sign * (1.0 - ratio)
+
+    def text(gain: float) -> str:
+        return f"{gain:.1%}" if is_ratio else change_text(found.metric, gain).lstrip("+")
+
+    gain, keep = _gain(found, change), f"keep {baseline}"
     if gain <= 0:
-        worse = f", it is {abs(ratio - 1):.1%} {'more' if ratio > 1 else 'less'}" if gain else ""
+        way = "more" if (found.better == "lower") else "less"
+        worse = f", it is {text(-gain)} {way}" if gain else ""
         return [f"{best} is not better than {baseline} on held-out jobs{worse}: the gain in the "
-                "search was chance"]  # fmt: skip
+                f"search was chance; {keep}"]  # fmt: skip
     lines = []
-    if not row["is_significant"]:
+    if not is_certain(found, row):
         lines.append(
-            f"{best}: the gain on held-out jobs, {gain:.1%}, is not significant: chance alone may "
-            "give as much"
+            f"{best}: the gain on held-out jobs, {text(gain)}, is not certain: chance alone may "
+            f"give as much; {keep}"
         )
-    if seen is not None and gain < _KEPT * sign * (1.0 - seen):
+    seen = None
+    if row["search_value"] is not None and base["search_value"] is not None:
+        first, second = row["search_value"], base["search_value"]
+        seen = _gain(found, first / second if is_ratio else first - second)
+    if seen is not None and gain < _KEPT * seen:
         lines.append(
-            f"{best}: the gain on held-out jobs, {gain:.1%}, is much smaller than that in the "
-            f"search, {sign * (1.0 - seen):.1%}: the search fitted its own jobs; more "
-            "of them, or more seeds, would help"
+            f"{best}: the gain on held-out jobs, {text(gain)}, is much smaller than that in the "
+            f"search, {text(seen)}: the search fitted its own jobs; more of them, or more seeds, "
+            "would help"
         )
     return lines
 
@@ -760,7 +789,7 @@ def tune(
         baseline=baseline.label, better=better, level=level,
     )  # fmt: skip
     lines = [
-        *verdicts(frame, best[0].label, baseline.label, better),
+        *verdicts(comparison, frame, best[0].label),
         *edges(space, next(a for a in found if a.number == best[0].trial)),
         *failures(found),
     ]

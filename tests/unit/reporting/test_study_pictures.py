@@ -28,7 +28,7 @@ SMALL = {"cluster": "small <8>"}
 AT = {**SMALL, "load": 0.7}
 PICTURES: dict[str, dict[str, Any]] = {
     "lines": {"panels": "cluster"},
-    "heat_map": {"where": SMALL, "show": "ratio"},
+    "heat_map": {"where": SMALL, "show": "change"},
     "forest_plot": {},
     "pareto": {"where": AT},
     "cdf_over_seeds": {"where": AT},
@@ -74,7 +74,7 @@ def test_a_picture_is_a_file_of_matplotlib(name, runs, tmp_path):
     assert figure.get_suptitle() == plotly.layout.title.text
 
 
-def test_lines_are_means_and_bands_are_intervals_over_the_seeds(runs):
+def test_lines_are_typical_runs_and_bands_are_intervals_over_the_seeds(runs):
     figure = gs.plot.lines(runs, where=SMALL)
     lines = {trace.name: trace for trace in figure.data if trace.mode == "lines+markers"}
     bands = {trace.name: trace for trace in figure.data if trace.fill == "toself"}
@@ -82,7 +82,7 @@ def test_lines_are_means_and_bands_are_intervals_over_the_seeds(runs):
     for policy in POLICIES:
         name = f"{policy} †" if policy == "srtf" else policy
         spans = [
-            gs.studies.interval(jct_h(runs, policy=policy, load=load, **SMALL)) for load in LOADS
+            gs.studies.typical(jct_h(runs, policy=policy, load=load, **SMALL)) for load in LOADS
         ]
         assert lines[name].x == LOADS
         np.testing.assert_allclose(lines[name].y, [span.value for span in spans], rtol=1e-6)
@@ -102,19 +102,18 @@ def test_both_libraries_draw_the_same_estimates(runs):
         assert line.get_label() == trace.name
 
 
-def test_an_interval_that_reaches_zero_ends_on_a_logarithmic_axis(runs):
-    two = runs.filter(policy="fifo", **SMALL).filter(pl.col("seed") < 3)
-    far = two.with_columns(pl.col("mean_jct_s") * pl.when(seed=1).then(1).otherwise(9))
-    assert min(gs.plot.lines(far, method="t").data[0].y) < 0
-    figure = gs.plot.lines(far, method="t", log=True)
-    assert figure.layout.yaxis.type == "log"
-    assert min(figure.data[0].y) == pytest.approx(min(figure.data[1].y) / 2, rel=1e-6)
-    with pytest.raises(ValueError, match="log: a value is zero or less"):
-        gs.plot.lines(runs, where=SMALL, show="difference", log=True)
+def test_ratios_stand_on_a_logarithmic_axis_and_shares_do_not(runs):
+    for metric, scale in (("mean_jct_s", "log"), ("utilisation", None)):
+        for show in ("typical", "change"):
+            figure = gs.plot.lines(runs, metric, where=SMALL, show=show)
+            assert figure.layout.yaxis.type == scale
+        assert gs.plot.forest_plot(runs, metric).layout.xaxis.type == scale
+    with pytest.raises(ValueError, match="show: must be 'typical' or 'change', not 'ratio'"):
+        gs.plot.lines(runs, where=SMALL, show="ratio")
 
 
 def test_a_ratio_is_one_number_for_each_pair(runs):
-    figure = gs.plot.lines(runs, where=SMALL, show="ratio", baseline="sjf")
+    figure = gs.plot.lines(runs, where=SMALL, show="change", baseline="sjf")
     lines = {t.name: t.y for t in figure.data if t.mode == "lines+markers"}
     assert set(lines) == {"fifo", "srtf †"}
     np.testing.assert_allclose(lines["fifo"], 2.0, rtol=0.02)
@@ -129,7 +128,7 @@ def test_names_on_an_axis_have_points_with_bars_side_by_side(runs):
     first = [trace.x[0] for trace in figure.data]
     assert first == sorted(set(first))
     assert all(abs(x) < 0.5 for x in first)
-    span = gs.studies.interval(jct_h(runs, policy="fifo", load=0.7, **SMALL))
+    span = gs.studies.typical(jct_h(runs, policy="fifo", load=0.7, **SMALL))
     assert figure.data[0].error_y.array[0] == pytest.approx(span.high - span.value, rel=1e-4)
 
 
@@ -143,7 +142,7 @@ def test_panels_show_one_value_each(runs):
 
 
 def test_a_field_of_a_heat_map_is_the_ratio_to_the_baseline(runs):
-    figure = gs.plot.heat_map(runs, where=SMALL, show="ratio")
+    figure = gs.plot.heat_map(runs, where=SMALL, show="change")
     (field,) = figure.data
     assert list(figure.layout.yaxis.ticktext) == ["sjf", "srtf †"]
     assert list(figure.layout.xaxis.ticktext) == ["0.7", "0.9", "1.1"]
@@ -163,20 +162,19 @@ def test_names_that_are_cut_to_the_same_keep_their_fields(runs):
 
 
 def test_a_forest_plot_has_a_row_for_each_setting_and_policy_but_the_baseline(runs):
-    figure = gs.plot.forest_plot(runs, show="ratio")
+    figure = gs.plot.forest_plot(runs)
     rows = [note.text for note in figure.layout.annotations]
     assert len(rows) == len(figure.data) == 2 * len(CLUSTERS) * len(LOADS)
     assert rows[0] == "sjf, small &lt;8&gt;, load 0.7"
     assert [trace.y[0] for trace in figure.data] == list(range(12))
     mine = jct_h(runs, policy="sjf", load=0.7, **SMALL)
     base = jct_h(runs, policy="fifo", load=0.7, **SMALL)
-    span = gs.studies.ratio_of_means(mine, base)
+    span = gs.studies.ratio(mine, base)
     assert figure.data[0].x[0] == pytest.approx(span.value, rel=1e-6)
     assert figure.data[0].error_x.array[0] == pytest.approx(span.high - span.value, rel=1e-3)
     assert figure.layout.shapes[0].x0 == 1
-    difference = gs.plot.forest_plot(runs, where=AT)
-    assert difference.layout.shapes[0].x0 == 0
-    assert difference.data[0].x[0] == pytest.approx(np.mean(mine) - np.mean(base), rel=1e-6)
+    shares = gs.plot.forest_plot(runs, "utilisation", where=AT)
+    assert shares.layout.shapes[0].x0 == 0
 
 
 def test_the_front_leaves_out_what_is_beaten_in_both(runs):
@@ -212,12 +210,16 @@ def test_nothing_beats_the_front_and_the_front_beats_the_rest(means, of_x, of_y)
 
 def test_a_swing_is_from_the_least_to_the_largest_mean_and_the_widest_is_first(runs):
     figure = gs.plot.sensitivity(runs, base={"load": 0.9, "policy": "sjf"}, where=SMALL)
-    base = np.mean(jct_h(runs, policy="sjf", load=0.9, **SMALL))
+
+    def typical(load):
+        return gs.studies.typical(jct_h(runs, policy="sjf", load=load, **SMALL)).value
+
     names = [note.text.partition(":")[0] for note in figure.layout.annotations]
     assert names == ["policy", "load"]
+    base = typical(0.9)
     assert figure.layout.shapes[0].x0 == pytest.approx(base)
     ends = [(t.base, t.base + t.x[0]) for t in figure.data if t.y[0] == 1]
-    low, high = (np.mean(jct_h(runs, policy="sjf", load=at, **SMALL)) for at in (0.7, 1.1))
+    low, high = typical(0.7), typical(1.1)
     assert ends == [pytest.approx((low, base)), pytest.approx((base, high))]
 
 
@@ -232,7 +234,7 @@ def results() -> dict[str, list[gs.Result]]:
 
 
 @pytest.mark.parametrize("quantity", ["jct_s", "wait_s"])
-def test_a_distribution_over_seeds_is_the_mean_of_their_quantiles(quantity, results):
+def test_a_distribution_over_seeds_is_typical_of_their_quantiles(quantity, results):
     figure = gs.plot.cdf_over_seeds(results, quantity)
     curve = next(t for t in figure.data if t.name == "fifo" and t.mode == "lines")
     band = next(t for t in figure.data if t.name == "fifo" and t.fill == "toself")
@@ -243,10 +245,9 @@ def test_a_distribution_over_seeds_is_the_mean_of_their_quantiles(quantity, resu
     each = [
         np.quantile(getattr(r.jobs, quantity), 0.9, method="inverted_cdf") for r in results["fifo"]
     ]
-    span = gs.studies.interval(each, method="t")
-    least = 1.0 if quantity == "wait_s" else 1e-6
-    assert curve.x[place] == pytest.approx(max(span.value, least), rel=1e-6)
-    assert band.x[place] == pytest.approx(max(span.low, least), rel=1e-6)
+    span = gs.studies.typical(np.maximum(each, 1.0 if quantity == "wait_s" else 1e-6))
+    assert curve.x[place] == pytest.approx(span.value, rel=1e-6)
+    assert band.x[place] == pytest.approx(span.low, rel=1e-6)
 
 
 def test_a_distribution_of_runs_stands_at_the_quantiles_they_have(runs):
@@ -255,7 +256,9 @@ def test_a_distribution_of_runs_stands_at_the_quantiles_they_have(runs):
     assert list(curve.y) == [0.5, 0.95, 0.99]
     own = runs.filter(policy="sjf", **AT)
     np.testing.assert_allclose(
-        curve.x, [own[name].mean() for name in ("p50_jct_s", "p95_jct_s", "p99_jct_s")], rtol=1e-6
+        curve.x,
+        [gs.studies.typical(own[name]).value for name in ("p50_jct_s", "p95_jct_s", "p99_jct_s")],
+        rtol=1e-6,
     )
     with pytest.raises(ValueError, match="no quantiles such as 'p95_wait_s'"):
         gs.plot.cdf_over_seeds(runs, "wait_s", where=AT)
@@ -275,7 +278,7 @@ def test_failed_runs_are_warned_of_and_left_out():
     line = next(t for t in figure.data if t.name == "sjf" and t.mode == "lines+markers")
     left = frame.filter(policy="sjf", load=0.9, **SMALL)["mean_jct_s"].drop_nulls()
     assert len(left) == len(SEEDS) - 1
-    assert line.y[1] == pytest.approx(left.mean() / 3600, rel=1e-6)
+    assert line.y[1] == pytest.approx(gs.studies.typical(left).value / 3600, rel=1e-6)
 
 
 def test_a_single_seed_has_no_band(runs):
@@ -289,7 +292,7 @@ def test_the_result_of_a_sweep_has_every_picture():
         "traces": [{"generate": "philly", "jobs": 300, "loads": [0.7, 1.3]}],
         "clusters": [{"servers": 8, "gpus": 8}],
     })  # fmt: skip
-    figure = gs.plot.forest_plot(found, method="t")
+    figure = gs.plot.forest_plot(found)
     assert "to sjf" in figure.layout.title.text
     for name, options in PICTURES.items():
         where = {} if name in ("lines", "forest_plot", "sensitivity") else {"where": {"load": 0.7}}
@@ -377,7 +380,6 @@ MIXED = example_runs(failed=False)
         ("sensitivity", {"where": {"load": []}}, r"where: no run is left by \{'load': \[\]\}"),
         ("sensitivity", {"where": {"lod": 1}}, "no column 'lod'; did you mean"),
         ("forest_plot", {"source": ALIKE, "baseline": "las"}, "policy beside the baseline 'las'"),
-        ("forest_plot", {"baseline": "fifo", "show": "x"}, "show: must be 'differ"),
         ("forest_plot", {"baseline": "fifo", "by": ["x"]}, "by: no axis 'x'"),
         ("cdf_over_seeds", {"source": {"fifo": [3]}}, "fifo: expected results"),
         ("cdf_over_seeds", {"quantity": "x"}, "quantity: must be"),

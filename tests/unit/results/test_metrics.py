@@ -22,6 +22,7 @@ from gpusched.results.breakdown import GROUPINGS
 from gpusched.results.metric_registry import summarise
 from gpusched.results.result import Result
 from gpusched.results.run_facts import RunFacts, exact_sum
+from gpusched.results.run_window import RunWindow
 from gpusched.results.shown_metrics import Column, all_metrics, columns, main_metrics
 from gpusched.schedules.schedule import UNFINISHED
 from tests.each import each
@@ -226,40 +227,32 @@ def test_exact_sum_neither_rounds_nor_overflows(values):
     assert exact_sum(np.array(values, dtype=np.int64)) == sum(values)
 
 
-def _queue(submit_s: list[float], service_s: list[float], **window: float) -> float:
-    trace = gs.Trace.from_columns(submit_s=submit_s, service_s=service_s, gpus=[1] * len(submit_s))
-    result = gs.simulate(trace, gs.Cluster.uniform(servers=1, gpus=1), policy="fifo")
-    return float(result.metric("queue_growth", **window))
+def _growth(jct_s: list[float], jobs: int = 300, warm_up_s: float | None = None) -> float:
+    """Of jobs with a server each, in equal parts with these JCTs; the service is 1 s."""
+    parts = np.repeat(jct_s, jobs)
+    trace = gs.Trace.from_columns(np.arange(len(parts), dtype=float), parts, [1] * len(parts))
+    result = gs.simulate(trace, gs.Cluster.uniform(servers=20, gpus=1), policy="fifo")
+    short = replace(trace, service_us=np.full(len(parts), 1_000_000))
+    window = RunWindow.checked(trace, warm_up_s, None)
+    run = RunFacts(short, result.cluster, result.schedule, window=window)
+    return float(gs.metrics()["growth"].compute(run))
 
 
-def test_queue_growth_compares_the_last_third_with_the_one_before():
-    # Every ten seconds a job of five: one is there half of the time.
-    steady = [10.0 * at for at in range(31)]
-    assert _queue(steady, [5.0] * 31) == pytest.approx(1.0)
-    # One a second leaves and two come: half of them stay, so the number grows with the time.
-    assert _queue([0.5 * at for at in range(6_001)], [1.0] * 6_001) == pytest.approx(
-        5 / 3, rel=1e-3
-    )
-    # From 10 s to 20 s one job, from 20 s to 30 s three, of which one came with the last.
-    assert _queue([0.0, 20.0, 20.0, 30.0], [100.0, 1, 1, 1]) == pytest.approx(3.0)
-    assert math.isnan(_queue([0.0], [1.0]))
-    assert math.isnan(_queue([0.0, 30.0], [1.0, 1.0]))
+def test_growth_is_that_of_the_jct_over_the_service():
+    assert _growth([1.0, 1.5, 2.5]) == pytest.approx(2.5)
+    assert _growth([2.0, 9.0, 2.0]) == pytest.approx(1.0)
+    assert math.isnan(_growth([1.0, 1.0, 1.0], jobs=99))
 
 
-def test_queue_growth_in_a_window_is_that_of_its_time():
-    submit = [0.0, *(10.0 * at for at in range(10, 41))]
-    whole, service = _queue(submit, [5.0] * 32), [5.0] * 32
-    assert _queue(submit, service, warm_up_s=100) == pytest.approx(1.0)
-    assert whole == pytest.approx(1.0, rel=0.1)
-    assert _queue([0.0, 20.0, 20.0, 30.0], [100.0, 1, 1, 1], tail_s=15.0) == pytest.approx(1.0)
+def test_growth_in_a_window_is_that_of_its_jobs():
+    assert _growth([9.0, 1.0, 2.0], warm_up_s=300.0) == pytest.approx(2.0)
 
 
-def test_jobs_that_are_refused_are_in_no_queue():
-    trace = gs.Trace.from_columns(
-        submit_s=[0.0, 20.0, 20.0, 30.0], service_s=[100.0, 1, 1, 1], gpus=[1, 1, 2, 1]
-    )
-    result = gs.simulate(trace, gs.Cluster.uniform(servers=1, gpus=1), policy="fifo")
-    assert result.metric("queue_growth") == pytest.approx(2.0)
+def test_bursts_of_long_jobs_do_not_grow():
+    service = np.repeat([1.0, 5.0, 9.0], 200)
+    trace = gs.Trace.from_columns(np.arange(600.0), service, [1] * 600)
+    result = gs.simulate(trace, gs.Cluster.uniform(servers=20, gpus=1), policy="fifo")
+    assert result.metric("growth") == pytest.approx(1.0)
 
 
 def column(key: str, *values: Any) -> Column:

@@ -8,15 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpusched.studies import (
-    compare_runs,
-    effect_size,
-    holm,
-    interval,
-    nemenyi,
-    paired_difference,
-    ratio_of_means,
-)
+from gpusched.studies import compare_runs, difference, holm, ratio, signed_rank, typical
 from gpusched.studies.paper_tables import decimals_for
 from tests.each import each
 
@@ -53,57 +45,45 @@ def test_a_row_says_what_the_single_functions_say():
     ]
     row = frame.row(1, named=True)
     mine, base = values(runs, "sjf"), values(runs, "fifo")
-    mean, change, ratio = (
-        interval(mine), paired_difference(mine, base), ratio_of_means(mine, base)
-    )  # fmt: skip
-    for prefix, found in (("", mean), ("difference_", change), ("ratio_", ratio)):
-        value = row[prefix.removesuffix("_") or "mean"]
-        limits = row[f"{prefix}low"], row[f"{prefix}high"]
-        assert (value, *limits) == pytest.approx((found.value, found.low, found.high), rel=1e-12)
-    assert row["effect_size"] == effect_size(mine, base)
-    assert row["share_better"] == (mine < base).mean()
+    for name, found in (("typical", typical(mine)), ("ratio", ratio(mine, base))):
+        prefix = "" if name == "typical" else f"{name}_"
+        limits = row[name], row[f"{prefix}low"], row[f"{prefix}high"]
+        assert limits == (found.value, found.low, found.high)
+    assert (row["p"], row["level"]) == (ratio(mine, base).p, typical(mine).level)
+    assert (row["mean"], row["worst"]) == pytest.approx((mine.mean(), mine.max()))
+    assert row["worst_share"] == pytest.approx(mine.max() / mine.sum())
+    assert row["num_better"] == (mine < base).sum()
     assert (row["num_seeds"], row["num_pairs"], row["num_missing"]) == (10, 10, 0)
-    assert row["method"] == "bootstrap-t"
+    assert (row["difference"], row["growth"], row["is_clairvoyant"]) == (None, None, False)
     assert row["warnings"] == []
 
 
+def test_shares_are_compared_by_their_differences():
+    runs = runs_of(loads=(0.7,))
+    compared = compare_runs(runs, "utilisation", baseline="fifo")
+    assert compared.scale == "difference"
+    row = compared.frame.row(1, named=True)
+    mine, base = (values(runs, name, metric="utilisation") for name in ("sjf", "fifo"))
+    found, own = difference(mine, base), signed_rank(mine)
+    assert (row["difference"], row["difference_low"]) == (found.value, found.low)
+    assert (row["typical"], row["low"], row["p"]) == (own.value, own.low, found.p)
+    assert row["worst"] == mine.min()
+    assert (row["ratio"], row["worst_share"]) == (None, None)
+
+
 def test_the_adjustment_is_for_all_comparisons_of_the_frame():
-    compared = compare_runs(runs_of(), "mean_jct_s", by=["load"], baseline="fifo", method="t")
+    compared = compare_runs(runs_of(), "mean_jct_s", by=["load"], baseline="fifo")
     tested = compared.frame.filter(pl.col("p").is_not_null())
     assert compared.num_comparisons == len(tested) == 4
     assert tested["p_adjusted"].to_list() == holm(tested["p"]).tolist()
-    assert tested["is_significant"].to_list() == (tested["p_adjusted"] < 0.05).to_list()
-    plain = compare_runs(runs_of(), "mean_jct_s", by=["load"], baseline="fifo", correction=None)
-    assert plain.frame["p_adjusted"].equals(plain.frame["p"], null_equal=True)
 
 
-def test_significance_and_the_intervals_agree():
-    rows = []
-    for seed, shift in enumerate(np.linspace(-0.6, 0.6, 25)):
-        random = np.random.default_rng(seed)
-        rows += [
-            {"policy": name, "case": seed, "seed": at, "mean_jct_s": 5 + random.normal(by, 0.5)}
-            for at in range(8)
-            for name, by in (("a", 0.0), ("b", shift))
-        ]
-    for method in ("t", "bootstrap-t"):
-        frame = compare_runs(
-            pl.DataFrame(rows), "mean_jct_s", by=["case"], baseline="a", method=method,
-            correction=None,
-        ).frame.filter(pl.col("policy") == "b")  # fmt: skip
-        differs = (frame["difference_low"] > 0) | (frame["difference_high"] < 0)
-        differs &= (frame["ratio_low"] > 1) | (frame["ratio_high"] < 1)
-        assert frame["is_significant"].to_list() == differs.to_list()
-        assert 0 < differs.sum() < 25
-
-
-def test_the_baseline_differs_from_itself_by_nothing():
-    compared = compare_runs(runs_of(loads=(0.7,)), "mean_jct_s", baseline="fifo")
-    row = compared.frame.row(0, named=True)
-    assert [row[f"difference{end}"] for end in ("", "_low", "_high")] == [0.0] * 3
+def test_the_baseline_is_compared_with_nothing():
+    row = compare_runs(runs_of(loads=(0.7,)), "mean_jct_s", baseline="fifo").frame.row(
+        0, named=True
+    )
     assert [row[f"ratio{end}"] for end in ("", "_low", "_high")] == [1.0] * 3
-    assert row["p"] is None
-    assert row["effect_size"] is None
+    assert (row["p"], row["num_better"]) == (None, None)
 
 
 def test_any_axis_can_be_compared():
@@ -112,58 +92,113 @@ def test_any_axis_can_be_compared():
     row = compared.frame.filter((pl.col("policy") == "sjf") & (pl.col("load") == 0.9)).row(
         0, named=True
     )
-    expected = paired_difference(values(runs, "sjf", 0.9), values(runs, "sjf", 0.7))
-    assert row["difference_low"] == pytest.approx(expected.low, rel=1e-12)
-    assert "| change from 0.7 (%) |" in compared.table()
+    expected = ratio(values(runs, "sjf", 0.9), values(runs, "sjf", 0.7))
+    assert row["ratio_low"] == expected.low
+    assert "| ratio to 0.7 |" in compared.table()
 
 
-def test_without_a_baseline_there_are_means_and_ranks_alone():
+def test_without_a_baseline_there_are_typical_runs_alone():
     compared = compare_runs(runs_of(loads=(0.7,)), "mean_jct_s")
-    assert compared.frame["difference"].null_count() == 3
-    assert compared.frame["rank"].to_list() == sorted(compared.frame["rank"], reverse=True)
+    assert compared.frame["ratio"].null_count() == 3
+    assert compared.frame["is_beaten"].to_list() == [True, True, False]
     assert compared.num_comparisons == 0
-    assert "change from" not in compared.table()
+    assert "ratio to" not in compared.table()
 
 
-def test_the_best_follows_from_the_direction_of_the_metric():
+def test_what_is_not_beaten_follows_from_the_direction_of_the_metric():
     runs = runs_of(loads=(0.7,), novel=1.0)
-    by_metric = {
-        metric: compare_runs(runs, metric, baseline="fifo")
-        for metric in ("mean_jct_s", "utilisation")
-    }
-    for compared in by_metric.values():
-        assert compared.frame["is_best"].to_list() == [False, False, True]
-        assert compared.frame["share_better"].to_list()[2] == 1.0
+    for metric in ("mean_jct_s", "utilisation"):
+        compared = compare_runs(runs, metric, baseline="fifo")
+        assert compared.frame["is_beaten"].to_list() == [True, True, False]
+        assert compared.frame["num_better"].to_list()[2] == 10
     neutral = compare_runs(runs, "novel", baseline="fifo")
     assert neutral.better == "neutral"
-    assert neutral.frame["is_best"].null_count() == neutral.frame["rank"].null_count() == 3
+    assert neutral.frame["is_beaten"].null_count() == neutral.frame["num_better"].null_count() == 3
+    assert neutral.headline == []
     named = compare_runs(runs, "novel", better="higher")
-    assert named.frame["rank"].to_list() == [2.0, 2.0, 2.0]
+    assert named.frame["is_beaten"].to_list() == [False] * 3
+    assert "**" not in named.table()
 
 
-def test_a_policy_alone_is_not_called_the_best():
+def test_a_policy_alone_is_neither_beaten_nor_not():
     alone = compare_runs(runs_of().filter(pl.col("policy") == "sjf"), "mean_jct_s", by=["load"])
-    assert alone.frame["is_best"].to_list() == [False, False]
+    assert alone.frame["is_beaten"].to_list() == [None, None]
+    assert alone.headline == []
 
 
-def test_ranks_are_those_of_the_seeds_that_all_have():
-    runs = runs_of(loads=(0.7,)).filter((pl.col("policy") != "sjf") | (pl.col("seed") > 3))
-    compared = compare_runs(runs, "mean_jct_s")
-    table = np.stack([values(runs.filter(pl.col("seed") > 3), name) for name in FACTORS], axis=1)
-    test = compared.rank_tests[()]
-    expected = nemenyi(table, list(FACTORS))
-    ranks = dict(zip(expected.names, expected.mean_ranks, strict=True))
-    assert dict(zip(test.names, test.mean_ranks, strict=True)) == ranks
-    assert dict(compared.frame.select("policy", "rank").rows()) == ranks
-    assert (test.num_blocks, test.p) == (7, pytest.approx(expected.p))
+def test_what_sees_the_truth_is_no_candidate_beside_what_does_not():
+    sees = runs_of(loads=(0.7,)).with_columns(clairvoyant=pl.col("policy") == "srtf")
+    assert compare_runs(sees, "mean_jct_s").frame["is_beaten"].to_list() == [True, False, None]
+    every = sees.with_columns(clairvoyant=True)
+    assert compare_runs(every, "mean_jct_s").frame["is_beaten"].to_list() == [True, True, False]
 
 
-def test_a_setting_with_one_policy_or_one_seed_has_no_ranks():
+def growing(runs, growth, policy="srtf"):
+    return runs.with_columns(growth=pl.when(policy=policy).then(growth).otherwise(1.0))
+
+
+def test_a_policy_under_which_jobs_pile_up_is_marked_and_no_candidate():
+    compared = compare_runs(growing(runs_of(loads=(0.7,)), 1.3), "mean_jct_s", baseline="fifo")
+    assert compared.frame["growth"].to_list() == [1.0, 1.0, 1.3]
+    assert compared.frame["is_beaten"].to_list() == [True, False, None]
+    said = "jobs pile up (growth 1.3): its figures hold for this length alone"
+    assert compared.frame["warnings"].to_list() == [[], [], [said]]
+    assert "| jobs pile up (growth 1.3) |" in compared.table()
+    # Of few seeds it takes more to say so.
+    few = compare_runs(growing(runs_of(range(4), loads=(0.7,)), 1.3), "mean_jct_s")
+    assert "pile up" not in few.table()
+
+
+def headline(runs, **options):
+    return " ".join(compare_runs(runs, "mean_jct_s", **options).headline)
+
+
+def test_the_headline_says_what_the_seeds_allow():
+    one, both = runs_of(loads=(0.7,)), runs_of()
+    assert headline(one, baseline="fifo") == (
+        "Of these, on this workload, srtf is best: typically 0.59 times fifo (10 of 10 seeds)."
+    )
+    assert headline(both, by=["load"], baseline="fifo") == (
+        "Of these, on this workload, srtf is best at all 2 loads: typically 0.59 times fifo "
+        "(10 of 10 seeds each)."
+    )
+    few = runs_of(range(5), loads=(0.7,))
+    assert headline(few, baseline="fifo") == (
+        "5 seeds cannot tell policies apart; 7 can for 3 comparisons."
+    )
+
+
+def test_the_headline_calls_nothing_best_where_there_is_no_choice():
+    one = runs_of(loads=(0.7,))
+    sees = one.with_columns(clairvoyant=pl.col("policy") != "fifo")
+    assert headline(sees, baseline="fifo") == (
+        "Of these only fifo could be deployed; nothing to choose. Clairvoyant srtf is typically "
+        "0.59 times fifo: so much could estimates bring at most."
+    )
+    piled = headline(growing(runs_of(), 1.7), by=["load"], baseline="fifo")
+    assert piled.startswith(
+        "At load 0.7, 0.9 jobs pile up under srtf (growth 1.7): its figures hold for this length "
+        "alone. Of these, on this workload, sjf is best at all 2 loads"
+    )
+
+
+def test_the_headline_names_settings_in_which_one_is_best_and_those_in_which_none_is():
     runs = runs_of()
-    lone = (pl.col("load") == 0.7) & (pl.col("policy") != "fifo")
-    assert list(compare_runs(runs.filter(~lone), "mean_jct_s", by=["load"]).rank_tests) == [(0.9,)]
-    brief = (pl.col("load") == 0.7) & (pl.col("seed") > 1)
-    assert list(compare_runs(runs.filter(~brief), "mean_jct_s", by=["load"]).rank_tests) == [(0.9,)]
+    alike = pl.when(pl.col("load") == 0.9).then(7200.0 + pl.col("seed")).otherwise("mean_jct_s")
+    mixed = runs.with_columns(mean_jct_s=alike)
+    assert headline(mixed, by=["load"], baseline="fifo") == (
+        "Of these, on this workload, srtf is best at load 0.7; elsewhere none can be told apart."
+    )
+    equal = mixed.filter(pl.col("load") == 0.9)
+    assert headline(equal, baseline="fifo") == (
+        "None can be told from the best: fifo, sjf, srtf. They are within 5 % of fifo."
+    )
+    noise = np.random.default_rng(1).lognormal(0.0, 0.5, len(equal))
+    text = headline(equal.with_columns(mean_jct_s=pl.col("mean_jct_s") * noise), baseline="fifo")
+    assert re.fullmatch(
+        r"None can be told .*: fifo, sjf, srtf\. Differences from fifo of more than \d+% are "
+        r"excluded\.", text,
+    )  # fmt: skip
 
 
 def test_failed_and_unpaired_seeds_are_left_out_and_said():
@@ -181,14 +216,13 @@ def test_failed_and_unpaired_seeds_are_left_out_and_said():
     assert (srtf["num_seeds"], srtf["num_missing"], srtf["num_pairs"]) == (8, 2, 8)
     assert srtf["warnings"] == [
         "2 runs failed or without a value: seeds 4, 5",
-        "no value here, so not in the difference: seeds 4, 5",
+        "no value here, so not in the change: seeds 4, 5",
     ]
-    assert sjf["warnings"] == ["no value here, so not in the difference: seed 9"]
+    assert sjf["warnings"] == ["no value here, so not in the change: seed 9"]
     left = runs.filter(~pl.col("seed").is_in([4, 5]))
-    expected = paired_difference(values(left, "srtf"), values(left, "fifo"))
-    assert srtf["difference_low"] == pytest.approx(expected.low, rel=1e-12)
+    assert srtf["ratio_low"] == ratio(values(left, "srtf"), values(left, "fifo")).low
     back = compare_runs(runs, "mean_jct_s", baseline="srtf").frame.row(0, named=True)
-    assert "no value of srtf, so not in the difference: seeds 4, 5" in back["warnings"]
+    assert "no value of srtf, so not in the change: seeds 4, 5" in back["warnings"]
 
 
 def test_a_policy_without_any_value_keeps_its_row():
@@ -197,19 +231,18 @@ def test_a_policy_without_any_value_keeps_its_row():
     )
     compared = compare_runs(runs, "mean_jct_s", baseline="fifo")
     row = compared.frame.row(2, named=True)
-    assert row["mean"] is None
-    assert row["difference"] is None
-    assert row["rank"] is None
-    assert compared.frame["is_best"].to_list() == [False, True, False]
-    assert "| srtf | - | - | - |" in compared.table()
+    assert row["typical"] is None
+    assert row["ratio"] is None
+    assert compared.frame["is_beaten"].to_list() == [True, False, None]
+    assert "| srtf | 0 | - | - | - | - | - | - |" in compared.table()
 
 
 def test_a_setting_without_the_baseline_is_said():
     runs = runs_of().filter((pl.col("policy") != "fifo") | (pl.col("load") < 0.8))
     compared = compare_runs(runs, "mean_jct_s", by=["load"], baseline="fifo")
     row = compared.frame.filter(pl.col("load") == 0.9).row(0, named=True)
-    assert row["difference"] is None
-    assert "no run of fifo in this setting: no difference" in row["warnings"]
+    assert row["ratio"] is None
+    assert "no run of fifo in this setting: no change" in row["warnings"]
 
 
 def test_a_baseline_of_zero_has_no_ratio():
@@ -221,20 +254,19 @@ def test_a_baseline_of_zero_has_no_ratio():
     row = compared.frame.row(1, named=True)
     assert row["ratio"] is None
     assert row["difference"] == 6.5
-    assert "the mean of the baseline is zero: there is no ratio to it" in row["warnings"]
-    assert "change from fifo |" in compared.table()
+    assert "| change from fifo |" in compared.table()
 
 
 def said(runs, metric="mean_jct_s", **options):
     return " ".join(compare_runs(runs, metric, by=["load"], **options).warnings)
 
 
-def test_few_seeds_say_which_method_was_used():
-    assert "3 seeds are too few for bootstrap-t: t was used" in said(runs_of(range(3)))
-    with pytest.raises(ValueError, match="bca needs 30 values, and there are 10"):
-        said(runs_of(), method="bca")
+def test_few_seeds_say_what_their_range_reaches():
+    text = said(runs_of(range(3)), baseline="fifo")
+    assert "3 seeds: the limits are their range, which reaches 75 %" in text
+    assert "3 seeds cannot tell policies apart; 8 can for 4 comparisons" in text
     assert "a single seed: no interval" in said(runs_of([1]))
-    assert said(runs_of()) == ""
+    assert said(runs_of(), baseline="fifo") == ""
 
 
 def test_loads_that_are_not_stable_are_named():
@@ -292,7 +324,6 @@ def test_means_of_different_jobs_are_said():
             lambda runs: compare_runs(pl.concat([runs, runs]), "mean_jct_s", by=["load"]),
             "nothing tells them apart",
         ),
-        (lambda runs: compare_runs(runs, "mean_jct_s", correction="no"), "'holm' or None"),
         (lambda runs: compare_runs(runs, "mean_jct_s", better="less"), "'lower', 'higher'"),
         (
             lambda runs: compare_runs(runs, "mean_jct_s", by=["load"]).table("html"),
@@ -325,7 +356,10 @@ def test_the_order_of_the_rows_decides_no_figure():
             assert column.equals(others[column.name], null_equal=True)
 
 
-JCT = {"fifo": [7200.0, 7560.0, 7380.0, 7290.0], "srtf": [3600.0, 3960.0, 3600.0, 3780.0]}
+JCT = {
+    "fifo": [7200.0, 7560.0, 7380.0, 7290.0, 7270.0, 7650.0],
+    "srtf": [3600.0, 3960.0, 3600.0, 3780.0, 3690.0, 3870.0],
+}
 
 
 def table_of(metric="mean_jct_s", columns=JCT, **more):
@@ -338,33 +372,39 @@ def table_of(metric="mean_jct_s", columns=JCT, **more):
 
 
 def compared(metric="mean_jct_s", columns=JCT, baseline="fifo", **more):
-    return compare_runs(
-        table_of(metric, columns, **more), metric, baseline=baseline, method="t", by=list(more)
-    )
+    return compare_runs(table_of(metric, columns, **more), metric, baseline=baseline, by=list(more))
 
 
 def test_a_markdown_table_is_what_a_paper_would_print():
-    # t of 3 degrees of freedom is 3.182; the standard errors of the means are 0.0213 and 0.0239 h.
-    # The limits of the ratio are Fieller's.
-    assert compared().table(caption="JCT on 8 servers").splitlines() == [
-        "JCT on 8 servers",
+    title, _, head, rule, fifo, srtf, _, *notes = (
+        compared().table(caption="JCT on 8 servers").splitlines()
+    )
+    assert title == "JCT on 8 servers"
+    assert head == (
+        "| policy | seeds | typical mean JCT (h) | mean | worst | ratio to fifo | better | "
+        "p (Holm) |"
+    )
+    assert rule == "| :-- | --: | --: | --: | --: | --: | --: | --: |"
+    assert fifo == "| fifo | 6 | 2.050 [2.000, 2.125] | 2.05 | 2.12 | - | - | - |"
+    assert srtf == (
+        "| srtf | 6 | **1.037** [1.000, 1.100] | 1.04 | 1.1 | 0.507\\* [0.488, 0.524] | 6/6 | "
+        "0.031 |"
+    )
+    assert notes == [
+        "Typical: Hodges-Lehmann of the logarithms, with 95 % intervals.",
         "",
-        "| policy | mean JCT (h) | change from fifo (%) | p (Holm) |",
-        "| :-- | --: | --: | --: |",
-        "| fifo | 2.044 [1.976, 2.112] | - | - |",
-        "| srtf | **1.038** [0.961, 1.114] | -49.2\\* [-51.9, -46.6] | <0.001 |",
+        "Ratios are of runs on the same jobs; p: exact signed-rank, Holm for 1 comparison; "
+        "\\* of at most 0.05.",
         "",
-        "Means over 4 seeds with 95 % intervals (t); the best is bold.",
-        "",
-        "Changes are paired by seed; p adjusted by Holm for 1 comparison; \\* p < 0.05.",
+        "Bold: not beaten significantly and by 2 % or more.",
     ]
 
 
 def test_a_latex_table_has_rules_and_a_caption():
     text = compared(load=0.9).table("latex", caption="50 % & more_x")
     assert text.startswith("\\begin{table}\n\\centering\n\\caption{50 \\% \\& more\\_x}\n")
-    assert "\\begin{tabular}{llrrr}\n\\toprule\nload & policy & mean JCT (h) &" in text
-    assert "0.9 & srtf & \\textbf{1.038} {[}0.961, 1.114{]} & $-$49.2$^{*}$ {[}$-$51.9" in text
+    assert "\\begin{tabular}{llrrrrrrr}\n\\toprule\nload & policy & seeds &" in text
+    assert "0.9 & srtf & 6 & \\textbf{1.037} {[}1.000, 1.100{]} & 1.04 & 1.1 & 0.507$^{*}$" in text
     assert text.endswith("}\n\\end{table}\n")
     bare = compared(load=0.9).table("latex")
     assert bare.startswith("\\begin{tabular}")
@@ -374,8 +414,24 @@ def test_a_latex_table_has_rules_and_a_caption():
 def test_settings_are_set_apart_and_policies_are_not():
     assert "addlinespace" not in compared().table("latex")
     runs = pl.concat([table_of(load=0.7), table_of(load=0.9)])
-    both = compare_runs(runs, "mean_jct_s", baseline="fifo", method="t", by=["load"])
+    both = compare_runs(runs, "mean_jct_s", baseline="fifo", by=["load"])
     assert both.table("latex").count("\\addlinespace") == 1
+
+
+def test_a_seed_that_holds_most_of_the_sum_is_marked():
+    stuck = {**JCT, "fifo": [7200.0, 7560.0, 7380.0, 7290.0, 7270.0, 76500.0]}
+    text = compared(columns=stuck).table()
+    assert "| 21.2 ! |" in text
+    assert "One seed holds more than a third of the sum" in text
+    assert "!" not in compared().table()
+
+
+def test_seeds_that_are_too_few_have_neither_a_p_nor_a_star():
+    few = {name: values[:5] for name, values in JCT.items()}
+    text = compared(columns=few).table()
+    assert "| 5/5 | - |" in text
+    assert "of at most 0.05" in text
+    assert "5 seeds cannot tell policies apart; 6 can for 1 comparison." in text
 
 
 def test_every_row_of_a_table_has_as_many_cells_as_its_heading():
@@ -383,7 +439,7 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_heading():
     lines = [line for line in made.table().splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in lines}) == 1
     body = re.findall(r"^(.*?) \\\\$", made.table("latex"), re.MULTILINE)
-    assert [line.count(" & ") for line in body] == [4, 4, 4]
+    assert [line.count(" & ") for line in body] == [8, 8, 8]
 
 
 def test_names_cannot_break_a_table():
@@ -410,27 +466,31 @@ def test_the_digits_follow_from_the_width(half_width, value, digits, decimals):
 def test_units_follow_from_the_metric_and_digits_from_who_asks():
     share = {"fifo": [0.61, 0.63, 0.60], "srtf": [0.71, 0.74, 0.70]}
     text = compared("utilisation", share).table()
-    assert "| utilisation (%) |" in text
-    assert "| srtf | **71.7** [66.5, 76.8] |" in text
-    assert "| own time (min) |" in compared("own_time_s", {"fifo": [90.0, 100.0, 95.0]}).table()
-    assert "2.0438 [1.9758, 2.1117]" in compared().table(digits=3)
-    assert "| own figure |" in compared("own_figure", {"fifo": [90.0, 100.0]}).table()
+    assert "| typical utilisation (%) |" in text
+    assert "| change from fifo (%) |" in text
+    assert "| +10.25 [+10.00, +11.00] | 3/3 |" in text
+    assert "| typical own time (min) |" in compared("own_time_s", {"fifo": [90.0, 100.0]}).table()
+    assert "2.0500 [2.0000, 2.1250]" in compared().table(digits=3)
+    assert "| typical own figure |" in compared("own_figure", {"fifo": [90.0, 100.0]}).table()
 
 
 def test_a_single_seed_has_no_interval():
     text = compared(columns={"fifo": [7200.0], "srtf": [3600.0]}).table()
-    assert "| fifo | 2 | - | - |" in text
-    assert "| srtf | **1** | -50 | - |" in text
+    assert "| fifo | 1 | 2 | 2 | 2 | - | - | - |" in text
+    assert "| srtf | 1 | 1 | 1 | 1 | 0.5 | 1/1 | - |" in text
     assert "a single seed: no interval" in text
 
 
-def test_a_ratio_without_limits_gives_way_to_the_difference():
-    near_zero = {"fifo": [-60.0, 120.0, 30.0], "srtf": [3600.0, 3960.0, 3600.0]}
-    text = compared(columns=near_zero).table()
+def test_what_may_be_zero_is_compared_by_its_difference():
+    near_zero = {"fifo": [0.0, 120.0, 30.0], "srtf": [3600.0, 3960.0, 3600.0]}
+    text = compared("mean_wait_s", near_zero).table()
     assert "change from fifo (h)" in text
     assert "inf" not in text
 
 
 def test_what_is_no_difference_has_no_sign():
-    equal = {"fifo": [1.0, 2.0, 3.0], "sjf": [1.0, 2.0, 3.0]}
-    assert "| sjf | 2.0 [-0.5, 4.5] | 0 [0, 0] | 1.00 |" in compared("own", equal).table()
+    equal = {"fifo": [0.0, 2.0, 3.0], "sjf": [0.0, 2.0, 3.0]}
+    assert (
+        "| sjf | 3 | 1.8 [0.0, 3.0] | 1.67 | 3 | 0 [0, 0] | - | - |"
+        in compared("own", equal).table()
+    )

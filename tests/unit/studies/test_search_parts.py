@@ -12,7 +12,7 @@ import pytest
 import gpusched as gs
 from gpusched.studies.plan import expand
 from gpusched.studies.space import Choices, PolicySpace, Range
-from gpusched.studies.tune import Candidate, compared, replicates, verdicts
+from gpusched.studies.tune import Candidate, compared, is_certain, replicates, verdicts
 from gpusched.studies.windows import windows_of
 from tests.each import each
 from tests.unit.studies.studies import study, tuned
@@ -300,11 +300,11 @@ def runs_of(**values: Any) -> pl.DataFrame:
 
 def judged(best: Any, base: Any, seen: float, better: str = "lower") -> list[str]:
     candidates = [Candidate("best", None, 3, seen * 100), Candidate("base", None, None, 100.0)]
-    frame, _ = compared(
+    frame, found = compared(
         runs_of(best=best, base=base), "mean_jct_s", candidates, {},
         baseline="base", better=better, level=0.95,
     )  # fmt: skip
-    return verdicts(frame, "best", "base", better)
+    return verdicts(found, frame, "best")
 
 
 BASE = 100 + np.arange(10.0)
@@ -321,10 +321,10 @@ NOISE = np.resize([1, -1], 10)
         (
             1.1 * BASE, 0.8, "lower",
             ["best is not better than base on held-out jobs, it is 10.0% more: the gain in the "
-             "search was chance"],
+             "search was chance; keep base"],
         ),
-        (0.9 * BASE, 1.3, "higher", ["it is 10.0% less"]),
-        (BASE + np.resize([30.0, -32.0], 10), 0.99, "lower", ["is not significant"]),
+        (0.9 * BASE, 1.3, "higher", ["it is 10.0% less: the gain in the search was chance; keep"]),
+        (BASE + np.resize([30.0, -32.0], 10), 0.99, "lower", ["may give as much; keep base"]),
         (
             0.9 * BASE + NOISE, 0.5, "lower",
             ["best: the gain on held-out jobs, 10.0%, is much smaller than that in "],
@@ -338,8 +338,23 @@ def test_a_gain_that_holds_is_not_spoken_of_and_one_that_does_not_is(best, seen,
 
 
 def test_the_baseline_may_be_the_best():
-    frame = pl.DataFrame({"policy": ["base"]})
-    assert verdicts(frame, "base", "base", "lower") == ["the search found nothing better than base"]
+    candidates = [Candidate("base", None, None, 100.0)]
+    frame, found = compared(
+        runs_of(base=BASE), "mean_jct_s", candidates, {},
+        baseline="base", better="lower", level=0.95,
+    )  # fmt: skip
+    assert verdicts(found, frame, "base") == ["the search found nothing better than base"]
+
+
+@pytest.mark.parametrize(("num", "gain", "is_told"), [(10, 0.9, True), (5, 0.9, False),
+                                                      (10, 0.999, False)])  # fmt: skip
+def test_a_gain_is_certain_where_its_whole_interval_is_one(num, gain, is_told):
+    candidates = [Candidate("best", None, 3, 90.0), Candidate("base", None, None, 100.0)]
+    frame, found = compared(
+        runs_of(best=(gain * BASE + NOISE)[:num], base=BASE[:num]), "mean_jct_s", candidates, {},
+        baseline="base", better="lower", level=0.95,
+    )  # fmt: skip
+    assert is_certain(found, frame.row(0, named=True)) == is_told
 
 
 def test_a_seed_counts_where_all_its_runs_have_a_value():

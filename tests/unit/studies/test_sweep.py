@@ -294,7 +294,7 @@ def test_a_bar_is_shown_where_one_is_asked_for(monkeypatch):
     assert seen[-1] == gs.Progress(8, 8)
 
 
-def test_a_queue_that_grows_below_a_load_of_one_is_told():
+def test_where_jobs_pile_up_below_a_load_of_one_it_stands_beside_the_row():
     # Jobs of all GPUs and of one in turn: in strict order half of the cluster is idle.
     number = 400
     trace = gs.Trace.from_columns(
@@ -302,19 +302,19 @@ def test_a_queue_that_grows_below_a_load_of_one_is_told():
         service_s=[1.0] * number,
         gpus=[8 if at % 2 else 1 for at in range(number)],
     )
-    study = {
+    result = gs.sweep({
         "name": "blocked",
         "seeds": [1, 2, 3],
         "policies": ["fifo", "fifo-skip"],
         "traces": [{"trace": trace, "loads": [0.3, 0.8], "sample": 0.9}],
         "clusters": [{"servers": 1, "gpus": 8}],
-    }
-    result = gs.sweep(study)
-    (line,) = [line for line in result.warnings if "faster than they leave" in line]
-    assert "at load 0.8: jobs come faster than they leave under fifo" in line
-    assert result.runs["queue_growth"].null_count() == 0
-    few = gs.sweep(study | {"seeds": [1, 2]})
-    assert not [line for line in few.warnings if "faster than they leave" in line]
+    })  # fmt: skip
+    assert result.runs["growth"].null_count() == 0
+    marks = {row[0] + " " + row[1]: row[-1] for row in overview(result.study, result.runs).rows}
+    assert marks.pop("0.8 fifo").startswith("jobs pile up (growth ")
+    assert set(marks.values()) == {""}
+    compared = result.compare("mean_jct_s")
+    assert compared.headline[0].startswith("At load 0.8 jobs pile up under fifo (growth ")
 
 
 IN_THE_LONG_RUN = [

@@ -5,10 +5,9 @@
 const element = (id) => document.getElementById(id);
 const study = JSON.parse(element("study").textContent);
 const { axes, policies, metrics, cells, base, ticks } = study;
-const [MEAN, LOW, HIGH, DIFFERENCE, DIFFERENCE_LOW, DIFFERENCE_HIGH,
-  RATIO, RATIO_LOW, RATIO_HIGH, P, RANK] = Array(11).keys();
-const COLUMNS = { mean: [MEAN, LOW, HIGH], ratio: [RATIO, RATIO_LOW, RATIO_HIGH],
-  difference: [DIFFERENCE, DIFFERENCE_LOW, DIFFERENCE_HIGH] };
+const [TYPICAL, LOW, HIGH, CHANGE, CHANGE_LOW, CHANGE_HIGH,
+  MEAN, WORST, BETTER, PAIRS, P, IS_AHEAD] = Array(12).keys();
+const COLUMNS = { typical: [TYPICAL, LOW, HIGH], change: [CHANGE, CHANGE_LOW, CHANGE_HIGH] };
 const SYMBOLS = ["circle", "diamond", "square", "x"];
 const DASHES = ["solid", "dash", "dot", "dashdot"];
 const rows = new Map(cells.map((cell, row) => [key(cell.at, cell.policy), row]));
@@ -19,7 +18,7 @@ function key(at, policy) { return `${at.join()}|${policy}`; }
 const picked = (id) => element(id) ? Number(element(id).value) : 0;
 const setting = () => axes.map((_, axis) => picked(`axis-${axis}`));
 const along = () => picked("along");
-const show = () => element("show") ? element("show").value : "mean";
+const show = () => element("show") ? element("show").value : "typical";
 const isShown = (policy) => element(`policy-${policy}`).checked;
 const shownPolicies = () => policies.map((_, policy) => policy).filter(isShown);
 const moved = (at, axis, value) => at.map((old, other) => other === axis ? value : old);
@@ -44,9 +43,10 @@ function plain(value, digits) {
   return value.toLocaleString("en-US", size >= 10 ** (digits - 1)
     ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: digits });
 }
-function text(metric, value, what = "mean") {
+const isRatio = (metric) => metrics[metric].scale === "ratio";
+function text(metric, value, what = "typical") {
   if (value === null || value === undefined) return "-";
-  if (what === "ratio") return plain(value, 3);
+  if (what === "change" && isRatio(metric)) return plain(value, 3);
   const { kind } = metrics[metric];
   if (kind === "percent") return `${(100 * value).toFixed(1)}%`;
   if (kind !== "time") return plain(value, 4);
@@ -92,10 +92,12 @@ const reach = (middle, low, high) => ({
   arrayminus: middle.map((value, i) => low[i] === null ? 0 : Math.max(0, value - low[i])),
 });
 const by = (one) => (value) => value === null ? null : value / one;
-const titleOf = (metric, unit, what) => what === "ratio"
+const titleOf = (metric, unit, what) => what === "change" && isRatio(metric)
   ? `${metrics[metric].label}, ratio to ${study.baseline}`
   : `${metrics[metric].label}${unit && ` (${unit})`}`
-    + (what === "difference" ? `: difference to ${study.baseline}` : "");
+    + (what === "change" ? `: difference to ${study.baseline}` : "");
+// Ratios, and what they are of, stand on a logarithmic axis.
+const scaleOf = (metric) => isRatio(metric) ? { type: "log", tickformat: ",~g" } : {};
 const upright = (x, dash) => ({ type: "line", xref: "x", x0: x, x1: x, yref: "paper", y0: 0, y1: 1,
   line: { width: 1.3, dash } });
 const above = (label, y) => ({ text: escaped(cut(label)), xref: "paper", x: 0, xanchor: "left",
@@ -110,7 +112,7 @@ function series(metric, what) {
   const [at, axis] = [setting(), along()];
   const found = [];
   for (const policy of shownPolicies()) {
-    if (what !== "mean" && policies[policy].name === study.baseline) continue;
+    if (what !== "typical" && policies[policy].name === study.baseline) continue;
     const there = axes[axis].texts.map((_, value) => [value, rows.get(key(moved(at, axis, value), policy))])
       .filter(([, row]) => row !== undefined)
       .map(([value, row]) => [value, ...spanOf(metric, row, what)])
@@ -118,7 +120,8 @@ function series(metric, what) {
     if (there.length) found.push({ policy, there });
   }
   const sizes = found.flatMap(({ there }) => there.map(([, middle]) => Math.abs(middle)));
-  const [one, unit] = what === "ratio" ? [1, ""] : unitOf(metrics[metric].kind, sizes);
+  const [one, unit] = what === "change" && isRatio(metric) ? [1, ""]
+    : unitOf(metrics[metric].kind, sizes);
   return { found, one, unit };
 }
 
@@ -152,7 +155,7 @@ const pictures = {
       return `${policies[policy].label}: ${there.length > 1 ? `${first}, ${last}` : first}`;
     });
     return { data, told, title: `${metrics[metric].label} by ${axis.name}`,
-      layout: layoutOf(x, axisOf(titleOf(metric, unit, what))) };
+      layout: layoutOf(x, axisOf(titleOf(metric, unit, what), scaleOf(metric))) };
   },
 
   heat_map() {
@@ -165,8 +168,8 @@ const pictures = {
     const z = fields.map((row) => row.map(by(one)));
     const known = z.flat().filter((value) => value !== null);
     let [zmin, zmax] = [Math.min(...known), Math.max(...known)];
-    const middle = { ratio: 1, difference: 0 }[what];
-    if (middle !== undefined) {
+    if (what === "change") {
+      const middle = isRatio(metric) ? 1 : 0;
       const most = Math.max(Math.abs(zmin - middle), Math.abs(zmax - middle), 1e-9);
       [zmin, zmax] = [middle - most, middle + most];
     }
@@ -179,7 +182,7 @@ const pictures = {
         escaped(`${name}, ${value}: ${shown[row][i]}`))),
       hovertemplate: "%{hovertext}<extra></extra>",
       xgap: 1, ygap: 1, colorbar: { thickness: 10, outlinewidth: 0 },
-      meta: { scale: what === "mean" ? "share" : "ratio" },
+      meta: { scale: what === "typical" ? "share" : "ratio" },
     }];
     const told = names.map((name, row) =>
       `${name}: ${shown[row].map((value, i) => `${value} at ${axis.texts[i]}`).join(", ")}`);
@@ -192,7 +195,6 @@ const pictures = {
 
   forest_plot() {
     const metric = picked("metric");
-    const what = show() === "ratio" ? "ratio" : "difference";
     const found = [];
     const [at, axis] = [setting(), along()];
     const values = axes.length ? axes[axis].texts.map((_, value) => value) : [null];
@@ -201,36 +203,36 @@ const pictures = {
         if (policies[policy].name === study.baseline) continue;
         const row = rows.get(key(value === null ? at : moved(at, axis, value), policy));
         if (row === undefined) continue;
-        const span = spanOf(metric, row, what);
+        const span = spanOf(metric, row, "change");
         if (span[0] === null) continue;
         const where = value === null ? "" : `, ${named(axis, value)}`;
         found.push({ policy, span, name: `${policies[policy].label}${where}` });
       }
     }
     const shown = found.slice(0, 60);
-    const [one, unit] = what === "ratio" ? [1, ""]
+    const [one, unit] = isRatio(metric) ? [1, ""]
       : unitOf(metrics[metric].kind, shown.map(({ span }) => Math.abs(span[0])));
     const data = shown.map(({ policy, span }, row) => {
       const [middle, low, high] = span.map(by(one)).map((value) => [value]);
       return points(policy, middle, [row], { error_x: reach(middle, low, high),
-        hovertemplate: `${span.map((value) => text(metric, value, what)).join(" · ")}<extra>${escaped(policies[policy].label)}</extra>` });
+        hovertemplate: `${span.map((value) => text(metric, value, "change")).join(" · ")}<extra>${escaped(policies[policy].label)}</extra>` });
     });
     const told = shown.map(({ name, span: [middle, low, high] }) =>
-      `${name}: ${text(metric, middle, what)}, from ${text(metric, low, what)} to ${text(metric, high, what)}`);
-    return { data, told, title: `${metrics[metric].label}: ${what} to ${study.baseline}`,
-      layout: layoutOf(axisOf(titleOf(metric, unit, what)),
+      `${name}: ${text(metric, middle, "change")}, from ${text(metric, low, "change")} to ${text(metric, high, "change")}`);
+    return { data, told, title: `${metrics[metric].label}: ${metrics[metric].scale} to ${study.baseline}`,
+      layout: layoutOf(axisOf(titleOf(metric, unit, "change"), scaleOf(metric)),
         { ...unseen(), tickvals: shown.map((_, row) => row), showticklabels: false,
           range: [shown.length - 0.6, -0.75] },
         { height: 120 + 38 * Math.max(2, shown.length),
           annotations: shown.map(({ name }, row) => above(name, row - 0.16)),
-          shapes: [upright(what === "ratio" ? 1 : 0, "dash")] }) };
+          shapes: [upright(isRatio(metric) ? 1 : 0, "dash")] }) };
   },
 
   pareto() {
     const [one, two] = [picked("metric"), picked("second")];
     const found = shownPolicies().map((policy) => [policy, rows.get(key(setting(), policy))])
       .filter(([, row]) => row !== undefined)
-      .map(([policy, row]) => ({ policy, x: spanOf(one, row, "mean"), y: spanOf(two, row, "mean") }))
+      .map(([policy, row]) => ({ policy, x: spanOf(one, row, "typical"), y: spanOf(two, row, "typical") }))
       .filter(({ x, y }) => x[0] !== null && y[0] !== null);
     const [xOne, xUnit] = unitOf(metrics[one].kind, found.map(({ x }) => x[0]));
     const [yOne, yUnit] = unitOf(metrics[two].kind, found.map(({ y }) => y[0]));
@@ -252,7 +254,7 @@ const pictures = {
       `${policies[point.policy].label}: ${metrics[one].label} ${text(one, point.x[0])}, `
       + `${metrics[two].label} ${text(two, point.y[0])}${front.includes(point) ? ", on the front" : ""}`);
     return { data, told, title: `${metrics[two].label} against ${metrics[one].label}`,
-      layout: layoutOf(axisOf(titleOf(one, xUnit, "mean")), axisOf(titleOf(two, yUnit, "mean"))) };
+      layout: layoutOf(axisOf(titleOf(one, xUnit, "typical")), axisOf(titleOf(two, yUnit, "typical"))) };
   },
 
   cdf_over_seeds() {
@@ -261,7 +263,7 @@ const pictures = {
     for (const policy of shownPolicies()) {
       const row = rows.get(key(setting(), policy));
       if (row === undefined) continue;
-      const spans = quantity.metrics.map((metric) => spanOf(metric, row, "mean"));
+      const spans = quantity.metrics.map((metric) => spanOf(metric, row, "typical"));
       if (spans.some(([middle]) => middle === null)) continue;
       const shown = (place) => spans.map((span) =>
         Math.max(quantity.least, span[place] === null ? span[0] : span[place]));
@@ -286,13 +288,13 @@ const pictures = {
 
   sensitivity() {
     const [metric, policy, at] = [picked("metric"), picked("swung"), setting()];
-    const mean = (where) => {
+    const valueAt = (where) => {
       const row = rows.get(key(where, policy));
-      return row === undefined ? null : spanOf(metric, row, "mean")[0];
+      return row === undefined ? null : spanOf(metric, row, "typical")[0];
     };
-    const middle = mean(at);
+    const middle = valueAt(at);
     const swings = middle === null ? [] : axes.map((axis, index) => {
-      const known = axis.texts.map((name, value) => [mean(moved(at, index, value)), name])
+      const known = axis.texts.map((name, value) => [valueAt(moved(at, index, value)), name])
         .filter(([value]) => value !== null).sort(([a], [b]) => a - b);
       return { name: axis.name, low: known[0], high: known.at(-1) };
     }).sort((a, b) => (b.high[0] - b.low[0]) - (a.high[0] - a.low[0]));
@@ -310,7 +312,7 @@ const pictures = {
       }
     });
     return { data, told, title: `${metrics[metric].label}: how far each axis moves it`,
-      layout: layoutOf(axisOf(titleOf(metric, unit, "mean")),
+      layout: layoutOf(axisOf(titleOf(metric, unit, "typical")),
         { ...unseen(), range: [swings.length - 0.5, -0.85], showgrid: false },
         { barmode: "overlay", height: 120 + 62 * Math.max(2, swings.length),
           annotations: told.map((label, row) => above(label, row - 0.27)),
@@ -359,20 +361,25 @@ function fillTable() {
     const head = document.createElement("th");
     head.scope = "row";
     head.textContent = policies[policy].label;
-    const [mean, low, high] = spanOf(metric, row, "mean");
-    const [ratio, least, most] = spanOf(metric, row, "ratio");
-    const [p, rank] = [P, RANK].map((column) => metrics[metric].values[column][row]);
+    const [typical, low, high] = spanOf(metric, row, "typical");
+    const [change, least, most] = spanOf(metric, row, "change");
+    const [mean, worst, better, pairs, p, isAhead] = [MEAN, WORST, BETTER, PAIRS, P, IS_AHEAD]
+      .map((column) => metrics[metric].values[column][row]);
+    const first = cell(text(metric, typical), typical);
+    if (isAhead) first.className = "best";
     const isBase = policies[policy].name === study.baseline;
     const between = (a, b, what) => a === null || b === null ? "-"
       : `${text(metric, a, what)} to ${text(metric, b, what)}`;
     line.append(head,
       ...where.map((value, other) => cell(axes[other].texts[value],
         axes[other].isNumber ? axes[other].values[value] : value)),
-      cell(num, num), cell(text(metric, mean), mean), cell(between(low, high, "mean"), low),
-      cell(isBase ? "baseline" : text(metric, ratio, "ratio"), ratio),
-      cell(isBase ? "" : between(least, most, "ratio"), least),
+      cell(num, num), first, cell(between(low, high, "typical"), low),
+      cell(text(metric, mean), mean), cell(text(metric, worst), worst),
+      cell(isBase ? "baseline" : text(metric, change, "change"), change),
+      cell(isBase ? "" : between(least, most, "change"), least),
+      cell(isBase || better === null ? "" : `${better}/${pairs}`, isBase ? null : better),
       cell(isBase || p === null ? "" : p < 0.001 ? "<0.001" : p.toFixed(3), isBase ? null : p),
-      cell(rank === null ? "" : rank.toLocaleString("en-US", { maximumFractionDigits: 2 }), rank));
+      cell(cells[row].mark || ""));
     return line;
   });
   body.replaceChildren(...made);

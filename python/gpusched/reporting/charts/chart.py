@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 MOST_COLOURED: Final = 6
 """Curves that are told apart when they lie over each other; of more, one is highlighted."""
 
-Scale = Literal["linear", "log", "duration", "share"]
+Scale = Literal["linear", "log", "ratio", "duration", "share"]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: ``duration`` is logarithmic in seconds, ``share`` goes from 0 to 1."""
+    """An axis: ``duration`` is logarithmic in seconds, ``share`` goes from 0 to 1.
+
+    ``log`` has ticks at powers of ten, ``ratio`` between them as well.
+    """
 
     title: str
     scale: Scale = "linear"

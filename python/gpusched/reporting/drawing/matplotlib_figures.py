@@ -61,9 +61,11 @@ def set_axis(axes: Any, which: str, axis: Axis) -> None:
     if axis.scale == "share":
         side.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
         limits = (0.0, 1.02)
-    if axis.scale in ("log", "duration"):
+    if axis.scale in ("log", "ratio", "duration"):
         getattr(axes, f"set_{which}scale")("log")
         side.set_minor_locator(_no_ticks())
+    if axis.scale == "ratio":
+        side.set_major_locator(_ticks_within_decades())
     if axis.scale == "duration" and limits is not None:
         limits = (limits[0], max(limits[1], 2 * limits[0]))
         shown = time_ticks(*limits)
@@ -78,6 +80,12 @@ def _no_ticks() -> Any:
     from matplotlib.ticker import NullLocator
 
     return NullLocator()
+
+
+def _ticks_within_decades() -> Any:
+    from matplotlib.ticker import LogLocator
+
+    return LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
 
 
 def legend(made: Any, axes: Any) -> None:

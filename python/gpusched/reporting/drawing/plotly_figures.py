@@ -74,6 +74,8 @@ def axis_of(axis: Axis) -> Layout:
         made |= {"tickformat": ".0%", "range": [0, 1.02]}
     if axis.scale == "log":
         made |= {"type": "log", "dtick": 1, "tickformat": ",.0f"}
+    if axis.scale == "ratio":
+        made |= {"type": "log", "tickformat": ",~g"}
     if axis.scale == "duration":
         ticks = COARSE
         if axis.ends is not None:

@@ -15,6 +15,7 @@ from gpusched.reporting.drawing.drawn import Library, drawn
 from gpusched.reporting.sweeps.settled import Settled, Span, settled
 from gpusched.reporting.sweeps.study_runs import Where, runs_of
 from gpusched.results.result import Result
+from gpusched.studies.hodges_lehmann import typical
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,9 +39,9 @@ def cdf_over_seeds(
 ) -> Any:
     """Draw the distribution of a time over the jobs under each policy, with bands over the seeds.
 
-    At each share of the jobs stands the mean over the seeds of the time within which so many of
-    them are done, and the band is its interval. From results there are 102 shares (and intervals by
-    Student's t); from the runs of a study those of which they have columns, such as ``p95_jct_s``.
+    At each share of the jobs stands the time within which so many of them are done in a typical
+    run, and the band is its interval. From results there are 102 shares; from the runs of a study
+    those of which they have columns, such as ``p95_jct_s``.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def chart_of_results(
         quantiles = [_quantiles(result, quantity) for result in own]
         values = np.array([found for found in quantiles if found is not None])
         if len(values):
-            spans = [_over_seeds(row, level) for row in values.T]
+            spans = [_over_seeds(np.maximum(row, LEAST[quantity]), level) for row in values.T]
             curves.append(_curve(place, policy, _SHARES, spans, quantity))
     seeds = max((len(own) for own in results.values()), default=0)
     return _chart(curves, quantity, f"{level:.0%} intervals over {seeds} seeds.")
@@ -109,7 +110,9 @@ def chart_of_runs(study: Settled, quantity: Quantity) -> Lines:
     shares = quantile_columns(study.runs.columns, quantity)
     if len(shares) < 2:
         raise ValueError(f"the runs have no quantiles such as 'p95_{quantity}'")
-    cells = {key: {cell.policy: cell.mean for cell in study.cells(key, [])} for key in shares}
+    cells = {
+        key: {cell.policy: cell.typical for cell in study.cells(key, []).cells} for key in shares
+    }
     at = np.array(list(shares.values()))
     curves = [
         _curve(
@@ -137,9 +140,7 @@ def quantile_columns(columns: Sequence[str], quantity: str) -> dict[str, float]:
 
 
 def _over_seeds(values: Float64, level: float) -> Span:
-    from gpusched.studies import interval
-
-    found = interval(values, level=level, method="t")
+    found = typical(values, level=level)
     return Span(found.value, found.low, found.high)
 
 
@@ -168,7 +169,7 @@ def _chart(curves: Sequence[Estimates], quantity: Quantity, note: str) -> Lines:
     return Lines(
         "cdf_over_seeds",
         f"{word}: share of the jobs",
-        f"At each share the mean over the seeds of its quantile. {note}{small}",
+        f"At each share the typical one of its quantiles over the seeds. {note}{small}",
         Axis(f"{name} (log scale)", "duration", (every.min() / 1.2, every.max() * 1.2)),
         y=Axis("share of the jobs", "share"),
         panels=(Panel("", tuple(curves)),),

@@ -1,16 +1,17 @@
-"""Paired differences to the baseline with their intervals, one below the other."""
+"""What each policy is to the baseline, with intervals, one below the other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gpusched.reporting.charts.chart import Axis, Estimates, Forest
 from gpusched.reporting.drawing.drawn import Library, drawn
 from gpusched.reporting.sweeps.measures import Measure, measure
-from gpusched.reporting.sweeps.settled import Cell, Settled, settled, span_of, text_of, unit_of
+from gpusched.reporting.sweeps.settled import Cell, Settled, settled, text_of, unit_of
 from gpusched.reporting.sweeps.study_runs import (
     Where,
     axes_of,
@@ -19,11 +20,11 @@ from gpusched.reporting.sweeps.study_runs import (
     runs_of,
     varying,
 )
+from gpusched.studies.verdicts import Scale
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.studies.intervals import Method
     from gpusched.studies.sweep_result import SweepResult
 
 _MOST_ROWS: Final = 60
@@ -34,16 +35,15 @@ def forest_plot(
     metric: str = "mean_jct_s",
     *,
     by: Sequence[str] | None = None,
-    show: Literal["difference", "ratio"] = "difference",
     where: Where | None = None,
     baseline: str | None = None,
     level: float = 0.95,
-    method: Method | None = None,
     library: Library = "plotly",
 ) -> Any:
-    """Draw the paired difference, or ratio, of each policy to the baseline with its interval.
+    """Draw the ratio of each policy to the baseline with its interval, on a logarithmic axis.
 
-    An interval that does not cross the dashed line is a difference that the seeds do not explain.
+    Of shares, and of metrics that may be zero, it is the difference. An interval that does not
+    cross the dashed line is a change that the seeds do not explain.
 
     Parameters
     ----------
@@ -74,47 +74,45 @@ def forest_plot(
     for axis in axes:
         if axis not in axes_of(runs):
             raise ValueError(f"by: no axis {axis!r}; there are {axes_of(runs)}")
-    study = settled(source, axes, where, baseline, level=level, method=method)
-    return drawn(chart(study, metric, axes, show), library)
+    study = settled(source, axes, where, baseline, level=level)
+    return drawn(chart(study, metric, axes), library)
 
 
-def chart(
-    study: Settled, metric: str, by: Sequence[str], show: Literal["difference", "ratio"]
-) -> Forest:
+def chart(study: Settled, metric: str, by: Sequence[str]) -> Forest:
     """Return a row for each setting and policy but the baseline."""
-    if show not in ("difference", "ratio"):
-        raise ValueError(f"show: must be 'difference' or 'ratio', not {show!r}")
     of = measure(metric)
-    cells = [cell for cell in study.cells(metric, by) if cell.policy != study.baseline]
+    every = study.cells(metric, by)
+    cells = [cell for cell in every.cells if cell.policy != study.baseline]
     if not cells:
         raise ValueError(f"there is no policy beside the baseline {study.baseline!r}")
     if len(cells) > _MOST_ROWS:
         raise ValueError(
             f"{len(cells)} rows are more than {_MOST_ROWS}: choose some settings with where={{...}}"
         )
-    scale, title = unit_of(of, cells, show)
+    scale, title = unit_of(of, replace(every, cells=cells), "change")
+    is_ratio = every.scale == "ratio"
     names = [_name(study, by, cell) for cell in cells]
     curves = [
         Estimates(
             study.places[cell.policy],
             study.names[cell.policy],
-            np.array([span_of(cell, show).value / scale]),
+            np.array([cell.change.value / scale]),
             np.array([float(row)]),
-            np.array([span_of(cell, show).low / scale]),
-            np.array([span_of(cell, show).high / scale]),
-            _finding(of, cell, show, names[row]),
+            np.array([cell.change.low / scale]),
+            np.array([cell.change.high / scale]),
+            _finding(of, cell, every.scale, names[row]),
         )
         for row, cell in enumerate(cells)
     ]
     better = {"lower": " Left is better.", "higher": " Right is better."}.get(of.better, "")
     return Forest(
         "forest_plot",
-        f"{of.label}: {show} to {study.baseline}",
+        f"{of.label}: {every.scale} to {study.baseline}",
         f"Paired over the seeds; {study.note}{better}",
-        Axis(title.replace("the baseline", study.baseline)),
+        Axis(title.replace("the baseline", study.baseline), "log" if is_ratio else "linear"),
         rows=tuple(names),
         curves=tuple(curves),
-        reference=1.0 if show == "ratio" else 0.0,
+        reference=1.0 if is_ratio else 0.0,
     )
 
 
@@ -123,7 +121,8 @@ def _name(study: Settled, by: Sequence[str], cell: Cell) -> str:
     return ", ".join([study.names[cell.policy], *setting])
 
 
-def _finding(of: Measure, cell: Cell, show: Literal["difference", "ratio"], name: str) -> str:
-    span = span_of(cell, show)
-    value, low, high = (text_of(of, end, show) for end in (span.value, span.low, span.high))
+def _finding(of: Measure, cell: Cell, scale: Scale, name: str) -> str:
+    span = cell.change
+    ends = (text_of(of, end, "change", scale) for end in (span.value, span.low, span.high))
+    value, low, high = ends
     return f"{name}: {value}, from {low} to {high}"

@@ -1,4 +1,4 @@
-"""A metric, or its ratio to the baseline, by policy and an axis of a study."""
+"""A metric, or what it is to the baseline, by policy and an axis of a study."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def heat_map(
     metric: str = "mean_jct_s",
     *,
     x: str | None = None,
-    show: Shown = "mean",
+    show: Shown = "typical",
     where: Where | None = None,
     baseline: str | None = None,
     library: Library = "plotly",
 ) -> Any:
-    """Draw a metric, or its difference or ratio to the baseline, as a field per policy and value.
+    """Draw a metric, or its change against the baseline, as a field per policy and value.
 
     Parameters: as :func:`lines`.
 
@@ -48,7 +48,7 @@ def heat_map(
     ...     "policy": ["fifo", "sjf"] * 4, "load": [0.7] * 4 + [0.9] * 4,
     ...     "seed": [1, 1, 2, 2] * 2, "mean_jct_s": [60.0, 50, 70, 55, 90, 65, 99, 70],
     ... })
-    >>> figure = gs.plot.heat_map(runs, show="ratio", baseline="fifo")
+    >>> figure = gs.plot.heat_map(runs, show="change", baseline="fifo")
     """
     axis = along(chosen_runs(runs_of(source), where), x)
     study = settled(source, [axis], where, baseline)
@@ -61,22 +61,25 @@ def chart(study: Settled, metric: str, x: str, show: Shown) -> HeatMap:
     cells = study.cells(metric, [x])
     scale, title = unit_of(of, cells, show)
     columns = values_of(study.runs, x)
-    rows = [name for name in study.policies if show == "mean" or name != study.baseline]
+    rows = [name for name in study.policies if show == "typical" or name != study.baseline]
     values = np.full((len(rows), len(columns)), np.nan)
-    for cell in cells:
+    for cell in cells.cells:
         if cell.policy in rows:
             place = rows.index(cell.policy), columns.index(cell.setting[0])
             values[place] = span_of(cell, show).value / scale
-    against = "" if show == "mean" else f": {show} to {study.baseline}"
+    is_change = show == "change"
+    against = f": {cells.scale} to {study.baseline}" if is_change else ""
     return HeatMap(
         "heat_map",
         f"{of.label} by policy and {x}{against}",
-        f"Means over the seeds. {study.note}",
+        f"Typical runs. {study.note}",
         Axis(x),
         rows=tuple(study.names[name] for name in rows),
         columns=tuple("none" if v is None else str(v) for v in columns),
         values=values,
-        texts=tuple(tuple(text_of(of, v * scale, show) for v in row) for row in values.tolist()),
-        middle={"mean": None, "ratio": 1.0, "difference": 0.0}[show],
+        texts=tuple(
+            tuple(text_of(of, v * scale, show, cells.scale) for v in row) for row in values.tolist()
+        ),
+        middle=(1.0 if cells.scale == "ratio" else 0.0) if is_change else None,
         scale_title=title.replace("the baseline", study.baseline),
     )

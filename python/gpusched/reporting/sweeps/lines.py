@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,7 +10,7 @@ from gpusched.reporting.charts.chart import Axis, Estimates, Lines, Panel
 from gpusched.reporting.drawing.drawn import Library, drawn
 from gpusched.reporting.sweeps.measures import Measure, measure
 from gpusched.reporting.sweeps.settled import (
-    Cell,
+    Cells,
     Settled,
     Shown,
     settled,
@@ -24,7 +23,6 @@ from gpusched.reporting.sweeps.study_runs import Where, along, chosen_runs, runs
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.studies.intervals import Method
     from gpusched.studies.sweep_result import SweepResult
 
 _MOST_PANELS: Final = 12
@@ -36,15 +34,15 @@ def lines(
     *,
     x: str | None = None,
     panels: str | None = None,
-    show: Shown = "mean",
+    show: Shown = "typical",
     where: Where | None = None,
     baseline: str | None = None,
     level: float = 0.95,
-    method: Method | None = None,
-    log: bool = False,
     library: Library = "plotly",
 ) -> Any:
     """Draw a metric of each policy along an axis, with a band for its interval over the seeds.
+
+    The vertical axis is logarithmic, but for shares and metrics that may be zero.
 
     Parameters
     ----------
@@ -59,8 +57,8 @@ def lines(
     panels
         An axis of which each value has a panel of its own; at most 12.
     show
-        ``"mean"`` over the seeds, or its ``"difference"`` or ``"ratio"`` to the baseline, paired by
-        seeds.
+        A ``"typical"`` run, or the ``"change"`` to the baseline on the same jobs: the ratio, of
+        shares and of metrics that may be zero the difference.
     where
         By axis the value, or the list of values, that is drawn. Runs must differ in nothing but
         the policy, the seed, ``x`` and ``panels``.
@@ -68,10 +66,6 @@ def lines(
         A policy; None takes the study's, or the first.
     level
         Share of the intervals that hold the truth.
-    method
-        How intervals are found, see :func:`gpusched.studies.interval`; None: as it does.
-    log
-        Whether the vertical axis is logarithmic.
     library
         ``"plotly"`` for notebooks and HTML, ``"matplotlib"`` for files (extra: plot).
 
@@ -99,13 +93,11 @@ def lines(
     """
     axis = along(chosen_runs(runs_of(source), where), x)
     shown = [axis] if panels is None else [axis, panels]
-    study = settled(source, shown, where, baseline, level=level, method=method)
-    return drawn(chart(study, metric, axis, panels, show, log=log), library)
+    study = settled(source, shown, where, baseline, level=level)
+    return drawn(chart(study, metric, axis, panels, show), library)
 
 
-def chart(
-    study: Settled, metric: str, x: str, panels: str | None, show: Shown, *, log: bool = False
-) -> Lines:
+def chart(study: Settled, metric: str, x: str, panels: str | None, show: Shown) -> Lines:
     """Return the lines of all policies, in a panel for each value of an axis."""
     if panels is not None:
         along(study.runs, panels)
@@ -127,59 +119,41 @@ def chart(
         )
         for value in titles
     )
-    against = f" to {study.baseline}" if show != "mean" else ""
-    what = {"mean": "", "ratio": ": ratio", "difference": ": difference"}[show] + against
-    cut = ""
-    if log:
-        made, cut = _above_zero(made)
+    what = f": {cells.scale} to {study.baseline}" if show == "change" else ""
     return Lines(
         "lines",
         f"{of.label} by {x}{what}",
-        f"Mean over the seeds of each policy. {study.note}{cut}",
+        f"A typical run of each policy. {study.note}",
         Axis(x),
-        y=Axis(title.replace("the baseline", study.baseline), "log" if log else "linear"),
+        y=Axis(
+            title.replace("the baseline", study.baseline),
+            "ratio" if cells.scale == "ratio" else "linear",
+        ),
         panels=made,
         names=() if is_number else tuple("none" if v is None else str(v) for v in places),
     )
 
 
-def _above_zero(panels: tuple[Panel, ...]) -> tuple[tuple[Panel, ...], str]:
-    """End intervals that reach zero where a logarithmic axis can show them, and say so."""
-    curves = [curve for panel in panels for curve in panel.curves]
-    every = np.concatenate([end for c in curves for end in (c.y, c.low)] or [np.ones(1)])
-    if (np.concatenate([c.y for c in curves] or [np.ones(1)]) <= 0).any():
-        raise ValueError("log: a value is zero or less, which a logarithmic axis cannot show")
-    if not (every <= 0).any():
-        return panels, ""
-    least = float(every[every > 0].min()) / 2
-    cut = tuple(
-        Panel(
-            panel.title,
-            tuple(replace(c, low=np.where(c.low <= 0, least, c.low)) for c in panel.curves),
-        )
-        for panel in panels
-    )
-    return cut, " Intervals that reach zero end at the lower edge."
-
-
 def _curves(
-    study: Settled, of: Measure, cells: list[Cell], panel: Any, panels: str | None, show: Shown,
+    study: Settled, of: Measure, cells: Cells, panel: Any, panels: str | None, show: Shown,
     scale: float, places: list[Any], is_number: bool,
 ) -> list[Estimates]:  # fmt: skip
     curves = []
     for policy in study.policies:
-        if show != "mean" and policy == study.baseline:
+        if show != "typical" and policy == study.baseline:
             continue
         own = {
             cell.setting[0]: span_of(cell, show)
-            for cell in cells
+            for cell in cells.cells
             if cell.policy == policy and (panels is None or cell.setting[1] == panel)
         }
         there = [(place, value) for place, value in enumerate(places) if value in own]
         if not there:
             continue
         spans = [own[value] for _, value in there]
-        ends = [f"{value}: {text_of(of, own[value].value, show)}" for _, value in there]
+        ends = [
+            f"{value}: {text_of(of, own[value].value, show, cells.scale)}" for _, value in there
+        ]
         name = study.names[policy]
         where = "" if panels is None else f" at {panels} {panel}"
         curves.append(

@@ -16,7 +16,6 @@ from gpusched.reporting.sweeps.study_runs import Where
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.studies.intervals import Method
     from gpusched.studies.sweep_result import SweepResult
 
 
@@ -27,10 +26,9 @@ def pareto(
     *,
     where: Where | None = None,
     level: float = 0.95,
-    method: Method | None = None,
     library: Library = "plotly",
 ) -> Any:
-    """Draw two metrics of each policy, with intervals, and the Pareto front of their means.
+    """Draw two metrics of each policy, with intervals, and their Pareto front.
 
     A policy is on the front if no other is at least as good in both metrics and better in one.
     Which way is better is said by the metrics; of one for which it is not known, less is.
@@ -58,7 +56,7 @@ def pareto(
     ... })
     >>> figure = gs.plot.pareto(runs)
     """
-    study = settled(source, [], where, level=level, method=method)
+    study = settled(source, [], where, level=level)
     return drawn(chart(study, x, y), library)
 
 
@@ -66,16 +64,16 @@ def chart(study: Settled, x: str, y: str) -> Front:
     """Return a point for each policy, and the front."""
     of_x, of_y = measure(x), measure(y)
     across, up = study.cells(x, []), study.cells(y, [])
-    x_scale, x_title = unit_of(of_x, across, "mean")
-    y_scale, y_title = unit_of(of_y, up, "mean")
-    by_policy = {cell.policy: cell.mean for cell in up}
+    x_scale, x_title = unit_of(of_x, across, "typical")
+    y_scale, y_title = unit_of(of_y, up, "typical")
+    by_policy = {cell.policy: cell.typical for cell in up.cells}
     pairs = [
-        (cell.policy, cell.mean, by_policy[cell.policy])
-        for cell in across
-        if cell.mean.is_known and cell.policy in by_policy and by_policy[cell.policy].is_known
+        (cell.policy, cell.typical, by_policy[cell.policy])
+        for cell in across.cells
+        if cell.typical.is_known and cell.policy in by_policy and by_policy[cell.policy].is_known
     ]
-    means = [(first.value, second.value) for _, first, second in pairs]
-    front = front_of(means, of_x, of_y)
+    values = [(first.value, second.value) for _, first, second in pairs]
+    front = front_of(values, of_x, of_y)
     points = tuple(
         Estimates(
             study.places[policy],
@@ -93,8 +91,7 @@ def chart(study: Settled, x: str, y: str) -> Front:
     return Front(
         "pareto",
         f"{of_y.label} against {of_x.label}",
-        f"Means over the seeds; the dashed line joins the policies that none beats in both. "
-        f"{study.note}",
+        f"Typical runs; the dashed line joins the policies that none beats in both. {study.note}",
         Axis(x_title),
         y=Axis(y_title),
         points=points,
@@ -104,13 +101,15 @@ def chart(study: Settled, x: str, y: str) -> Front:
     )
 
 
-def front_of(means: Sequence[tuple[float, float]], of_x: Measure, of_y: Measure) -> tuple[int, ...]:
+def front_of(
+    values: Sequence[tuple[float, float]], of_x: Measure, of_y: Measure
+) -> tuple[int, ...]:
     """Return the indices of the pairs that no other beats, from the left."""
     signs = [-1.0 if of.better == "higher" else 1.0 for of in (of_x, of_y)]
-    costs = [(x * signs[0], y * signs[1]) for x, y in means]
+    costs = [(x * signs[0], y * signs[1]) for x, y in values]
     best = [
         index
         for index, (x, y) in enumerate(costs)
         if not any(a <= x and b <= y and (a, b) != (x, y) for a, b in costs)
     ]
-    return tuple(sorted(best, key=lambda index: means[index]))
+    return tuple(sorted(best, key=lambda index: values[index]))

@@ -35,7 +35,7 @@ def sensitivity(
     where: Where | None = None,
     library: Library = "plotly",
 ) -> Any:
-    """Draw how far each parameter moves the mean of a metric from its value at a base setting.
+    """Draw how far each parameter moves a metric from its value at a base setting.
 
     One parameter is moved at a time, all others stay at the base; the widest bar is at the top.
 
@@ -84,18 +84,19 @@ def chart(
         raise ValueError("the runs differ in no parameter")
     at = {name: base.get(name, values_of(runs, name)[0]) for name in differing}
     axes = [name for name in differing if name != "policy"]
-    means = {(cell.policy, *cell.setting): cell.mean.value for cell in study.cells(metric, axes)}
+    cells = study.cells(metric, axes).cells
+    values = {(cell.policy, *cell.setting): cell.typical.value for cell in cells}
 
-    def mean_at(setting: Mapping[str, Any]) -> float:
+    def value_at(setting: Mapping[str, Any]) -> float:
         policy = setting.get("policy", study.policies[0])
-        return means.get((policy, *(setting[axis] for axis in axes)), math.nan)
+        return values.get((policy, *(setting[axis] for axis in axes)), math.nan)
 
-    middle = mean_at(at)
+    middle = value_at(at)
     if math.isnan(middle):
         raise ValueError(f"base: no run that did not fail is at {at}")
     scale, unit = of.unit_for([middle])
     swings = [
-        _swing(of, scale, name, {v: mean_at({**at, name: v}) for v in values_of(runs, name)})
+        _swing(of, scale, name, {v: value_at({**at, name: v}) for v in values_of(runs, name)})
         for name in parameters or differing
     ]
     swings.sort(key=lambda swing: -swing.width)
@@ -103,15 +104,15 @@ def chart(
     return Tornado(
         "sensitivity",
         f"{of.label}: how far each parameter moves it",
-        f"One at a time from {setting}, where it is {of.text(middle)}. Means over the seeds.",
+        f"One at a time from {setting}, where it is {of.text(middle)}. Typical runs.",
         Axis(of.title(unit)),
         base=middle / scale,
         swings=tuple(swings),
     )
 
 
-def _swing(of: Measure, scale: float, name: str, means: Mapping[Any, float]) -> Swing:
-    known = {value: mean for value, mean in means.items() if math.isfinite(mean)}
+def _swing(of: Measure, scale: float, name: str, found: Mapping[Any, float]) -> Swing:
+    known = {value: at for value, at in found.items() if math.isfinite(at)}
     low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
     texts = [f"{of.text(known[value])} ({value})" for value in (low, high)]
     return Swing(name, known[low] / scale, known[high] / scale, texts[0], texts[1])

@@ -22,11 +22,12 @@ from gpusched.reporting.sweeps.study_runs import (
     runs_of,
     seeds_text,
 )
+from gpusched.studies.verdicts import Scale, ahead, growth_mark, told_p
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.studies.intervals import Method
+    from gpusched.studies.compared_runs import ComparedRuns
     from gpusched.studies.sweep_result import SweepResult
 
 
@@ -52,34 +53,54 @@ class Cell:
     ----------
     setting
         The values of the axes, in their order.
-    mean
-        Over the seeds, in the unit of the metric.
-    difference, ratio
-        To the baseline at the same setting, over the seeds that both have.
+    typical
+        Of the runs of all seeds, in the unit of the metric.
+    change
+        To the baseline at the same setting: the ratio, or the difference, of a typical pair.
+    mean, worst
+        Of the runs; NaN if there is none.
     num
         Seeds.
+    num_better, num_pairs
+        Seeds in which it was better than the baseline, of those that both have; NaN if unknown.
     p
-        Of the paired comparison, corrected for the number of all cells; NaN if there is none.
-    rank
-        Mean over the seeds, 1 is best; NaN of a metric that knows no better.
+        Of no change, corrected for the number of all cells; NaN where seeds are too few.
+    is_ahead
+        Whether it is not beaten where others are.
+    mark
+        That jobs pile up; empty otherwise.
     """
 
     setting: tuple[Any, ...]
     policy: str
-    mean: Span
-    difference: Span = field(default_factory=Span)
-    ratio: Span = field(default_factory=Span)
+    typical: Span
+    change: Span = field(default_factory=Span)
+    mean: float = math.nan
+    worst: float = math.nan
     num: int = 0
+    num_better: float = math.nan
+    num_pairs: int = 0
     p: float = math.nan
-    rank: float = math.nan
+    is_ahead: bool = False
+    mark: str = ""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a metric, and what is to be known before they are believed."""
+    """The cells of a metric, and what is to be known before they are believed.
+
+    Attributes
+    ----------
+    scale
+        Of changes: ``"ratio"`` or ``"difference"``.
+    headline
+        What they come to, a sentence each.
+    """
 
     cells: list[Cell]
+    scale: Scale
     warnings: tuple[str, ...] = ()
+    headline: tuple[str, ...] = ()
 
 
 def cells_of(
@@ -89,7 +110,6 @@ def cells_of(
     baseline: str,
     *,
     level: float = 0.95,
-    method: Method | None = None,
 ) -> Cells:
     """Return the cells of all runs that did not fail, by setting and policy.
 
@@ -97,28 +117,29 @@ def cells_of(
     ----------
     by
         The axes that make a setting.
-    method
-        Of the intervals, by its name in :mod:`gpusched.studies`; None takes the default there.
     """
     from gpusched.studies import compare_runs
 
-    found = compare_runs(
-        runs, metric, by=tuple(by), baseline=baseline, level=level, method=method or "bootstrap-t"
-    )
-    cells = [_cell(row, by) for row in found.frame.iter_rows(named=True)]
-    return Cells(cells, found.warnings)
+    found = compare_runs(runs, metric, by=tuple(by), baseline=baseline, level=level)
+    rows = zip(found.frame.iter_rows(named=True), ahead(found), strict=True)
+    cells = [_cell(found, row, by, is_ahead=is_ahead) for row, is_ahead in rows]
+    return Cells(cells, found.scale, found.warnings, tuple(found.headline))
 
 
-def _cell(row: dict[str, Any], by: Sequence[str]) -> Cell:
+def _cell(found: ComparedRuns, row: dict[str, Any], by: Sequence[str], *, is_ahead: bool) -> Cell:
     return Cell(
         setting=tuple(row[name] for name in by),
         policy=row["policy"],
-        mean=_span(row, "mean", "low", "high"),
-        difference=_span(row, "difference", "difference_low", "difference_high"),
-        ratio=_span(row, "ratio", "ratio_low", "ratio_high"),
+        typical=_span(row, "typical", "low", "high"),
+        change=_span(row, found.scale, f"{found.scale}_low", f"{found.scale}_high"),
+        mean=_number(row["mean"]),
+        worst=_number(row["worst"]),
         num=int(row["num_seeds"]),
-        p=_number(row["p_adjusted"]),
-        rank=_number(row["rank"]),
+        num_better=_number(row["num_better"]),
+        num_pairs=int(row["num_pairs"]),
+        p=_number(told_p(found, row)),
+        is_ahead=is_ahead,
+        mark=growth_mark(row),
     )
 
 
@@ -130,7 +151,7 @@ def _number(value: Any) -> float:
     return float(value) if value is not None and math.isfinite(value) else math.nan
 
 
-Shown = Literal["mean", "ratio", "difference"]
+Shown = Literal["typical", "change"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,19 +171,14 @@ class Settled:
     runs: pl.DataFrame
     baseline: str
     level: float
-    method: Method | None
     policies: tuple[str, ...]
     places: dict[str, int]
     names: dict[str, str]
 
-    def cells(self, metric: str, by: Sequence[str]) -> list[Cell]:
+    def cells(self, metric: str, by: Sequence[str]) -> Cells:
         """Return the cells of a metric; see :func:`cells_of`."""
-        return self.compared(metric, by).cells
-
-    def compared(self, metric: str, by: Sequence[str]) -> Cells:
-        """Return the cells of a metric with their warnings."""
         check_metric(self.runs, metric)
-        return cells_of(self.runs, metric, by, self.baseline, level=self.level, method=self.method)
+        return cells_of(self.runs, metric, by, self.baseline, level=self.level)
 
     @property
     def note(self) -> str:
@@ -177,7 +193,6 @@ def settled(
     baseline: str | None = None,
     *,
     level: float = 0.95,
-    method: Method | None = None,
     tells: bool = True,
 ) -> Settled:
     """Choose the runs of a picture.
@@ -213,7 +228,6 @@ def settled(
         runs=runs,
         baseline=asked,
         level=level,
-        method=method,
         policies=policies,
         places={policy: everything.index(policy) for policy in policies},
         names={name: f"{name} {CLAIRVOYANT}" if name in sees else name for name in policies},
@@ -228,24 +242,20 @@ def span_of(cell: Cell, show: Shown) -> Span:
     ValueError
         If there is no such estimate.
     """
-    if show == "mean":
-        return cell.mean
-    if show == "ratio":
-        return cell.ratio
-    if show == "difference":
-        return cell.difference
-    raise ValueError(f"show: must be 'mean', 'ratio' or 'difference', not {show!r}")
+    if show not in ("typical", "change"):
+        raise ValueError(f"show: must be 'typical' or 'change', not {show!r}")
+    return cell.typical if show == "typical" else cell.change
 
 
-def unit_of(of: Measure, cells: Sequence[Cell], show: Shown) -> tuple[float, str]:
+def unit_of(of: Measure, cells: Cells, show: Shown) -> tuple[float, str]:
     """Return what one of the unit of an axis is, and the title of the axis."""
-    if show == "ratio":
+    if show == "change" and cells.scale == "ratio":
         return 1.0, f"{of.label}, ratio to the baseline"
-    scale, unit = of.unit_for(abs(span_of(cell, show).value) for cell in cells)
+    scale, unit = of.unit_for(abs(span_of(cell, show).value) for cell in cells.cells)
     title = of.title(unit)
-    return scale, f"{title}: difference to the baseline" if show == "difference" else title
+    return scale, f"{title}: difference to the baseline" if show == "change" else title
 
 
-def text_of(of: Measure, value: float, show: Shown) -> str:
+def text_of(of: Measure, value: float, show: Shown, scale: Scale) -> str:
     """Return an estimate as a person reads it."""
-    return plain(value, 3) if show == "ratio" else of.text(value)
+    return plain(value, 3) if show == "change" and scale == "ratio" else of.text(value)

@@ -21,8 +21,8 @@ from gpusched.reporting.drawing.plotly_figures import layout_of
 from gpusched.reporting.drawing.time_ticks import COARSE
 from gpusched.reporting.page_parts import asset, colours
 from gpusched.reporting.sweeps.cdf_over_seeds import LEAST, WORDS, quantile_columns
-from gpusched.reporting.sweeps.measures import Measure, measure, plain
-from gpusched.reporting.sweeps.settled import Cell, Settled, Span, settled
+from gpusched.reporting.sweeps.measures import Measure, measure
+from gpusched.reporting.sweeps.settled import Cell, Settled, Shown, Span, settled, text_of
 from gpusched.reporting.sweeps.study_runs import (
     Where,
     axes_of,
@@ -34,15 +34,15 @@ from gpusched.reporting.sweeps.study_runs import (
 from gpusched.reporting.tables import figure, grid, heading, items, paragraphs, row, sorting
 from gpusched.results.metric_registry import METRICS
 from gpusched.results.shown_metrics import all_metrics
+from gpusched.studies.verdicts import Scale
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.studies.intervals import Method
     from gpusched.studies.sweep_result import SweepResult
 
 _MOST_BYTES: Final = 1_500_000
-_CELL_BYTES: Final = 92  # of one metric: eleven numbers of six digits
+_CELL_BYTES: Final = 92  # of one metric: twelve numbers of six digits and less
 _SETTING_BYTES: Final = 44
 MOST_ROWS: Final = 2_000
 """Of the table that is seen at once."""
@@ -62,7 +62,9 @@ class PageCells:
         The cells of each metric, in the order of ``settings``; None where a metric has no cell.
     left_out
         Metrics for which there was no room.
-    warnings
+    scales
+        Of the changes of each metric: ``"ratio"`` or ``"difference"``.
+    warnings, headline
         Of the comparison by the first metric.
     """
 
@@ -71,7 +73,9 @@ class PageCells:
     settings: tuple[tuple[tuple[int, ...], str], ...]
     by_metric: dict[str, list[Cell | None]]
     left_out: tuple[str, ...]
+    scales: dict[str, Scale]
     warnings: tuple[str, ...]
+    headline: tuple[str, ...]
 
     @property
     def measures(self) -> list[Measure]:
@@ -116,14 +120,15 @@ def page_cells(study: Settled, metrics: Sequence[str] | None) -> PageCells:
     chosen = _present(study) if metrics is None else list(dict.fromkeys(metrics))
     found: dict[str, list[Cell]] = {}
     room = 1
-    warnings: tuple[str, ...] = ()
+    scales: dict[str, Scale] = {}
+    first = None
     for key in chosen:
         if len(found) == room:
             break
-        compared = study.compared(key, axes)
-        found[key] = compared.cells
-        if len(found) == 1:
-            warnings, room = compared.warnings, _room(len(compared.cells))
+        compared = study.cells(key, axes)
+        found[key], scales[key] = compared.cells, compared.scale
+        if first is None:
+            first, room = compared, _room(len(compared.cells))
     at: dict[tuple[tuple[int, ...], str], int] = {}
     for cells in found.values():
         for cell in cells:
@@ -134,7 +139,17 @@ def page_cells(study: Settled, metrics: Sequence[str] | None) -> PageCells:
         for cell in cells:
             column[at[_position(cell, axes, places), cell.policy]] = cell
         by_metric[key] = column
-    return PageCells(study, axes, tuple(at), by_metric, tuple(chosen[len(found) :]), warnings)
+    assert first is not None
+    return PageCells(
+        study=study,
+        axes=axes,
+        settings=tuple(at),
+        by_metric=by_metric,
+        left_out=tuple(chosen[len(found) :]),
+        scales=scales,
+        warnings=first.warnings,
+        headline=first.headline,
+    )
 
 
 def _position(
@@ -186,12 +201,12 @@ def page_data(page: PageCells) -> dict[str, Any]:
         "metrics": [
             {
                 "key": of.key, "label": of.label, "kind": of.kind, "better": of.better,
-                "values": _columns(page.by_metric[of.key]),
+                "scale": page.scales[of.key], "values": _columns(page.by_metric[of.key]),
             }
             for of in page.measures
         ],
         "cells": [
-            {"at": list(at), "policy": index[policy], "num": _num(page, row)}
+            {"at": list(at), "policy": index[policy], "num": _num(page, row)} | _mark(page, row)
             for row, (at, policy) in enumerate(page.settings)
         ],
         "quantiles": [
@@ -226,13 +241,19 @@ def _num(page: PageCells, row: int) -> int:
     return max((cells[row].num for cells in page.by_metric.values() if cells[row]), default=0)  # type: ignore[union-attr]
 
 
+def _mark(page: PageCells, row: int) -> dict[str, str]:
+    marks = (cells[row].mark for cells in page.by_metric.values() if cells[row])  # type: ignore[union-attr]
+    found = next(marks, "")
+    return {"mark": found} if found else {}
+
+
 def _columns(cells: Sequence[Cell | None]) -> list[list[float | None]]:
     spans = [
         [_ends(span) for cell in cells for span in [getattr(cell, name, Span())]]
-        for name in ("mean", "difference", "ratio")
+        for name in ("typical", "change")
     ]
     made = [[ends[place] for ends in column] for column in spans for place in range(3)]
-    for name in ("p", "rank"):
+    for name in ("mean", "worst", "num_better", "num_pairs", "p", "is_ahead"):
         made.append([_short(getattr(cell, name)) if cell else None for cell in cells])
     return made
 
@@ -244,53 +265,6 @@ def _ends(span: Span) -> tuple[float | None, float | None, float | None]:
 def _short(value: float) -> float | None:
     """Six digits are more than a page shows."""
     return float(f"{value:.6g}") if value == value else None
-
-
-def headlines(page: PageCells) -> list[str]:
-    """Return which policy is the best at how many settings, and how it stands to the baseline."""
-    study, of = page.study, page.measures[0]
-    sign = -1.0 if of.better == "higher" else 1.0
-    word = "highest" if of.better == "higher" else "lowest"
-    by_setting: dict[tuple[object, ...], list[Cell]] = {}
-    for cell in page.first:
-        if cell.mean.is_known and study.names[cell.policy] == cell.policy:
-            by_setting.setdefault(cell.setting, []).append(cell)
-    if not by_setting or len(study.policies) < 2:
-        return []
-    best = [min(cells, key=lambda cell: sign * cell.mean.value) for cells in by_setting.values()]
-    counts: dict[str, int] = {}
-    for cell in best:
-        counts[cell.policy] = counts.get(cell.policy, 0) + 1
-    policy = max(counts, key=counts.__getitem__)
-    where = ""
-    if len(best) > 1:
-        where = f" at {counts[policy]:,} of {plural(len(best), 'setting')}"
-    scope = "Of the policies that could be deployed, " if _has_clairvoyant(page) else ""
-    lines = [f"{scope}{policy} has the {word} {of.label}{where}."]
-    ratios = [
-        cell.ratio
-        for cells in by_setting.values()
-        for cell in cells
-        if cell.policy == policy and cell.ratio.is_known
-    ]
-    if policy != study.baseline and ratios:
-        least, most = min(r.value for r in ratios), max(r.value for r in ratios)
-        amount = f"{least:.3g}" if f"{least:.3g}" == f"{most:.3g}" else f"{least:.3g} to {most:.3g}"
-        clear = sum(sign * end < sign for end in (_worst(r.low, r.high, sign) for r in ratios))
-        lines.append(
-            f"It is {amount} times that of {study.baseline}; the {study.level:.0%} interval of the "
-            f"ratio leaves no doubt that it is better at {clear:,} of "
-            f"{plural(len(ratios), 'setting')}."
-        )
-    return lines
-
-
-def _worst(low: float, high: float, sign: float) -> float:
-    return high if sign > 0 else low
-
-
-def _has_clairvoyant(page: PageCells) -> bool:
-    return any(label != name for name, label in page.study.names.items())
 
 
 _MOST_STATIC: Final = 400
@@ -305,7 +279,7 @@ def filters(page: PageCells) -> str:
     second = keys.index("p99_jct_s") if "p99_jct_s" in keys[1:] else min(1, len(labels) - 1)
     parts = [_menu("metric", "Metric", labels)]
     if len(study.policies) > 1:
-        parts.append(_menu("show", "Shown as", ["mean", "ratio", "difference"], by_name=True))
+        parts.append(_menu("show", "Shown as", ["typical", "change"], by_name=True))
     if page.axes:
         parts.append(_menu("along", "Along", page.axes, first=page.along()))
     for place, axis in enumerate(page.axes):
@@ -345,44 +319,61 @@ def choice(name: str, label: str, options: Sequence[str]) -> str:
 def cells_table(page: PageCells) -> str:
     """Return the table that is there without a script: the first metric at every setting."""
     of, study = page.measures[0], page.study
+    share = f"{study.level:.0%} interval"
     heads = [
         ("policy", "ascending", ""), *((axis, "ascending", "") for axis in page.axes),
         ("seeds", "descending", "runs that did not fail"),
-        ("mean", "descending" if of.better == "higher" else "ascending", "over the seeds"),
-        (f"{study.level:.0%} interval", "ascending", "of the mean"),
-        ("ratio", "ascending", f"of the means, to {study.baseline}, paired by seeds"),
-        (f"{study.level:.0%} interval", "ascending", "of the ratio"),
-        ("p", "ascending", "of the paired comparison, corrected for the number of policies"),
-        ("rank", "ascending", "mean over the seeds, 1 is best"),
+        ("typical", "descending" if of.better == "higher" else "ascending", "of all seeds"),
+        (share, "ascending", "of a typical run"),
+        ("mean", "ascending", "of these runs"), ("worst", "ascending", "of these runs"),
+        ("change", "ascending", f"ratio or difference to {study.baseline}, on the same jobs"),
+        (share, "ascending", "of the change"),
+        ("better", "descending", f"seeds in which it was better than {study.baseline}"),
+        ("p", "ascending", "of no change, corrected for the number of rows"),
+        ("remark", "ascending", "where jobs pile up"),
     ]  # fmt: skip
     head = [sorting(escape(name), first, title) for name, first, title in heads]
     cells = next(iter(page.by_metric.values()))
     known = [cell for cell in cells if cell is not None][:_MOST_STATIC]
-    body = [_row(of, study.names[c.policy], c, c.policy == study.baseline) for c in known]
+    scale = page.scales[of.key]
+    body = [_row(of, study.names[c.policy], c, scale, c.policy == study.baseline) for c in known]
     caption = f'<caption id="metric-name">{escape(of.label)}</caption>'
     return grid("each policy at each setting", head, body, ' id="metrics"', caption)
 
 
-def _row(of: Measure, name: str, cell: Cell, is_baseline: bool) -> str:
+def _row(of: Measure, name: str, cell: Cell, scale: Scale, is_baseline: bool) -> str:
     cells = [figure(text_of_value(value), value) for value in cell.setting]
-    cells += [figure(str(cell.num), cell.num), figure(of.text(cell.mean.value), cell.mean.value)]
-    cells.append(_between(cell.mean, of))
+    typical = of.text(cell.typical.value)
+    cells += [
+        figure(str(cell.num), cell.num),
+        figure(typical, cell.typical.value, is_best=cell.is_ahead),
+        _between(of, cell.typical, "typical", scale),
+        figure(of.text(cell.mean), cell.mean),
+        figure(of.text(cell.worst), cell.worst),
+    ]
     if is_baseline:
-        cells += map(figure, ("baseline", "", ""))
+        cells += map(figure, ("baseline", "", "", ""))
     else:
+        value = cell.change.value
         cells += [
-            figure(plain(cell.ratio.value, 3), cell.ratio.value),
-            _between(cell.ratio),
+            figure(text_of(of, value, "change", scale), value),
+            _between(of, cell.change, "change", scale),
+            figure(better_text(cell), cell.num_better),
             figure(p_text(cell.p), cell.p),
         ]
-    cells.append(figure("" if math.isnan(cell.rank) else f"{cell.rank:.2g}", cell.rank))
+    cells.append(figure(cell.mark))
     return row(escape(name), cells)
 
 
-def _between(span: Span, of: Measure | None = None) -> str:
+def better_text(cell: Cell) -> str:
+    """Return in how many seeds a policy was better than the baseline."""
+    return "" if math.isnan(cell.num_better) else f"{cell.num_better:.0f}/{cell.num_pairs}"
+
+
+def _between(of: Measure, span: Span, show: Shown, scale: Scale) -> str:
     if math.isnan(span.low) or math.isnan(span.high):
         return figure("-")
-    low, high = (plain(end, 3) if of is None else of.text(end) for end in (span.low, span.high))
+    low, high = (text_of(of, end, show, scale) for end in (span.low, span.high))
     return figure(f"{low} to {high}", span.low)
 
 
@@ -451,7 +442,6 @@ def write_sweep(
     where: Where | None = None,
     baseline: str | None = None,
     level: float = 0.95,
-    method: Method | None = None,
     plotly: str = INLINE,
 ) -> None:
     """Write a study as one HTML file that needs no network.
@@ -478,8 +468,8 @@ def write_sweep(
         By axis the value, or the list of values, that the page has.
     baseline
         A policy; None takes the study's, or the first.
-    level, method
-        Of the intervals, see :func:`gpusched.studies.interval`.
+    level
+        Of the intervals.
     plotly
         The chart library: ``"inline"`` puts it into the file (4.7 MB), ``"cdn"`` links it, so that
         the charts need a network. Anything else that ends in ``.js`` is the path, relative to the
@@ -510,7 +500,7 @@ def write_sweep(
     """
     page = render_sweep(
         source, assumptions, metrics=metrics, where=where, baseline=baseline, level=level,
-        method=method, plotly=plotly,
+        plotly=plotly,
     )  # fmt: skip
     write_text(path, page)
 
@@ -523,14 +513,13 @@ def render_sweep(
     where: Where | None = None,
     baseline: str | None = None,
     level: float = 0.95,
-    method: Method | None = None,
     plotly: str = INLINE,
 ) -> str:
     """Return the page that :func:`write_sweep` writes."""
     need("plotly", "the page", "plotly")
     library = library_tag(plotly)
     runs = runs_of(source)
-    study = settled(source, varying(runs), where, baseline, level=level, method=method, tells=False)
+    study = settled(source, varying(runs), where, baseline, level=level, tells=False)
     asked = metrics or getattr(getattr(source, "study", None), "metrics", None) or None
     page = page_cells(study, asked)
     name = getattr(getattr(source, "study", None), "name", "")
@@ -542,7 +531,7 @@ def render_sweep(
         script=asset("study.js") + asset("report.js"),
         library=library,
         caption=paragraphs([*_caption(page), *assumptions], "caption"),
-        headline=paragraphs(headlines(page), "headline"),
+        headline=paragraphs(page.headline, "headline"),
         filters=filters(page),
         table=cells_table(page),
         footnotes=paragraphs(_footnotes(page), "footnote"),
@@ -567,8 +556,9 @@ def _caption(page: PageCells) -> list[str]:
 
 def _footnotes(page: PageCells) -> list[str]:
     notes = [
-        f"Ratios are of the means over the seeds, paired, to {page.study.baseline} at the same "
-        "setting; below one is less."
+        f"Changes are of typical pairs of runs on the same jobs, to {page.study.baseline} at the "
+        "same setting: ratios, of shares and of metrics that may be zero differences. p: exact "
+        "signed-rank, corrected by Holm. Marked: not beaten significantly and by 2 % or more."
     ]
     if any(label != name for name, label in page.study.names.items()):
         notes.append("† clairvoyant: decides by the true service times")
@@ -599,13 +589,13 @@ def _figures(page: PageCells) -> Iterator[str]:
     several = len(study.policies) > 1
     band = f"bands are {study.level:.0%} intervals over the seeds"
     if page.axes:
-        yield _figure("lines", f"Mean over the seeds; {band}.")
+        yield _figure("lines", f"Typical runs; {band}.")
         yield _figure("heat_map", "The same, as a field for each policy and value.")
     if several:
         yield _figure(
             "forest_plot",
             "Each policy against the baseline, paired over the seeds: an interval that does not "
-            "cross the dashed line is a difference that the seeds do not explain.",
+            "cross the dashed line is a change that the seeds do not explain.",
         )
         if len(page.by_metric) > 1:
             yield _figure(

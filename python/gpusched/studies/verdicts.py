@@ -1,0 +1,292 @@
+"""What a comparison allows to be said: which are not beaten, where jobs pile up, the headline."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gpusched.base.wording import plural, range_text, ratio_text
+from gpusched.results.metric_registry import metrics
+from gpusched.studies.hodges_lehmann import difference, holm, ratio, seeds_for, values_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Scale = Literal["ratio", "difference"]
+_LEAST_GAIN: Final = 0.02
+# Of docs/studies/statistics.md: growth beyond which jobs pile up, by the number of seeds.
+_GROWING: Final = {1: 1.5, 5: 1.25}
+_ALIKE: Final = 1.05
+Row = Mapping[str, Any]
+GROWTH: Final = "growth"
+"""The metric that says where jobs pile up: every run of a study has it."""
+
+
+class Compared(Protocol):
+    """What is judged and shown: a :class:`~gpusched.studies.ComparedRuns`."""
+
+    @property
+    def frame(self) -> pl.DataFrame: ...
+    @property
+    def metric(self) -> str: ...
+    @property
+    def axis(self) -> str: ...
+    @property
+    def by(self) -> tuple[str, ...]: ...
+    @property
+    def baseline(self) -> str | float | None: ...
+    @property
+    def level(self) -> float: ...
+    @property
+    def scale(self) -> str: ...
+    @property
+    def better(self) -> str: ...
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+    @property
+    def num_comparisons(self) -> int: ...
+
+
+def not_beaten(
+    columns: Mapping[str, ArrayLike],
+    *,
+    better: str = "lower",
+    scale: Scale = "ratio",
+    level: float = 0.95,
+) -> set[str]:
+    """Return the names that no other beats: significantly, and by 2 % or more.
+
+    All pairs are compared, and their p adjusted by Holm.
+
+    Parameters
+    ----------
+    columns
+        By name one value of each seed, in the same order.
+    better
+        Whether ``"lower"`` or ``"higher"`` values are better.
+    scale
+        Compare by :func:`ratio`, or by :func:`difference`, whose 2 % are of the median.
+    """
+    pairs = list(combinations(columns, 2))
+    if not pairs:
+        return set(columns)
+    compare = ratio if scale == "ratio" else difference
+    found = [compare(columns[a], columns[b], level=level) for a, b in pairs]
+    left = set(columns)
+    for (a, b), one, p in zip(pairs, found, holm([one.p for one in found]), strict=True):
+        if scale == "ratio":
+            change, least = math.log(one.value), -math.log(1 - _LEAST_GAIN)
+        else:
+            change = one.value
+            least = _LEAST_GAIN * float(np.median(np.abs(values_of(b, columns[b]))))
+        if p <= 1 - level and abs(change) >= least:
+            left.discard(b if (change < 0) == (better == "lower") else a)
+    return left
+
+
+def is_growing(growth: float | None, num_seeds: int) -> bool:
+    """Whether jobs pile up, by the metric ``growth`` of a run or its median over the seeds."""
+    return growth is not None and growth > _GROWING[5 if num_seeds >= 5 else 1]
+
+
+def growth_mark(row: Row) -> str:
+    """Return what stands beside a row under which jobs pile up; empty for another."""
+    is_sure = is_growing(row["growth"], row["num_seeds"])
+    return f"jobs pile up (growth {row['growth']:.2g})" if is_sure else ""
+
+
+def ahead(compared: Compared) -> list[bool]:
+    """Return of each row whether it is not beaten where others of its setting are."""
+    rows = list(compared.frame.iter_rows(named=True))
+    if _too_few(compared, rows):
+        return [False] * len(rows)
+    keys = [tuple(row[name] for name in compared.by) for row in rows]
+    told = {key for key, row in zip(keys, rows, strict=True) if row["is_beaten"]}
+    return [row["is_beaten"] is False and key in told for key, row in zip(keys, rows, strict=True)]
+
+
+def told_p(compared: Compared, row: Row) -> float | None:
+    """Return the adjusted p of a row; None where so few seeds can tell nothing."""
+    needed = seeds_for(max(1, compared.num_comparisons), level=compared.level)
+    return row["p_adjusted"] if row["num_pairs"] >= needed else None
+
+
+def is_significant(compared: Compared, row: Row) -> bool:
+    """Whether a row differs from the baseline, for all that the intervals of the table allow."""
+    p = row["p_adjusted"]
+    return p is not None and p <= 1 - compared.level
+
+
+def changes(compared: Compared, row: Row, text: Callable[[float], str]) -> list[str]:
+    """Write what a row differs by from the baseline: estimate, limits, better seeds, and p.
+
+    Parameters
+    ----------
+    text
+        Writes a value of the metric, for differences.
+    """
+    scale, p = compared.scale, told_p(compared, row)
+    write = ratio_text if scale == "ratio" else text
+    told = "-" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
+    star = " *" if is_significant(compared, row) else ""
+    won = "-" if row["num_better"] is None else f"{row['num_better']}/{row['num_pairs']}"
+    value = "-" if row[scale] is None else write(row[scale])
+    return [value, range_text(write, row, f"{scale}_"), won, told + star]
+
+
+def headline(compared: Compared) -> list[str]:
+    """Return what a comparison comes to, in a sentence or a few; none where nothing is compared.
+
+    Only what could be deployed and does not let jobs pile up can be called best.
+    """
+    if compared.better == "neutral" or compared.frame[compared.axis].n_unique() < 2:
+        return []
+    rows = list(compared.frame.iter_rows(named=True))
+    deployable = list(dict.fromkeys(r[compared.axis] for r in rows if not r["is_clairvoyant"]))
+    if len(deployable) < 2:
+        return _nothing_to_choose(compared, rows, deployable)
+    lines = _pile_ups(compared, rows)
+    settings: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        settings.setdefault(tuple(row[name] for name in compared.by), []).append(row)
+    judged = {
+        key: [row for row in own if row["is_beaten"] is not None] for key, own in settings.items()
+    }
+    if max(map(len, judged.values())) < 2:
+        return lines
+    if few := _too_few(compared, rows):
+        return [*lines, f"{few}."]
+    left = {key: [row for row in own if not row["is_beaten"]] for key, own in judged.items()}
+    single = {key: own[0] for key, own in left.items() if len(own) == 1 < len(judged[key])}
+    if not single:
+        return [*lines, *_not_told_apart(compared, [row for own in left.values() for row in own])]
+    by_name: dict[Any, list[tuple[Any, ...]]] = {}
+    for key, row in single.items():
+        by_name.setdefault(row[compared.axis], []).append(key)
+    if len(by_name) == 1 and len(single) == len(left):
+        (name,) = by_name
+        where = f" at all {_settings(compared, len(left))}" if compared.by else ""
+        gain = _gain(compared, list(single.values()))
+        return [*lines, f"Of these, on this workload, {name} is best{where}{gain}."]
+    told = [f"{name} is best at {_places(compared, keys)}" for name, keys in by_name.items()]
+    rest = "; elsewhere none can be told apart" if len(single) < len(left) else ""
+    return [*lines, f"Of these, on this workload, {', '.join(told)}{rest}."]
+
+
+def too_few(axis: str, seeds: int, needed: int, num: int) -> str:
+    """Return that seeds are too few for anything to be significant."""
+    what = "policies" if axis == "policy" else f"values of {axis}"
+    return (
+        f"{plural(seeds, 'seed')} cannot tell {what} apart; {needed} can for "
+        f"{plural(num, 'comparison')}"
+    )
+
+
+def _too_few(compared: Compared, rows: Sequence[Row]) -> str:
+    """Return that seeds are too few for the table, or for the pairs of a setting; or nothing."""
+    candidates: dict[tuple[Any, ...], int] = {}
+    for row in rows:
+        if row["is_beaten"] is not None:
+            key = tuple(row[name] for name in compared.by)
+            candidates[key] = candidates.get(key, 0) + 1
+    most = max(candidates.values(), default=0)
+    num = max(compared.num_comparisons, most * (most - 1) // 2, 1)
+    seeds, needed = max(row["num_seeds"] for row in rows), seeds_for(num, level=compared.level)
+    return too_few(compared.axis, seeds, needed, num) if seeds < needed else ""
+
+
+def _nothing_to_choose(
+    compared: Compared, rows: Sequence[Row], deployable: Sequence[Any]
+) -> list[str]:
+    whom = f"only {deployable[0]}" if deployable else "none"
+    lines = [f"Of these {whom} could be deployed; nothing to choose."]
+    if compared.baseline in deployable and compared.scale == "ratio":
+        ends = [(row["ratio"], row[compared.axis]) for row in rows
+                if row["is_clairvoyant"] and row["ratio"] is not None]  # fmt: skip
+        if ends:
+            value, name = (min if compared.better == "lower" else max)(ends, key=lambda e: e[0])
+            lines.append(
+                f"Clairvoyant {name} is typically {value:.2g} times {compared.baseline}: so much "
+                "could estimates bring at most."
+            )
+    return lines
+
+
+def _pile_ups(compared: Compared, rows: Iterable[Row]) -> list[str]:
+    growing = [row for row in rows if is_growing(row["growth"], row["num_seeds"])]
+    places: dict[Any, list[tuple[Any, ...]]] = {}
+    for row in growing:
+        places.setdefault(row[compared.axis], []).append(tuple(row[one] for one in compared.by))
+    names: dict[tuple[Any, ...], list[Any]] = {}
+    for name, keys in places.items():
+        names.setdefault(tuple(keys), []).append(name)
+    lines = []
+    for found, own in names.items():
+        where = f"At {_places(compared, found)} jobs" if compared.by else "Jobs"
+        most = max(row["growth"] for row in growing if row[compared.axis] in own)
+        whose, up_to = ("its", "") if len(own) == 1 else ("their", "up to ")
+        lines.append(
+            f"{where} pile up under {', '.join(map(str, own))} (growth {up_to}{most:.2g}): {whose} "
+            "figures hold for this length alone."
+        )
+    return lines
+
+
+def _places(compared: Compared, keys: Sequence[tuple[Any, ...]]) -> str:
+    if len(keys) > 5:
+        return _settings(compared, len(keys))
+    if len(compared.by) == 1:
+        return f"{compared.by[0]} {', '.join(str(key[0]) for key in keys)}"
+    pairs = ([f"{axis} {v}" for axis, v in zip(compared.by, key, strict=True)] for key in keys)
+    return "; ".join(", ".join(one) for one in pairs)
+
+
+def _settings(compared: Compared, num: int) -> str:
+    return plural(num, compared.by[0] if len(compared.by) == 1 else "setting")
+
+
+def _gain(compared: Compared, rows: Sequence[Row]) -> str:
+    """How far the best one is from the baseline; empty of the baseline itself."""
+    known = [row for row in rows if row["p"] is not None]
+    if len(known) < len(rows):
+        return ""
+    values = [row[compared.scale] for row in known]
+    of = compared.metric
+    ends = dict.fromkeys(
+        f"{value:.2g}" if compared.scale == "ratio" else change_text(of, value)
+        for value in (min(values), max(values))
+    )
+    amount = " to ".join(ends)
+    amount += f" times {compared.baseline}" if compared.scale == "ratio" else ""
+    least = min(known, key=lambda row: row["num_better"] / row["num_pairs"])
+    each = " each" if len(rows) > 1 else ""
+    better = f"{least['num_better']} of {plural(least['num_pairs'], 'seed')}{each}"
+    return f": typically {amount} ({better})"
+
+
+def change_text(metric: str, value: float) -> str:
+    """Write a difference: of shares in points of a percent."""
+    known = metrics().get(metric)
+    if known is not None and known.kind == "percent":
+        return f"{100 * value:+.2g} points"
+    return f"{value:+.3g} s" if metric.endswith("_s") else f"{value:+.3g}"
+
+
+def _not_told_apart(compared: Compared, rows: Sequence[Row]) -> list[str]:
+    names = list(dict.fromkeys(row[compared.axis] for row in rows))
+    text = f"None can be told from the best: {', '.join(map(str, names))}."
+    known = [row for row in rows if row["ratio_low"] is not None]
+    if compared.baseline not in names or len(known) < len(rows) or len(names) < 2:
+        return [text]
+    widest = max(max(row["ratio_high"], 1 / row["ratio_low"]) for row in known)
+    if widest <= _ALIKE:
+        return [text, f"They are within 5 % of {compared.baseline}."]
+    return [
+        text,
+        f"Differences from {compared.baseline} of more than {widest - 1:.0%} are excluded.",
+    ]
