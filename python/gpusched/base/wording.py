@@ -63,7 +63,7 @@ def plural(count: int, noun: str) -> str:
 
 def ratio_text(ratio: float | None) -> str:
     """Write a ratio to a baseline."""
-    return "-" if ratio is None else f"{ratio:.3g}"
+    return "-" if ratio is None else f"{ratio:#.3g}".rstrip(".")
 
 
 def range_text(text: Callable[[float], str], row: Mapping[str, Any], prefix: str = "") -> str:

@@ -323,7 +323,7 @@ def _show_comparison(compared: ComparedRuns) -> None:
             cells += [""] * 4 if is_base else changes(compared, row, text)
         rows.append(cells + ([mark] if any(marks) else []))
     columns = [*map(text_column, keys), *map(Column, figures)]
-    columns += [text_column("remark")] if any(marks) else []
+    columns += [Column("growth")] if any(marks) else []
     best = [place for place, is_ahead in enumerate(ahead(compared)) if is_ahead]
     show_table(table("", columns, rows, best=best))
     against = [f"Compared with {compared.baseline}."] if has_base else []

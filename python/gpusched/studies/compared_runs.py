@@ -263,7 +263,9 @@ def compare_runs(
     placed = _placed(rows, (*by, axis))
     for row in rows:
         if mark := growth_mark(row):
-            row["warnings"].append(f"{mark}: its figures hold for this length alone")
+            row["warnings"].append(
+                f"jobs pile up (growth {mark}): its figures hold for this length alone"
+            )
     return ComparedRuns(
         frame=_frame(rows, runs, (*by, axis)),
         metric=metric,

@@ -20,7 +20,6 @@ _LATEX: Final = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }  # fmt: skip
 _MOST_DECIMALS: Final = 9
-_REMARK: Final = "remark"
 _MOST_SHARE: Final = 1 / 3
 _LEAST_SEEDS: Final = 6
 
@@ -85,11 +84,8 @@ def written(compared: Compared, format: str, caption: str | None, digits: int) -
     if compared.baseline is not None:
         columns += _comparison(compared, rows, scale, unit, digits, style)
     if any(marks := [growth_mark(row) for row in rows]):
-        columns.append((_REMARK, [style.text(mark) for mark in marks]))
-    headings = [
-        Column(name, is_text=at < len(keys) or name == _REMARK)
-        for at, (name, _) in enumerate(columns)
-    ]
+        columns.append(("growth", marks))
+    headings = [Column(name, is_text=at < len(keys)) for at, (name, _) in enumerate(columns)]
     title = "" if caption is None else style.text(caption)
     body = zip(*(cells for _, cells in columns), strict=True)
     if style.is_latex:
@@ -235,6 +231,8 @@ def notes_of(compared: Compared) -> list[str]:
         lines.append(
             "! One seed holds more than a third of the sum: the mean says nothing of a typical run."
         )
+    if any(map(growth_mark, frame.iter_rows(named=True))):
+        lines.append("Growth: jobs pile up, and figures hold for this length alone.")
     return lines
 
 

@@ -281,9 +281,10 @@ def overview(study: Study, runs: pl.DataFrame) -> Table:
         f"{key} {axis_text(done[key][0])}" for key in RUN_KEYS if key not in (*order, "seed")
     )
     titles = [*map(text_column, order), Column("seeds"), *figures]
-    return table(
-        "", titles + ([text_column("remark")] if any(marks) else []), rows, [same] if same else []
-    )
+    notes = [same] if same else []
+    if any(marks):
+        notes.append("growth: jobs pile up, and figures hold for this length alone")
+    return table("", titles + ([Column("growth")] if any(marks) else []), rows, notes)
 
 
 def _middle(every: pl.DataFrame, some: pl.DataFrame, metric: Metric) -> float | None:

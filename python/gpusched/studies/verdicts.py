@@ -95,9 +95,8 @@ def is_growing(growth: float | None, num_seeds: int) -> bool:
 
 
 def growth_mark(row: Row) -> str:
-    """Return what stands beside a row under which jobs pile up; empty for another."""
-    is_sure = is_growing(row["growth"], row["num_seeds"])
-    return f"jobs pile up (growth {row['growth']:.2g})" if is_sure else ""
+    """Return the growth of a row under which jobs pile up; empty for another."""
+    return f"{row[GROWTH]:.2g}" if is_growing(row[GROWTH], row["num_seeds"]) else ""
 
 
 def ahead(compared: Compared) -> list[bool]:
@@ -157,24 +156,28 @@ def headline(compared: Compared) -> list[str]:
     judged = {
         key: [row for row in own if row["is_beaten"] is not None] for key, own in settings.items()
     }
-    if max(map(len, judged.values())) < 2:
+    judged = {key: own for key, own in judged.items() if own}
+    if not judged:
         return lines
     if few := _too_few(compared, rows):
         return [*lines, f"{few}."]
     left = {key: [row for row in own if not row["is_beaten"]] for key, own in judged.items()}
-    single = {key: own[0] for key, own in left.items() if len(own) == 1 < len(judged[key])}
+    single = {key: own[0] for key, own in left.items() if len(own) == 1}
+    is_everywhere = len(judged) == len(settings)
     if not single:
-        return [*lines, *_not_told_apart(compared, [row for own in left.values() for row in own])]
+        places = "" if is_everywhere else f" at {_places(compared, list(judged))}"
+        every = [row for own in left.values() for row in own]
+        return [*lines, *_not_told_apart(compared, every, places)]
     by_name: dict[Any, list[tuple[Any, ...]]] = {}
     for key, row in single.items():
         by_name.setdefault(row[compared.axis], []).append(key)
-    if len(by_name) == 1 and len(single) == len(left):
+    if len(by_name) == 1 and len(single) == len(settings):
         (name,) = by_name
-        where = f" at all {_settings(compared, len(left))}" if compared.by else ""
+        where = f" at all {_settings(compared, len(settings))}" if compared.by else ""
         gain = _gain(compared, list(single.values()))
         return [*lines, f"Of these, on this workload, {name} is best{where}{gain}."]
     told = [f"{name} is best at {_places(compared, keys)}" for name, keys in by_name.items()]
-    rest = "; elsewhere none can be told apart" if len(single) < len(left) else ""
+    rest = "; elsewhere none can be told apart" if len(single) < len(settings) else ""
     return [*lines, f"Of these, on this workload, {', '.join(told)}{rest}."]
 
 
@@ -218,7 +221,7 @@ def _nothing_to_choose(
 
 
 def _pile_ups(compared: Compared, rows: Iterable[Row]) -> list[str]:
-    growing = [row for row in rows if is_growing(row["growth"], row["num_seeds"])]
+    growing = [row for row in rows if is_growing(row[GROWTH], row["num_seeds"])]
     places: dict[Any, list[tuple[Any, ...]]] = {}
     for row in growing:
         places.setdefault(row[compared.axis], []).append(tuple(row[one] for one in compared.by))
@@ -228,7 +231,7 @@ def _pile_ups(compared: Compared, rows: Iterable[Row]) -> list[str]:
     lines = []
     for found, own in names.items():
         where = f"At {_places(compared, found)} jobs" if compared.by else "Jobs"
-        most = max(row["growth"] for row in growing if row[compared.axis] in own)
+        most = max(row[GROWTH] for row in growing if row[compared.axis] in own)
         whose, up_to = ("its", "") if len(own) == 1 else ("their", "up to ")
         lines.append(
             f"{where} pile up under {', '.join(map(str, own))} (growth {up_to}{most:.2g}): {whose} "
@@ -277,16 +280,14 @@ def change_text(metric: str, value: float) -> str:
     return f"{value:+.3g} s" if metric.endswith("_s") else f"{value:+.3g}"
 
 
-def _not_told_apart(compared: Compared, rows: Sequence[Row]) -> list[str]:
+def _not_told_apart(compared: Compared, rows: Sequence[Row], places: str) -> list[str]:
     names = list(dict.fromkeys(row[compared.axis] for row in rows))
-    text = f"None can be told from the best: {', '.join(map(str, names))}."
+    text = f"None can be told from the best{places}: {', '.join(map(str, names))}."
     known = [row for row in rows if row["ratio_low"] is not None]
     if compared.baseline not in names or len(known) < len(rows) or len(names) < 2:
         return [text]
     widest = max(max(row["ratio_high"], 1 / row["ratio_low"]) for row in known)
     if widest <= _ALIKE:
         return [text, f"They are within 5 % of {compared.baseline}."]
-    return [
-        text,
-        f"Differences from {compared.baseline} of more than {widest - 1:.0%} are excluded.",
-    ]
+    excluded = f"Differences from {compared.baseline} of more than {100 * (widest - 1):.0f} %"
+    return [text, f"{excluded} are excluded."]

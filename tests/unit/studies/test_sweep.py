@@ -311,7 +311,7 @@ def test_where_jobs_pile_up_below_a_load_of_one_it_stands_beside_the_row():
     })  # fmt: skip
     assert result.runs["growth"].null_count() == 0
     marks = {row[0] + " " + row[1]: row[-1] for row in overview(result.study, result.runs).rows}
-    assert marks.pop("0.8 fifo").startswith("jobs pile up (growth ")
+    assert float(marks.pop("0.8 fifo")) > 1.5
     assert set(marks.values()) == {""}
     compared = result.compare("mean_jct_s")
     assert compared.headline[0].startswith("At load 0.8 jobs pile up under fifo (growth ")

@@ -68,7 +68,7 @@ class Cell:
     is_ahead
         Whether it is not beaten where others are.
     mark
-        That jobs pile up; empty otherwise.
+        The growth where jobs pile up; empty otherwise.
     """
 
     setting: tuple[Any, ...]

@@ -330,7 +330,7 @@ def cells_table(page: PageCells) -> str:
         (share, "ascending", "of the change"),
         ("better", "descending", f"seeds in which it was better than {study.baseline}"),
         ("p", "ascending", "of no change, corrected for the number of rows"),
-        ("remark", "ascending", "where jobs pile up"),
+        ("growth", "descending", "where jobs pile up"),
     ]  # fmt: skip
     head = [sorting(escape(name), first, title) for name, first, title in heads]
     cells = next(iter(page.by_metric.values()))
