@@ -229,7 +229,7 @@ def standing_table(standings: Standings, *, is_deployable: bool = True) -> Table
         for row in order
     ]  # fmt: skip
     notes = [
-        f"To {main.baseline}, over {main.frame['num_seeds'].max()} workloads: what a policy "
+        f"To {main.baseline}, over {len(standings.workloads)} workloads: what a policy "
         "typically is times it on the same jobs (Hodges-Lehmann of the logarithms; where a metric "
         "may be zero, by how much it differs). * exact signed-rank, Holm over the policies: p of "
         f"at most 0.05. Better: workloads in which its {_label(RANKED_BY)} is lower."

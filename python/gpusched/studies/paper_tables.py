@@ -104,24 +104,23 @@ def _comparison(
 ) -> list[tuple[str, list[str]]]:
     baseline = style.text(str(compared.baseline))
     is_ratio = compared.scale == "ratio"
-    cells, better, probabilities = [], [], []
+    found: list[tuple[str, str, str]] = []
     for row in rows:
         if row[compared.axis] == compared.baseline or row[compared.scale] is None:
-            for column in (cells, better, probabilities):
-                column.append(style.none)
+            found.append((style.none,) * 3)
             continue
         numbers = [row[f"{compared.scale}{end}"] for end in ("", "_low", "_high")]
         if not is_ratio:
             numbers = [None if number is None else number / scale for number in numbers]
         value, limits = _spanned(numbers, digits, style, sign="" if is_ratio else "+")
         mark = style.star if is_significant(compared, row) else ""
-        cells.append(f"{value}{mark}{limits}")
         won = row["num_better"]
-        better.append(style.none if won is None else f"{won}/{row['num_pairs']}")
-        probabilities.append(_p(told_p(compared, row), style))
+        better = style.none if won is None else f"{won}/{row['num_pairs']}"
+        found.append((f"{value}{mark}{limits}", better, _p(told_p(compared, row), style)))
     what = f"ratio to {baseline}" if is_ratio else f"change from {baseline}"
     heading = what + (f" ({style.text(unit)})" if unit and not is_ratio else "")
-    return [(heading, cells), ("better", better), ("p (Holm)", probabilities)]
+    names = (heading, "better", "p (Holm)")
+    return [(name, [row[at] for row in found]) for at, name in enumerate(names)]
 
 
 def _typical(

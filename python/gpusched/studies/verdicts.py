@@ -169,8 +169,8 @@ def headline(compared: Compared) -> list[str]:
         every = [row for own in left.values() for row in own]
         return [*lines, *_not_told_apart(compared, every, places)]
     by_name: dict[Any, list[tuple[Any, ...]]] = {}
-    for key, row in single.items():
-        by_name.setdefault(row[compared.axis], []).append(key)
+    for key, one in single.items():
+        by_name.setdefault(one[compared.axis], []).append(key)
     if len(by_name) == 1 and len(single) == len(settings):
         (name,) = by_name
         where = f" at all {_settings(compared, len(settings))}" if compared.by else ""
