@@ -29,6 +29,7 @@ def runs():
     profiled = JOBS.with_profiles(gs.model.zoo(), seed=1)
     return {
         "plain": gs.simulate(JOBS, CLUSTER, policy="fifo"),
+        "many jobs": gs.simulate(gs.generate("philly", jobs=400), CLUSTER, policy="fifo"),
         "deadlines": gs.simulate(JOBS.with_deadlines(seed=1), CLUSTER, policy="dancer"),
         "contention": gs.simulate(
             profiled,

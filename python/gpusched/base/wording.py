@@ -62,8 +62,10 @@ def plural(count: int, noun: str) -> str:
 
 
 def ratio_text(ratio: float | None) -> str:
-    """Write a ratio to a baseline."""
-    return "-" if ratio is None else f"{ratio:#.3g}".rstrip(".")
+    """Write a ratio to a baseline, with three digits."""
+    if ratio is None or not math.isfinite(ratio):
+        return "-"
+    return f"{ratio:,.0f}" if ratio >= 999.5 else f"{ratio:#.3g}".rstrip(".")
 
 
 def range_text(text: Callable[[float], str], row: Mapping[str, Any], prefix: str = "") -> str:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gpusched.base.wording import ratio_text
 from gpusched.studies import compare_runs, difference, holm, ratio, signed_rank, typical
 from gpusched.studies.paper_tables import decimals_for
 from tests.each import each
@@ -495,3 +496,14 @@ def test_what_is_no_difference_has_no_sign():
         "| sjf | 3 | 1.8 [0.0, 3.0] | 1.67 | 3 | 0 [0, 0] | - | - |"
         in compared("own", equal).table()
     )
+
+
+@each(
+    ("ratio", "text"),
+    [
+        (0.0123, "0.0123"), (0.5, "0.500"), (1.0, "1.00"), (12.34, "12.3"), (123.4, "123"),
+        (999.9, "1,000"), (5_000.0, "5,000"), (None, "-"), (float("nan"), "-"),
+    ],
+)  # fmt: skip
+def test_a_ratio_has_three_digits(ratio, text):
+    assert ratio_text(ratio) == text

@@ -46,7 +46,7 @@ function plain(value, digits) {
 const isRatio = (metric) => metrics[metric].scale === "ratio";
 function text(metric, value, what = "typical") {
   if (value === null || value === undefined) return "-";
-  if (what === "change" && isRatio(metric)) return plain(value, 3);
+  if (what === "change" && isRatio(metric)) return value < 999.5 ? value.toPrecision(3) : plain(value, 3);
   const { kind } = metrics[metric];
   if (kind === "percent") return `${(100 * value).toFixed(1)}%`;
   if (kind !== "time") return plain(value, 4);

@@ -85,7 +85,7 @@ def _no_ticks() -> Any:
 def _ticks_within_decades() -> Any:
     from matplotlib.ticker import LogLocator
 
-    return LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
+    return LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0), numticks=99)
 
 
 def legend(made: Any, axes: Any) -> None:
