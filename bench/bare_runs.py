@@ -51,7 +51,10 @@ def _runs(study: dict[str, Any], seeds: Sequence[int]) -> None:
     of = study["traces"][0]
     for seed in seeds:
         for load in of["loads"]:
-            trace = gs.generate(of["generate"], of["jobs"], load=load, cluster=cluster, seed=seed)
+            trace = gs.generate(
+                of["generate"], of["jobs"], load=load, cluster=cluster, seed=seed,
+                model=of["model"],
+            )  # fmt: skip
             for policy in study["policies"]:
                 for placement in study.get("placements", ["consolidated"]):
                     run = gs.simulate(trace, cluster, policy=policy, placement=placement, seed=seed)

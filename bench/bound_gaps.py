@@ -32,7 +32,9 @@ def workloads() -> Iterator[tuple[str, str, gs.Trace, gs.Cluster]]:
     for entry, of_cluster in zip(study.traces, study.clusters, strict=True):
         cluster = of_cluster.made()
         if entry.generate is not None:
-            trace = gs.generate(entry.generate, entry.jobs, load=0.9, cluster=cluster, seed=0)
+            trace = gs.generate(
+                entry.generate, entry.jobs, load=0.9, cluster=cluster, seed=0, model=1
+            )
             yield "drawn", entry.label, trace, cluster
             continue
         trace = gs.read_trace(entry.file)

@@ -84,7 +84,7 @@ def tables() -> tuple[Throughputs, str]:
 
 def workload(jobs: int, load: float) -> gs.Trace:
     """Draw the jobs."""
-    trace = gs.generate("itp", jobs, seed=SEED)
+    trace = gs.generate("itp", jobs, seed=SEED, model=1)
     narrowed = np.minimum(trace.gpus, GPUS_PER_SERVER).astype(np.int32)
     trace = dataclasses.replace(trace, gpus=narrowed).with_throughputs(tables()[0], seed=SEED)
     restart_us = np.full(jobs, RESTART_S * 1e6, dtype=np.int64)

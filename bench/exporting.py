@@ -21,7 +21,7 @@ METHOD = (
 def section(jobs: int, repeats: int) -> Section:
     """Report both kinds of tracks, with the bar for as many slices as there are."""
     cluster = gs.Cluster.uniform(servers=SERVERS, gpus=8)
-    trace = gs.generate("philly", jobs, load=0.9, cluster=cluster, seed=1)
+    trace = gs.generate("philly", jobs, load=0.9, cluster=cluster, seed=1, model=1)
     result = gs.simulate(trace, cluster, policy="fifo-skip")
     masks = result.intervals["mask"]
     num_slices = {"server": len(masks), "gpu": sum(int(mask).bit_count() for mask in masks)}

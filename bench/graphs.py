@@ -57,7 +57,7 @@ METHOD = (
 def workload(jobs: int) -> tuple[gs.Trace, gs.Cluster]:
     """Make the jobs and the servers."""
     cluster = gs.Cluster.uniform(SERVERS, GPUS_PER_SERVER, nic_gbps=NIC_GBPS, intra_gbps=INTRA_GBPS)
-    trace = gs.generate("philly", jobs=jobs, load=LOAD, cluster=cluster, seed=SEED)
+    trace = gs.generate("philly", jobs=jobs, load=LOAD, cluster=cluster, seed=SEED, model=1)
     return gs.traces.generating.assign_graphs(trace, cluster, seed=SEED), cluster
 
 
@@ -103,7 +103,7 @@ def prediction_section(jobs: int) -> Section:
     )
     out = Section("Prediction in the course of a run", method, columns)
     cluster = gs.Cluster.uniform(SERVERS, GPUS_PER_SERVER)
-    trace = gs.generate("helios", jobs=jobs, load=LOAD, cluster=cluster, seed=SEED)
+    trace = gs.generate("helios", jobs=jobs, load=LOAD, cluster=cluster, seed=SEED, model=1)
     for predictor in ("group-mean", FOREST):
         begin = time.perf_counter()
         report = gs.simulate(trace, cluster, policy="sjf", predictor=predictor).prediction

@@ -40,7 +40,7 @@ def workload(jobs: int, servers: int, load: float = LOAD) -> tuple[gs.Trace, gs.
     cluster = gs.Cluster.uniform(
         servers=servers, gpus=GPUS_PER_SERVER, cpu=CORES, memory_gib=MEMORY_GIB
     )
-    plain = gs.generate("philly", jobs=jobs, load=load, cluster=cluster, seed=SEED)
+    plain = gs.generate("philly", jobs=jobs, load=load, cluster=cluster, seed=SEED, model=1)
     random = np.random.Generator(np.random.PCG64(SEED))
     return _with_demands(plain, _few_kinds(jobs, random)), plain, cluster
 

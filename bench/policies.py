@@ -90,7 +90,7 @@ def moves_jobs(name: str) -> bool:
 def plain(jobs: int, servers: int, load: float = LOAD) -> tuple[gs.Trace, gs.Cluster]:
     """Draw jobs with deadlines, and servers of one type."""
     cluster = gs.Cluster.uniform(servers=servers, gpus=GPUS_PER_SERVER, gpu_type=TYPES[0])
-    trace = gs.generate("philly", jobs=jobs, load=load, cluster=cluster, seed=SEED)
+    trace = gs.generate("philly", jobs=jobs, load=load, cluster=cluster, seed=SEED, model=1)
     return trace.with_deadlines(seed=SEED), cluster
 
 

@@ -27,6 +27,10 @@ from bench import same_values  # noqa: E402
 from bench.same_calls import Draw, draw_call  # noqa: E402
 
 ROOT: Final = Path(__file__).resolve().parents[1]
+# The package of then knows the first model of workloads alone.
+MODEL: Final = gs.generate.__kwdefaults__
+if MODEL:
+    MODEL["model"] = 1
 PATIENCE_S: Final = 120
 Question = tuple[str, Callable[[], Any]]
 SUBMODULES: Final = (
@@ -49,6 +53,7 @@ READERS: Final = {
 }
 FROZEN: Final = (
     "import sys, time; time.perf_counter = time.thread_time = lambda: 0.0; "
+    "import gpusched; (gpusched.generate.__kwdefaults__ or {}).update(model=1); "
     "sys.argv[0] = 'gpusched'; from gpusched.__main__ import main; sys.exit(main())"
 )
 STUDY: Final = """name = "loads"
@@ -59,10 +64,10 @@ baseline = "fifo"
 generate = "philly"
 jobs = 60
 loads = [0.7, 0.9]
-[[clusters]]
+%s[[clusters]]
 servers = 4
 gpus = 8
-"""
+""" % ("model = 1\n" if MODEL else "")
 SPACE: Final = """[[space]]
 policy = "2d-las"
 promote = { low = 1, high = 1000, log = true }

@@ -93,7 +93,7 @@ def _study(
         "name": "bench",
         "seeds": list(range(seeds)),
         "policies": policies,
-        "traces": [{"generate": "philly", "jobs": jobs, "loads": loads}],
+        "traces": [{"generate": "philly", "model": 1, "jobs": jobs, "loads": loads}],
         "clusters": [{"servers": servers, "gpus": 8}],
     }
 

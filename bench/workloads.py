@@ -40,7 +40,7 @@ class Workload:
 def philly(jobs: int, servers: int, load: float = LOAD) -> Workload:
     """Generate ``jobs`` Philly-like jobs at ``load`` for ``servers`` servers of 8 GPUs."""
     cluster = gs.Cluster.uniform(servers=servers, gpus=GPUS_PER_SERVER)
-    trace = gs.generate("philly", jobs=jobs, load=load, cluster=cluster, seed=SEED)
+    trace = gs.generate("philly", jobs=jobs, load=load, cluster=cluster, seed=SEED, model=1)
     return Workload(trace, cluster, load)
 
 

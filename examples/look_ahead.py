@@ -40,7 +40,7 @@ def best(run: gs.Simulation, deciding: str) -> str:
 def main(num_jobs: int) -> None:
     """Compare with each of the five alone."""
     cluster = gs.Cluster.uniform(servers=8, gpus=8)
-    jobs = gs.generate("philly", num_jobs, load=1.5, cluster=cluster, seed=1)
+    jobs = gs.generate("philly", num_jobs, load=2.5, cluster=cluster, seed=1)
     deciding, chosen = POLICIES[0], dict.fromkeys(POLICIES, 0)
     run = gs.Simulation(jobs, cluster, policy=deciding)
     while run.step():

@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
 
 def jobs_of_a_site(number: int) -> list[dict[str, Any]]:
     """Return jobs that ran first come, first served on the servers of the site."""
-    made = gs.generate("helios", jobs=number, load=0.9, cluster=SITE, seed=1)
+    made = gs.generate("helios", jobs=number, load=0.9, cluster=SITE, seed=1, model=1)
     submit, run = made.submit_s.astype(int), made.service_s.astype(int) + 1
     ran = gs.simulate(gs.Trace.from_columns(submit, run, made.gpus), SITE, policy="fifo").jobs
     users = tuple(ACCOUNTS)

@@ -242,7 +242,7 @@ def workload(place: Place, load: float | None, heavy_share: float | None, seed: 
         if place.jobs:
             trace = trace.head(place.jobs)
     else:
-        drawn = gs.generate(place.profile, place.jobs, cluster=cluster, seed=seed)
+        drawn = gs.generate(place.profile, place.jobs, cluster=cluster, seed=seed, model=1)
         trace = drawn.filter(drawn.gpus <= MAX_GPUS)
     if load is not None:
         trace = trace.with_load(load, cluster.num_gpus)

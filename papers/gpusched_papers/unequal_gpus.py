@@ -86,7 +86,7 @@ def drawn_jobs(of: Workload, jobs: int, seed: int, first: Callable[[int, int], i
     what is missing at the end is taken from the begin.
     """
     if of.profile:
-        trace = gs.generate(of.profile, jobs, seed=seed)
+        trace = gs.generate(of.profile, jobs, seed=seed, model=1)
     else:
         every = jobs_of(of)
         trace = every.filter((np.arange(len(every)) - first(seed, len(every))) % len(every) < jobs)

@@ -28,14 +28,14 @@ def test_without_a_trace_a_generated_workload_is_compared(gpusched):
     assert result.exit_code == 0
     heading, _, *rows = table_lines(result.stdout)
     assert heading.split() == [
-        "fifo", "fifo-skip", "sjf", "†", "srtf", "†", "2d-las", "≈", "easy", "†",
+        "fifo-skip", "sjf", "†", "srtf", "†", "2d-las", "≈", "easy", "†",
     ]  # fmt: skip
     assert "philly: 200 jobs" in result.stdout
     assert "workload assumed" in result.stdout
     labels = [row.split("  ")[0].strip() for row in rows]
     assert labels[:10] == [
-        "mean JCT, h", "p50 JCT, min", "p95 JCT, h", "p99 JCT, d", "mean wait, h",
-        "p95 wait, h", "p99 wait, h", "queueing delay, h", "bounded slowdown",
+        "mean JCT, h", "p50 JCT, min", "p95 JCT, h", "p99 JCT, d", "mean wait, min",
+        "p95 wait, min", "p99 wait, h", "queueing delay, min", "bounded slowdown",
         "gap to lower bound, %",
     ]  # fmt: skip
     for metric in ("makespan", "allocation", "utilisation", "preemptions", "wall time", "jobs/s"):
@@ -101,7 +101,13 @@ def test_json_is_all_that_goes_to_stdout(gpusched_json):
     assert [row["policy"] for row in made["results"]] == ["fifo", "srtf"]
     assert made["cluster"]["num_gpus"] == 32
     assert Path(made["files"]["report"]).is_file()
-    assert len(made["assumptions"]) == 1
+    assert made["assumptions"] == [
+        "workload assumed: generated philly-like jobs, as no trace was given",
+        "3 jobs wider than a quarter of the cluster were narrowed to 8 GPUs",
+    ]
+    before = gpusched_json("compare", *SMALL, "--policies", "fifo", "--option", "model=1")
+    assert len(before["assumptions"]) == 1
+    assert before["results"][0]["digest"] != made["results"][0]["digest"]
 
 
 def test_a_trace_without_a_cluster_gets_the_fewest_servers(gpusched, gpusched_json, jobs_csv):

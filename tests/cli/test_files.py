@@ -87,6 +87,7 @@ name = "two"
 policies = ["fifo", "sjf"]
 [[traces]]
 generate = "philly"
+model = 1
 jobs = 50
 [[clusters]]
 servers = 2

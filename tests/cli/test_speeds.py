@@ -90,6 +90,7 @@ def test_a_cluster_file_brings_its_own_network(gpusched_json, tmp_path):
 
 def test_graphs_take_the_speed_of_stages_and_say_what_was_drawn(gpusched_json):
     run = ("run", "-p", "fifo-skip", *SMALL, *NETWORK, "--placement", "heavy-edge", "--seed", 2)
+    run += ("--option", "model=1")  # of which some jobs are wider than a server
     made = gpusched_json(*run, "--graphs", "zoo", "--contention", "shared")
     row = made["result"]
     assert (row["speed"], row["contention"]) == ("stages", "shared")

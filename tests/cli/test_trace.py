@@ -159,6 +159,11 @@ def test_a_generated_trace_has_the_jobs_and_the_load_asked_for(gpusched, tmp_pat
     made = gs.read_trace(target)
     assert len(made) == 500
     assert made.offered_load(64) == pytest.approx(0.7, rel=1e-3)
+    assert "narrowed to 16 GPUs" in result.stderr
+    gpusched("trace", "generate", "helios", target, *arguments, "--model", 1)
+    cluster = gs.Cluster.uniform(8, 8)
+    expected = gs.generate("helios", 500, load=0.7, cluster=cluster, seed=4, model=1)
+    assert gs.read_trace(target).gpus.tolist() == expected.gpus.tolist() != made.gpus.tolist()
 
 
 def bad_csv(folder: Path) -> Path:

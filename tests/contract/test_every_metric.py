@@ -18,7 +18,7 @@ from gpusched.results.shown_metrics import all_metrics, main_metrics
 
 KNOWN = gs.metrics()
 CLUSTER = gs.Cluster.uniform(4, 4, nic_gbps=10, intra_gbps=100)
-JOBS = gs.generate("philly", jobs=60, load=0.9, cluster=CLUSTER, seed=1)
+JOBS = gs.generate("philly", jobs=60, load=0.9, cluster=CLUSTER, seed=1, model=1)
 
 every_metric = pytest.mark.parametrize("key", sorted(KNOWN))
 

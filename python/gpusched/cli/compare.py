@@ -84,7 +84,7 @@ def compare(
     """Compare policies on one workload: a table, a report and all jobs.
 
     The report is one HTML file that works offline; the jobs of all policies
-    are in jobs.parquet beside it. Without arguments, six policies run on a
+    are in jobs.parquet beside it. Without arguments, five policies run on a
     generated workload. A policy that fails is named; the others are shown.
     """
     keep_freed_memory()  # each policy makes columns as long as those of the one before

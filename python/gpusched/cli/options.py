@@ -157,7 +157,7 @@ class WorkloadOptions:
     option: list[str] | None = in_panel(
         WORKLOAD, "KEY=VALUE", None,
         "Option of the format, such as [bold]processors_per_gpu=8[/] for SWF. "
-        "May be repeated.",
+        "May be repeated. Without TRACE: [bold]model=1[/] generates the jobs of versions before.",
     )  # fmt: skip
     jobs: int | None = in_panel(
         WORKLOAD, "N", None, "Take the first N jobs; without TRACE, generate N.", min=1,
@@ -236,8 +236,8 @@ class WorkloadOptions:
     @property
     def needing_a_trace(self) -> str:
         """What was given of what makes sense for a file alone; empty if nothing was."""
-        if self.format is not None or self.columns or self.format_options:
-            return "--format, --column and --option: need a TRACE"
+        if self.format is not None or self.columns or self.format_options.keys() - {"model"}:
+            return "--format, --column and --option (but for model): need a TRACE"
         names = ("member", "max_bytes", "since", "until", "filter", "sample")
         for name in names:
             if getattr(self, name) is not None:

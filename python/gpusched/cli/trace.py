@@ -329,6 +329,14 @@ def generate(
     jobs: int = in_panel(None, "N", 20_000, "Number of jobs.", min=1),
     load: float = in_panel(None, "X", 0.9, "The jobs' GPU time over the cluster's."),
     seed: int = in_panel(None, "S", 0, "Of all that is random.", min=0),
+    model: int = in_panel(
+        None,
+        "1|2",
+        2,
+        "2: a steady load; 1: the jobs of versions before, whose bursts grow with their number.",
+        min=1,
+        max=2,
+    ),
     *,
     servers: EqualServers,
 ) -> None:
@@ -336,7 +344,9 @@ def generate(
     import gpusched
 
     prepare_target(target, read_files(cluster=servers.cluster))
-    made = gpusched.generate(name, jobs, load=load, cluster=servers.named(), seed=seed)
+    cluster = servers.named()
+    made = gpusched.generate(name, jobs, load=load, cluster=cluster, seed=seed, model=model)
+    remark(made.notes, style="yellow")
     _write(made, target, over=f" over {duration(made.span_us / 1e6)}")
 
 

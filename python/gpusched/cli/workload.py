@@ -159,9 +159,12 @@ def _embedded(
     if options.needing_a_trace:
         raise ValueError(options.needing_a_trace)
     load = _LOAD if options.load is None else options.load
-    trace = generate(GENERATOR, options.jobs or NUM_JOBS, load=load, cluster=cluster, seed=seed)
+    jobs = options.jobs or NUM_JOBS
+    trace = generate(
+        GENERATOR, jobs, load=load, cluster=cluster, seed=seed, **options.format_options
+    )
     said = f"workload assumed: generated {GENERATOR}-like jobs, as no trace was given"
-    return Workload(trace, cluster, (said,))
+    return Workload(trace, cluster, (said, *trace.notes))
 
 
 def _read_profiles(text: str) -> tuple[JobProfile, ...]:

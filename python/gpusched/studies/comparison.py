@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 Side = Literal["lost", "won"]
-DEFAULT_POLICIES: Final = ("fifo", "fifo-skip", "sjf", "srtf", "2d-las", "easy")
+DEFAULT_POLICIES: Final = ("fifo-skip", "sjf", "srtf", "2d-las", "easy")
 _MOST_THREADS: Final = 1_024
 
 

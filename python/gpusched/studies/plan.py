@@ -729,8 +729,9 @@ def jobs_of(
         assert recipe.jobs is not None
         assert recipe.load is not None
         trace = generate(
-            entry.generate, recipe.jobs, load=recipe.load, cluster=cluster, seed=recipe.seed
-        )
+            entry.generate, recipe.jobs, load=recipe.load, cluster=cluster, seed=recipe.seed,
+            model=entry.model,
+        )  # fmt: skip
     else:
         trace = source
     if recipe.window is not None:

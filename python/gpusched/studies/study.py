@@ -114,6 +114,8 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     ----------
     generate
         Name of a profile of :func:`gpusched.generate`; the seed of a run is that of its jobs.
+    model
+        Of :func:`gpusched.generate`.
     file
         What :func:`gpusched.read_trace` reads: a path, or several that become one trace.
     trace
@@ -141,6 +143,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """
 
     generate: str | None = None
+    model: Literal[1, 2] = 2
     file: str | tuple[str, ...] | None = None
     trace: Any = None
     label: str = ""
@@ -166,6 +169,8 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
             raise ValueError(f"generate, file or trace: one of them is needed, {said}")
         if self.generate is not None:
             self._check_generated()
+        elif self.model != 2:
+            raise ValueError("model: belongs to generate, and not to a file")
         if self.trace is not None:
             from gpusched.traces.workload import Trace
 

@@ -209,7 +209,7 @@ def test_a_warning_counts_the_widths_that_serverfilling_cannot_fill_exactly():
 
 
 CLUSTER = gs.Cluster.uniform(4, 8)
-TRACE = gs.generate("philly", 300, load=0.9, cluster=CLUSTER, seed=3)
+TRACE = gs.generate("philly", 300, load=0.9, cluster=CLUSTER, seed=3, model=1)
 
 
 def num_intervals(result: gs.Result) -> int:
@@ -296,7 +296,7 @@ def test_a_comparison_keeps_the_runs_that_stay_below():
 def test_a_study_tells_of_runs_beyond_its_limit_and_does_them_when_it_is_raised(tmp_path):
     study = {
         "name": "limited", "policies": ["fifo", "las"], "placements": ["count"],
-        "traces": [{"generate": "philly", "jobs": 300, "loads": [0.9]}],
+        "traces": [{"generate": "philly", "model": 1, "jobs": 300, "loads": [0.9]}],
         "clusters": [{"servers": 4, "gpus": 8}],
     }  # fmt: skip
     first = gs.sweep(study | {"max_intervals": 310}, folder=tmp_path / "out")

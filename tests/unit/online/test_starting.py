@@ -24,7 +24,7 @@ from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(servers=2, gpus=8)
 NAN = float("nan")
-PAST = gs.generate("philly", 800, load=0.9, cluster=CLUSTER, seed=1)
+PAST = gs.generate("philly", 800, load=0.9, cluster=CLUSTER, seed=1, model=1)
 
 
 def past_of(finished: gs.Trace) -> KnownPast:

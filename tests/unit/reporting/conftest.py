@@ -11,9 +11,9 @@ from gpusched.studies.comparison import Comparison, compare
 
 @pytest.fixture(scope="package")
 def comparison() -> Comparison:
-    """Three policies, one of them clairvoyant, on jobs that have users."""
+    """Three policies, one of them clairvoyant, on jobs that have users, some of 9 GPUs and more."""
     cluster = gs.Cluster.uniform(4, 8)
-    trace = gs.generate("philly", 3_000, load=1.1, cluster=cluster, seed=3)
+    trace = gs.generate("philly", 3_000, load=1.1, cluster=cluster, seed=3, model=1)
     return compare(trace, cluster, ["fifo", "srtf", "2d-las:preset=lucid"])
 
 

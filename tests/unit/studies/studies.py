@@ -13,7 +13,7 @@ def small(**changes: Any) -> dict[str, Any]:
         "name": "small",
         "seeds": [1, 2],
         "policies": ["fifo", "srtf"],
-        "traces": [{"generate": "philly", "jobs": 60, "loads": [0.7, 0.9]}],
+        "traces": [{"generate": "philly", "model": 1, "jobs": 60, "loads": [0.7, 0.9]}],
         "clusters": [{"servers": 4, "gpus": 8}],
     }
     return study | changes

@@ -32,7 +32,7 @@ POLICIES = ["fifo", "sjf", "srtf", "2d-las", "easy"]
 
 @pytest.fixture(scope="module")
 def trace() -> gs.Trace:
-    return gs.generate("philly", 400, load=1.1, cluster=gs.Cluster.uniform(4, 8), seed=3)
+    return gs.generate("philly", 400, load=1.1, cluster=gs.Cluster.uniform(4, 8), seed=3, model=1)
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +131,18 @@ class Scaled(gs.Order):
 
     def rank(self, view: Any, jobs: Any) -> Any:
         return self.sign * view.gpus[jobs]
+
+
+def test_no_default_policy_lets_jobs_pile_up_on_the_default_workload():
+    cluster = gs.Cluster.uniform(64)
+    made = compare(gs.generate("philly", 20_000, load=0.9, cluster=cluster), cluster)
+    assert "fifo" not in made.results  # strict, and unstable from low loads on
+    for label, result in made.results.items():
+        stretch = [
+            result.jobs.jct_s[part].sum() / result.jobs.service_s[part].sum()
+            for part in (slice(6_667), slice(13_333, None))
+        ]
+        assert stretch[1] / stretch[0] < 1.5, label
 
 
 def test_objects_of_one_class_are_compared_if_they_differ(trace, cluster):

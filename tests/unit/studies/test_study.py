@@ -147,6 +147,10 @@ TAU = {"option": "tau", "policy": "a-srpt"}
         ({"traces": [{"file": []}]}, r"file: at least one is needed.*\$.traces\[0\]"),
         ({"traces": [{**PHILLY, "sample": 1.5}]}, "sample: 1.5 must be above 0 and at most 1"),
         ({"traces": [{**PHILLY, "member": "a"}]}, "member: belongs to a file, and not to generate"),
+        (
+            {"traces": [{"trace": a_trace(), "model": 1}]},
+            "model: belongs to generate, and not to a",
+        ),
         ({"traces": [{"trace": 3}]}, "trace: expected a Trace, not 3"),
         ({"clusters": [{"gpus": 8}]}, "servers, file or cluster: one of them .* neither is given"),
         (
@@ -363,6 +367,9 @@ def names(**changes: Any) -> list[str]:
     return expand(gs.Study.of(small(**changes))).names
 
 
+GENERATED = small()["traces"][0]
+
+
 def test_runs_that_differ_have_names_that_differ():
     found = names()
     assert len(set(found)) == len(found) == 8
@@ -395,10 +402,11 @@ def test_what_decides_nothing_is_not_in_them(changes):
         {"tail_s": 1.0},
         {"clusters": [{"servers": 5, "gpus": 8}]},
         {"clusters": [{"servers": 4, "gpus": 8, "gpu_type": "V100"}]},
-        {"traces": [{"generate": "philly", "jobs": 61, "loads": [0.7, 0.9]}]},
-        {"traces": [{"generate": "helios", "jobs": 60, "loads": [0.7, 0.9]}]},
-        {"traces": [{"generate": "philly", "jobs": 60, "loads": [0.71, 0.91]}]},
-        {"traces": [{"generate": "philly", "jobs": 60, "loads": [0.7], "filter": "gpus > 1"}]},
+        {"traces": [GENERATED | {"jobs": 61}]},
+        {"traces": [GENERATED | {"generate": "helios"}]},
+        {"traces": [GENERATED | {"model": 2}]},
+        {"traces": [GENERATED | {"loads": [0.71, 0.91]}]},
+        {"traces": [GENERATED | {"loads": [0.7], "filter": "gpus > 1"}]},
     ],
 )
 def test_what_decides_a_run_is(changes):

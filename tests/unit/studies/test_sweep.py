@@ -54,7 +54,9 @@ def test_a_row_is_what_simulate_says():
     assert result.num_failed == 0
     cluster = gs.Cluster.uniform(4, 8)
     for row in result.runs.iter_rows(named=True):
-        trace = gs.generate("philly", 60, load=row["load"], cluster=cluster, seed=row["seed"])
+        trace = gs.generate(
+            "philly", 60, load=row["load"], cluster=cluster, seed=row["seed"], model=1
+        )
         run = gs.simulate(trace, cluster, policy=row["policy"], seed=row["seed"])
         summary = run.summary()
         assert row["digest"] == run.digest
@@ -106,7 +108,7 @@ def test_the_study_in_the_folder_goes_on(tmp_path, monkeypatch):
 
 
 def test_a_run_that_fails_is_a_row(tmp_path, monkeypatch):
-    crowded = {"generate": "philly", "jobs": 60, "loads": [2.0, 3.0]}
+    crowded = {"generate": "philly", "model": 1, "jobs": 60, "loads": [2.0, 3.0]}
     study = small(policies=["fifo", Broken()], traces=[crowded])
     result = gs.sweep(study, folder=tmp_path)
     failed = result.runs.filter(pl.col("error").is_not_null())
@@ -136,7 +138,7 @@ def test_jobs_that_cannot_be_made_fail_their_runs_alone():
 
 @pytest.mark.long
 def test_a_policy_that_ends_its_worker_costs_its_own_runs():
-    crowded = [{"generate": "philly", "jobs": 60, "loads": [2.0, 3.0]}]
+    crowded = [{"generate": "philly", "model": 1, "jobs": 60, "loads": [2.0, 3.0]}]
     study = small(policies=["fifo", Deadly(), "srtf"], seeds=[1], traces=crowded)
     with time_limit(300):
         result = gs.sweep(study, executor="processes:2")

@@ -26,6 +26,7 @@ from gpusched.base.memory import check_fits
 from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us, us_to_seconds
+from gpusched.base.wording import plural
 from gpusched.model.cluster import Cluster
 from gpusched.traces.checked_columns import check_horizon
 from gpusched.traces.workload import Trace
@@ -347,8 +348,11 @@ DEFAULT_CLUSTER: Final = Cluster.uniform(servers=64, gpus=8)
 _GROUP_SHARE: Final = 0.75
 _WIDTH_SHARE: Final = 0.15
 _OWN_SHARE: Final = 0.25
-# Runs of one group lie around a date of its own, mostly within this part of the whole span.
+# Runs of one group lie around a date of its own. Model 1: within this part of the whole span.
 _GROUP_SPREAD: Final = 0.1
+# Model 2: within this time, unless they would keep more than this part of the cluster busy in it.
+_GROUP_SPREAD_S: Final = 2 * DAY_S
+_HEAVY_GROUP: Final = 0.0025
 _MAX_JOBS: Final = 2**31 - 1
 _LEAST_BYTES: Final = 110  # of a job, while its run time is drawn
 
@@ -359,6 +363,8 @@ def generate(
     load: float = 0.9,
     cluster: Cluster | None = None,
     seed: int = 0,
+    *,
+    model: int = 2,
 ) -> Trace:
     """Generate a workload with the aggregates of a real cluster.
 
@@ -368,6 +374,10 @@ def generate(
     recurring groups (one user, one width, similar run times, runs around one date); group sizes
     are heavy-tailed, users follow a Zipf law, wider jobs run somewhat longer. Run times are whole
     seconds.
+
+    The load is steady: the runs of a group lie within about two days of its date, but those of a
+    group that would keep more than a four-hundredth of the cluster busy in these four days lie
+    anywhere. A longer trace holds more of the same, and not larger bursts.
 
     Parameters
     ----------
@@ -381,10 +391,15 @@ def generate(
         Sum of gpus x service over (GPUs of ``cluster`` x time from first to last arrival); met
         exactly, by the length of that time. One job alone has no load.
     cluster
-        The cluster that the load refers to; default: 64 servers of 8 GPUs. Wider jobs are clipped
-        to what fits its largest servers together.
+        The cluster that the load refers to; default: 64 servers of 8 GPUs. Jobs wider than a
+        quarter of its largest servers' GPUs, and than one of these servers, are narrowed to that
+        (a note of the trace says how many), so that no job has to wait for the whole cluster.
     seed
         A whole number, 0 or more. One seed gives one workload on every machine.
+    model
+        2, or 1 for the workloads of versions before: runs of a group lie within a tenth of the
+        whole trace, so that bursts grow with its length and no mean settles, and jobs are
+        narrowed only to what all of the largest servers hold together.
 
     Returns
     -------
@@ -416,6 +431,7 @@ def generate(
         raise ValueError(f"generate: unknown workload {name!r}{nearest(name, list(PROFILES))}")
     _check_integer("jobs", jobs, 1, _MAX_JOBS)
     _check_integer("seed", seed, 0, None)
+    _check_integer("model", model, 1, 2)
     if isinstance(load, bool) or not isinstance(load, int | float):
         raise TypeError(f"load: {load!r} must be a number")
     if not (math.isfinite(load) and load > 0):
@@ -428,24 +444,37 @@ def generate(
     # One generator, named: NumPy may change what default_rng stands for.
     random = np.random.Generator(np.random.PCG64(seed))
 
-    widths, counts = width_counts(profile, _shares(name), jobs, _widest(cluster))
+    widest, named = _widest(cluster, model)
+    widths, counts = width_counts(profile, _shares(name), jobs, widest)
     width_index = np.repeat(np.arange(len(widths)), counts)
     num_groups, group = _groups(random.random(jobs), width_index, counts, profile.jobs_per_group)
-    position = _positions(random, num_groups, group)
-    width_index, group = width_index[position], group[position]
+    if model == 1:
+        order = _order_of_arrival(random, num_groups, group, _GROUP_SPREAD)
+        width_index, group = width_index[order], group[order]
     gpus = widths[width_index]
     service_s = _run_times(random, name, num_groups, group, width_index / len(widths))
 
-    span_us = float(np.sum(gpus * service_s)) * US_PER_S / (load * cluster.num_gpus)
+    work_s = gpus * service_s
+    span_us = float(np.sum(work_s)) * US_PER_S / (load * cluster.num_gpus)
     if jobs == 1:
         span_us = 0.0
     elif not 1 <= span_us <= MAX_SUBMIT_US:
         raise ValueError(f"load: {load!r} needs all arrivals within {span_us / US_PER_S:g} s")
+    if model == 2:
+        is_heavy = (
+            np.bincount(group, work_s) > _HEAVY_GROUP * cluster.num_gpus * 2 * _GROUP_SPREAD_S
+        )
+        spread = _GROUP_SPREAD_S / max(_GROUP_SPREAD_S, span_us / US_PER_S)
+        order = _order_of_arrival(random, num_groups, group, np.where(is_heavy, 1.0, spread)[group])
+        gpus, service_s, group = gpus[order], service_s[order], group[order]
     submit_us = arrivals(random.random(jobs), round(span_us))
 
     group_user = zipf(random.random(num_groups), profile.num_users)
     user_queue = zipf(random.random(profile.num_users), profile.num_queues)
     user = group_user[group]
+    narrowed = int(counts[_widths(profile) > widest].sum())
+    jobs_were = f"{plural(narrowed, 'job')} wider than {named} {'was' if narrowed == 1 else 'were'}"
+    note = f"{jobs_were} narrowed to {plural(widest, 'GPU')}"
     # What is drawn needs none of the checks of columns that others made.
     submit_us, service_us = seconds_to_us(us_to_seconds(submit_us)), seconds_to_us(service_s)
     check_horizon(name, submit_us, service_us)
@@ -460,14 +489,24 @@ def generate(
         group=_labels(group, _names("group", num_groups)),
         status=_statuses(random.random(jobs), profile.statuses),
         name=name,
-        source=f"generate({name!r}, jobs={jobs}, load={load:g}, cluster={cluster}, seed={seed})",
+        source=f"generate({name!r}, jobs={jobs}, load={load:g}, cluster={cluster}, seed={seed}, "
+        f"model={model})",
+        notes=(note,) if narrowed else (),
     )
 
 
-def _widest(cluster: Cluster) -> int:
-    """Return the widest gang that every placement can hold on the empty cluster."""
+def _widest(cluster: Cluster, model: int) -> tuple[int, str]:
+    """Return how wide a job may be, and in words what that is.
+
+    In model 1 all that every placement can hold on the empty cluster; in model 2 a quarter of it,
+    or a server.
+    """
     largest = max(group.gpus for group in cluster.servers)
-    return sum(group.count * group.gpus for group in cluster.servers if group.gpus == largest)
+    every = sum(group.count * group.gpus for group in cluster.servers if group.gpus == largest)
+    named = "the cluster" if every == cluster.num_gpus else "its largest servers"
+    if model == 1:
+        return every, named
+    return (every // 4, f"a quarter of {named}") if every >= 4 * largest else (largest, "a server")
 
 
 def _groups(
@@ -482,11 +521,19 @@ def _groups(
     return int(num_groups.sum()), first_group[width_index] + rank
 
 
-def _positions(random: np.random.Generator, num_groups: int, group: Int64) -> UInt32:
-    """Return an order of arrival in which the runs of one group lie around one date."""
+def _order_of_arrival(
+    random: np.random.Generator, num_groups: int, group: Int64, spread: float | Float64
+) -> UInt32:
+    """Return an order of arrival in which the runs of one group lie around one date.
+
+    Parameters
+    ----------
+    spread
+        How far from it they lie at most, as a part of the whole span; at 1, anywhere.
+    """
     date = random.random(num_groups)
     # The difference of two uniform numbers: a hat around the group's date, wrapped at the ends.
-    offset = (random.random(len(group)) - random.random(len(group))) * _GROUP_SPREAD
+    offset = (random.random(len(group)) - random.random(len(group))) * spread
     return stable_order(np.mod(date[group] + offset, 1.0))
 
 
