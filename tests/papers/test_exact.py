@@ -180,5 +180,5 @@ def test_what_cannot_be_solved_is_refused_with_the_reason(monkeypatch):
     with pytest.raises(ValueError, match="9 jobs are more than 8"):
         exact.instance(batch([1] * 9, [5.0] * 9, [1])[0], cluster)
     monkeypatch.setitem(sys.modules, "scipy.optimize", None)
-    with pytest.raises(ImportError, match=r"pip install 'gpusched\[exact\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'gpusched-core\[exact\]'"):
         exact.solve(exact.instance(trace, cluster))

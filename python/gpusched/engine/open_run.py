@@ -155,8 +155,8 @@ class Simulation:
     Parameters
     ----------
     trace, cluster, policy, placement, predictor, speed, contention, seed, verify, max_intervals
-        As of :func:`simulate`; but policies know the truth unless a predictor is named, as jobs
-        that are submitted later need not have estimates.
+        As of :func:`simulate`. ``auto`` looks at the jobs of ``trace``: if all of them have
+        estimates, so must those that are submitted later; name ``oracle`` if they have not.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class Simulation:
         *,
         policy: str | Policy | _core.Order | _core.Scheduler = "fifo",
         placement: str | PlacementChoice | _core.Placement = "consolidated",
-        predictor: str | Predictor = "oracle",
+        predictor: str | Predictor = "auto",
         speed: str | SpeedChoice | None = None,
         contention: str | ContentionChoice = "none",
         seed: int = 0,

@@ -346,7 +346,9 @@ def test_a_look_at_each_job_that_is_there_and_one_at_the_instant_are_afforded(mo
 @each("policy", ["fifo", "sjf", "sjf:scan=skip", "srtf", "easy"])
 def test_the_last_job_is_not_left_waiting(policy, placement):
     result = stored(
-        gs.simulate(trace(is_typed=False), cluster(), policy=policy, placement=placement)
+        gs.simulate(
+            trace(is_typed=False), cluster(), policy=policy, placement=placement, predictor="oracle"
+        )
     )
     assert result.audit().ok
     late = delayed(result, "last")

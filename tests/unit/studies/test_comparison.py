@@ -626,7 +626,7 @@ def test_a_placement_that_cannot_be_copied_for_several_runs_is_named():
 
 def test_metrics_of_jobs_are_of_those_that_every_policy_finishes():
     cluster = gs.Cluster.uniform(4, 8)
-    trace = gs.generate("philly", 400, load=1.0, cluster=cluster, seed=3)
+    trace = gs.generate("philly", 400, load=1.0, cluster=cluster, seed=3, model=1)
     results = {
         "large": gs.simulate(trace, cluster, policy="fifo-skip"),
         "small": gs.simulate(trace, gs.Cluster.uniform(1, 8), policy="fifo-skip"),
