@@ -66,13 +66,13 @@ def num_words_of_pages(_: Path) -> int:
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "lines of C++": (50_351, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (73_058, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the package": (73_166, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_101, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
-    "statements of the package": (33_875, num_statements),
+    "statements of the package": (33_905, num_statements),
     "modules of the package": (286, lambda _: len(PYTHON_FILES)),
-    "modules that `gpusched run` imports": (110, num_imported_by_run),
+    "modules that `gpusched run` imports": (111, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
-    "words of README and docs": (178_913, num_words_of_pages),
+    "words of README and docs": (179_073, num_words_of_pages),
 }
 
 

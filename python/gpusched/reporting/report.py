@@ -94,7 +94,7 @@ def _mean_jct(comparison: Comparison) -> list[str]:
         return []
     label, clairvoyant = found
     means = {name: duration(row["mean_jct_s"]) for name, row in comparison.summaries.items()}
-    sentence = f"{_lead(comparison, label)} the lowest mean JCT: {means[label]}."
+    sentence = f"{_lead(comparison, label)} the lowest mean JCT in this trace: {means[label]}."
     sentence += _room(comparison, label)
     if clairvoyant is not None:
         sentence += f" {_marked(comparison, clairvoyant)}, {_TRUTH}, has {means[clairvoyant]}."

@@ -51,7 +51,7 @@ def metrics_table(comparison: Comparison) -> str:
 
 
 def policy_html(label: str, result: Result, *, is_best: bool = False) -> str:
-    """Return the name of a policy with its marks, and whether it is the best to deploy."""
+    """Return the name of a policy with its marks, and whether it is the lowest to deploy."""
     marks = ""
     if result.clairvoyant:
         marks += f'<abbr title="{SEES_TRUTH}">{CLAIRVOYANT}</abbr>'
@@ -59,7 +59,7 @@ def policy_html(label: str, result: Result, *, is_best: bool = False) -> str:
         marks += f'<abbr title="{IS_APPROXIMATE}">{APPROXIMATE}</abbr>'
     name = f"{escape(label)}&nbsp;{marks}" if marks else escape(label)
     if is_best and not result.clairvoyant:
-        name += " <small>best to deploy</small>"
+        name += " <small>lowest to deploy</small>"
     return name
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from gpusched.results.same_jobs import SameJobs
 from gpusched.schedules.jobs_table import trace_series, write_jobs
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.executors import opened
+from gpusched.studies.hodges_lehmann import Estimate, ratio
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 Side = Literal["lost", "won"]
 DEFAULT_POLICIES: Final = ("fifo-skip", "sjf", "srtf", "2d-las", "easy")
 _MOST_THREADS: Final = 1_024
+_LEAST_OF_TENTH: Final = 300
 
 
 def compare(
@@ -221,6 +223,24 @@ def _num_threads(threads: int | None, num_runs: int) -> int:
     if threads < 1:
         raise ValueError(f"threads: must be at least 1, not {threads}")
     return min(threads, num_runs, _MOST_THREADS)
+
+
+class Tenths(NamedTuple):
+    """How the mean JCT of a policy compares with another's in the tenths of a trace.
+
+    Attributes
+    ----------
+    ratio
+        Of all jobs.
+    num_lower
+        In how many tenths it is lower.
+    typical
+        The ratio in a typical tenth, and the range of nine in ten such traces.
+    """
+
+    ratio: float
+    num_lower: int
+    typical: Estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -410,6 +430,59 @@ class Comparison:
             frames.append(frame.insert_column(0, name))
         return pl.concat(frames)
 
+    def tenths(self, baseline: str | None = None) -> dict[str, Tenths]:
+        """Compare mean JCTs in ten parts of the trace: what one trace tells of others.
+
+        The jobs that every policy finishes are cut into parts of equally many, in the order of
+        their submission.
+
+        Parameters
+        ----------
+        baseline
+            The policy to compare with, as it is labelled in ``results``. Default: the first.
+
+        Returns
+        -------
+        dict
+            For each other policy a :class:`~gpusched.studies.comparison.Tenths`; none where parts
+            would have fewer than 300 jobs.
+
+        Raises
+        ------
+        ValueError
+            If the baseline is not among the results (the nearest is suggested).
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(8)
+        >>> jobs = gs.generate("philly", 3_000, load=0.9, cluster=cluster)
+        >>> gs.compare(jobs, cluster, ["fifo-skip", "srtf"]).tenths()["srtf"].num_lower > 5
+        True
+        """
+        if baseline is None:
+            baseline = next(iter(self.results))
+        if baseline not in self.results:
+            raise ValueError(
+                f"baseline: {baseline!r} is no result{nearest(baseline, [*self.results])}"
+            )
+        if self.same_jobs.num < 10 * _LEAST_OF_TENTH:
+            return {}
+        parts = np.array_split(np.flatnonzero(self.same_jobs.jobs), 10)
+        means = {
+            label: np.array([result.jobs.jct_s[part].mean() for part in parts])
+            for label, result in self.results.items()
+        }
+        wholes = {label: row["mean_jct_s"] for label, row in self.summaries.items()}
+        return {
+            label: Tenths(
+                wholes[label] / wholes[baseline],
+                int(np.count_nonzero(own < means[baseline])),
+                ratio(own, means[baseline]),
+            )
+            for label, own in means.items()
+            if label != baseline
+        }
+
     def losers(
         self,
         policy: str | None = None,
@@ -569,6 +642,23 @@ class Comparison:
         """Give :meth:`jobs` to what reads Arrow streams, such as ``pyarrow.table(comparison)``."""
         return self.jobs().__arrow_c_stream__(requested_schema)
 
+    def _compared(self) -> dict[str, Any]:
+        """Return which jobs are compared, and how the order of policies holds among them."""
+        if not self.results:
+            return {}
+        same = self.same_jobs
+        names = ("num", "num_others", "share_of_others")
+        return {
+            "same_jobs": {name: getattr(same, name) for name in names},
+            "tenths": {
+                label: {
+                    "ratio": one.ratio, "num_lower": one.num_lower,
+                    "typical": one.typical.value, "low": one.typical.low, "high": one.typical.high,
+                }
+                for label, one in self.tenths().items()
+            },
+        }  # fmt: skip
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything the tables show, as plain values that any JSON writer takes.
 
@@ -603,6 +693,7 @@ class Comparison:
                 for label, summary in self.summaries.items()
             ],
             **({} if self.window is None else {"window": self.window.cuts}),
+            **self._compared(),
             "unfinished": list(self.unfinished),
             "failed": {label: str(error) for label, error in self.failed.items()},
             "warnings": {

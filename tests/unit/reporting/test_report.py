@@ -129,7 +129,7 @@ def test_the_table_has_a_row_per_policy_and_marks(page):
     )
     assert (
         '<tr class="chosen"><th scope="row">2d-las:preset=lucid&nbsp;'
-        '<abbr title="by default not quite as published">≈</abbr> <small>best to deploy'
+        '<abbr title="by default not quite as published">≈</abbr> <small>lowest to deploy'
     ) in las
     assert "†" not in las
     assert "small" not in fifo
@@ -292,13 +292,14 @@ def test_the_figures_of_contention_show_its_figures(crowded):
     [
         (
             ("fifo", "srtf", "2d-las:preset=lucid"),
-            "Of the policies that could be deployed, 2d-las:preset=lucid has the lowest mean JCT: ",
+            "Of the policies that could be deployed, 2d-las:preset=lucid has the lowest mean JCT "
+            "in this trace: ",
             r"srtf †, which sees the true service times, has [\d.]+ h\.$",
         ),
         (("fifo", "srtf"), "fifo, the only one of these that could be deployed, has", "†.*$"),
         (
             ("fifo", "2d-las:preset=lucid"),
-            "2d-las:preset=lucid has the lowest mean JCT: ",
+            "2d-las:preset=lucid has the lowest mean JCT in this trace: ",
             "^[^†]*$",
         ),
     ],
@@ -321,7 +322,7 @@ def test_where_none_could_be_deployed_that_is_said():
     trace = gs.Trace.from_columns([0, 0, 0], [8, 1, 4], [1, 1, 1])
     (line,) = headline(compare(trace, gs.Cluster.uniform(1, 1), ["srtf", "sjf"]))
     assert line.startswith("None of these policies could be deployed: all see the true service")
-    assert "Of them, srtf † has the lowest mean JCT" in line
+    assert "Of them, srtf † has the lowest mean JCT in this trace" in line
 
 
 def test_a_policy_with_predictions_that_are_no_truth_could_be_deployed():

@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
-from gpusched.reporting.notes import caption
+from gpusched.reporting.notes import caption, footnotes
 from gpusched.reporting.report import render_report
 from gpusched.schedules.schedule import UNFINISHED, StoredSchedule
 from gpusched.studies import comparison as study
@@ -652,3 +652,33 @@ def test_metrics_of_jobs_are_of_those_that_every_policy_finishes():
     counted = narrow & late.counted
     summary = late.summaries["large"]
     assert summary["mean_jct_s"] == pytest.approx(results["large"].jobs.jct_s[counted].mean())
+
+
+def test_ten_parts_of_a_trace_say_how_far_the_order_of_policies_holds():
+    rows = np.arange(1000)  # values made by hand: the means of the parts, and what follows
+    own, other = 100 + rows % 7, (100 + rows % 5) * (1 + 0.05 * (rows // 100))
+    by_hand = gs.studies.ratio(*(values.reshape(10, 100).mean(axis=1) for values in (own, other)))
+    told = [round(figure, 4) for figure in (by_hand.value, by_hand.low, by_hand.high)]
+    assert told == [0.8286, 0.7502, 0.9183]
+    cluster = gs.Cluster.uniform(8, 8)
+    trace = gs.generate("philly", 3_000, load=0.9, cluster=cluster, seed=2)
+    found = compare(trace, cluster, ["fifo-skip", "srtf", "fifo"])
+    tenths = found.tenths()
+    assert list(tenths) == ["srtf", "fifo"]
+    jct_s = {label: result.jobs.jct_s for label, result in found.results.items()}
+    parts = {label: values.reshape(10, 300).mean(axis=1) for label, values in jct_s.items()}
+    for label, one in tenths.items():
+        assert one.ratio == pytest.approx(jct_s[label].mean() / jct_s["fifo-skip"].mean())
+        assert one.num_lower == (parts[label] < parts["fifo-skip"]).sum()
+        assert one.typical == gs.studies.ratio(parts[label], parts["fifo-skip"])
+    back = found.tenths("srtf")["fifo-skip"]
+    assert back.typical.value == pytest.approx(1 / tenths["srtf"].typical.value)
+    said = f"srtf lower in {tenths['srtf'].num_lower}, typically {tenths['srtf'].typical.value:.3g}"
+    assert any(said in line for line in footnotes(found))
+    assert compare(trace.head(2_999), cluster, ["fifo-skip", "srtf"]).tenths() == {}
+    made = found.to_dict()
+    assert made["tenths"]["srtf"]["low"] == tenths["srtf"].typical.low
+    assert made["same_jobs"] == {"num": 3_000, "num_others": 0, "share_of_others": 0.0}
+    assert "tenths" not in found.select([]).to_dict()
+    with pytest.raises(ValueError, match="baseline: 'strf' is no result; did you mean 'srtf'"):
+        found.tenths("strf")

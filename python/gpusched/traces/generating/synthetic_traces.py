@@ -370,10 +370,10 @@ def generate(
 
     Mean and median run time, and mean width before wide jobs are narrowed, are those of the named
     profile at every size: run times are drawn stratified, one in each of ``jobs`` equally likely
-    parts of their law, and the number of jobs of each width is fixed. Arrivals follow the day and the week. Jobs belong to
-    recurring groups (one user, one width, similar run times, runs around one date); group sizes
-    are heavy-tailed, users follow a Zipf law, wider jobs run somewhat longer. Run times are whole
-    seconds.
+    parts of their law, and the number of jobs of each width is fixed. Arrivals follow the day and
+    the week. Jobs belong to recurring groups (one user, one width, similar run times, runs around
+    one date); group sizes are heavy-tailed, users follow a Zipf law, wider jobs run somewhat
+    longer. Run times are whole seconds.
 
     The load is steady: the runs of a group lie within about two days of its date, but those of a
     group that would keep more than a four-hundredth of the cluster busy in these four days lie
