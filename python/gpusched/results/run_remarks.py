@@ -73,7 +73,7 @@ def restart_costs(results: Mapping[str, RunLog]) -> list[str]:
     costs: dict[str, list[str]] = {}
     for label, result in preempting.items():
         cost, trace = RestartRule.of(result.spec.policy).cost_us, result.trace
-        cost_s = cost(trace, np.arange(len(trace)), trace.gpus) / US_PER_S
+        cost_s = cost(trace, np.arange(len(trace)), trace.gpus.astype(np.int64)) / US_PER_S
         said = dict.fromkeys(duration(end) for end in (cost_s.min(), cost_s.max()))
         costs.setdefault(" to ".join(said) if cost_s.any() else "nothing", []).append(label)
     told = "; ".join(f"{cost} under {', '.join(labels)}" for cost, labels in costs.items())
