@@ -76,13 +76,13 @@ def honest() -> dict[str, gs.Result]:
     }
     made = {}
     for name, (jobs, on, how) in runs.items():
-        made[name] = stored(gs.simulate(jobs, on, **how))
+        made[name] = stored(gs.simulate(jobs, on, **{"predictor": "oracle"} | how))
     made["cancelled"] = stored(_with_cancelled_jobs(plain))
     return made
 
 
 def _with_cancelled_jobs(jobs: gs.Trace) -> gs.Result:
-    run = gs.Simulation(jobs, cluster(), policy="fifo-skip")
+    run = gs.Simulation(jobs, cluster(), policy="fifo-skip", predictor="oracle")
     while not (run.state.num_waiting and run.state.num_running):
         run.step()
     run.cancel(int(run.state.waiting[-1]))
