@@ -171,7 +171,7 @@ class WorkloadOptions:
         WORKLOAD, "TIME", None,
         "What it costs each job to start again after a preemption, such as [bold]60s[/], in place "
         "of the column restart_s. Default: as in TRACE; nothing without the column.",
-        parser=seconds_of, min=0,
+        parser=seconds_of,
     )  # fmt: skip
     profiles: str | None = in_panel(
         WORKLOAD, f"FILE|{ZOO}", None,

@@ -11,7 +11,9 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from gpusched.base.field_checks import not_negative
 from gpusched.base.suggest import nearest
+from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S
 from gpusched.cli.console import remark
 from gpusched.cli.options import (
     GENERATOR,
@@ -124,7 +126,8 @@ def load_workload(
     if options.graphs is not None:
         made = _with_graphs(made, heavy_share, speed or "stages", seed)
     if options.restart is not None:
-        made = replace(made, trace=made.trace.with_columns(restart_s=options.restart))
+        cost_s = not_negative("--restart", options.restart, MAX_SERVICE_US / US_PER_S)
+        made = replace(made, trace=made.trace.with_columns(restart_s=cost_s))
     return made if due is None else replace(made, trace=made.trace.with_deadlines(**due))
 
 
