@@ -1,8 +1,9 @@
 """How often intervals hold the truth, for few seeds: of synthetic values, and of stored runs.
 
 The runs, ``coverage_runs.parquet``, are 500 seeds of four policies on 16 servers of 8 GPUs: 5,000
-generated jobs at load 0.8, all of them or those of 8 GPUs at most, after a day of warm-up. Samples
-are drawn from them with replacement, so that what is typical of all 500 is the truth.
+jobs of ``generate(model=1)`` at load 0.8, all of them or those of 8 GPUs at most, after a day of
+warm-up; ``--runs FILE`` makes them again. Samples are drawn from them with replacement, so that
+what is typical of all 500 is the truth.
 """
 
 from __future__ import annotations
@@ -91,6 +92,22 @@ SYNTHETIC: Final = (
 )  # fmt: skip
 
 
+def make_runs(seeds: int = 500) -> pl.DataFrame:
+    """Do the runs that are stored."""
+    cluster, rows = gs.Cluster.uniform(16, 8), []
+    for seed in range(1, seeds + 1):
+        every = gs.generate("philly", 5_000, load=0.8, cluster=cluster, seed=seed, model=1)
+        narrow = every.filter("gpus <= 8").with_load(0.8, cluster.num_gpus)
+        for workload, trace in (("narrow", narrow), ("all widths", every)):
+            for policy in (BASE, "sjf", "srtf", "2d-las"):
+                found = gs.simulate(trace, cluster, policy=policy).summary(warm_up_s=86_400)
+                rows.append((workload, policy, seed, found["mean_jct_s"], found["p99_jct_s"]))
+    types = {"seed": pl.Int16, "mean_jct_s": pl.Float32, "p99_jct_s": pl.Float32}
+    names = ("workload", "policy", *types)
+    order = pl.col("workload").eq("all widths")
+    return pl.DataFrame(rows, names, orient="row").cast(types).sort(order, maintain_order=True)
+
+
 def real_kinds() -> Iterator[Kind]:
     """Ratios to ``fifo-skip`` and typical runs of it, on the stored workloads."""
     runs = pl.read_parquet(RUNS)
@@ -175,7 +192,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--experiments", type=int, default=2_000)
     parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--runs", type=Path, help="make the stored runs anew, and no table")
     given = parser.parse_args()
+    if given.runs is not None:
+        make_runs().write_parquet(given.runs)
+        return
     line = f"gpusched {gs.__version__} on {machine()}"
     made = table(given.experiments, (*SYNTHETIC, *real_kinds()))
     if given.markdown is not None:

@@ -9,33 +9,12 @@
 #include "columns.hpp"
 #include "runs/cluster_series.hpp"
 #include "runs/group_times.hpp"
-#include "runs/run_measures.hpp"
 #include "runs/time_order.hpp"
 
 namespace gpusched::bindings {
 
 void bind_over_time(py::module_& m) {
   using Ticks = Column<std::int64_t>;
-
-  m.def(
-      "time_there_us",
-      [](const Ticks& submit_us, const Ticks& finish_us, const Column<std::uint8_t>& status,
-         const std::vector<std::int64_t>& times_us) {
-        std::vector<Int128> found;
-        {
-          const UnlockedPass unlocked(static_cast<std::size_t>(status.size()));
-          found = time_there_us(view(submit_us, "submit_us"), view(finish_us, "finish_us"),
-                                view(status, "status"), times_us);
-        }
-        py::typing::List<py::int_> there;
-        for (const Int128 time : found) there.append(exact(time));
-        return there;
-      },
-      py::kw_only(), py::arg("submit_us").noconvert(), py::arg("finish_us").noconvert(),
-      py::arg("status").noconvert(), py::arg("times_us"),
-      "Time that all jobs together are there, from submission to finish, within each stretch\n"
-      "from one of the ascending `times_us` to the next: exact. One that is unfinished stays to\n"
-      "the end, one that is rejected never is there.");
 
   m.def(
       "cluster_series",

@@ -235,23 +235,4 @@ RunMeasures measures_of(const JudgedJobs& jobs, const Schedule& schedule,
   });
 }
 
-std::vector<Int128> time_there_us(std::span<const std::int64_t> submit_us,
-                                  std::span<const std::int64_t> finish_us,
-                                  std::span<const std::uint8_t> status,
-                                  std::span<const std::int64_t> times_us) {
-  check_length(submit_us.size(), finish_us, status);
-  std::vector<Int128> there(std::max<std::size_t>(times_us.size(), 1) - 1);
-  for (std::size_t at = 0; at < there.size(); ++at) {
-    const std::int64_t begin = times_us[at];
-    const std::int64_t end = times_us[at + 1];
-    for (std::size_t job = 0; job < submit_us.size(); ++job) {
-      if (static_cast<Status>(status[job]) == Status::rejected) continue;
-      const bool is_finished = static_cast<Status>(status[job]) == Status::finished;
-      const std::int64_t leaves = is_finished ? std::min(finish_us[job], end) : end;
-      there[at] += std::max<std::int64_t>(0, leaves - std::max(submit_us[job], begin));
-    }
-  }
-  return there;
-}
-
 }  // namespace gpusched

@@ -94,12 +94,4 @@ struct RunMeasures {
 [[nodiscard]] RunMeasures measures_of(const JudgedJobs& jobs, const Schedule& schedule,
                                       std::int64_t short_service_us);
 
-/// Time that all jobs together are there, from their submission to their finish, within each
-/// stretch from one of the ascending `times_us` to the next. One that is unfinished stays, one that
-/// is rejected never is. std::invalid_argument where lengths differ.
-[[nodiscard]] std::vector<Int128> time_there_us(std::span<const std::int64_t> submit_us,
-                                                std::span<const std::int64_t> finish_us,
-                                                std::span<const std::uint8_t> status,
-                                                std::span<const std::int64_t> times_us);
-
 }  // namespace gpusched

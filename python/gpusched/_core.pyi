@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'LeaseLine', 'LogLimitError', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Snapshot', 'State', 'Stopped', 'Transportation', 'VectorEnvironment', 'assign', 'auction', 'busy_times', 'can_place', 'cluster_series', 'decided', 'exact_matching', 'fill', 'flags', 'group_times', 'iteration_limits', 'least_costs', 'least_run_bytes', 'list_parameters', 'list_preemption', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'schedule_measures', 'snapshot_of', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'time_order', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
+__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'LeaseLine', 'LogLimitError', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Snapshot', 'State', 'Stopped', 'Transportation', 'VectorEnvironment', 'assign', 'auction', 'busy_times', 'can_place', 'cluster_series', 'decided', 'exact_matching', 'fill', 'flags', 'group_times', 'iteration_limits', 'least_costs', 'least_run_bytes', 'list_parameters', 'list_preemption', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'schedule_measures', 'snapshot_of', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'time_order', 'total_work', 'until_start', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -1099,12 +1099,6 @@ def squashed_srpt(submit_us: numpy.typing.NDArray[numpy.int64], service_us: nump
 def time_order(time_us: numpy.typing.NDArray[numpy.int64]) -> numpy.typing.NDArray[numpy.uint32]:
     """
     The places of the times in ascending order, equal ones as they stand.
-    """
-def time_there_us(*, submit_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], status: numpy.typing.NDArray[numpy.uint8], times_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> list[int]:
-    """
-    Time that all jobs together are there, from submission to finish, within each stretch
-    from one of the ascending `times_us` to the next: exact. One that is unfinished stays to
-    the end, one that is rejected never is there.
     """
 def total_work(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """

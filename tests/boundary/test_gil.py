@@ -262,11 +262,6 @@ CALLS: dict[str, Callable[[], Call]] = {
     "schedule_measures": lambda: lambda: _core.schedule_measures(SCHEDULE, **PLAIN),
     "time_order": lambda: lambda: _core.time_order(SCHEDULE.finish_us),
     "group_times": group_times,
-    "time_there_us": lambda: (
-        lambda: _core.time_there_us(
-            submit_us=JOBS[0], finish_us=SCHEDULE.finish_us, status=STATUS, times_us=[0, 10**9]
-        )
-    ),
     "longest_job": lambda: lambda: _core.longest_job(*JOBS[:2]),
     "squashed_srpt": of_gangs("squashed_srpt"),
     "total_work": of_gangs("total_work"),

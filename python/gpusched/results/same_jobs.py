@@ -67,7 +67,7 @@ class SameJobs:
         if not self.num_others or len(self._num_finished) == 1:
             return []
         return [
-            f"metrics of jobs: of the {self.num:,} that {every} finishes; "
-            f"{plural(self.num_others, 'other')}, {100 * self.share_of_others:.3g}% of the GPU "
-            "time, not among them"
+            f"job metrics count the {plural(self.num, 'job')} that {every} finishes; "
+            f"{plural(self.num_others, 'other')} {'asks' if self.num_others == 1 else 'ask'} for "
+            f"{100 * self.share_of_others:.3g}% of the GPU time"
         ]

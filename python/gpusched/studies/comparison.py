@@ -235,7 +235,8 @@ class Tenths(NamedTuple):
     num_lower
         In how many tenths it is lower.
     typical
-        The ratio in a typical tenth, and the range of nine in ten such traces.
+        The ratio in a typical tenth and its range, as :func:`gpusched.studies.ratio` gives them.
+        Tenths follow one another, so that the range is no confidence interval.
     """
 
     ratio: float

@@ -646,6 +646,7 @@ class WhatIf:
             "base": self.base.to_dict(),
             "changes": [outcome.to_dict() for outcome in self.outcomes],
             "resolution_s": self.resolution_s,
+            "share_of_others": self.share_of_others,
             "remarks": list(self.remarks),
         }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -195,24 +194,6 @@ def test_the_measures_of_a_schedule_ask_for_all_of_its_jobs():
             schedule, submit_us=trace.submit_us[:1], service_us=trace.service_us[:1],
             gpus=trace.gpus[:1], share_milli=None, weight=None, short_service_us=1,
         )  # fmt: skip
-
-
-@given(run_columns(), st.lists(ticks, max_size=5).map(sorted))
-def test_the_time_that_jobs_are_there_is_counted_job_by_job(columns, times_us):
-    status, submit_us, finish_us = (columns[of] for of in ("status", "submit_us", "finish_us"))
-    found = _core.time_there_us(
-        submit_us=submit_us, finish_us=finish_us, status=status, times_us=times_us
-    )
-    stretches = itertools.pairwise(times_us)
-    assert found == [
-        sum(
-            max(0, min(end, int(finish_us[job]) if status[job] == FINISHED else end)
-                - max(begin, int(submit_us[job])))
-            for job in range(len(status))
-            if status[job] != REJECTED
-        )
-        for begin, end in stretches
-    ]  # fmt: skip
 
 
 @each(

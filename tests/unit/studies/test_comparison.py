@@ -643,11 +643,13 @@ def test_metrics_of_jobs_are_of_those_that_every_policy_finishes():
             assert summary[key] == whole[key]
     assert found.summaries["small"] == results["small"].summary()
     assert found.summaries["large"]["gap"] >= 0
-    (said,) = [line for line in caption(found) if line.startswith("metrics of jobs")]
-    assert said.startswith(f"metrics of jobs: of the {narrow.sum()} that every policy finishes; ")
+    (said,) = [line for line in caption(found) if line.startswith("job metrics count")]
+    assert said.startswith(
+        f"job metrics count the {narrow.sum()} jobs that every policy finishes; "
+    )
     alone = found.select(["large"])
     assert alone.summaries["large"] == results["large"].summary()
-    assert not [line for line in caption(alone) if line.startswith("metrics of jobs")]
+    assert not [line for line in caption(alone) if line.startswith("job metrics count")]
     late = found.within(warm_up_s=3_600)
     counted = narrow & late.counted
     summary = late.summaries["large"]

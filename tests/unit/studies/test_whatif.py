@@ -138,8 +138,9 @@ def test_measures_are_of_the_jobs_that_every_case_finishes(site):
         assert outcome.measures["p95_jct_s"] in jobs.jct_s[narrow]
     # The wide jobs are more than a hundredth of the work: what the others gain is no gain.
     share = float((site.gpus * site.service_s)[~narrow].sum() / site.gpu_seconds)
-    said = f"of the {narrow.sum()} that every case finishes; {(~narrow).sum()} others, "
+    said = f"the {narrow.sum()} jobs that every case finishes; {(~narrow).sum()} others ask for "
     assert f"{said}{100 * share:.3g}% of the GPU time" in str(answer).replace("\n  ", " ")
+    assert answer.to_dict()["share_of_others"] == pytest.approx(share)
     assert "%" not in str(answer).split("gain, lose")[0].split("lose\n")[1]
 
 
