@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.arrays import Bool, Float64, nearest_rank
-from gpusched.base.tables import aligned
+from gpusched.base.tables import Table, table
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.model.cluster import Cluster
 from gpusched.studies.fidelity_grades import LETTERS, PLACEMENTS, POLICIES, own_starts
@@ -133,9 +133,9 @@ def _off(one: float, other: float) -> float:
     return math.exp(abs(math.log(one / other)))
 
 
-def table(found: Sequence[Answer]) -> list[list[str]]:
-    """Return the rows of the table, headings first."""
-    rows = [["grade", "answers", "effect p50", "p90", "level p50", "p90"]]
+def graded(found: Sequence[Answer]) -> Table:
+    """Return how far off the answers of each grade are."""
+    rows = []
     for letter in LETTERS:
         of_letter = [answer for answer in found if answer.letter == letter]
         if not of_letter:
@@ -144,7 +144,7 @@ def table(found: Sequence[Answer]) -> list[list[str]]:
         levels = np.sort([answer.level_factor for answer in of_letter])
         numbers = [nearest_rank(side, p) for side in (effects, levels) for p in (50, 90)]
         rows.append([letter, f"{len(of_letter):,}", *(f"{number:.2f}" for number in numbers)])
-    return rows
+    return table("", ("grade", "answers", "effect p50", "p90", "level p50", "p90"), rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -153,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sites", type=int, default=20, help="made-up sites, seeds from 0 on")
     sites: int = parser.parse_args(arguments).sites
     found = [answer for seed in range(sites) for answer in answers(seed)]
-    print("\n".join(aligned(table(found))))
+    print(graded(found))
 
 
 if __name__ == "__main__":

@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
+from msgspec.structs import replace
 
 import gpusched as gs
 from gpusched.base.replacing import check_folder, write_text
-from gpusched.base.tables import table
+from gpusched.base.tables import Table, table
 from gpusched.cli import options
 from gpusched.cli.console import (
     remark,
     show_json,
     show_lines,
     show_table,
-    show_text_table,
     worker_pipes,
 )
 from gpusched.cli.errors import INTERRUPTED, report_failures
@@ -79,11 +79,11 @@ def reproduce(
     ),
     *,
     place: Annotated[options.PlaceOptions, options.without("threads")],
-    json: bool = options.JSON,
+    shown: options.Shown,
 ) -> None:  # fmt: skip
     """Run a paper's experiments again, with the published figures beside ours."""
     if name is None:
-        _list(json)
+        _list(shown.is_json)
         return
     executor = place.executor()
     is_all = name == papers.ALL
@@ -96,7 +96,7 @@ def reproduce(
             )
             for paper in known
         }  # fmt: skip
-        if not json:
+        if not shown.is_json:
             _show_stages(known, stages)
         elif is_all:
             show_json({"papers": stages})
@@ -114,9 +114,9 @@ def reproduce(
         "quick": quick, "exact": exact, "data": data, "keep": kept, "executor": executor,
     }  # fmt: skip
     if is_all:
-        _every_paper(QUICK_SEEDS if quick and seeds is None else seeds, asked, out, json)
+        _every_paper(QUICK_SEEDS if quick and seeds is None else seeds, asked, out, shown.is_json)
     else:
-        _one_paper(known[0], _seeds(known[0], seeds, quick), asked, out, json)
+        _one_paper(known[0], _seeds(known[0], seeds, quick), asked, out, shown.is_json)
 
 
 def _seeds(paper: papers.Paper, seeds: int | None, quick: bool) -> int:
@@ -159,7 +159,7 @@ def _one_paper(
             show_lines([paper.title], style="bold")
             show_lines([paper.source], style="dim")
             for table in result.tables():
-                show_text_table(table)
+                show_table(table, wrap=True, layout=_narrow)
     if interrupted:
         remark(["interrupted: these are the seeds that were done; no files"], style="yellow")
         _tell_kept(kept)
@@ -210,11 +210,17 @@ def _every_paper(seeds: int | None, asked: dict[str, Any], out: Path | None, jso
             show_json(plain(parts=parts))
         else:
             for table in tables(parts):
-                show_text_table(table)
+                show_table(table, wrap=True, layout=_narrow)
     if out is not None:
         remark([f"wrote {out / _PAGE}"])
     if left_out:
         raise typer.Exit(_LEFT_OUT)
+
+
+def _narrow(made: Table) -> Table:
+    """Set what follows a comma in a heading on a line of its own."""
+    columns = (replace(each, short=each.heading.replace(", ", "|")) for each in made.columns)
+    return replace(made, columns=tuple(columns))
 
 
 def _shown_by(display: ProgressDisplay) -> papers.OnProgress:

@@ -1,18 +1,36 @@
-"""Tables of texts: for a terminal, for notebooks, for Markdown, for LaTeX and for ``print``."""
+"""Tables: one object for a terminal, for notebooks, for papers and for programs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
+
+from gpusched.base.wording import Kind, span, written
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 BEST: Final = "bold green"
-"""How a terminal shows the best of several."""
+"""How a terminal shows what is best; it is bold in Markdown, LaTeX and HTML."""
+FORMATS: Final = ("markdown", "latex", "csv", "json")
+"""What a table can be written as, by the method ``to_`` of that name."""
+
+Limits: TypeAlias = "tuple[float | None, float | None]"
+Value: TypeAlias = "str | float | Limits | None"
+_FIGURE: Final = re.compile(r"(-|[<>]?[+-]?[\d,]+)(\.\d+)?( ?[a-z%]*)( ?[*!]?)")
+_LATEX: Final = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "†": r"$\dagger$", "≈": r"$\approx$", **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}  # fmt: skip
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -21,9 +39,18 @@ class Column(msgspec.Struct, frozen=True):
     Attributes
     ----------
     name
-        Its heading, of several lines where it has line breaks.
+        Its heading.
     unit
-        Of its figures.
+        Of figures that are texts already.
+    kind, sign
+        How its values are written, see :func:`gpusched.base.wording.written`.
+    key
+        Its name for programs, with the unit of the values: ``mean_jct_s``. Of limits a name for
+        each, with a comma between them. Empty: the heading.
+    short
+        The heading in a terminal, with ``|`` where its lines break.
+    is_highest_first
+        Whether the highest values come first where rows are sorted by it.
     is_text
         Texts stand to the left, figures to the right.
     is_unbroken, fills
@@ -33,20 +60,40 @@ class Column(msgspec.Struct, frozen=True):
 
     name: str
     unit: str = ""
+    kind: Kind = "ratio"
+    sign: str = ""
+    key: str = ""
+    short: str = ""
+    is_highest_first: bool = False
     is_text: bool = False
     is_unbroken: bool = False
     fills: bool = False
 
-    def heading(self, between: str = ", ") -> str:
-        """Return the name and the unit."""
-        return f"{self.name}{between}{self.unit}" if self.unit else self.name
+    @property
+    def heading(self) -> str:
+        """The name and the unit."""
+        return f"{self.name}, {self.unit}" if self.unit else self.name
+
+    @property
+    def keys(self) -> list[str]:
+        """Its names for programs."""
+        return self.key.split(",") if self.key else [self.heading]
+
+    def text(self, value: Value) -> str:
+        """Write a value: a text as it is."""
+        if isinstance(value, str) or (self.kind == "text" and value is not None):
+            return str(value)
+        if isinstance(value, tuple):
+            return span(*value, self.kind, self.sign)
+        return written(value, self.kind, self.sign)
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A text that a terminal shows in a style, with a dim detail below it."""
+    """A value that a terminal shows in a style, a mark after it, and a dim detail below it."""
 
-    text: str
+    value: Value
     style: str = ""
+    mark: str = ""
     detail: str = ""
 
 
@@ -56,26 +103,84 @@ def text_column(name: str, *, is_unbroken: bool = False, fills: bool = False) ->
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A title, columns, rows of texts, and what a reader must know about them.
-
-    Attributes
-    ----------
-    rows
-        As many cells as columns each; one without any sets groups of rows apart.
-    best
-        The places of rows that a terminal shows as the best.
-    """
+    """A title, columns, rows of as many cells, and what a reader must know about them."""
 
     title: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[str | Cell, ...], ...]
+    rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
-    best: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        with (console := Console(width=10_000, color_system=None)).capture() as capture:
+            console.print(self.to_rich())
+        return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n")
 
     @property
     def headings(self) -> tuple[str, ...]:
         """The names of the columns with their units."""
-        return tuple(column.heading() for column in self.columns)
+        return tuple(column.heading for column in self.columns)
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """The rows as a person reads them, with their marks."""
+        return self._written(str, str)
+
+    def _written(
+        self,
+        escaped: Callable[[str], str],
+        bold: Callable[[str], str],
+        detail: str = " ({})",
+    ) -> list[list[str]]:
+        return [
+            [
+                (bold if cell.style == BEST else str)(escaped(column.text(cell.value)))
+                + escaped(cell.mark)
+                + escaped(detail.format(cell.detail.replace("\n", "; ")) if cell.detail else "")
+                for column, cell in zip(self.columns, row, strict=True)
+            ]
+            for row in self.rows
+        ]
+
+    def without(self, keys: Collection[str]) -> Table:
+        """Return the table without the columns of these keys."""
+        kept = [at for at, column in enumerate(self.columns) if column.key not in keys]
+        rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[at] for at in kept), rows=rows)
+
+    def transposed(self) -> Table:
+        """Return a column for each row, which is named by the first cell of the row."""
+        name, *others = self.columns
+        columns = [replace(name, short=""), *(Column(row[0]) for row in self.texts)]
+        texts = [*zip(*self.rows, strict=True)][1:]
+        rows = [
+            [column.heading, *(replace(cell, value=column.text(cell.value)) for cell in cells)]
+            for column, cells in zip(others, texts, strict=True)
+        ]
+        return table(self.title, columns, rows, self.notes)
+
+    def sorted_by(self, key: str) -> Table:
+        """Return the rows by a column, the best first and what is undefined last.
+
+        Raises
+        ------
+        ValueError
+            If no column has that key.
+        """
+        at = [column.keys[0] for column in self.columns].index(key)
+        is_highest_first = self.columns[at].is_highest_first
+
+        def place(row: tuple[Cell, ...]) -> tuple[bool, Any]:
+            value = row[at].value
+            value = value[0] if isinstance(value, tuple) else value
+            if isinstance(value, str):
+                return False, value
+            if value is None or math.isnan(value):
+                return True, 0.0
+            return False, -value if is_highest_first else value
+
+        return replace(self, rows=tuple(sorted(self.rows, key=place)))
 
     def to_rich(self) -> RichTable:
         """Return the table for a terminal, without title and notes."""
@@ -83,51 +188,54 @@ class Table(msgspec.Struct, frozen=True):
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        def shown(cell: str | Cell) -> Text:
-            if isinstance(cell, str):
-                return Text(cell)
-            detail = Text(f"\n{cell.detail}" if cell.detail else "", style="dim")
-            return Text.assemble(Text(cell.text, style=cell.style), detail)
-
         made = RichTable(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-        for column in self.columns:
+        plain, shown = self._written(str, str, ""), list[list[str]]()
+        for column, *texts in zip(self.columns, *plain, strict=True):
+            heading = column.short.replace("|", "\n") or column.heading
             made.add_column(
-                Text(column.heading("\n")),
-                justify="left" if column.is_text else "right",
+                Text(heading, justify="left" if column.is_text else "right"),
                 no_wrap=column.is_unbroken,
                 ratio=1 if column.fills else None,
             )
-        for place, row in enumerate(self.rows):
-            made.add_row(*map(shown, row), style=BEST if place in self.best else None)
+            details = (len(row[len(shown)].detail) for row in self.rows)
+            width = max(*map(len, heading.split("\n")), 0, *([] if column.is_text else details))
+            shown.append(texts if column.is_text else _lined_up(texts, width))
+        widths = [
+            0 if column.is_text else max(map(len, texts), default=0)
+            for column, texts in zip(self.columns, shown, strict=True)
+        ]
+        for row, texts in zip(self.rows, zip(*shown, strict=True), strict=True):
+            made.add_row(
+                *(
+                    Text.assemble(
+                        Text(text, style=cell.style),
+                        Text(f"\n{cell.detail.rjust(width)}" if cell.detail else "", style="dim"),
+                    )
+                    for cell, text, width in zip(row, texts, widths, strict=True)
+                )
+            )
         return made
 
-    def to_markdown(self, marks: tuple[str, str] = ("---", "---:")) -> str:
-        """Return the table under a bold title, with its notes below.
-
-        Parameters
-        ----------
-        marks
-            Below the headings of texts, and of figures.
-        """
+    def to_markdown(self) -> str:
+        """Return the table under a bold title, with its notes below."""
         lines = [f"**{self.title}**", ""] if self.title else []
-        lines.append(_line(self.headings))
-        lines.append(_line([marks[not column.is_text] for column in self.columns]))
-        lines += [_line(map(_plain, row)) for row in self.rows]
+        lines.append(_line(map(_markdown, self.headings)))
+        lines.append(_line("---" if column.is_text else "---:" for column in self.columns))
+        lines += map(_line, self._written(_markdown, "**{}**".format))
         lines += [line for note in self.notes for line in ("", note)]
         return "\n".join(lines) + "\n"
 
     def to_latex(self) -> str:
-        """Return the table with rules of booktabs; all its texts are LaTeX already.
+        """Return the table with rules of booktabs.
 
         Under a title it floats with its notes below, else they are comments. Where rows are named
         by several columns, those that differ in the first stand apart.
         """
         shape = "".join("l" if column.is_text else "r" for column in self.columns)
         lines = [f"\\begin{{tabular}}{{{shape}}}", "\\toprule"]
-        lines += [" & ".join(self.headings) + " \\\\", "\\midrule"]
-        before: str | None = None
-        for row in self.rows:
-            cells = [_plain(cell) for cell in row]
+        lines += [" & ".join(map(_latex, self.headings)) + " \\\\", "\\midrule"]
+        before = None
+        for cells in self._written(_latex, "\\textbf{{{}}}".format):
             if shape.startswith("ll") and before not in (None, cells[0]):
                 lines.append("\\addlinespace")
             before = cells[0]
@@ -135,26 +243,53 @@ class Table(msgspec.Struct, frozen=True):
         lines += ["\\bottomrule", "\\end{tabular}"]
         if not self.title:
             return "\n".join(lines + [f"% {note}" for note in self.notes]) + "\n"
-        head = ["\\begin{table}", "\\centering", f"\\caption{{{self.title}}}"]
-        below = [f"{note}\\par" for note in self.notes]
+        head = ["\\begin{table}", "\\centering", f"\\caption{{{_latex(self.title)}}}"]
+        below = [f"{_latex(note)}\\par" for note in self.notes]
         below = ["\\par\\smallskip", "{\\footnotesize", *below, "}"]
         return "\n".join([*head, *lines, *below, "\\end{table}"]) + "\n"
 
     def to_html(self) -> str:
         """Return the table alone, escaped and without a style, for notebooks."""
         head = "".join(f"<th>{escape(name)}</th>" for name in self.headings)
-        rows = ("".join(f"<td>{escape(_plain(cell))}</td>" for cell in row) for row in self.rows)
+        rows = (
+            "".join(f"<td>{text}</td>" for text in row)
+            for row in self._written(escape, "<b>{}</b>".format)
+        )
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def records(self) -> list[dict[str, str | float | None]]:
+        """Return the values of each row by the keys of the columns; what is undefined is None."""
+        keys = [key for column in self.columns for key in column.keys]
+        rows = []
+        for row in self.rows:
+            values: list[str | float | None] = []
+            for column, cell in zip(self.columns, row, strict=True):
+                each = cell.value if isinstance(cell.value, tuple) else (cell.value,)
+                if cell.detail and isinstance(cell.value, str):
+                    each = (f"{cell.value} ({cell.detail})",)
+                values += each if len(each) == len(column.keys) else (None,) * len(column.keys)
+            rows.append(dict(zip(keys, map(_plain, values), strict=True)))
+        return rows
+
+    def to_csv(self) -> str:
+        """Return a heading with the keys and a line for each row, of values in base units."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([key for column in self.columns for key in column.keys])
+        writer.writerows(record.values() for record in self.records())
+        return text.getvalue()
+
+    def to_json(self) -> str:
+        """Return an object for each row, of values in base units."""
+        return json.dumps(self.records(), indent=2, ensure_ascii=False) + "\n"
 
 
 def table(
     title: str,
     columns: Sequence[str | Column],
-    rows: Iterable[Sequence[str | Cell]],
+    rows: Iterable[Sequence[Value | Cell]],
     notes: Iterable[str] = (),
-    *,
-    best: Iterable[int] = (),
 ) -> Table:
     """Build a table; of columns that are named alone the first has texts, the others figures.
 
@@ -167,11 +302,13 @@ def table(
         Column(column, is_text=not place) if isinstance(column, str) else column
         for place, column in enumerate(columns)
     )
-    body = tuple(tuple(row) for row in rows)
+    body = tuple(
+        tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows
+    )
     for row in body:
-        if row and len(row) != len(made):
+        if len(row) != len(made):
             raise ValueError(f"{title}: row {row} does not have {len(made)} cells")
-    return Table(title, made, body, tuple(notes), tuple(best))
+    return Table(title, made, body, tuple(notes))
 
 
 def html_page(title: str, *parts: str) -> str:
@@ -179,29 +316,36 @@ def html_page(title: str, *parts: str) -> str:
     return f"<div><p>{escape(title)}</p>{''.join(parts)}</div>"
 
 
-def aligned(rows: Sequence[Sequence[str]], *, texts: int = 1) -> list[str]:
-    """Return the rows as lines with columns under each other, for ``print``.
-
-    Parameters
-    ----------
-    rows
-        Equally many cells each, the headings first.
-    texts
-        How many columns, from the first on, are texts; the others are figures, set to the right.
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if place < texts else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
+def _lined_up(texts: Sequence[str], width: int) -> list[str]:
+    """Set figures to the right, with their points below each other where they have one unit."""
+    parts = [_FIGURE.fullmatch(text) for text in texts]
+    known = [part for part in parts if part is not None and part[1] != "-"]
+    after = max((len(part[4]) for part in known), default=0)
+    units = {part[3] for part in known}
+    has_points = len(units) == 1 and "%" not in units
+    decimals = max(len(part[2] or "") for part in known) if has_points else 0
+    lined = [
+        text
+        if part is None
+        else f"{part[1]}{(part[2] or '').ljust(decimals * (part[1] != '-'))}{part[3]}"
+        f"{part[4].ljust(after)}"
+        for text, part in zip(texts, parts, strict=True)
     ]
+    width = max([width, *map(len, lined)])
+    return [text.rjust(width) for text in lined]
+
+
+def _plain(value: str | float | None) -> str | float | None:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _plain(cell: str | Cell) -> str:
-    return cell if isinstance(cell, str) else cell.text
+def _markdown(text: str) -> str:
+    return re.sub(r"([|*])", r"\\\1", text)
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(sign, sign) for sign in text)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Sequence
+from typing import Final, Literal
 
 Kind = Literal["time", "percent", "ratio", "count", "rate", "text"]
 """What a number is, which decides how it is written."""
 
 _WIDTH: Final = 100
 _TIME_UNITS: Final = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
+_MOST_DECIMALS: Final = {"percent": 1, "time": 2}
 
 
 def scale_of(kind: Kind, values: Sequence[float]) -> tuple[float, str]:
@@ -21,57 +22,66 @@ def scale_of(kind: Kind, values: Sequence[float]) -> tuple[float, str]:
     if kind != "time":
         return 1.0, ""
     positive = sorted(value for value in values if value > 0)
-    middle = positive[len(positive) // 2] if positive else 1.0
+    middle = float(f"{positive[len(positive) // 2]:.3g}") if positive else 1.0
     # Days only from two of them on: 31 h reads better than 1.3 d.
     fits = (u for u in _TIME_UNITS if middle >= u[0] * (2.0 if u[1] == "d" else 1.0))
     return next(fits, _TIME_UNITS[-1])
 
 
-def decimals_of(kind: Kind, values: Sequence[float]) -> int:
-    """Three digits for the least of ``values``, but no more than fit beside the largest."""
-    if kind in ("count", "rate"):
-        return 0
-    positive = [value for value in values if value > 0]
-    if not positive:
-        return 0
-    wanted = 2 - math.floor(math.log10(min(positive)))
-    room = 4 - math.floor(math.log10(max(positive)))
-    return max(0, min(wanted, room, 1 if kind == "percent" else 2))
+def written(value: float | None, kind: Kind = "ratio", sign: str = "") -> str:
+    """Write a number with its unit: ``42 s``, ``6.83 h``, ``93.1%``, ``0.786``, ``1,234``.
+
+    It has three significant digits; counts are whole, and percentages have no more than a tenth.
+    What is small does not read as nothing, and what is undefined is a dash.
+
+    Parameters
+    ----------
+    value
+        In the base unit of its kind: seconds, or parts of one.
+    sign
+        Stands before what is above zero.
+    """
+    if value is None or not math.isfinite(value):
+        return "-"
+    scale, unit = scale_of(kind, [abs(value)])
+    number = abs(value) / scale
+    text = _digits(number, kind) + (f" {unit}" if kind == "time" else unit)
+    if value < 0:
+        return f">-{text[1:]}" if text.startswith("<") else f"-{text}"
+    return f"{sign if value and not text.startswith('<') else ''}{text}"
 
 
-def text_of(value: float, decimals: int, kind: Kind) -> str:
-    """Return ``value`` with so many decimals; what is small does not read as nothing."""
-    if kind == "rate" and value >= 1_000:
-        value = round(value, 2 - math.floor(math.log10(value)))
+def _digits(number: float, kind: Kind) -> str:
+    if not number or (kind == "count" and (number >= 100 or number.is_integer())):
+        return f"{number:,.0f}" if number or kind != "ratio" else "0.00"
+    # Rounding may carry into one more digit: 9.996 is 10.0.
+    exponent = int(f"{number:.2e}".partition("e")[2])
+    decimals = max(0, min(2 - exponent, _MOST_DECIMALS.get(kind, 4)))
     least = 10.0**-decimals
-    if 0 < value < least / 2:
+    if number < least / 2:
         return f"<{least:.{decimals}f}"
-    return f"{value:,.{decimals}f}"
+    if kind in ("time", "percent") and number.is_integer():
+        decimals = 0
+    return f"{round(number, min(decimals, 2 - exponent)):,.{decimals}f}"
+
+
+def span(low: float | None, high: float | None, kind: Kind, sign: str = "") -> str:
+    """Write two limits, with one unit if it is the same: ``5.99 .. 8.27 h``."""
+    if low is None or high is None:
+        return "-"
+    first, last = written(low, kind, sign), written(high, kind, sign)
+    unit = last.lstrip("+-<>0123456789.,")
+    return f"{first.removesuffix(unit) if unit else first} .. {last}"
 
 
 def duration(seconds: float) -> str:
-    """``7440.0`` as ``2.1 h``."""
-    scale, unit = scale_of("time", [seconds])
-    value = seconds / scale
-    return f"{value:,.{decimals_of('time', [value]) if value < 100 else 0}f} {unit}"
+    """``7440.0`` as ``2.07 h``."""
+    return written(seconds, "time")
 
 
 def plural(count: int, noun: str) -> str:
     """``1 job``, ``2,000 jobs``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def ratio_text(ratio: float | None) -> str:
-    """Write a ratio to a baseline, with three digits."""
-    if ratio is None or not math.isfinite(ratio):
-        return "-"
-    return f"{ratio:,.0f}" if ratio >= 999.5 else f"{ratio:#.3g}".rstrip(".")
-
-
-def range_text(text: Callable[[float], str], row: Mapping[str, Any], prefix: str = "") -> str:
-    """Write the limits that a row of a comparison has of a column."""
-    low, high = row[f"{prefix}low"], row[f"{prefix}high"]
-    return "-" if low is None or high is None else f"{text(low)} .. {text(high)}"
 
 
 def wrapped(text: str) -> list[str]:

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
+from msgspec.structs import replace
 
 from gpusched.base.libraries import is_installed
 from gpusched.base.memory import keep_freed_memory
 from gpusched.base.run_warning import unwarned
 from gpusched.base.suggest import nearest
-from gpusched.cli.answers import Answers, comparison_table
-from gpusched.cli.console import remark, show_json, show_lines, show_table, stdout
+from gpusched.cli.answers import Answers, fitted
+from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.options import (
-    JSON,
     OUTPUT,
     RUN,
     TRACES,
@@ -24,6 +24,7 @@ from gpusched.cli.options import (
     ClusterOptions,
     PageOptions,
     RunOptions,
+    ShownOptions,
     WorkloadOptions,
     flag,
     folder,
@@ -78,14 +79,15 @@ def compare(
     ),
     out: Path = folder(Path("gpusched-report"), "report.html and jobs.parquet."),
     page: PageOptions,
-    json: bool = JSON,
     wide: bool = flag(OUTPUT, "Show every metric, however wide the table gets."),
+    shown: ShownOptions,
 ) -> None:  # fmt: skip
     """Compare policies on one workload: a table, a report and all jobs.
 
     The report is one HTML file that works offline; the jobs of all policies
     are in jobs.parquet beside it. Without arguments, five policies run on a
-    generated workload. A policy that fails is named; the others are shown.
+    generated workload. A policy that fails is named; the others are shown. With
+    --by, --price or --losers the answer is that alone.
     """
     keep_freed_memory()  # each policy makes columns as long as those of the one before
     names = study.DEFAULT_POLICIES if policies is None else split_names(policies, "policy")
@@ -136,15 +138,20 @@ def compare(
                 display.stage("writing the report")
                 _write(every, files, loaded.assumptions, drawn)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
-        if json:
+        if shown.is_json:
             written = {name: str(path) for name, path in files.items()}
             extra = {"assumptions": list(loaded.assumptions), "files": written}
             answered = {} if answers is None else answers.values(comparison)
             show_json(comparison.to_dict() | answered | extra)
         elif comparison.results:
-            _show(comparison, loaded.assumptions, wide=wide)
-            if answers is not None:
+            show_lines(caption(comparison))
+            show_lines(loaded.assumptions, style="yellow")
+            if answers:
                 answers.show(comparison)
+            else:
+                made = study.comparison_table(comparison, is_wide=wide)
+                made = replace(made, notes=(*footnotes(comparison), *made.notes))
+                show_table(made, layout=(lambda every: every) if wide else fitted)
         remark(remarks(comparison), style="yellow")
     remark(f"wrote {path}" for path in files.values())
     if not has_report and not interrupted:
@@ -179,13 +186,3 @@ def _write(
 
         write_report(comparison, files["report"], assumptions, **drawn)
     comparison.to_parquet(files["jobs"])
-
-
-def _show(comparison: study.Comparison, assumptions: Sequence[str], *, wide: bool) -> None:
-    table, hidden = comparison_table(comparison, stdout().width, wide=wide)
-    show_lines(caption(comparison))
-    show_lines(assumptions, style="yellow")
-    show_table(table)
-    show_lines(footnotes(comparison), style="dim")
-    if hidden:
-        show_lines([f"--wide shows {', '.join(hidden)} too"], style="dim")

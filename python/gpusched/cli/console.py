@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import signal
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import structs
+import msgspec
 from rich.console import Console
 from rich.measure import Measurement
 from rich.text import Text
@@ -20,6 +21,28 @@ if TYPE_CHECKING:
     import polars as pl
 
 WIDTH: Final = 100
+TEXT: Final = "text"
+
+
+class _Printing(msgspec.Struct):
+    """How a command prints its tables, and how many it has."""
+
+    form: str = TEXT
+    sort: str | None = None
+    num_tables: int = 0
+
+
+_PRINTING: Final[ContextVar[_Printing]] = ContextVar("_PRINTING")
+
+
+@contextmanager
+def printing(form: str, sort: str | None) -> Iterator[None]:
+    """Print tables in this form, and sorted by this column; other lines only as ``TEXT``."""
+    before = _PRINTING.set(_Printing(form, sort))
+    try:
+        yield
+    finally:
+        _PRINTING.reset(before)
 
 
 def stdout() -> Console:
@@ -35,30 +58,39 @@ def stderr() -> Console:
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
-def show_table(table: Table, *, wrap: bool = False) -> None:
-    """Print ``table`` to stdout without blanks at the ends of its lines.
+def show_table(
+    table: Table, *, wrap: bool = False, layout: Callable[[Table], Table] = lambda table: table
+) -> None:
+    """Print ``table`` to stdout as ``--as`` says, in the order of ``--sort``.
+
+    For a person it has its title and notes, and no blanks at the ends of its lines.
 
     Parameters
     ----------
     wrap
         Break text in cells to stay within the console; otherwise the table is as wide as it is.
+    layout
+        What a person sees of it.
     """
-    console = stdout()
+    how = _PRINTING.get(_Printing())
+    if how.sort is not None:
+        try:
+            table = table.sorted_by(how.sort)
+        except ValueError:
+            keys = ", ".join(column.keys[0] for column in table.columns)
+            remark([f"--sort {how.sort}: not a column here; there are {keys}"], style="yellow")
+    if how.form != TEXT:
+        print("\n" * (how.num_tables > 0) + getattr(table, f"to_{how.form}")(), end="")
+        how.num_tables += 1
+        return
+    table, console = layout(table), stdout()
+    if table.title:
+        show_lines(["", table.title], style="bold")
     if not wrap:
         console.width = max(console.width, table_width(table))
     with console.capture() as capture:
         console.print(table.to_rich())
     print("\n".join(line.rstrip() for line in capture.get().splitlines()))
-
-
-def show_text_table(table: Table) -> None:
-    """Print a table with its title and notes, the units of its headings on lines of their own."""
-    show_lines(["", table.title], style="bold")
-    columns = tuple(
-        column if column.is_text else structs.replace(column, name=column.name.replace(", ", "\n"))
-        for column in table.columns
-    )
-    show_table(structs.replace(table, columns=columns), wrap=True)
     show_lines(table.notes, style="dim")
 
 
@@ -69,7 +101,9 @@ def table_width(table: Table) -> int:
 
 
 def show_lines(lines: Iterable[str], style: str = "") -> None:
-    """Print lines of text to stdout."""
+    """Print lines of text to stdout, unless ``--as`` asks for tables alone."""
+    if _PRINTING.get(_Printing()).form != TEXT:
+        return
     console = stdout()
     for line in lines:
         console.print(Text(line, style=style))

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 import numpy as np
 
-from gpusched.base.tables import table, text_column
-from gpusched.base.wording import duration
+from gpusched.base.tables import Column, Value, table, text_column
 from gpusched.cli.console import remark, show_json, show_lines, show_table
-from gpusched.cli.options import JSON, RunOptions, argument, flag, format_options, in_panel, only
+from gpusched.cli.options import RunOptions, Shown, argument, flag, format_options, in_panel, only
 from gpusched.online.decision import decide as decided
 from gpusched.online.decision_lines import Action, answer, answer_of, state_schema
 from gpusched.online.states.state_formats import read_state
@@ -80,7 +79,7 @@ def decide(
         None,
         "Print the JSON schema of the file, or those of the lines of --stream, and end.",
     ),
-    json: bool = JSON,
+    shown: Shown,
 ) -> None:
     """Tell what a policy would do now on a cluster as it is.
 
@@ -100,8 +99,8 @@ def decide(
         _answer_lines(given)
         return
     found = decided(_state_of(state, format, option), **given)
-    told = answer_of(found, explain=json)
-    if json:
+    told = answer_of(found, explain=shown.is_json)
+    if shown.is_json:
         values = msgspec.to_builtins(told)
         del values["id"], values["memory"]
         show_json(values)
@@ -133,7 +132,7 @@ def when(
     all: bool = in_panel(None, None, False, "Tell it of every job that waits, in a table."),
     *,
     how: Asked,
-    json: bool = JSON,
+    shown: Shown,
 ) -> None:
     """Tell when a job that waits would start, and on what.
 
@@ -160,7 +159,7 @@ def when(
     if known is not None:
         left_out = known.rejects.lines()
         remark((f"left out of the history: {line}" for line in left_out), style="yellow")
-    if json:
+    if shown.is_json:
         found = [each.to_dict() for each in every]
         show_json({"jobs": found} if all else found[0])
         return
@@ -177,14 +176,18 @@ def when(
 
 def _starts(every: list[StartForecast], cluster: ClusterState) -> Table:
     """Return when jobs start, counted from now."""
-    columns = ("job", "GPUs", "5 %", "median", "95 %", text_column("most likely on"))
-    rows: list[list[str]] = []
+    times = {"5%": 0.05, "median": 0.5, "95%": 0.95}
+    columns = (
+        "job", Column("GPUs", kind="count"), *(Column(name, kind="time") for name in times),
+        text_column("most likely on"),
+    )  # fmt: skip
+    rows: list[list[Value]] = []
     for found in every:
         starts_s = dict(zip(found.quantiles, found.quantile_s.tolist(), strict=True))
-        waits = [starts_s[part] - found.now_s for part in (0.05, 0.5, 0.95)]
-        times = ["never" if np.isinf(wait) else duration(wait) for wait in waits]
+        waits = (starts_s[part] - found.now_s for part in times.values())
+        told: list[Value] = ["never" if np.isinf(wait) else wait for wait in waits]
         places = ", ".join(f"{server} ({share:.0%})" for server, share in found.likeliest)
-        rows.append([str(found.id), str(cluster.jobs.gpus[found.job]), *times, places])
+        rows.append([str(found.id), int(cluster.jobs.gpus[found.job]), *told, places])
     return table("starts, counted from now", columns, rows)
 
 

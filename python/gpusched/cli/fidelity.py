@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from gpusched.base.units import seconds_of
-from gpusched.cli.console import show_json
+from gpusched.cli.console import show_json, show_lines, show_table
 from gpusched.cli.options import (
     CLUSTER,
-    JSON,
     RUN,
     SEED,
     ClusterOptions,
+    Shown,
     WorkloadOptions,
     argument,
     in_panel,
@@ -84,7 +84,7 @@ def fidelity(
     resolution: float = RESOLUTION,
     seed: int = SEED,
     threads: int | None = THREADS,
-    json: bool = JSON,
+    shown: Shown,
 ) -> None:  # fmt: skip
     """Find the policy and the capacity that explain a trace's own waits, and grade them.
 
@@ -115,10 +115,13 @@ def fidelity(
             threads=threads,
             progress=lambda now: display.update(now._replace(part=_PARTS)),
         )
-    if json:
+    if shown.is_json:
         show_json(found.to_dict())
     else:
-        print(found)
+        show_lines([*found.head, ""])
+        for table in found.shown:
+            show_table(table)
+        show_lines(found.remarks)
     remark_rejects(read)
 
 

@@ -21,7 +21,9 @@ import typer
 
 from gpusched.base.replacing import check_folder, check_target, refuse_inputs
 from gpusched.base.suggest import nearest
+from gpusched.base.tables import FORMATS
 from gpusched.base.units import seconds_of, share_of
+from gpusched.cli.console import TEXT, printing
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
@@ -36,6 +38,7 @@ RUN: Final = "Run"
 WHERE: Final = "Where"
 OUTPUT: Final = "Output"
 _LOCAL: Final = "local"
+_COLUMNS: Final = ("typical", "mean", "worst", "ratio", "difference", "num_gain", "num_lose")
 _OFFERED: Final = "option"
 
 
@@ -119,7 +122,9 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     def wrapper(**given: Any) -> None:
         for name, (group, names) in groups.items():
             given[name] = group(**{field: given.pop(field) for field in names})
-        command(**given)
+        shown = next((g for g in given.values() if isinstance(g, ShownOptions)), ShownOptions())
+        with printing(shown.form, shown.sort):
+            command(**given)
 
     wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {each.name: each.annotation for each in shown}
@@ -136,7 +141,6 @@ FILES: Final = argument(
     "FILE...", ..., "A trace file, or several that become one trace; [bold]-[/] is stdin."
 )
 SEED: Final = in_panel(RUN, "S", 0, "Of all that is random.", min=0)
-JSON: Final = flag(OUTPUT, "Print JSON instead of a table.")
 DATA: Final = in_panel(
     RUN, "FOLDER", None,
     "Where the published traces are, a folder each; what is missing is named. Default: "
@@ -457,6 +461,41 @@ class AnswerOptions:
     def prices(self) -> float | dict[str, float] | None:
         """Return what GPU hours cost, if that was said."""
         return None if self.price is None else prices_of("--price", self.price)
+
+
+@dataclass(frozen=True)
+class ShownOptions:
+    """How an answer is printed."""
+
+    sort: str | None = in_panel(
+        OUTPUT, "COLUMN", None,
+        "Sort the rows by this column, the best first: a metric such as [bold]mean_jct_s[/], or "
+        "[bold]typical[/] in tables of one metric. Default: the order in which they are given.",
+    )  # fmt: skip
+    form: str = in_panel(
+        OUTPUT, f"{TEXT}|{'|'.join(FORMATS)}", TEXT,
+        "Print the tables alone in this form; csv has all rows, and values in base units. "
+        "[bold]json[/] is --json.", names=("--as",),
+    )  # fmt: skip
+    json: bool = flag(OUTPUT, "Print all there is as JSON instead of a table.")
+
+    def __post_init__(self) -> None:
+        from gpusched.results.metric_registry import metrics
+
+        if self.form not in (TEXT, *FORMATS):
+            raise ValueError(f"--as: unknown {self.form!r}{nearest(self.form, [TEXT, *FORMATS])}")
+        known = [*metrics(), *_COLUMNS]
+        if self.sort is not None and self.sort not in known:
+            raise ValueError(f"--sort: unknown {self.sort!r}{nearest(self.sort, known)}")
+
+    @property
+    def is_json(self) -> bool:
+        """Whether all there is shall be printed as JSON."""
+        return self.json or self.form == "json"
+
+
+Shown = Annotated[ShownOptions, without("sort")]
+"""Of tables with an order of their own."""
 
 
 @dataclass(frozen=True)

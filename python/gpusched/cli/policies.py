@@ -9,7 +9,7 @@ from gpusched.base.suggest import nearest
 from gpusched.base.tables import Cell, Table, table, text_column
 from gpusched.bounds.registry import Bound, known_bounds
 from gpusched.cli.console import show_json, show_lines, show_table
-from gpusched.cli.options import JSON, argument
+from gpusched.cli.options import Shown, argument
 from gpusched.plugins.info import APPROXIMATE, FLAGS, PluginInfo
 from gpusched.plugins.registry import contentions, not_there, placements, speeds
 from gpusched.plugins.registry import policies as known_policies
@@ -38,7 +38,8 @@ def policies(
         None,
         "Show this policy, placement, speed, contention or predictor in full.",
     ),
-    json: bool = JSON,
+    *,
+    shown: Shown,
 ) -> None:
     """List policies, placements, speeds, contentions and predictors, with their parameters."""
     from gpusched.prediction import predictors  # which takes a while to load
@@ -57,7 +58,7 @@ def policies(
             names = [plugin.name for plugin in plugins]
             raise not_there("name", name, names)
         plugins = chosen
-    if json:
+    if shown.is_json:
         show_json({"plugins": [_plain(plugin) for plugin in plugins]})
     elif name is None:
         for kind, known in kinds.items():
@@ -151,7 +152,8 @@ def _plain(plugin: PluginInfo) -> dict[str, Any]:
 
 def metrics(
     name: str | None = argument("NAME", None, "Show this metric or bound alone."),
-    json: bool = JSON,
+    *,
+    shown: Shown,
 ) -> None:
     """List the metrics of a result and the bounds behind its gaps, with their definitions."""
     metrics, bounds = list(known_metrics().values()), list(known_bounds().values())
@@ -161,7 +163,7 @@ def metrics(
             raise ValueError(f"unknown metric or bound {name!r}{nearest(name, names)}")
         metrics = [metric for metric in metrics if metric.key == name]
         bounds = [bound for bound in bounds if bound.name == name]
-    if json:
+    if shown.is_json:
         plain: dict[str, Any] = {"metrics": list(map(_plain_metric, metrics))}
         show_json(plain | {"bounds": list(map(_plain_bound, bounds))})
         return

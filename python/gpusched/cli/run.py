@@ -9,10 +9,11 @@ import typer
 
 from gpusched.base.libraries import is_installed, need
 from gpusched.base.run_warning import unwarned
-from gpusched.cli.answers import Answers, result_table
+from gpusched.base.tables import Table
+from gpusched.base.wording import plural
+from gpusched.cli.answers import Answers
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import (
-    JSON,
     OUTPUT,
     RUN,
     TRACES,
@@ -20,6 +21,7 @@ from gpusched.cli.options import (
     ClusterOptions,
     PageOptions,
     RunOptions,
+    ShownOptions,
     WorkloadOptions,
     flag,
     folder,
@@ -34,6 +36,7 @@ from gpusched.cli.workload import load_workload
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, remarks
 from gpusched.results.format_registry import schedule_format
+from gpusched.results.metric_registry import Summary
 from gpusched.studies import comparison as study
 
 if TYPE_CHECKING:
@@ -86,9 +89,10 @@ def run(
         ".swf (a log) as well.",
     ),
     page: PageOptions,
-    json: bool = JSON,
+    wide: bool = flag(OUTPUT, "Show every metric."),
+    shown: ShownOptions,
 ) -> None:  # fmt: skip
-    """Run one policy and print what it achieved."""
+    """Run one policy and print what it achieved: with --by, --price or --explain that alone."""
     drawn = page.arguments()
     if report is not None:
         need("plotly", "the report", "plotly")  # now, and not after an hour
@@ -159,7 +163,7 @@ def run(
                     display.stage("writing the report")
                     write_report(comparison, report, loaded.assumptions, **drawn)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
-        if json:
+        if shown.is_json:
             summary = comparison.to_dict()
             payload: dict[str, Any] = {
                 key: summary[key] for key in ("trace", "cluster", "window") if key in summary
@@ -178,9 +182,12 @@ def run(
         else:
             show_lines(caption(comparison))
             show_lines(loaded.assumptions, style="yellow")
-            show_table(result_table(label, result, comparison.summaries[label]))
             answered.show(comparison)
-            show_lines(story)
+            print("\n".join(story), end="\n" * bool(story))
+            if not (answered or story):
+                made = study.comparison_table(comparison, is_wide=wide)
+                show_table(made, layout=Table.transposed)
+                show_lines(_left(comparison.summaries[label]))
             if found is not None:
                 show_lines([f"audit: {line}" for line in found.problems or ["every rule holds"]])
         remark(remarks(comparison), style="yellow")
@@ -188,6 +195,12 @@ def run(
     remark(f"wrote {path}" for path in files.values())
     if found is not None and not found.ok:
         raise typer.Exit(1)
+
+
+def _left(summary: Summary) -> list[str]:
+    """Say how many jobs finished, and how many did not."""
+    counts = {word: int(summary[f"num_{word}"]) for word in ("finished", "rejected", "unfinished")}
+    return [", ".join(f"{plural(count, 'job')} {word}" for word, count in counts.items() if count)]
 
 
 def _place_of(trace: Trace, asked: str) -> int:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
+from msgspec.structs import replace
 
 from gpusched.base.libraries import is_installed
-from gpusched.base.tables import Column, table
-from gpusched.base.wording import plural
+from gpusched.base.tables import BEST, Cell, Column, table
+from gpusched.base.wording import Kind, plural
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import (
     CLUSTER,
     FILES,
-    JSON,
     RUN,
     ClusterOptions,
     Plotly,
     RunOptions,
+    Shown,
     WorkloadOptions,
     folder,
     in_panel,
@@ -33,8 +34,12 @@ from gpusched.cli.options import (
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import load_workload, remark_rejects
 from gpusched.plugins.policy import Policy
+from gpusched.results.metric_registry import metrics
 from gpusched.studies import sizing as study
 from gpusched.studies.sizing import Goals, Sizing
+
+if TYPE_CHECKING:
+    import polars
 
 _GOAL: Final = "Goal"
 _MOST_ROWS: Final = 24
@@ -89,7 +94,7 @@ def size(
     how: Annotated[RunOptions, without("max_intervals")],
     page: Plotly,
     out: Path = folder(Path("gpusched-size"), "size.html: the picture, and all runs."),
-    json: bool = JSON,
+    shown: Shown,
 ) -> None:  # fmt: skip
     """Find the fewest servers that meet a goal, or the cheapest mix.
 
@@ -139,7 +144,7 @@ def size(
                 display.stage("drawing the picture")
                 write_sizing(found, picture, assumptions, plotly=drawn["plotly"])
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
-        if json:
+        if shown.is_json:
             written = {name: str(path) for name, path in files.items()}
             show_json(found.to_dict() | {"assumptions": assumptions, "files": written})
         else:
@@ -173,33 +178,41 @@ def _gpus_of(text: str) -> int | dict[str, int]:
 
 
 def _show(found: Sizing, assumptions: list[str]) -> None:
-    from gpusched.reporting.sizing_page import cell_text, heading_of
-
     trace = found.trace
     show_lines([f"{trace.name}: {len(trace):,} jobs"])
     show_lines(assumptions, style="yellow")
     frame = found.table()
-    rows = _near_the_answer(found, list(frame.iter_rows(named=True)))
-    cells = [
+    columns = [_column(name) for name in frame.columns]
+    near = _near_the_answer(found, frame)
+    rows = [
         [
-            f"{row[name]:.2f} s" if name == "wall_s" else cell_text(name, row[name])
-            for name in frame.columns
+            Cell(("no", "yes")[value] if isinstance(value, bool) else value, BEST * row["is_met"])
+            for value in row.values()
         ]
-        for row in rows
+        for row in frame.iter_rows(named=True)
     ]
-    columns = [Column(heading_of(name)) for name in frame.columns]
-    met = [place for place, row in enumerate(rows) if row["is_met"]]
-    show_table(table("", columns, cells, best=met))
-    if hidden := len(frame) - len(rows):
-        show_lines([f"{plural(hidden, 'more run')}: see --json, or the picture"], style="dim")
-    show_lines([str(found)], style="bold")
-    show_lines(found.notes())
+    answer, notes = str(found), found.notes()
+    show_table(
+        table("", columns, rows, (answer, *notes)),
+        layout=lambda every: replace(every, rows=tuple(every.rows[at] for at in near), notes=()),
+    )
+    if hidden := len(frame) - len(near):
+        show_lines([f"{plural(hidden, 'more run')}: see --as csv, or the picture"], style="dim")
+    show_lines([answer], style="bold")
+    show_lines(notes)
 
 
-def _near_the_answer(found: Sizing, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Take as many rows as fit a screen, those nearest in GPUs to the answer."""
+def _column(name: str) -> Column:
+    from gpusched.reporting.sizing_page import heading_of
+
+    known = metrics().get(name)
+    kind: Kind = "count" if known is None else known.kind
+    return Column(heading_of(name), kind=kind, key=name)
+
+
+def _near_the_answer(found: Sizing, frame: polars.DataFrame) -> list[int]:
+    """Return the places of as many rows as fit a screen, those nearest in GPUs to the answer."""
     if found.cluster is None:
-        return rows[:_MOST_ROWS]
-    gpus = found.cluster.num_gpus
-    order = sorted(range(len(rows)), key=lambda index: abs(rows[index]["gpus"] - gpus))
-    return [rows[index] for index in sorted(order[:_MOST_ROWS])]
+        return list(range(min(len(frame), _MOST_ROWS)))
+    off = (frame["gpus"] - found.cluster.num_gpus).abs()
+    return sorted(off.arg_sort()[:_MOST_ROWS].to_list())

@@ -9,20 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
+from msgspec.structs import replace
 
 from gpusched.base.libraries import is_installed, need
 from gpusched.base.replacing import write_text
 from gpusched.base.run_warning import heard
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import Column, table, text_column
-from gpusched.base.wording import (
-    decimals_of,
-    duration,
-    plural,
-    range_text,
-    scale_of,
-    text_of,
-)
+from gpusched.base.wording import plural
 from gpusched.cli.console import (
     plain_rows,
     remark,
@@ -33,12 +27,12 @@ from gpusched.cli.console import (
 )
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.options import (
-    JSON,
     OUTPUT,
     RUN,
     Input,
     PlaceOptions,
     Plotly,
+    ShownOptions,
     argument,
     flag,
     folder,
@@ -47,13 +41,12 @@ from gpusched.cli.options import (
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.results.metric_registry import metrics
-from gpusched.studies.paper_tables import is_held_by_one, notes_of
+from gpusched.studies.paper_tables import notes_of, table_of
 from gpusched.studies.run_store import STUDY, sweep_status
 from gpusched.studies.study import Study
 from gpusched.studies.sweep import estimate, python_parts
 from gpusched.studies.sweep import sweep as run_study
-from gpusched.studies.sweep_result import SweepResult, axis_text, overview
-from gpusched.studies.verdicts import ahead, changes, growth_mark
+from gpusched.studies.sweep_result import SweepResult, overview
 
 if TYPE_CHECKING:
     from gpusched.studies.compared_runs import ComparedRuns
@@ -109,7 +102,7 @@ def sweep(
         "The report: one HTML file. Default: report.html in the folder of the study.",
     ),
     drawn: Plotly,
-    json: bool = JSON,
+    shown: ShownOptions,
 ) -> None:  # fmt: skip
     """Do all runs of a study, kept as they come: a table, a report, Parquet files.
 
@@ -118,7 +111,7 @@ def sweep(
     """
     file, kept = _places(study, out)
     if status:
-        _show_status(sweep_status(kept), json)
+        _show_status(sweep_status(kept), shown.is_json)
         return
     read = Study.read(file)
     _check_metrics(table)
@@ -136,7 +129,7 @@ def sweep(
                 num_slots=place.threads or place.processes,
                 has_processes=has_processes,
             )
-        _show_estimate(read, told, kept, json)
+        _show_estimate(read, told, kept, shown.is_json)
         return
     plotly = drawn.arguments()["plotly"]
     page = _page(report, None if only else kept, {"study": file})
@@ -148,7 +141,7 @@ def sweep(
         if page is not None and text is not None:
             write_text(page, text)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
-        if json:
+        if shown.is_json:
             files = {} if text is None else {"report": str(page)}
             show_json(_plain(result) | {"files": files})
         else:
@@ -279,8 +272,8 @@ def _show_estimate(study: Study, told: SweepEstimate, folder: Path, json: bool) 
         return
     show_lines([study.title or study.name], style="bold")
     show_lines([str(told)])
-    rows = [(policy, duration(seconds)) for policy, seconds in told.pilots.items()]
-    show_table(table("", ("policy", "1,000 jobs"), rows))
+    columns = text_column("policy"), Column("1,000 jobs", kind="time", key="seconds")
+    show_table(table("", columns, told.pilots.items()))
     remark(told.errors, style="yellow")
     remark([f"finished runs would be kept in {os.fspath(folder)}"])
 
@@ -289,43 +282,16 @@ def _show_overview(result: SweepResult) -> None:
     """Print the main metrics of typical runs, a row for all that differs."""
     shown = overview(result.study, result.runs)
     show_lines(shown.notes)
-    show_table(shown)
+    show_table(replace(shown, notes=()))
     show_lines([f"typical over the seeds, of {plural(result.num_done, 'run')}"], style="dim")
 
 
 def _show_comparison(compared: ComparedRuns) -> None:
     """Print a metric of typical runs with intervals, what it is to the baseline, and a headline."""
-    metric = metrics()[compared.metric]
-    frame = compared.frame
-    typical = [value for value in frame["typical"].to_list() if value is not None]
-    scale, unit = scale_of(metric.kind, typical)
-    decimals = decimals_of(metric.kind, [value / scale for value in typical])
-
-    def text(value: float | None) -> str:
-        return "-" if value is None else text_of(value / scale, decimals, metric.kind)
-
-    show_lines(["", f"{metric.label}, {unit}" if unit else metric.label], style="bold")
-    keys = [*compared.by, compared.axis]
-    share = f"{100 * compared.level:g} %"
-    figures = ["seeds", "typical", share, "mean", "worst"]
-    has_base = compared.baseline is not None
-    if has_base:
-        figures += ["change" if compared.scale == "difference" else "ratio", share, "better", "p"]
-    every = list(frame.iter_rows(named=True))
-    marks = [growth_mark(row) for row in every]
-    rows = []
-    for row, mark in zip(every, marks, strict=True):
-        cells = [axis_text(row[key]) for key in keys]
-        cells += [f"{row['num_seeds']:,}", text(row["typical"]), range_text(text, row)]
-        cells += [text(row["mean"]), text(row["worst"]) + " !" * is_held_by_one(row)]
-        if has_base:
-            is_base = row[compared.axis] == compared.baseline
-            cells += [""] * 4 if is_base else changes(compared, row, text)
-        rows.append(cells + ([mark] if any(marks) else []))
-    columns = [*map(text_column, keys), *map(Column, figures)]
-    columns += [Column("growth")] if any(marks) else []
-    best = [place for place, is_ahead in enumerate(ahead(compared)) if is_ahead]
-    show_table(table("", columns, rows, best=best))
-    against = [f"Compared with {compared.baseline}."] if has_base else []
-    show_lines([" ".join([*against, *notes_of(compared)])], style="dim")
+    against = [] if compared.baseline is None else [f"Compared with {compared.baseline}."]
+    below = (" ".join([*against, *notes_of(compared)]),)
+    show_table(
+        table_of(compared, metrics()[compared.metric].label),
+        layout=lambda every: replace(every, notes=below),
+    )
     show_lines(compared.headline)

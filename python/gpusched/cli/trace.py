@@ -17,9 +17,9 @@ from gpusched.base.wording import duration, plural
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import (
     FILES,
-    JSON,
     OUTPUT,
     EqualServers,
+    Shown,
     TraceOptions,
     WorkloadOptions,
     argument,
@@ -89,7 +89,7 @@ def info(
     *,
     how: TraceOptions,
     servers: EqualServers,
-    json: bool = JSON,
+    shown: Shown,
 ) -> None:
     """Show counts, times, widths, the load on a cluster, and what was left out."""
     loaded = load_workload(trace, how, servers)
@@ -100,7 +100,7 @@ def info(
     load = fitting_load(jobs, loaded.cluster, fits)
     facts["load"] = load if np.isfinite(load) else None
     facts["num_fitting"] = int(np.count_nonzero(fits))
-    if json:
+    if shown.is_json:
         rejects = {
             reason: {
                 "count": count,
@@ -208,10 +208,10 @@ def _histogram(trace: Trace) -> Table:
         low, high, jobs = row["min_gpus"], row["max_gpus"], row["jobs"]
         part, work = jobs / len(trace), row["share_of_gpu_time"]
         width = f"{low:,}" if low == high else f"{low:,}-{high:,}"
-        shares = f"{100 * part:.1f}", f"{100 * work:.1f}"
-        rows.append((width, f"{jobs:,}", *shares, _BAR * round(_BAR_WIDTH * part)))
-    figures = ("GPUs", "jobs", "% of jobs", "% of GPU time")
-    return table("", [*map(Column, figures), text_column("")], rows)
+        rows.append((width, jobs, part, work, _BAR * round(_BAR_WIDTH * part)))
+    shares = (Column(f"share of {noun}", kind="percent") for noun in ("jobs", "GPU time"))
+    columns = (Column("GPUs"), Column("jobs", kind="count"), *shares, text_column(""))
+    return table("", columns, rows)
 
 
 def audit(
@@ -221,7 +221,7 @@ def audit(
     servers: EqualServers,
     every: bool = flag(OUTPUT, "Show what is fine, too.", names=("--all",)),
     strict: bool = flag(OUTPUT, "Exit with 1 if something is wrong."),
-    json: bool = JSON,
+    shown: Shown,
 ) -> None:
     """Say what is wrong or odd in a trace, with rows, and what it does to a study.
 
@@ -232,7 +232,7 @@ def audit(
         jobs = read_jobs(trace, how)
     is_plain = len(trace) == 1 and processors == 1
     found = judged(jobs, inventory, published_gpus(trace[0]) if is_plain else None)
-    if json:
+    if shown.is_json:
         show_json(found.to_dict())
     else:
         _show_audit(found, every)
@@ -350,10 +350,10 @@ def generate(
     _write(made, target, over=f" over {duration(made.span_us / 1e6)}")
 
 
-def formats(json: bool = JSON) -> None:
+def formats(*, shown: Shown) -> None:
     """List the formats of traces: how each is recognised, its options, its source."""
     known = trace_formats().values()
-    if json:
+    if shown.is_json:
         fields = ("name", "summary", "source", "detection", "options", "endings")
         show_json({"formats": [{name: getattr(one, name) for name in fields} for one in known]})
         return

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import typer
+from msgspec.structs import replace
 
 from gpusched.base.run_warning import heard
-from gpusched.base.tables import table
 from gpusched.cli.console import plain_rows, remark, show_json, show_lines, show_table, worker_pipes
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.options import (
-    JSON,
     OUTPUT,
     PlaceOptions,
     Plotly,
+    Shown,
     argument,
     folder,
     in_panel,
@@ -80,7 +80,7 @@ def tune(
         "Write a page of HTML, with the search and what was held out side by side.",
     ),
     drawn: Plotly,
-    json: bool = JSON,
+    shown: Shown,
 ) -> None:  # fmt: skip
     """Search the options of policies, and judge the best on jobs held out.
 
@@ -121,7 +121,7 @@ def tune(
 
             write_tuning(found, report, plotly=drawn.plotly)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
-        if json:
+        if shown.is_json:
             show_json(_plain(found))
         else:
             _show(found)
@@ -134,17 +134,8 @@ def tune(
 def _show(found: Tuning) -> None:
     show_lines([f"{found.study.title or found.study.name}: {found.counts}"], style="bold")
     show_lines(found.windows)
-    headings, rows = found.rows
-    columns = [heading.replace(": ", "\n") for heading in headings]
-    show_table(table("", columns, rows, best=[0]))
-    show_lines(
-        [
-            " ".join(
-                [f"Compared with {found.baseline} on held-out jobs.", *notes_of(found.compared)]
-            )
-        ],
-        style="dim",
-    )
+    told = [f"Compared with {found.baseline} on held-out jobs.", *notes_of(found.compared)]
+    show_table(replace(found.shown, notes=(" ".join(told),)))
     show_lines([f"best of the search: {found.best}; recommended: {found.recommended}"])
 
 

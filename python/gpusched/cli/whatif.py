@@ -6,16 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
-from gpusched.cli.console import show_json, show_lines
+from gpusched.cli.console import show_json, show_lines, show_table
 from gpusched.cli.fidelity import RESOLUTION, THREADS
 from gpusched.cli.options import (
     CLUSTER,
-    JSON,
     RUN,
     SEED,
     TRACES,
     ClusterOptions,
     RunOptions,
+    ShownOptions,
     WorkloadOptions,
     in_panel,
     without,
@@ -63,7 +63,7 @@ def whatif(
     resolution: float = RESOLUTION,
     seed: int = SEED,
     threads: int | None = THREADS,
-    json: bool = JSON,
+    shown: ShownOptions,
 ) -> None:  # fmt: skip
     """Tell what changes of policy, servers or load would do, and how far to trust that.
 
@@ -96,9 +96,10 @@ def whatif(
             threads=threads,
             progress=lambda now: display.update(now._replace(part=_PARTS)),
         )
-    if json:
+    if shown.is_json:
         show_json(answer.to_dict() | {"assumptions": list(assumed)})
     else:
         show_lines(assumed, style="yellow")
-        print(answer)
+        show_lines([*answer.head, ""])
+        show_table(answer.shown)
     remark_rejects(loaded.trace)

@@ -7,32 +7,20 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.base.wording import duration, plural
+from gpusched.base.wording import duration, plural, written
 from gpusched.plugins.info import APPROXIMATE, POLICY_KINDS
 from gpusched.plugins.registry import has_flag_of, registered
 from gpusched.results.run_remarks import of_results, restart_costs
-from gpusched.results.shown_metrics import MARK
+from gpusched.results.shown_metrics import CLAIRVOYANT, MARK
+from gpusched.results.shown_metrics import is_approximate as is_approximate
+from gpusched.results.shown_metrics import policy_name as policy_name
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
 
-CLAIRVOYANT: Final = "†"
 SEES_TRUTH: Final = "clairvoyant: decides by the true service times"
 IS_APPROXIMATE: Final = "by default not quite as published"
-
-
-def policy_name(label: str, result: Result) -> str:
-    """The policy, marked where it sees the true services, and where it departs from its source."""
-    marks = CLAIRVOYANT if result.clairvoyant else ""
-    if is_approximate(result):
-        marks += APPROXIMATE
-    return f"{label} {marks}" if marks else label
-
-
-def is_approximate(result: Result) -> bool:
-    """Whether the policy departs by default from what was published."""
-    return has_flag_of("policy", result.spec.policy, "approximate")
 
 
 def caption(comparison: Comparison) -> list[str]:
@@ -69,8 +57,8 @@ def footnotes(comparison: Comparison) -> list[str]:
     """Explain the marks in the table."""
     results = comparison.results
     notes = []
-    if len(results) > 1:
-        notes.append(f"{MARK} best of its metric")
+    if sum(not result.clairvoyant for result in results.values()) > 1:
+        notes.append(f"{MARK} best of its metric, of those that could be deployed")
     if any(result.clairvoyant for result in results.values()):
         notes.append(f"{CLAIRVOYANT} {SEES_TRUTH}")
     used = dict.fromkeys(result.spec.policy.partition(":")[0] for result in results.values())
@@ -90,8 +78,8 @@ def _tenths(comparison: Comparison) -> list[str]:
     if not found:
         return []
     told = "; ".join(
-        f"{label} lower in {one.num_lower}, typically {one.typical.value:.3g} times "
-        f"({one.typical.low:.3g} to {one.typical.high:.3g})"
+        f"{label} lower in {one.num_lower}, typically {written(one.typical.value)} times "
+        f"({written(one.typical.low)} to {written(one.typical.high)})"
         for label, one in found.items()
     )
     baseline = next(iter(comparison.results))

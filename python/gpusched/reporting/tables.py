@@ -143,7 +143,7 @@ def _percentiles(of: dict[str, Any] | None) -> str:
     values = [math.nan if of is None or of[name] is None else of[name] for name in _SHOWN]
     if any(map(math.isnan, values)):
         return figure("-")
-    text = " / ".join(duration(value) if value else "0" for value in values)
+    text = " / ".join(map(duration, values))
     return figure(text, values[1])
 
 
@@ -214,8 +214,7 @@ def _heading(column: Column) -> str:
     metric = column.metric
     lines = "<br>".join(escape(line) for line in metric.short.split("|"))
     first = "descending" if metric.better == "higher" else "ascending"
-    unit = f"<br><small>{escape(column.unit)}</small>"
-    return sorting(f"{lines}{unit}", first, f"{metric.label}: {metric.summary}")
+    return sorting(lines, first, f"{metric.label}: {metric.summary}")
 
 
 def _cell(column: Column, index: int, value: Any) -> str:

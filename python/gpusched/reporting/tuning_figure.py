@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.base.wording import decimals_of, scale_of, text_of
+from gpusched.base.wording import scale_of, written
 from gpusched.reporting.charts.chart import Axis, Estimates, Lines, Panel
 from gpusched.reporting.drawing.drawn import Library, drawn
 from gpusched.results.metric_registry import metrics
@@ -65,10 +65,9 @@ def chart(source: Tuning) -> Lines:
     y = done["value"].to_numpy().astype(np.float64)
     metric = metrics()[source.metric]
     scale, unit = scale_of(metric.kind, [abs(value) for value in y.tolist()])
-    decimals = decimals_of(metric.kind, [abs(value) / scale for value in y.tolist()])
 
     def said(value: float) -> str:
-        return f"{text_of(value / scale, decimals, metric.kind)} {unit}".rstrip()
+        return written(value, metric.kind)
 
     last = float(len(source.trials) - 1)
     best = (np.minimum if source.better == "lower" else np.maximum).accumulate(y)

@@ -209,7 +209,7 @@ row(50, "mean_jct_s", "s", "lower", "jobs", "mean JCT",
 row(60, "p50_jct_s", "s", "lower", "jobs", "p50 JCT",
     "Median JCT (all percentiles are nearest-rank).",
     lambda run: run.percentile_s(run.measures.flow_percentile_us(50)),
-    definition="its 50th percentile", table="main", place=50, gives_way=9)
+    definition="its 50th percentile", place=50)
 row(70, "p90_jct_s", "s", "lower", "jobs", "p90 JCT",
     "90th percentile of the JCT.",
     lambda run: run.percentile_s(run.measures.flow_percentile_us(90)),
@@ -217,7 +217,7 @@ row(70, "p90_jct_s", "s", "lower", "jobs", "p90 JCT",
 row(80, "p95_jct_s", "s", "lower", "jobs", "p95 JCT",
     "95th percentile of the JCT.",
     lambda run: run.percentile_s(run.measures.flow_percentile_us(95)),
-    definition="its 95th percentile", table="main", place=60, gives_way=11)
+    definition="its 95th percentile", place=60)
 row(90, "p99_jct_s", "s", "lower", "jobs", "p99 JCT",
     "99th percentile of the JCT.",
     lambda run: run.percentile_s(run.measures.flow_percentile_us(99)),
@@ -243,14 +243,14 @@ row(124, "p90_wait_s", "s", "lower", "jobs", "p90 wait",
 row(126, "p95_wait_s", "s", "lower", "jobs", "p95 wait",
     "95th percentile of all time without GPUs.",
     lambda run: run.percentile_s(run.measures.wait_percentile_us(95)),
-    definition="its 95th percentile", table="main", place=84, gives_way=3)
+    definition="its 95th percentile", place=84)
 row(128, "p99_wait_s", "s", "lower", "jobs", "p99 wait",
     "99th percentile of all time without GPUs.",
     lambda run: run.percentile_s(run.measures.wait_percentile_us(99)),
     definition="its 99th percentile", table="main", place=86)
 row(130, "mean_queueing_delay_s", "s", "lower", "jobs", "queueing delay",
     "Mean time from submit to the first start.", lambda run: run.mean_s(run.measures.delay_us),
-    definition="time to the first start: s - r", table="main", place=90, gives_way=8)
+    definition="time to the first start: s - r", place=90)
 row(140, "mean_bounded_slowdown", "ratio", "lower", "jobs", "bounded slowdown",
     "Mean of JCT / service, a service under 10 s counted as 10 s, at least 1.",
     lambda run: run.mean(run.measures.bounded_slowdown),
@@ -291,13 +291,12 @@ row(200, "dsr_bound", "ratio", "higher", "none", "bound on deadlines met",
     "A proven upper bound on the deadlines met, for any schedule of these jobs.",
     lambda run: run.dsr_bound[0],
     definition="no schedule of these jobs has a greater `dsr`", short="deadline|bound",
-    kind="percent", table="main", place=20, gives_way=14, needs=("deadlines",))
+    kind="percent", place=20, needs=("deadlines",))
 row(210, "dsr_gap", "ratio", "lower", "none", "gap of deadlines met",
     "That bound over the deadlines met, less 1: no schedule meets more deadlines by more.",
     _dsr_gap,
     definition="`dsr_bound` / `dsr` - 1: 0.12 means that no schedule meets 12 % more deadlines; "
-    "NaN where none was met", short="deadline|gap", kind="percent", table="main", place=30,
-    gives_way=None, needs=("deadlines",))
+    "NaN where none was met", short="deadline|gap", kind="percent", place=30, needs=("deadlines",))
 row(220, "dsr_bound_name", "text", "neutral", "none", "",
     "Which bound `dsr_bound` is.", lambda run: run.dsr_bound[1],
     needs=("deadlines",))
@@ -322,7 +321,7 @@ row(270, "makespan_s", "s", "lower", "none", "makespan",
 row(280, "allocation", "ratio", "higher", "time", "allocation",
     "Share of the cluster's GPU time that jobs held.", _allocation,
     definition="GPU time held by jobs / (M x makespan)", short="alloc.", kind="percent",
-    group="cluster", table="main", place=180, gives_way=6)
+    group="cluster", place=180)
 row(285, "gpu_hours", "GPU h", "neutral", "time", "GPU hours",
     "GPU hours that jobs held.", lambda run: run.held_gpu_us / US_PER_H,
     definition="GPU time held by jobs, those that did not finish too", group="cluster", place=1125)
@@ -363,7 +362,7 @@ row(360, "mean_contention_level", "ratio", "lower", "time", "rings on a link",
 row(370, "max_contention_level", "count", "lower", "time", "most rings on a link",
     "Most gangs on several servers that shared a link at a time.", lambda run: run.links.max_level,
     definition="the highest level of any link at any time", short="rings on|a link",
-    group="cluster", table="main", place=210, gives_way=None, needs=("contention",))
+    group="cluster", place=210, needs=("contention",))
 row(380, "num_contended_links", "count", "neutral", "time", "",
     "Links on which two rings or more ever met.", lambda run: run.links.num_contended,
     table="none", needs=("contention",))
@@ -371,8 +370,7 @@ row(390, "lost_to_contention", "ratio", "lower", "time", "lost to contention",
     "Share of the cluster's GPU time that jobs ran longer as links were shared.",
     _lost_to_contention,
     definition="sum of g (e - q - u) / (M x makespan): GPU time that sharing cost",
-    short="lost to|contention", kind="percent", group="cluster", table="main", place=200,
-    gives_way=4, needs=("contention",))
+    short="lost to|contention", kind="percent", group="cluster", place=200, needs=("contention",))
 row(400, "lost_to_placement", "ratio", "lower", "time", "lost to placement",
     "Share of the cluster's GPU time that jobs ran longer where they were put.", _lost_to_placement,
     definition="sum of g (u - p) / (M x makespan): GPU time that spread, slower links or slower "
@@ -392,8 +390,7 @@ row(430, "lower_bound_name", "text", "neutral", "none", "",
 row(440, "completion_ratio", "ratio", "lower", "none", "completions / bound",
     "Sum of the completion times over a proven lower bound of it.", _completion_ratio,
     definition="sum of completion times since the first submit / its bound: the larger of that of "
-    "the squashed SRPT machine and the sum of submit + service", short="compl.|/ bound",
-    table="main", place=130, gives_way=None)
+    "the squashed SRPT machine and the sum of submit + service", short="compl.|/ bound", place=130)
 row(440, "thorough_gap", "ratio", "lower", "none", "gap to thorough bound",
     "As `gap`, over the larger of all bounds, those as well that take seconds.",
     lambda run: _over(run, run.thorough),
@@ -432,7 +429,7 @@ row(502, "prediction_median_abs_log_error", "ratio", "lower", "none", "median lo
 row(503, "prediction_r2_log", "ratio", "higher", "none", "R2 of log prediction",
     "R2 of the logarithms: 1 is perfect, 0 no better than a constant.",
     lambda run: _figure(run, "prediction_r2_log"),
-    short="R2|(log)", table="main", place=150, gives_way=None, needs=("predictions",))
+    short="R2|(log)", place=150, needs=("predictions",))
 row(504, "prediction_rank_correlation", "ratio", "higher", "none", "rank correlation",
     "Spearman's rank correlation of predicted and true services.",
     lambda run: _figure(run, "prediction_rank_correlation"),
@@ -447,7 +444,7 @@ row(506, "prediction_num_fits", "count", "neutral", "none", "",
 row(507, "prediction_share", "ratio", "lower", "none", "time predicting",
     "Share of the wall time that went into prediction.",
     lambda run: _figure(run, "prediction_share"),
-    short="pred.|time", kind="percent", group="run", table="main", place=240, gives_way=None,
+    short="pred.|time", kind="percent", group="run", place=240,
     needs=("predictions",))
 row(508, "prediction_bias", "ratio", "neutral", "none", "predicted / true sum",
     "Sum of the predicted services over that of the true ones: 1 is right on the whole.",
@@ -455,9 +452,9 @@ row(508, "prediction_bias", "ratio", "neutral", "none", "predicted / true sum",
     short="pred./|true", place=1055, needs=("predictions",))
 row(900, "wall_s", "s", "lower", "run", "wall time",
     "Time that the simulation took.", lambda run: run.wall_s,
-    definition="time of the simulation", group="run", table="main", place=230, gives_way=1,
+    definition="time of the simulation", group="run", place=230,
     needs=("clock",))
 row(910, "jobs_per_s", "1/s", "higher", "run", "jobs/s",
     "Jobs simulated per second of wall time.", _jobs_per_s,
-    definition="jobs over that time", group="run", table="main", place=250, gives_way=2,
+    definition="jobs over that time", group="run", place=250,
     needs=("clock",))

@@ -438,9 +438,12 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the metrics as a table, for notebooks."""
+        from gpusched.base.tables import html_page
         from gpusched.results.shown_metrics import table_of_summaries
 
-        return table_of_summaries([(self.spec.policy, self.summary())], repr(self))
+        label = self.spec.policy
+        made = table_of_summaries({label: self}, {label: self.summary()})
+        return html_page(repr(self), made.transposed().to_html())
 
     def to_polars(self) -> polars.DataFrame:
         """Return the jobs as a Polars frame.

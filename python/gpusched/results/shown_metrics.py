@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from gpusched.base.tables import html_page, table
-from gpusched.base.wording import decimals_of, scale_of, text_of
+from gpusched.base import tables
+from gpusched.base.tables import BEST, Table, table, text_column
+from gpusched.base.wording import written
+from gpusched.plugins.info import APPROXIMATE
+from gpusched.plugins.registry import has_flag_of
 from gpusched.results.metric_registry import GROUPS, Metric, metrics
 
+if TYPE_CHECKING:
+    from gpusched.results.result import Result
+
 MARK: Final = "*"
+CLAIRVOYANT: Final = "†"
 
 
 def main_metrics() -> list[Metric]:
@@ -32,62 +39,99 @@ def _place(metric: Metric) -> tuple[int, bool, int, str]:
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One figure: its text without unit, and whether it is the best of its metric."""
+    """One figure, its text, and whether its policy wins by it."""
 
+    value: float | None
     text: str
     best: bool
 
 
 class Column(msgspec.Struct, frozen=True):
-    """One metric of all policies, in one unit so that the figures compare at a glance."""
+    """One metric of all policies."""
 
     metric: Metric
-    unit: str
     cells: tuple[Cell, ...]
-
-    @property
-    def heading(self) -> str:
-        """The label with its unit: ``mean JCT, h``."""
-        return f"{self.metric.label}, {self.unit}" if self.unit else self.metric.label
 
 
 def columns(
     summaries: Iterable[Mapping[str, Any]], chosen: Sequence[Metric] | None = None
 ) -> list[Column]:
-    """Lay out ``chosen`` metrics (None: the main ones); one that no summary defines is left out."""
+    """Lay out ``chosen`` metrics (None: the main ones); one that no summary defines is left out.
+
+    A policy wins by a metric if it alone has the best figure, as shown, of those that could be
+    deployed: summaries say which are ``clairvoyant``.
+    """
     rows = list(summaries)
     shown = main_metrics() if chosen is None else chosen
-    laid_out = (_column(m, [_number(row.get(m.key)) for row in rows]) for m in shown)
-    return [column for column in laid_out if any(cell.text != "-" for cell in column.cells)]
+    could_be = [not row.get("clairvoyant", False) for row in rows]
+    laid_out = (_column(m, [_number(row.get(m.key)) for row in rows], could_be) for m in shown)
+    return [column for column in laid_out if any(cell.value is not None for cell in column.cells)]
 
 
 def _number(value: Any) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)
+    return None if value is None or not math.isfinite(value) else value
 
 
-def _column(metric: Metric, values: Sequence[float | None]) -> Column:
-    known = [value for value in values if value is not None]
-    scale, unit = scale_of(metric.kind, known)
-    decimals = decimals_of(metric.kind, [value / scale for value in known])
-    texts = ["-" if v is None else text_of(v / scale, decimals, metric.kind) for v in values]
-    # Equal as shown is equal: a lead behind the last digit is not worth a mark.
-    best = None
-    if known and metric.better != "neutral":
-        value = min(known) if metric.better == "lower" else max(known)
-        best = text_of(value / scale, decimals, metric.kind)
-    differ = len(set(texts)) > 1
-    return Column(metric, unit, tuple(Cell(text, differ and text == best) for text in texts))
+def _column(metric: Metric, values: Sequence[float | None], could_be: Sequence[bool]) -> Column:
+    texts = [written(value, metric.kind) for value in values]
+    known = {
+        at: value
+        for at, value in enumerate(values)
+        if could_be[at] and value is not None and metric.better != "neutral"
+    }
+    best = (min if metric.better == "lower" else max)(known, key=known.__getitem__, default=None)
+    # A lead behind the last digit is not worth a mark.
+    wins = best is not None and [texts[at] for at in known].count(texts[best]) == 1 < len(known)
+    return Column(
+        metric,
+        tuple(
+            Cell(value, text, wins and at == best)
+            for at, (value, text) in enumerate(zip(values, texts, strict=True))
+        ),
+    )
 
 
-def table_of_summaries(summaries: Sequence[tuple[str, Mapping[str, Any]]], title: str) -> str:
-    """Return a table of the metrics that tables show: a row for each of several policies."""
-    shown = columns([summary for _, summary in summaries]) if summaries else ()
-    headings = [f"{column.metric.label} ({column.unit})".removesuffix(" ()") for column in shown]
-    cells = [
-        [label, *(column.cells[index].text + MARK * column.cells[index].best for column in shown)]
-        for index, (label, _) in enumerate(summaries)
+def column_of(metric: Metric) -> tables.Column:
+    """Return the column of a metric in a table."""
+    return tables.Column(
+        metric.label,
+        kind=metric.kind,
+        key=metric.key,
+        short=metric.short,
+        is_highest_first=metric.better == "higher",
+    )
+
+
+def table_of_summaries(
+    results: Mapping[str, Result],
+    summaries: Mapping[str, Mapping[str, Any]],
+    chosen: Sequence[Metric] | None = None,
+) -> Table:
+    """Return a row for each policy, with ``chosen`` metrics (None: the main ones)."""
+    shown = columns(summaries.values(), chosen)
+    rows = [
+        [tables.Cell(label, mark=marks_of(result)), *(_cell(column.cells[at]) for column in shown)]
+        for at, (label, result) in enumerate(results.items())
     ]
-    if len(summaries) == 1:
-        pairs = zip(headings, cells[0][1:], strict=True)
-        return html_page(title, table("", ["metric", summaries[0][0]], pairs).to_html())
-    return html_page(title, table("", ["policy", *headings], cells).to_html())
+    headings = [text_column("policy"), *(column_of(column.metric) for column in shown)]
+    return table("", headings, rows)
+
+
+def _cell(cell: Cell) -> tables.Cell:
+    return tables.Cell(cell.value, BEST, MARK) if cell.best else tables.Cell(cell.value)
+
+
+def policy_name(label: str, result: Result) -> str:
+    """The policy, marked where it sees the true services, and where it departs from its source."""
+    return label + marks_of(result)
+
+
+def marks_of(result: Result) -> str:
+    """Return what stands after the name of its policy."""
+    marks = CLAIRVOYANT * result.clairvoyant + APPROXIMATE * is_approximate(result)
+    return f" {marks}" if marks else ""
+
+
+def is_approximate(result: Result) -> bool:
+    """Whether the policy departs by default from what was published."""
+    return has_flag_of("policy", result.spec.policy, "approximate")

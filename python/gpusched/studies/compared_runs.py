@@ -110,12 +110,11 @@ class ComparedRuns:
 
     def table(
         self,
-        format: Literal["markdown", "latex"] = "markdown",
+        format: Literal["markdown", "latex", "csv", "json"] = "markdown",
         *,
         caption: str | None = None,
-        digits: int = 2,
     ) -> str:
-        """Write the comparison as a table of a paper.
+        """Write the comparison as a table of a paper, or for programs.
 
         Typical runs with their intervals, means and worst seeds, the ratio to the baseline (of
         shares and values that may be zero the difference), and the adjusted p. What is not beaten
@@ -124,11 +123,10 @@ class ComparedRuns:
         Parameters
         ----------
         format
-            ``"markdown"``, or ``"latex"`` for the package booktabs.
+            ``"markdown"``; ``"latex"`` for the package booktabs; ``"csv"`` or ``"json"``, of values
+            in base units.
         caption
             Put above; in LaTeX it makes the table a float.
-        digits
-            Significant digits of half an interval's width; its estimate has as many decimals.
 
         Returns
         -------
@@ -138,7 +136,7 @@ class ComparedRuns:
         Raises
         ------
         ValueError
-            If the format is not known or ``digits`` is not in 1..6.
+            If the format is not known.
 
         Examples
         --------
@@ -152,9 +150,13 @@ class ComparedRuns:
         >>> "srtf" in compared.table("latex", caption="Mean completion time")
         True
         """
-        from gpusched.studies.paper_tables import written
+        from gpusched.base.tables import FORMATS
+        from gpusched.studies.paper_tables import table_of
 
-        return written(self, format, caption, digits)
+        if format not in FORMATS:
+            raise ValueError(f"format: {format!r} must be one of {', '.join(FORMATS)}")
+        made: str = getattr(table_of(self, caption or ""), f"to_{format}")()
+        return made
 
     def __repr__(self) -> str:
         return (

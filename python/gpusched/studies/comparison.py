@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 
 from gpusched._core import Placement
@@ -20,6 +21,7 @@ from gpusched.base.progress import OnProgress, Progress, checked
 from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
 from gpusched.base.supervision import Cancelled
+from gpusched.base.tables import Table, html_page
 from gpusched.engine.prepare import check_memory, least_bytes
 from gpusched.engine.seams import check_shared, own, placement_seam
 from gpusched.engine.simulation import simulate_quietly as simulate
@@ -33,13 +35,20 @@ from gpusched.plugins.policy import (
 )
 from gpusched.results.breakdown import job_groups
 from gpusched.results.cost import sums
+from gpusched.results.metric_registry import metrics
 from gpusched.results.run_remarks import of_results
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import SameJobs
+from gpusched.results.shown_metrics import (
+    all_metrics,
+    main_metrics,
+    table_of_summaries,
+)
 from gpusched.schedules.jobs_table import trace_series, write_jobs
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.executors import opened
 from gpusched.studies.hodges_lehmann import Estimate, ratio
+from gpusched.studies.verdicts import GROWTH, GROWTH_NOTE, is_growing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -304,12 +313,16 @@ class Comparison:
         """
         return tuple(label for label in self.results if label not in self._ready)
 
+    def __str__(self) -> str:
+        return f"{self._where}\n\n{comparison_table(self)}"
+
     def _repr_html_(self) -> str:
         """Return a table with a row for each policy, for notebooks."""
-        from gpusched.results.shown_metrics import table_of_summaries
+        return html_page(self._where, comparison_table(self).to_html())
 
-        where = f"{self.trace.name}: {len(self.trace):,} jobs on {self.cluster}"
-        return table_of_summaries(list(self.summaries.items()), where)
+    @property
+    def _where(self) -> str:
+        return f"{self.trace.name}: {len(self.trace):,} jobs on {self.cluster}"
 
     def select(self, labels: Collection[str]) -> Comparison:
         """Return the comparison of some of the policies.
@@ -830,3 +843,20 @@ def _plain(value: Any) -> Any:
     """NumPy scalars as Python values, and NaN or infinity, which JSON does not have, as None."""
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def comparison_table(comparison: Comparison, *, is_wide: bool = False) -> Table:
+    """Return a row for each policy: what answers most questions, or every metric if ``is_wide``.
+
+    Where jobs pile up under a policy, a column says so.
+    """
+    shown = all_metrics() if is_wide else main_metrics()
+    rows = {
+        label: summary | {GROWTH: comparison.results[label].metric(GROWTH, **comparison._cuts)}
+        for label, summary in comparison.summaries.items()
+    }
+    grows = any(is_growing(row[GROWTH], 1) for row in rows.values())
+    if is_wide or grows:
+        shown = [*shown, metrics()[GROWTH]]
+    made = table_of_summaries(comparison.results, rows, shown)
+    return msgspec.structs.replace(made, notes=(GROWTH_NOTE,) if grows else ())

@@ -17,10 +17,10 @@ from gpusched._core import Placement
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns, nearest_rank
 from gpusched.base.field_checks import check_integer, not_negative
 from gpusched.base.progress import OnProgress
-from gpusched.base.tables import aligned
+from gpusched.base.tables import Cell, Column, Table, Value, table, text_column
 from gpusched.base.ticks import US_PER_S, us_to_seconds
 from gpusched.base.units import WHOLE_GPU
-from gpusched.base.wording import duration, plural, wrapped
+from gpusched.base.wording import duration, plural, wrapped, written
 from gpusched.engine.seams import own
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster
@@ -874,45 +874,50 @@ class Fidelity:
         return f"Fidelity({self.trace.name!r}: {self.best.name}, grade {self.grade.letter})"
 
     def __str__(self) -> str:
-        best, like = self.best, self.best.likeness
-        others = [case.name for case in self.cases[1:] if case.likeness == like]
-        hidden = len(self.cases) - MOST_CASES
+        cases, waits, jobs = self.shown
+        below = [line for text in waits.notes for line in wrapped(text)]
+        rest = [line for remark in self.remarks for line in wrapped(remark)]
+        parts = (self.head, [str(cases), *cases.notes], [str(waits)], below, [str(jobs)], rest)
+        return "\n\n".join("\n".join(part) for part in parts)
+
+    @property
+    def head(self) -> list[str]:
+        """Lines on the nearest base case, and its grade."""
+        best = self.best
+        others = [case.name for case in self.cases[1:] if case.likeness == best.likeness]
+        return [
+            f"{self.trace.name}: {plural(len(self.trace), 'job')}; at most "
+            f"{self.peak_gpus:,} GPUs in use at once by its own starts",
+            f"nearest: {best.name} ({best.cluster.num_gpus:,} GPUs)",
+            *(wrapped(f"just as near: {'; '.join(others)}") if others else []),
+            *wrapped(f"grade {best.grade}"),
+        ]
+
+    @property
+    def shown(self) -> tuple[Table, Table, Table]:
+        """The nearest base cases, the waits of the nearest, and those that differ most."""
+        like, hidden = self.best.likeness, len(self.cases) - MOST_CASES
+        told = [f"and {plural(hidden, 'base case')} farther off"] if hidden > 0 else []
         in_use = (
             f"GPUs in use: {like.own_mean_gpus_in_use:,.1f} on average in the trace, "
-            f"{like.mean_gpus_in_use:,.1f} simulated; off by {100 * like.allocation_error:.1f} % "
-            "of that at any time, on average"
+            f"{like.mean_gpus_in_use:,.1f} simulated; off by "
+            f"{written(like.allocation_error, 'percent')} of that at any time, on average"
         )
         unexplained = (
-            f"left unexplained: {100 * like.unexplained:.0f} % of the GPU time spent waiting, in "
+            f"left unexplained: {100 * like.unexplained:.0f}% of the GPU time spent waiting, in "
             "the trace or simulated, is not in both"
         )
         percents = [f"p{percent}" if percent < 100 else "max" for percent in PERCENTS]
         waits = [
-            ["wait", "mean", *percents],
-            ["trace", *map(duration, (like.own_mean_wait_s, *like.own_wait_quantiles_s))],
-            ["nearest", *map(duration, (like.mean_wait_s, *like.wait_quantiles_s))],
+            ["trace", like.own_mean_wait_s, *like.own_wait_quantiles_s],
+            ["nearest", like.mean_wait_s, *like.wait_quantiles_s],
         ]
-        jobs = self.jobs().head(MOST_JOBS).iter_rows(named=True)
-        return "\n".join(
-            [
-                f"{self.trace.name}: {plural(len(self.trace), 'job')}; at most "
-                f"{self.peak_gpus:,} GPUs in use at once by its own starts",
-                f"nearest: {best.name} ({best.cluster.num_gpus:,} GPUs)",
-                *(wrapped(f"just as near: {'; '.join(others)}") if others else []),
-                *wrapped(f"grade {best.grade}"),
-                "",
-                *aligned([_CASE, *map(_case_row, self.cases[:MOST_CASES])], texts=3),
-                *([f"and {plural(hidden, 'base case')} farther off"] if hidden > 0 else []),
-                "",
-                *aligned(waits),
-                "",
-                *wrapped(in_use),
-                *wrapped(unexplained),
-                "",
-                *aligned([_JOB, *map(_job_row, jobs)]),
-                "",
-                *(line for remark in self.remarks for line in wrapped(remark)),
-            ]
+        figures = [Column(name, kind="time", key=f"{name}_wait_s") for name in ("mean", *percents)]
+        jobs = [[job[name] for name in _JOB] for job in self.jobs().head(MOST_JOBS).to_dicts()]
+        return (
+            table("", _CASE, map(_case_row, self.cases[:MOST_CASES]), told),
+            table("", [text_column("wait"), *figures], waits, (in_use, unexplained)),
+            table("", list(_JOB.values()), jobs),
         )
 
     def table(self) -> pl.DataFrame:
@@ -1049,35 +1054,36 @@ class Fidelity:
 
 
 _CASE: Final = (
-    "grade", "policy", "placement", "servers", "KS", "rank", "tau", "mean wait", "alloc.", "far",
-)  # fmt: skip
-_JOB: Final = ("waits that differ most: job", "row", "submitted", "GPUs", "trace", "nearest")
+    *map(text_column, ("grade", "policy", "placement")),
+    Column("servers", kind="count"),
+    *map(Column, ("KS", "rank", "tau")),
+    Column("mean wait", kind="time", key="mean_wait_s"),
+    Column("alloc.", kind="percent", key="allocation_error"),
+    Column("far", key="distance"),
+)
+_JOB: Final = {
+    "id": text_column("waits that differ most: job"),
+    "row": Column("row", kind="text"),
+    "submit_s": Column("submitted", kind="time", key="submit_s"),
+    "gpus": Column("GPUs", kind="count"),
+    "own_wait_s": Column("trace", kind="time", key="own_wait_s"),
+    "wait_s": Column("nearest", kind="time", key="wait_s"),
+}
 
 
-def _case_row(case: BaseCase) -> list[str]:
+def _case_row(case: BaseCase) -> list[Value | Cell]:
     like = case.likeness
     return [
         case.grade.letter,
-        f"{case.policy}{' †' if case.clairvoyant else ''}",
-        f"{case.placement}{' =' if case.same_as else ''}",
-        f"{case.cluster.num_servers:,}",
-        f"{like.ks:.3f}",
-        f"{like.rank_correlation:.2f}",
-        f"{like.kendall_tau:.2f}",
-        duration(like.mean_wait_s),
-        f"{100 * like.allocation_error:.1f} %",
-        f"{like.distance:.3f}",
-    ]
-
-
-def _job_row(job: Mapping[str, Any]) -> list[str]:
-    return [
-        str(job["id"]),
-        str(job["row"]),
-        duration(job["submit_s"]),
-        f"{job['gpus']:,}",
-        duration(job["own_wait_s"]),
-        "never" if job["wait_s"] is None else duration(job["wait_s"]),
+        Cell(case.policy, mark=" †" * case.clairvoyant),
+        Cell(case.placement, mark=" =" if case.same_as else ""),
+        case.cluster.num_servers,
+        like.ks,
+        like.rank_correlation,
+        like.kendall_tau,
+        like.mean_wait_s,
+        like.allocation_error,
+        like.distance,
     ]
 
 

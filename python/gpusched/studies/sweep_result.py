@@ -11,14 +11,15 @@ import numpy as np
 
 from gpusched.base.arrays import Float64
 from gpusched.base.replacing import replacing
-from gpusched.base.tables import Column, Table, html_page, table, text_column
+from gpusched.base.tables import Cell, Column, Table, Value, html_page, table, text_column
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import Metric, metrics
-from gpusched.results.shown_metrics import columns, main_metrics
+from gpusched.results.shown_metrics import column_of, main_metrics
 from gpusched.studies.hodges_lehmann import signed_rank, typical
+from gpusched.studies.paper_tables import axis_text
 from gpusched.studies.plan import RUN_KEYS, choices_of
 from gpusched.studies.study import Study
-from gpusched.studies.verdicts import GROWTH, growth_mark
+from gpusched.studies.verdicts import GROWTH, GROWTH_NOTE, growth_mark
 
 if TYPE_CHECKING:
     import polars as pl
@@ -261,29 +262,29 @@ def overview(study: Study, runs: pl.DataFrame) -> Table:
         return table("", [*map(text_column, order)], [])
     chosen = [metric for metric in shown_metrics(study, runs) if metric.key in done.columns]
     groups = done.partition_by(order, maintain_order=True)
-    cells = [{metric.key: _middle(done, of, metric) for metric in chosen} for of in groups]
-    laid_out = columns(cells, chosen)
+    values = [[_middle(done, of, metric) for metric in chosen] for of in groups]
+    shown = [at for at in range(len(chosen)) if any(row[at] is not None for row in values)]
     marks = [
         growth_mark({GROWTH: of[GROWTH].fill_nan(None).median(), "num_seeds": len(of)})
         for of in groups
     ]
-    rows = [
+    rows: list[list[Value | Cell]] = [
         [
             *(axis_text(of[key][0]) for key in order),
-            f"{len(of):,}",
-            *(column.cells[at].text for column in laid_out),
-            *([marks[at]] if any(marks) else []),
+            len(of),
+            *(own[at] for at in shown),
+            *([mark] if any(marks) else []),
         ]
-        for at, of in enumerate(groups)
+        for of, own, mark in zip(groups, values, marks, strict=True)
     ]
-    figures = (Column(column.metric.label, column.unit) for column in laid_out)
     same = ", ".join(
         f"{key} {axis_text(done[key][0])}" for key in RUN_KEYS if key not in (*order, "seed")
     )
-    titles = [*map(text_column, order), Column("seeds"), *figures]
+    titles = [*map(text_column, order), Column("seeds", kind="count", key="num_seeds")]
+    titles += [column_of(chosen[at]) for at in shown]
     notes = [same] if same else []
     if any(marks):
-        notes.append("growth: jobs pile up, and figures hold for this length alone")
+        notes.append(GROWTH_NOTE)
     return table("", titles + ([Column("growth")] if any(marks) else []), rows, notes)
 
 
@@ -299,10 +300,3 @@ def _middle(every: pl.DataFrame, some: pl.DataFrame, metric: Metric) -> float | 
         return None
     is_ratio = metric.kind != "percent" and bool((known(every) > 0).all())
     return (typical if is_ratio else signed_rank)(values).value
-
-
-def axis_text(value: object) -> str:
-    """Write the value of an axis as tables have it."""
-    if value is None:
-        return "-"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -20,24 +20,25 @@ from gpusched.base.libraries import need
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
-from gpusched.base.wording import (
-    decimals_of,
-    plural,
-    range_text,
-    ratio_text,
-    scale_of,
-    text_of,
-)
+from gpusched.base.tables import BEST, Cell, Column, Table, Value, html_page, table, text_column
+from gpusched.base.wording import plural
 from gpusched.plugins.policy import Policy
 from gpusched.results.metric_registry import metrics
 from gpusched.studies.compared_runs import ComparedRuns, compare_runs
 from gpusched.studies.executors import Backend, opened
+from gpusched.studies.paper_tables import (
+    change_cells,
+    change_columns,
+    kind_of,
+    label_of,
+    typical_columns,
+)
 from gpusched.studies.plan import choice_content, choices_of
 from gpusched.studies.space import PolicySpace
 from gpusched.studies.study import Study
 from gpusched.studies.sweep import sweep
 from gpusched.studies.sweep_result import SweepResult
-from gpusched.studies.verdicts import change_text, changes
+from gpusched.studies.verdicts import change_text
 from gpusched.studies.windows import Windows, windows_of
 
 if TYPE_CHECKING:
@@ -138,43 +139,40 @@ class Tuning:
         return str(self.best) if is_best else self.baseline
 
     @property
-    def rows(self) -> tuple[list[str], list[list[str]]]:
-        """Headings and rows of texts, the best one first: search and held-out jobs side by side."""
-        frame, metric = self.held_out, metrics()[self.metric]
-        known = (frame[name].drop_nulls() for name in ("search_value", "typical"))
-        values = [abs(value) for column in known for value in column]
-        scale, unit = scale_of(metric.kind, values)
-        decimals = decimals_of(metric.kind, [value / scale for value in values])
-        # A mean over runs of what is counted is rarely whole.
-        if decimals == 0 and any(value / scale % 1 for value in values):
-            decimals = 1
-
-        def text(value: float | None) -> str:
-            return "-" if value is None else text_of(value / scale, decimals, metric.kind)
-
-        share = f"{100 * self.compared.level:g} %"
-        of = f"{metric.label}, {unit}" if unit else metric.label
-        what = "ratio" if self.compared.scale == "ratio" else "change"
-        headings = ["policy", "trial", f"search: {of}", "ratio", f"held out: {of}", share,
-                    what, share, "better", "p"]  # fmt: skip
-        rows = []
-        for row in frame.iter_rows(named=True):
+    def shown(self) -> Table:
+        """Search and held-out jobs side by side, the best policy first."""
+        kind, label = kind_of(self.metric), label_of(self.metric)
+        columns = [
+            text_column("policy"),
+            Column("trial"),
+            Column(f"search: {label}", kind=kind, key="search_value", short=f"search|{label}"),
+            Column("ratio", key="search_ratio"),
+            *typical_columns(self.compared, "held out:"),
+            *change_columns(self.compared),
+        ]
+        rows: list[list[Value | Cell]] = []
+        for place, row in enumerate(self.held_out.iter_rows(named=True)):
             is_base = row["policy"] == self.baseline
             origin = "default" if row["trial"] is None else str(row["trial"])
             if is_base:
                 origin = "baseline" if row["trial"] is None else f"{origin}, baseline"
             rows.append(
                 [
-                    row["policy"],
+                    Cell(row["policy"], BEST * (not place)),
                     origin,
-                    text(row["search_value"]),
-                    "" if is_base else ratio_text(row["search_ratio"]),
-                    text(row["typical"]),
-                    range_text(text, row),
-                    *([""] * 4 if is_base else changes(self.compared, row, text)),
+                    row["search_value"],
+                    "" if is_base else row["search_ratio"],
+                    row["typical"],
+                    (row["low"], row["high"]),
+                    *change_cells(self.compared, row),
                 ]
             )
-        return headings, rows
+        return table("", columns, rows)
+
+    @property
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Headings and rows of texts of the same."""
+        return list(self.shown.headings), self.shown.texts
 
     def table(self) -> str:
         """Write search and held-out jobs side by side, as a table of Markdown.
@@ -195,19 +193,15 @@ class Tuning:
         >>> found.table().startswith("| policy")
         True
         """
-        from gpusched.base.tables import table
-
         notes = [f"{self.counts}; {self.windows[0]}", *self.windows[1:], *self.warnings]
-        return table("", *self.rows).to_markdown() + "\n" + "\n".join(notes) + "\n"
+        return self.shown.to_markdown() + "\n" + "\n".join(notes) + "\n"
 
     def _repr_html_(self) -> str:
         """Return the same as a table, for notebooks."""
         from html import escape
 
-        from gpusched.base.tables import html_page, table
-
         told = "".join(f"<p>{escape(line)}</p>" for line in (*self.windows, *self.warnings))
-        return html_page(repr(self), table("", *self.rows).to_html(), told)
+        return html_page(repr(self), self.shown.to_html(), told)
 
 
 class Score(NamedTuple):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpusched.base.wording import plural, range_text, ratio_text
+from gpusched.base.wording import plural
 from gpusched.results.metric_registry import metrics
 from gpusched.studies.hodges_lehmann import difference, holm, ratio, seeds_for, values_of
 
@@ -25,6 +25,7 @@ _ALIKE: Final = 1.05
 Row = Mapping[str, Any]
 GROWTH: Final = "growth"
 """The metric that says where jobs pile up: every run of a study has it."""
+GROWTH_NOTE: Final = "Growth: jobs pile up, and figures hold for this length alone."
 
 
 class Compared(Protocol):
@@ -119,23 +120,6 @@ def is_significant(compared: Compared, row: Row) -> bool:
     """Whether a row differs from the baseline, for all that the intervals of the table allow."""
     p = row["p_adjusted"]
     return p is not None and p <= 1 - compared.level
-
-
-def changes(compared: Compared, row: Row, text: Callable[[float], str]) -> list[str]:
-    """Write what a row differs by from the baseline: estimate, limits, better seeds, and p.
-
-    Parameters
-    ----------
-    text
-        Writes a value of the metric, for differences.
-    """
-    scale, p = compared.scale, told_p(compared, row)
-    write = ratio_text if scale == "ratio" else text
-    told = "-" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
-    star = " *" if is_significant(compared, row) else ""
-    won = "-" if row["num_better"] is None else f"{row['num_better']}/{row['num_pairs']}"
-    value = "-" if row[scale] is None else write(row[scale])
-    return [value, range_text(write, row, f"{scale}_"), won, told + star]
 
 
 def headline(compared: Compared) -> list[str]:

@@ -19,10 +19,10 @@ from gpusched.base.arrays import Int64
 from gpusched.base.field_checks import not_negative
 from gpusched.base.progress import OnProgress
 from gpusched.base.suggest import nearest
-from gpusched.base.tables import aligned
+from gpusched.base.tables import Cell, Column, Table, Value, table
 from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S
 from gpusched.base.units import seconds_of, share_of
-from gpusched.base.wording import Kind, decimals_of, plural, scale_of, text_of, wrapped
+from gpusched.base.wording import duration, plural, wrapped, written
 from gpusched.engine.seams import check_shared
 from gpusched.model.cluster import Cluster
 from gpusched.plugins.policy import (
@@ -33,10 +33,11 @@ from gpusched.plugins.policy import (
     SpeedChoice,
 )
 from gpusched.prediction.choose import for_trace
-from gpusched.results.metric_registry import METRICS
+from gpusched.results.metric_registry import METRICS, Metric
 from gpusched.results.run_remarks import restart_costs, unserved
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import MOST_LEFT, SameJobs
+from gpusched.results.shown_metrics import column_of
 from gpusched.studies.fidelity_grades import (
     ANYWHERE,
     GPUS_PER_SERVER,
@@ -433,26 +434,8 @@ _KEYS: Final[dict[str, tuple[Callable[[Trace, Any], Any], Callable[..., Scenario
 """What can be changed: how the value is read, and what it makes of a scenario."""
 
 
-_SHOWN: Final[tuple[tuple[str, str, Kind], ...]] = (
-    ("mean_wait_s", "mean wait", "time"),
-    ("p95_wait_s", "p95 wait", "time"),
-    ("mean_jct_s", "mean JCT", "time"),
-    ("utilisation", "util.", "percent"),
-    ("makespan_s", "makespan", "time"),
-)
+_SHOWN: Final = ("mean_wait_s", "p95_wait_s", "mean_jct_s", "utilisation", "makespan_s")
 _LONGEST: Final = 24
-
-
-def _column(every: Sequence[Outcome], key: str, label: str, kind: Kind) -> tuple[str, list[str]]:
-    """Return the heading with the unit, and a text per outcome."""
-    values = [outcome.measures[key] for outcome in every]
-    known = [value for value in values if math.isfinite(value)]
-    scale, unit = scale_of(kind, known)
-    decimals = decimals_of(kind, [value / scale for value in known])
-    texts = [
-        text_of(value / scale, decimals, kind) if math.isfinite(value) else "-" for value in values
-    ]
-    return f"{label}, {unit}", texts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -497,59 +480,61 @@ class WhatIf:
         return f"WhatIf({self.trace.name!r}, {self.base.policy}: {changes}; {letter})"
 
     def __str__(self) -> str:
+        notes = [line for text in self.shown.notes for line in wrapped(text)]
+        return "\n".join([*self.head, "", str(self.shown), "", *notes])
+
+    @property
+    def head(self) -> list[str]:
+        """Lines on the base case, and on how far it can be trusted."""
         base = self.base
-        mark = " †" if base.clairvoyant else ""
         ran = (
-            f"base: {base.policy}{mark}, placement {base.placement}, predictor {base.predictor}, "
-            f"{base.cluster}"
+            f"base: {base.policy}{' †' if base.clairvoyant else ''}, placement {base.placement}, "
+            f"predictor {base.predictor}, {base.cluster}"
         )
         grade = f"no grade: {self.no_grade}" if self.grade is None else f"grade {self.grade}"
-        told = (*self._within_error(), *self.remarks)
-        return "\n".join(
-            [
-                f"{self.trace.name}: {plural(len(self.trace), 'job')}",
-                *wrapped(ran),
-                *wrapped(grade),
-                "",
-                *aligned(self._rows()),
-                "",
-                "gain, lose: jobs done sooner and later than in the base case, by over "
-                f"{self.resolution_s:,.0f} s",
-                *(line for text in told for line in wrapped(text)),
-            ]
-        )
+        jobs = f"{self.trace.name}: {plural(len(self.trace), 'job')}"
+        return [jobs, *wrapped(ran), *wrapped(grade)]
 
-    def _rows(self) -> list[list[str]]:
+    @property
+    def shown(self) -> Table:
+        """A row for the base case and each change; below its measures what it changes."""
         every = (self.base, *self.outcomes)
-        shown = [each for each in _SHOWN if any(math.isfinite(o.measures[each[0]]) for o in every)]
-        columns = [_column(every, key, label, kind) for key, label, kind in shown]
-        rows = [["", *(heading for heading, _ in columns), "gain", "lose"]]
-        for place, outcome in enumerate(every):
-            counts = ["", ""] if place == 0 else [f"{outcome.num_gain:,}", f"{outcome.num_lose:,}"]
-            name = outcome.label if len(outcome.label) <= _LONGEST else f"{outcome.label[:22]}.."
-            rows.append([name, *(cells[place] for _, cells in columns), *counts])
-            if place:
-                changes = (self._change_text(outcome, key, kind) for key, _, kind in shown)
-                rows.append(["", *changes, "", ""])
-        return rows
+        known = [
+            METRICS.find(key) for key in _SHOWN
+            if any(math.isfinite(outcome.measures[key]) for outcome in every)
+        ]  # fmt: skip
+        columns = [Column("case", short=" ", is_text=True), *map(column_of, known)]
+        columns += [Column(word, kind="count", key=f"num_{word}") for word in ("gain", "lose")]
+        rows: list[list[Value | Cell]] = []
+        for outcome in every:
+            name, is_base = outcome.label, outcome is self.base
+            row: list[Value | Cell] = [name if len(name) <= _LONGEST else f"{name[:22]}.."]
+            for metric in known:
+                change = "" if is_base else self._change_text(outcome, metric)
+                row.append(Cell(outcome.measures[metric.key], detail=change))
+            rows.append(row + (["", ""] if is_base else [outcome.num_gain, outcome.num_lose]))
+        counted = (
+            "gain, lose: jobs done sooner and later than in the base case, by over "
+            f"{duration(self.resolution_s)}"
+        )
+        return table("", columns, rows, (counted, *self._within_error(), *self.remarks))
 
-    def _change_text(self, outcome: Outcome, key: str, kind: Kind) -> str:
+    def _change_text(self, outcome: Outcome, metric: Metric) -> str:
         """Return the change of a measure: in percent, of a share in points.
 
         Nothing where not every case does nearly all of the work.
         """
-        before, after = self.base.measures[key], outcome.measures[key]
+        before, after = (each.measures[metric.key] for each in (self.base, outcome))
         if not math.isfinite(after - before) or self.share_of_others > MOST_LEFT:
             return ""
-        if kind == "percent":
+        if metric.kind == "percent":
             points = 100 * (after - before)
             return f"{points:+.1f} points" if abs(points) >= 0.05 else "no change"
         if abs(after - before) <= self.resolution_s:
             return "no change"
         if before <= 0:
             return "more"
-        percent = 100 * (after / before - 1)
-        return f"{percent:+,.0f}%" if abs(percent) >= 0.5 else f"{percent:+.1g}%"
+        return written(after / before - 1, "percent", "+")
 
     def _within_error(self) -> list[str]:
         """Name the changes of the mean wait that are no larger than what the base case misses."""

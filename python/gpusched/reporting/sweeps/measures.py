@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpusched.base.wording import Kind, duration, scale_of
+from gpusched.base.wording import Kind, scale_of, written
 from gpusched.results.metric_registry import METRICS
 
 
@@ -39,11 +39,7 @@ class Measure:
 
     def text(self, value: float) -> str:
         """Return a value as a person reads it."""
-        if not math.isfinite(value):
-            return "-"
-        if self.kind == "time":
-            return f"-{duration(-value)}" if value < 0 else duration(value) if value else "0 s"
-        return f"{value:.1%}" if self.kind == "percent" else plain(value)
+        return written(value, self.kind)
 
 
 def plain(value: float, digits: int = 4) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from gpusched.base.run_warning import warn
-from gpusched.base.wording import plural, ratio_text
+from gpusched.base.wording import plural, written
 from gpusched.reporting.notes import CLAIRVOYANT
 from gpusched.reporting.sweeps.measures import Measure
 from gpusched.reporting.sweeps.study_runs import (
@@ -258,4 +258,4 @@ def unit_of(of: Measure, cells: Cells, show: Shown) -> tuple[float, str]:
 
 def text_of(of: Measure, value: float, show: Shown, scale: Scale) -> str:
     """Return an estimate as a person reads it."""
-    return ratio_text(value) if show == "change" and scale == "ratio" else of.text(value)
+    return written(value) if show == "change" and scale == "ratio" else of.text(value)
