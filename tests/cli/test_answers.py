@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gpusched as gs
+from gpusched.base.wording import written
 from gpusched.results import breakdown
 
 FOUR = ("--servers", 4)
@@ -29,10 +30,11 @@ def test_a_run_is_broken_down_and_priced(gpusched, jobs_csv, result):
     lines = [line.split() for line in made.stdout.splitlines()]
     for row in result.by("gpus").iter_rows(named=True):
         (line,) = (cells for cells in lines if cells[:2] == [row["gpus"], str(row["num_jobs"])])
-        assert line[-1] == f"{row['gpu_hours']:,.1f}"
+        assert line[-1] == written(row["gpu_hours"], "count")
     assert any(cells[:2] == ["days", "0-29"] for cells in lines)
-    assert f"{result.cost(2.5).held:,.2f}" in made.stdout
+    assert written(result.cost(2.5).held, "count") in made.stdout
     assert max(map(len, made.stdout.splitlines())) <= 100
+    assert "makespan" not in made.stdout  # what was asked for stands alone
 
 
 def test_json_holds_all_groups(gpusched_json, jobs_csv, result):
@@ -73,4 +75,4 @@ def test_losers_as_json_have_their_baseline(gpusched_json, jobs_csv):
 def test_many_users_are_cut_and_counted(gpusched):
     made = gpusched("run", "-p", "fifo", "--jobs", 4_000, *FOUR, "--by", "user")
     assert made.exit_code == 0, made.stderr
-    assert "more: see --json" in made.stdout
+    assert "more: see --as csv" in made.stdout

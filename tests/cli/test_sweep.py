@@ -123,13 +123,15 @@ def test_a_metric_is_shown_with_intervals(gpusched, study):
     pytest.importorskip("gpusched.studies.compared_runs")
     result = gpusched("sweep", study, "--table", "mean_jct_s", "--table", "utilisation")
     assert result.exit_code == 0, result.stderr
-    assert "mean JCT, " in result.stdout
-    assert "utilisation, %" in result.stdout
+    assert "\nmean JCT\n" in result.stdout
+    assert "\nutilisation\n" in result.stdout
     assert "Compared with fifo." in result.stdout
     assert "Of these only fifo could be deployed; nothing to choose." in result.stdout
     expected = gs.sweep(study).compare("utilisation").frame
     assert len(re.findall(r"^ 0\.[79] +sjf ", result.stdout, re.MULTILINE)) == 2 * 2
-    assert f"{100 * expected['typical'][0]:.1f}" in result.stdout
+    assert f"{100 * expected['typical'][0]:.1f}%" in result.stdout
+    latex = gpusched("sweep", study, "--table", "mean_jct_s", "--as", "latex").stdout
+    assert latex.startswith("\\begin{table}\n\\centering\n\\caption{mean JCT}")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")

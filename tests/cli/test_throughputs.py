@@ -37,19 +37,13 @@ def test_options_and_arguments_make_the_same_run(gpusched_json, jobs_csv, table)
 def test_deadlines_met_stand_beside_their_bound_and_the_gap(gpusched, jobs_csv, tmp_path, command):
     shown = gpusched(
         command, jobs_csv, "--servers", 4, "-p", "edf", "--deadlines", "tightness=1,seed=1",
-        "--out", tmp_path,
+        "--out", tmp_path, "--wide", "--as", "csv",
     )  # fmt: skip
     assert shown.exit_code == 0, shown.stderr
-    figures = {}
-    for line in shown.stdout.splitlines():
-        label, _, rest = line.strip().partition("  ")
-        figures[label.removesuffix(", %")] = rest.strip().removesuffix(" %")
-    met, bound, gap = (
-        float(figures[label])
-        for label in ("deadlines met", "bound on deadlines met", "gap of deadlines met")
-    )
-    assert 0 < met < bound < 100
-    assert gap == pytest.approx(100 * (bound / met - 1), abs=0.5)
+    figures = dict(zip(*(line.split(",") for line in shown.stdout.splitlines()), strict=True))
+    met, bound, gap = (float(figures[key]) for key in ("dsr", "dsr_bound", "dsr_gap"))
+    assert 0 < met < bound < 1
+    assert gap == pytest.approx(bound / met - 1)
 
 
 def test_a_converted_trace_has_its_deadlines(gpusched, jobs_csv, tmp_path):

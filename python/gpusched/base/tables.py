@@ -29,7 +29,8 @@ Value: TypeAlias = "str | float | Limits | None"
 _FIGURE: Final = re.compile(r"(-|[<>]?[+-]?[\d,]+)(\.\d+)?( ?[a-z%]*)( ?[*!]?)")
 _LATEX: Final = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "†": r"$\dagger$", "≈": r"$\approx$", **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "†": r"$\dagger$", "≈": r"$\approx$",
+    **{sign: f"${sign}$" for sign in "<>|"}, **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }  # fmt: skip
 
 
@@ -198,20 +199,20 @@ class Table(msgspec.Struct, frozen=True):
                 ratio=1 if column.fills else None,
             )
             details = (len(row[len(shown)].detail) for row in self.rows)
-            width = max(*map(len, heading.split("\n")), 0, *([] if column.is_text else details))
-            shown.append(texts if column.is_text else _lined_up(texts, width))
+            least = max(*map(len, heading.split("\n")), 0, *details)
+            shown.append(list(texts) if column.is_text else _lined_up(texts, least))
         widths = [
             0 if column.is_text else max(map(len, texts), default=0)
             for column, texts in zip(self.columns, shown, strict=True)
         ]
-        for row, texts in zip(self.rows, zip(*shown, strict=True), strict=True):
+        for row, line in zip(self.rows, zip(*shown, strict=True), strict=True):
             made.add_row(
                 *(
                     Text.assemble(
                         Text(text, style=cell.style),
                         Text(f"\n{cell.detail.rjust(width)}" if cell.detail else "", style="dim"),
                     )
-                    for cell, text, width in zip(row, texts, widths, strict=True)
+                    for cell, text, width in zip(row, line, widths, strict=True)
                 )
             )
         return made
@@ -348,4 +349,5 @@ def _markdown(text: str) -> str:
 
 
 def _latex(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in text)
+    escaped = "".join(_LATEX.get(sign, sign) for sign in text)
+    return re.sub(r"(?<!\w)-(?=\d)", "$-$", escaped)

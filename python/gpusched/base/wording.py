@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final, Literal
 
-Kind = Literal["time", "percent", "ratio", "count", "rate", "text"]
+Kind = Literal["time", "percent", "ratio", "count", "rate", "p", "text"]
 """What a number is, which decides how it is written."""
 
 _WIDTH: Final = 100
@@ -54,6 +54,8 @@ def written(value: float | None, kind: Kind = "ratio", sign: str = "") -> str:
 def _digits(number: float, kind: Kind) -> str:
     if not number or (kind == "count" and (number >= 100 or number.is_integer())):
         return f"{number:,.0f}" if number or kind != "ratio" else "0.00"
+    if kind == "p":
+        return f"{number:.3f}" if number >= 0.001 else "<0.001"
     # Rounding may carry into one more digit: 9.996 is 10.0.
     exponent = int(f"{number:.2e}".partition("e")[2])
     decimals = max(0, min(2 - exponent, _MOST_DECIMALS.get(kind, 4)))

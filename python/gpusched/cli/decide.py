@@ -177,10 +177,8 @@ def when(
 def _starts(every: list[StartForecast], cluster: ClusterState) -> Table:
     """Return when jobs start, counted from now."""
     times = {"5%": 0.05, "median": 0.5, "95%": 0.95}
-    columns = (
-        "job", Column("GPUs", kind="count"), *(Column(name, kind="time") for name in times),
-        text_column("most likely on"),
-    )  # fmt: skip
+    columns = [text_column("job"), Column("GPUs", kind="count")]
+    columns += [Column(name, kind="time") for name in times] + [text_column("most likely on")]
     rows: list[list[Value]] = []
     for found in every:
         starts_s = dict(zip(found.quantiles, found.quantile_s.tolist(), strict=True))

@@ -92,7 +92,10 @@ def run(
     wide: bool = flag(OUTPUT, "Show every metric."),
     shown: ShownOptions,
 ) -> None:  # fmt: skip
-    """Run one policy and print what it achieved: with --by, --price or --explain that alone."""
+    """Run one policy and print what it achieved.
+
+    With --by, --price or --explain the answer is that alone.
+    """
     drawn = page.arguments()
     if report is not None:
         need("plotly", "the report", "plotly")  # now, and not after an hour

@@ -11,7 +11,8 @@ from gpusched.base.wording import duration, plural, written
 from gpusched.plugins.info import APPROXIMATE, POLICY_KINDS
 from gpusched.plugins.registry import has_flag_of, registered
 from gpusched.results.run_remarks import of_results, restart_costs
-from gpusched.results.shown_metrics import CLAIRVOYANT, MARK
+from gpusched.results.shown_metrics import CLAIRVOYANT as CLAIRVOYANT
+from gpusched.results.shown_metrics import MARK
 from gpusched.results.shown_metrics import is_approximate as is_approximate
 from gpusched.results.shown_metrics import policy_name as policy_name
 

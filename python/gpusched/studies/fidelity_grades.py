@@ -908,12 +908,12 @@ class Fidelity:
             "the trace or simulated, is not in both"
         )
         percents = [f"p{percent}" if percent < 100 else "max" for percent in PERCENTS]
-        waits = [
+        waits: list[list[Value]] = [
             ["trace", like.own_mean_wait_s, *like.own_wait_quantiles_s],
             ["nearest", like.mean_wait_s, *like.wait_quantiles_s],
         ]
         figures = [Column(name, kind="time", key=f"{name}_wait_s") for name in ("mean", *percents)]
-        jobs = [[job[name] for name in _JOB] for job in self.jobs().head(MOST_JOBS).to_dicts()]
+        jobs = self.jobs().head(MOST_JOBS).select(*_JOB).iter_rows()
         return (
             table("", _CASE, map(_case_row, self.cases[:MOST_CASES]), told),
             table("", [text_column("wait"), *figures], waits, (in_use, unexplained)),

@@ -46,7 +46,8 @@ def table_of(compared: Compared, title: str = "") -> Table:
         if compared.baseline is not None:
             cells += change_cells(compared, row)
         body.append(cells + [growth_mark(row)] * is_growing)
-    return table(title, columns, body, [*notes_of(compared), *compared.warnings])
+    notes = (f"Note: {line}." for line in compared.warnings)
+    return table(title, columns, body, [*notes_of(compared), *notes])
 
 
 def typical_columns(compared: Compared, heading: str = "typical") -> list[Column]:
@@ -66,7 +67,7 @@ def change_columns(compared: Compared) -> list[Column]:
         Column(name, kind=kind, key=scale, sign=sign, short=name.split()[0]),
         Column(_share(compared), kind=kind, key=f"{scale}_low,{scale}_high", sign=sign),
         Column("better"),
-        Column("p (Holm)", key="p_adjusted", short="p"),
+        Column("p (Holm)", kind="p", key="p_adjusted", short="p"),
     ]
 
 
@@ -74,11 +75,11 @@ def change_cells(compared: Compared, row: Row) -> list[Value | Cell]:
     """Return what a row differs by: estimate, limits, better seeds and p; of the baseline none."""
     if row[compared.axis] == compared.baseline:
         return [""] * 4
-    scale, p = compared.scale, told_p(compared, row)
-    told = "-" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
+    scale = compared.scale
     won = "-" if row["num_better"] is None else f"{row['num_better']}/{row['num_pairs']}"
     limits = row[f"{scale}_low"], row[f"{scale}_high"]
-    return [row[scale], limits, won, Cell(told, mark=" *" * is_significant(compared, row))]
+    p = Cell(told_p(compared, row), mark=" *" * is_significant(compared, row))
+    return [row[scale], limits, won, p]
 
 
 def kind_of(metric: str) -> Kind:

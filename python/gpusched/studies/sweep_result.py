@@ -227,10 +227,10 @@ class SweepResult:
     def _repr_html_(self) -> str:
         """Return the shown metrics of typical runs as a table, for notebooks."""
         shown = overview(self.study, self.runs)
-        rows = list(shown.rows[:_SHOWN_ROWS])
+        rows: list[Sequence[Value | Cell]] = [*shown.rows[:_SHOWN_ROWS]]
         if len(shown.rows) > len(rows):
             more = f"{len(shown.rows) - len(rows):,} more"
-            rows.append(("...", more, *[""] * (len(shown.columns) - 2)))
+            rows.append(["...", more, *[""] * (len(shown.columns) - 2)])
         return html_page(repr(self), table("", shown.columns, rows).to_html())
 
 

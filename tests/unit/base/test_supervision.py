@@ -322,14 +322,13 @@ def test_a_notebook_has_a_line_with_the_time_left(notebook):
     assert [shown["text/plain"] for shown in notebook.shown] == [
         "<loads>",
         "<loads>: 1,000 of 1,030 runs",
-        "<loads>: 1,010 of 1,030 runs 40.0 s left",
-        "<loads>: 1,030 of 1,030 runs in 30.0 s",
-        "<loads>: 1,030 of 1,030 runs in 40.0 s",
+        "<loads>: 1,010 of 1,030 runs 40 s left",
+        "<loads>: 1,030 of 1,030 runs in 30 s",
+        "<loads>: 1,030 of 1,030 runs in 40 s",
     ]
     assert notebook.shown[0]["text/html"] == "&lt;loads&gt;"
     assert notebook.shown[2]["text/html"] == (
-        '<progress max="1030" value="1010"></progress> '
-        "&lt;loads&gt;: 1,010 of 1,030 runs 40.0 s left"
+        '<progress max="1030" value="1010"></progress> &lt;loads&gt;: 1,010 of 1,030 runs 40 s left'
     )
 
 
@@ -346,7 +345,7 @@ def test_the_line_of_what_was_stopped_tells_no_time_left(notebook):
     with pytest.raises(KeyboardInterrupt):
         stop_midway("loads")
     assert "left" in notebook.shown[-2]["text/plain"]
-    assert notebook.shown[-1]["text/plain"] == "loads: 3 of 8 runs in 30.0 s"
+    assert notebook.shown[-1]["text/plain"] == "loads: 3 of 8 runs in 30 s"
 
 
 def test_a_shell_without_a_kernel_is_no_notebook(monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 import gpusched as gs
 from bench import field
 from bench.field import ORACLE, Standings, field_study, knows_services, middle, page
-from bench.grade_study import Answer, answers, main, table
+from bench.grade_study import Answer, answers, graded, main
 from bench.iterations import iterations_recur, times_recur
 from bench.policies import TimedPolicy
 from gpusched.base.arrays import Float64
@@ -198,14 +198,14 @@ def test_better_grades_have_better_answers(capsys):
     exact = [answer for answer in found if answer.letter == "A"]
     assert len(exact) >= 28
     assert max(answer.effect_factor for answer in exact) < 1.05
-    rows = table(found)[1:]
+    rows = graded(found).texts
     assert [row[0] for row in rows] == sorted(row[0] for row in rows)
     worst_levels = [float(row[-1]) for row in rows]
     assert worst_levels == sorted(worst_levels)
     main(["--sites", "1"])
-    assert capsys.readouterr().out.splitlines()[1].split() == rows[0]
+    assert capsys.readouterr().out.splitlines()[2].split() == rows[0]
 
 
 def test_the_table_has_nearest_ranks():
     found = [Answer("C", 1 + k / 10, 2.0) for k in range(10)]
-    assert table(found)[1:] == [["C", "10", "1.40", "1.80", "2.00", "2.00"]]
+    assert graded(found).texts == [["C", "10", "1.40", "1.80", "2.00", "2.00"]]

@@ -174,14 +174,14 @@ def test_a_window_cuts_bars_at_its_ends(two_servers):
     for _, begin, length, _, _ in bars_of(chart):
         assert 2.0 <= begin < begin + length <= 6.0
     assert chart.x.ends == (2.0, 6.0)
-    assert "From 2.00 s to 6.00 s after the first submission; all 2 servers" in chart.caption
+    assert "From 2 s to 6 s after the first submission; all 2 servers" in chart.caption
 
 
 def test_servers_may_be_chosen(two_servers):
     chart = bars.bars(two_servers, None, [1], 100)
     assert [name for _, name in chart.ticks] == ["server 1"]
     assert chart.top == 4
-    assert "From 0 s to 30.0 s after the first submission, the whole run; 1 of 2" in chart.caption
+    assert "From 0 s to 30 s after the first submission, the whole run; 1 of 2" in chart.caption
     rows = two_servers.results["fifo"].intervals
     assert {job for job, *_ in bars_of(chart)} == set(rows["job"][rows["server"] == 1].tolist())
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base.arrays import nearest_rank
-from gpusched.base.wording import duration, plural
+from gpusched.base.wording import duration, plural, span, written
 from gpusched.reference import Network, Profile
 from gpusched.results.breakdown import GROUPINGS
 from gpusched.results.metric_registry import summarise
@@ -264,15 +264,28 @@ def column(key: str, *values: Any) -> Column:
 @each(
     ("said", "text"),
     [
-        (duration(0.0), "0 s"), (duration(0.02), "20.0 ms"), (duration(1.0), "1.00 s"),
-        (duration(90.0), "1.50 min"), (duration(7_560.0), "2.10 h"),
-        (duration(111_600.0), "31.0 h"),
-        (duration(172_800.0), "2.00 d"), (duration(31_536_000.0), "365 d"),
+        (duration(0.0), "0 s"), (duration(0.02), "20 ms"), (duration(0.0213), "21.3 ms"),
+        (duration(1.0), "1 s"), (duration(42.04), "42.0 s"), (duration(59.97), "1.00 min"),
+        (duration(90.0), "1.50 min"), (duration(24_588.0), "6.83 h"), (duration(111_600.0), "31 h"),
+        (duration(172_800.0), "2 d"), (duration(31_536_000.0), "365 d"),
+        (duration(1e8), "1,160 d"), (duration(-7_200.0), "-2 h"), (duration(1e-6), "<0.01 ms"),
+        (written(None), "-"), (written(math.inf, "time"), "-"), (written(0.786), "0.786"),
+        (written(1.0), "1.00"), (written(9.996), "10.0"), (written(1_234.5), "1,230"),
+        (written(0.0), "0.00"), (written(1e-9), "<0.0001"), (written(-1e-9), ">-0.0001"),
+        (written(0.931, "percent"), "93.1%"), (written(1.0, "percent"), "100%"),
+        (written(0.0004, "percent"), "<0.1%"), (written(-0.02, "percent", "+"), "-2%"),
+        (written(0.1234, "percent", "+"), "+12.3%"), (written(0.0, "percent", "+"), "0%"),
+        (written(1_234, "count"), "1,234"), (written(69.5, "count"), "69.5"),
+        (written(9_973.1, "count"), "9,973"), (written(2_352_345, "rate"), "2,350,000"),
+        (span(21_564.0, 29_772.0, "time"), "5.99 .. 8.27 h"), (span(1.0, None, "time"), "-"),
+        (span(30.0, 7_200.0, "time"), "30 s .. 2 h"), (span(0.8, 1.2, "ratio"), "0.800 .. 1.20"),
+        (written(0.03125, "p"), "0.031"), (written(0.0001, "p"), "<0.001"),
+        (span(-0.1, 0.2, "percent", "+"), "-10 .. +20%"),
         (plural(1, "job"), "1 job"), (plural(0, "job"), "0 jobs"),
         (plural(2_000, "job"), "2,000 jobs"),
     ],
 )  # fmt: skip
-def test_a_duration_is_said_in_the_unit_that_fits_and_counts_agree_with_their_noun(said, text):
+def test_a_number_is_written_as_a_person_would(said, text):
     assert said == text
 
 
@@ -280,34 +293,39 @@ def test_a_duration_is_said_in_the_unit_that_fits_and_counts_agree_with_their_no
 @each(
     ("key", "values", "written", "marks"),
     [
-        # All policies share one unit and one number of decimals.
-        ("mean_jct_s", (3_600.0, 36_000.0, 360_000.0), ["1.00", "10.00", "100.00"], [1, 0, 0]),
-        ("utilisation", (0.3, 0.2, 0.4), ["30.0", "20.0", "40.0"], [0, 0, 1]),
-        # What reads the same is marked the same.
-        ("utilisation", (0.71231, 0.71229, 0.5), ["71.2", "71.2", "50.0"], [1, 1, 0]),
+        # Each figure has its own unit.
+        ("mean_jct_s", (3_600.0, 36_000.0, 360_000.0), ["1 h", "10 h", "4.17 d"], [1, 0, 0]),
+        ("utilisation", (0.3, 0.2, 0.4), ["30%", "20%", "40%"], [0, 0, 1]),
+        # What reads the same wins nothing.
+        ("utilisation", (0.71231, 0.71229, 0.5), ["71.2%", "71.2%", "50%"], [0, 0, 0]),
         # Nothing is best where all are equal, or alone.
         ("preemptions", (0, 0, 0), ["0", "0", "0"], [0, 0, 0]),
-        ("mean_jct_s", (7.0,), ["7.00"], [0]),
-        # What is undefined is a dash, and never the best.
-        ("mean_jct_s", (math.nan, 20.0, None), ["-", "20.0", "-"], [0, 1, 0]),
-        # What is small is not shown as nothing.
-        ("mean_wait_s", (36_000.0, 9.0, 0.0), ["10.00", "<0.01", "0.00"], [0, 0, 1]),
+        ("mean_jct_s", (7.0,), ["7 s"], [0]),
+        # What is undefined is a dash, and never the best; one that is left has not won.
+        ("mean_jct_s", (math.nan, 20.0, None), ["-", "20 s", "-"], [0, 0, 0]),
+        ("mean_wait_s", (36_000.0, 9.0, 0.0), ["10 h", "9 s", "0 s"], [0, 0, 1]),
         # Rates have three digits and separators, ratios are percentages.
-        ("jobs_per_s", (1_234_567.0, 987.6), ["1,230,000", "988"], None),
-        ("gap", (0.123, 1.5), ["12.3", "150.0"], [1, 0]),
+        ("jobs_per_s", (1_234_567.0, 987.6), ["1,230,000", "988"], [1, 0]),
+        ("gap", (0.123, 1.5), ["12.3%", "150%"], [1, 0]),
     ],
 )
-def test_figures_of_all_policies_are_written_alike_and_the_best_is_marked(
-    key, values, written, marks
-):
+def test_figures_have_their_units_and_one_that_wins_alone_is_marked(key, values, written, marks):
     laid_out = column(key, *values)
     assert [cell.text for cell in laid_out.cells] == written
-    assert marks is None or [cell.best for cell in laid_out.cells] == list(map(bool, marks))
+    assert [cell.best for cell in laid_out.cells] == list(map(bool, marks))
 
 
-def test_a_heading_has_the_unit_and_a_metric_that_is_undefined_everywhere_no_column():
-    assert column("mean_jct_s", 3_600.0, 36_000.0).heading == "mean JCT, h"
-    assert column("gap", 0.123, 1.5).heading == "gap to lower bound, %"
+def test_what_sees_the_truth_wins_nothing():
+    metric = gs.metrics()["mean_jct_s"]
+    values = [(1.0, True), (3.0, False), (2.0, False)]
+    rows = [{"mean_jct_s": value, "clairvoyant": sees} for value, sees in values]
+    (laid_out,) = columns(rows, [metric])
+    assert [cell.best for cell in laid_out.cells] == [False, False, True]
+    (laid_out,) = columns(rows[:2], [metric])
+    assert not any(cell.best for cell in laid_out.cells)
+
+
+def test_a_metric_that_is_undefined_everywhere_has_no_column():
     assert columns([{"mean_jct_s": math.nan}, {}], main_metrics()[:1]) == []
 
 
@@ -583,8 +601,8 @@ def test_shares_count_as_what_they_hold():
 
 def test_a_job_is_explained_in_sentences(widened):
     assert str(widened.explain(0)).splitlines() == [
-        "Job 0 (id 0) came at 00:00:00: 2 GPUs, 10.0 min of service.",
-        "Ran from 00:00:00 for 5.00 min on 2 V100 of server 0.",
+        "Job 0 (id 0) came at 00:00:00: 2 GPUs, 10 min of service.",
+        "Ran from 00:00:00 for 5 min on 2 V100 of server 0.",
         "Ran from 00:05:00 for 3.75 min on 4 V100 of server 0.",
         "Finished at 00:08:45, 8.75 min after it came (1 resize).",
         "Met its deadline, at 00:08:45, to the instant.",

@@ -198,7 +198,7 @@ def story(policy: str, job: int, until_s: float | None = None) -> tuple[str, ...
 def test_a_job_that_still_runs_has_not_finished():
     assert story("fifo", 0, 40) == (
         "Job 0 (id 0) came at 2020-01-01 00:00:00: 2 GPUs, 1.67 min of service.",
-        "Ran from 2020-01-01 00:00:00 for 2.00 s on 2 gpu of server 0.",
+        "Ran from 2020-01-01 00:00:00 for 2 s on 2 gpu of server 0.",
         "It had not finished when the run ended.",
         "Its deadline was at 2020-01-01 00:03:20.",
     )
@@ -216,7 +216,7 @@ def test_a_job_that_has_not_run_tells_who_held_its_gpus():
 
 def test_a_job_that_lost_its_gpus_waits_since_then():
     told = story("las", 1, 40)
-    assert told[1] == "Ran from 2020-01-01 00:00:01 for 1.00 s on 2 gpu of server 0."
+    assert told[1] == "Ran from 2020-01-01 00:00:01 for 1 s on 2 gpu of server 0."
     assert told[2] == "Waits since 2020-01-01 00:00:02."
     assert told[3].startswith("  When it had lost its GPUs, 0 of the 2 GPUs")
 

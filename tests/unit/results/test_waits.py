@@ -24,11 +24,11 @@ def test_a_job_that_is_overtaken_says_by_whom():
     )  # fmt: skip
     story = result.explain(1)
     assert story.lines[1:6] == (
-        "Waited for 9.00 s.",
+        "Waited for 9 s.",
         "  When it came, 1 of the 4 GPUs that it may use were free; 1 job held 3.",
         "  Over the wait their GPU time was held 75 % by jobs that were running by then, 11 % by "
         "jobs that came later and started while it waited, 14 % by nobody.",
-        "  Fewer than its 4 GPUs were free for 9.00 s (100 %).",
+        "  Fewer than its 4 GPUs were free for 9 s (100 %).",
         "  Most was held by job 0 of ann (3 GPUs, 75 %, running by then); job 2 (1 GPU, 11 %, came "
         "later, started first).",
     )
@@ -45,7 +45,7 @@ def test_a_queue_that_is_strict_is_told_from_a_lack_of_gpus():
     assert (wait.short_us, wait.fits_us, wait.scattered_us) == (5 * SECOND, 8 * SECOND, 0)
     assert wait.shares[EARLIER] == pytest.approx(20 / 52)
     assert (
-        "  There was room for it on one server for 8.00 s (62 %): then the policy or the placement "
+        "  There was room for it on one server for 8 s (62 %): then the policy or the placement "
         "kept it waiting, not a lack of GPUs."
     ) in result.explain(2).lines
 
@@ -66,7 +66,7 @@ def test_free_gpus_in_pieces_are_told_from_too_few():
     )  # fmt: skip
     (wait,) = pieces.explain(3).waits
     assert (wait.short_us, wait.fits_us, wait.scattered_us) == (0, 0, 8 * SECOND)
-    assert "  As many were free, but not on any one server, for 8.00 s (100 %)." in (
+    assert "  As many were free, but not on any one server, for 8 s (100 %)." in (
         pieces.explain(3).lines
     )
 
@@ -77,7 +77,7 @@ def test_a_job_waits_for_as_many_gpus_of_each_server_as_it_wants():
     result = gs.simulate(jobs, gs.Cluster.uniform(2, 4), policy="fifo")
     (wait,) = result.explain(2).waits
     assert (wait.short_us, wait.fits_us, wait.scattered_us) == (0, 0, 4 * SECOND)
-    assert "  As many were free, but not on 2 servers with 2 free on each, for 4.00 s (100 %)." in (
+    assert "  As many were free, but not on 2 servers with 2 free on each, for 4 s (100 %)." in (
         result.explain(2).lines
     )
 

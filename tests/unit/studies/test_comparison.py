@@ -432,7 +432,7 @@ def test_groups_and_losers_are_of_its_jobs(part, inside):
 def test_the_report_says_which_part_it_is_of(part, inside, tmp_path):
     page = render_report(part, plotly="cdn")
     said = (
-        "metrics: of the run after a warm-up of 6.00 h and until 2.00 h before the last "
+        "metrics: of the run after a warm-up of 6 h and until 2 h before the last "
         f"submission; {inside.sum()} jobs submitted in it"
     )
     assert said in page
@@ -475,7 +475,7 @@ def test_a_what_if_is_of_the_part_of_each_run(day, inside):
     change_s = (after.jobs.jct_s - base.jobs.jct_s)[inside]
     assert answer.outcomes[0].num_gain == np.count_nonzero(change_s < -60)
     assert answer.outcomes[0].num_lose == np.count_nonzero(change_s > 60)
-    assert "after a warm-up of 6.00 h and until 2.00 h before the last submission" in str(answer)
+    assert "after a warm-up of 6 h and until 2 h before the last submission" in str(answer)
 
 
 def test_a_size_meets_the_goal_in_the_part(day):
@@ -490,7 +490,7 @@ def test_a_size_meets_the_goal_in_the_part(day):
     assert found.servers == every[0]
     assert found.window is not None
     assert found.to_dict()["window"] == CUTS
-    assert any("after a warm-up of 6.00 h" in note for note in found.notes())
+    assert any("after a warm-up of 6 h" in note for note in found.notes())
 
 
 @pytest.mark.parametrize(

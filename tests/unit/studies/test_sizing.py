@@ -271,7 +271,7 @@ def test_goals_are_joined_by_and():
     goals = Goals.parse("mean_wait_s < 60 and utilisation > 40% AND mean_wait_s > 1")
     assert [goal.bound for goal in goals.goals] == [60, 0.4, 1]
     assert goals.metrics == ("mean_wait_s", "utilisation")
-    assert str(goals) == "mean_wait_s < 60 (1.00 min) and utilisation > 0.4 and mean_wait_s > 1"
+    assert str(goals) == "mean_wait_s < 60 (1 min) and utilisation > 0.4 and mean_wait_s > 1"
     assert Goals.parse(goals) is goals
 
 

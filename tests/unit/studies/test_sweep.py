@@ -246,7 +246,7 @@ def test_how_many_jobs_a_seed_draws_is_no_axis():
     assert result.runs["jobs"].n_unique() > 1
     table = overview(result.study, result.runs)
     assert list(table.headings[:2]) == ["policy", "seeds"]
-    assert [list(row[:2]) for row in table.rows] == [["fifo", "3"], ["srtf", "3"]]
+    assert [row[:2] for row in table.texts] == [["fifo", "3"], ["srtf", "3"]]
     numbers = small(traces=[{"generate": "philly", "jobs": [50, 60]}])
     assert overview(gs.Study.of(numbers), gs.sweep(numbers).runs).headings[0] == "jobs"
 
@@ -312,7 +312,7 @@ def test_where_jobs_pile_up_below_a_load_of_one_it_stands_beside_the_row():
         "clusters": [{"servers": 1, "gpus": 8}],
     })  # fmt: skip
     assert result.runs["growth"].null_count() == 0
-    marks = {row[0] + " " + row[1]: row[-1] for row in overview(result.study, result.runs).rows}
+    marks = {row[0] + " " + row[1]: row[-1] for row in overview(result.study, result.runs).texts}
     assert float(marks.pop("0.8 fifo")) > 1.5
     assert set(marks.values()) == {""}
     compared = result.compare("mean_jct_s")

@@ -158,7 +158,7 @@ def test_changes_are_told_as_a_person_would(site):
     assert f"{points:+.1f} points" in str(answer)
     (told,) = [line for line in answer.remarks if line.startswith("a restart")]
     assert "costs nothing under base" in told
-    assert "10.0 min under restart=10m" in told
+    assert "10 min under restart=10m" in told
     same = gs.whatif(site, SITE, "srtf", ["servers=+0"])
     assert "no change" in str(same)
 
