@@ -26,7 +26,7 @@ FORMATS: Final = ("markdown", "latex", "csv", "json")
 
 Limits: TypeAlias = "tuple[float | None, float | None]"
 Value: TypeAlias = "str | float | Limits | None"
-_FIGURE: Final = re.compile(r"(-|[<>]?[+-]?[\d,]+)(\.\d+)?( ?[a-z%]*)( ?[*!]?)")
+_FIGURE: Final = re.compile(r"(-|[<>]?[+-]?[\d,]+)(\.\d+)?( ?[a-z%]+)?( ?[*!]?)")
 _LATEX: Final = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "†": r"$\dagger$", "≈": r"$\approx$",
@@ -323,12 +323,12 @@ def _lined_up(texts: Sequence[str], width: int) -> list[str]:
     known = [part for part in parts if part is not None and part[1] != "-"]
     after = max((len(part[4]) for part in known), default=0)
     units = {part[3] for part in known}
-    has_points = len(units) == 1 and "%" not in units
+    has_points = len(units) == 1 and units != {"%"}
     decimals = max(len(part[2] or "") for part in known) if has_points else 0
     lined = [
         text
         if part is None
-        else f"{part[1]}{(part[2] or '').ljust(decimals * (part[1] != '-'))}{part[3]}"
+        else f"{part[1]}{(part[2] or '').ljust(decimals * (part[1] != '-'))}{part[3] or ''}"
         f"{part[4].ljust(after)}"
         for text, part in zip(texts, parts, strict=True)
     ]

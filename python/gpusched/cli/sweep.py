@@ -288,10 +288,13 @@ def _show_overview(result: SweepResult) -> None:
 
 def _show_comparison(compared: ComparedRuns) -> None:
     """Print a metric of typical runs with intervals, what it is to the baseline, and a headline."""
-    against = [] if compared.baseline is None else [f"Compared with {compared.baseline}."]
-    below = (" ".join([*against, *notes_of(compared)]),)
+    seeds = compared.frame["num_seeds"]
+    is_same = seeds.n_unique() == 1
+    told = [f"{plural(seeds[0], 'seed')}."] if is_same else []
+    told += [] if compared.baseline is None else [f"Compared with {compared.baseline}."]
+    below = (" ".join([*told, *notes_of(compared)]),)
     show_table(
         table_of(compared, metrics()[compared.metric].label),
-        layout=lambda every: replace(every, notes=below),
+        layout=lambda every: replace(every.without({"num_seeds"} if is_same else ()), notes=below),
     )
     show_lines(compared.headline)

@@ -78,7 +78,7 @@ class Metric:
     group
         Metrics of one group stand together.
     table
-        ``"main"`` (every table and the report), ``"wide"`` (tables of one run and with ``--wide``)
+        ``"main"`` (every table and the report), ``"wide"`` (with ``--wide``)
         or ``"none"``.
     window
         What it is of a part of a run, see :meth:`gpusched.Result.summary`: ``"jobs"`` (of the jobs
