@@ -21,7 +21,7 @@ import polars as pl
 
 import gpusched as gs
 from gpusched.base.replacing import write_text
-from gpusched.base.tables import Column, Table, table
+from gpusched.base.tables import Table, table
 from gpusched.plugins.policy import Policy, known_choice
 
 STUDY = Path(__file__).parents[1] / "examples" / "field.toml"
@@ -247,7 +247,10 @@ def workload_table(standings: Standings, place: int) -> Table:
             found.append((middle(values).value, (row, *cells)))
     body = [cells for _, cells in sorted(found, key=lambda one: one[0])]
     title = f"{work}, {standings.study.clusters[place].servers} servers of 8 GPUs"
-    columns = (Column(_label(name), _SCALES[gs.metrics()[name].unit][2]) for name in metrics)
+    columns = (
+        f"{_label(name)}, {_SCALES[gs.metrics()[name].unit][2]}".removesuffix(", ")
+        for name in metrics
+    )
     return table(title, ("policy", *columns), body)
 
 

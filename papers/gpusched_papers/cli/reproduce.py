@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from msgspec.structs import replace
 
 import gpusched as gs
 from gpusched.base.replacing import check_folder, write_text
-from gpusched.base.tables import Table, table
+from gpusched.base.tables import table
 from gpusched.cli import options
 from gpusched.cli.console import (
     remark,
@@ -159,7 +158,7 @@ def _one_paper(
             show_lines([paper.title], style="bold")
             show_lines([paper.source], style="dim")
             for table in result.tables():
-                show_table(table, wrap=True, layout=_narrow)
+                show_table(table, wrap=True)
     if interrupted:
         remark(["interrupted: these are the seeds that were done; no files"], style="yellow")
         _tell_kept(kept)
@@ -210,17 +209,11 @@ def _every_paper(seeds: int | None, asked: dict[str, Any], out: Path | None, jso
             show_json(plain(parts=parts))
         else:
             for table in tables(parts):
-                show_table(table, wrap=True, layout=_narrow)
+                show_table(table, wrap=True)
     if out is not None:
         remark([f"wrote {out / _PAGE}"])
     if left_out:
         raise typer.Exit(_LEFT_OUT)
-
-
-def _narrow(made: Table) -> Table:
-    """Set what follows a comma in a heading on a line of its own."""
-    columns = (replace(each, short=each.heading.replace(", ", "|")) for each in made.columns)
-    return replace(made, columns=tuple(columns))
 
 
 def _shown_by(display: ProgressDisplay) -> papers.OnProgress:

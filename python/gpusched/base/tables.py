@@ -41,8 +41,6 @@ class Column(msgspec.Struct, frozen=True):
     ----------
     name
         Its heading.
-    unit
-        Of figures that are texts already.
     kind, sign
         How its values are written, see :func:`gpusched.base.wording.written`.
     key
@@ -60,7 +58,6 @@ class Column(msgspec.Struct, frozen=True):
     """
 
     name: str
-    unit: str = ""
     kind: Kind = "ratio"
     sign: str = ""
     key: str = ""
@@ -71,14 +68,9 @@ class Column(msgspec.Struct, frozen=True):
     fills: bool = False
 
     @property
-    def heading(self) -> str:
-        """The name and the unit."""
-        return f"{self.name}, {self.unit}" if self.unit else self.name
-
-    @property
     def keys(self) -> list[str]:
         """Its names for programs."""
-        return self.key.split(",") if self.key else [self.heading]
+        return self.key.split(",") if self.key else [self.name]
 
     def text(self, value: Value) -> str:
         """Write a value: a text as it is."""
@@ -114,14 +106,14 @@ class Table(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         from rich.console import Console
 
-        with (console := Console(width=10_000, color_system=None)).capture() as capture:
-            console.print(self.to_rich())
-        return "\n".join(line.rstrip() for line in capture.get().splitlines()).strip("\n")
+        text = io.StringIO()
+        Console(file=text, width=10_000).print(self.to_rich())
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).strip("\n")
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """The names of the columns with their units."""
-        return tuple(column.heading for column in self.columns)
+        """The names of the columns."""
+        return tuple(column.name for column in self.columns)
 
     @property
     def texts(self) -> list[list[str]]:
@@ -156,7 +148,7 @@ class Table(msgspec.Struct, frozen=True):
         columns = [replace(name, short=""), *(Column(row[0]) for row in self.texts)]
         texts = [*zip(*self.rows, strict=True)][1:]
         rows = [
-            [column.heading, *(replace(cell, value=column.text(cell.value)) for cell in cells)]
+            [column.name, *(replace(cell, value=column.text(cell.value)) for cell in cells)]
             for column, cells in zip(others, texts, strict=True)
         ]
         return table(self.title, columns, rows, self.notes)
@@ -170,16 +162,16 @@ class Table(msgspec.Struct, frozen=True):
             If no column has that key.
         """
         at = [column.keys[0] for column in self.columns].index(key)
-        is_highest_first = self.columns[at].is_highest_first
+        column = self.columns[at]
 
         def place(row: tuple[Cell, ...]) -> tuple[bool, Any]:
             value = row[at].value
             value = value[0] if isinstance(value, tuple) else value
-            if isinstance(value, str):
-                return False, value
-            if value is None or math.isnan(value):
+            if column.is_text:
+                return value is None, value or ""
+            if value is None or isinstance(value, str) or math.isnan(value):
                 return True, 0.0
-            return False, -value if is_highest_first else value
+            return False, -value if column.is_highest_first else value
 
         return replace(self, rows=tuple(sorted(self.rows, key=place)))
 
@@ -192,7 +184,7 @@ class Table(msgspec.Struct, frozen=True):
         made = RichTable(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
         plain, shown = self._written(str, str, ""), list[list[str]]()
         for column, *texts in zip(self.columns, *plain, strict=True):
-            heading = column.short.replace("|", "\n") or column.heading
+            heading = column.short.replace("|", "\n") or column.name
             made.add_column(
                 Text(heading, justify="left" if column.is_text else "right"),
                 no_wrap=column.is_unbroken,
@@ -270,7 +262,8 @@ class Table(msgspec.Struct, frozen=True):
                 if cell.detail and isinstance(cell.value, str):
                     each = (f"{cell.value} ({cell.detail})",)
                 values += each if len(each) == len(column.keys) else (None,) * len(column.keys)
-            rows.append(dict(zip(keys, map(_plain, values), strict=True)))
+            plain = (None if isinstance(v, float) and not math.isfinite(v) else v for v in values)
+            rows.append(dict(zip(keys, plain, strict=True)))
         return rows
 
     def to_csv(self) -> str:
@@ -334,10 +327,6 @@ def _lined_up(texts: Sequence[str], width: int) -> list[str]:
     ]
     width = max([width, *map(len, lined)])
     return [text.rjust(width) for text in lined]
-
-
-def _plain(value: str | float | None) -> str | float | None:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -41,15 +41,14 @@ def fitted(made: Table) -> Table:
         return made
     if table_width(made.transposed()) <= width:
         return made.transposed()
-    known = metrics()
-    yielding = [c for c in made.columns if c.key in known and known[c.key].gives_way is not None]
-    yielding.sort(key=lambda column: known[column.key].gives_way or 0)
-    for most in range(1, len(yielding) + 1):
-        kept = made.without({column.key for column in yielding[:most]})
-        if table_width(kept) <= width:
+    known, hidden = metrics(), list[str]()
+    ways = [(known[c.key].gives_way, c.key, c.name) for c in made.columns if c.key in known]
+    for _, key, name in sorted(way for way in ways if way[0] is not None):
+        made = made.without({key})
+        hidden.append(name)
+        if table_width(made) <= width:
             break
-    hidden = ", ".join(column.name for column in yielding[:most])
-    return replace(kept, notes=(*made.notes, f"--wide shows {hidden} too"))
+    return replace(made, notes=(*made.notes, f"--wide shows {', '.join(hidden)} too"))
 
 
 class Answers(msgspec.Struct, frozen=True):

@@ -151,7 +151,7 @@ def compare(
             else:
                 made = study.comparison_table(comparison, is_wide=wide)
                 made = replace(made, notes=(*footnotes(comparison), *made.notes))
-                show_table(made, layout=(lambda every: every) if wide else fitted)
+                show_table(made, wrap=not wide, layout=(lambda every: every) if wide else fitted)
         remark(remarks(comparison), style="yellow")
     remark(f"wrote {path}" for path in files.values())
     if not has_report and not interrupted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import signal
@@ -96,7 +97,7 @@ def show_table(
 
 def table_width(table: Table) -> int:
     """The columns of a terminal that ``table`` takes if nothing in it is broken."""
-    console = Console(width=10_000)
+    console = Console(file=io.StringIO(), width=10_000)  # a dumb terminal has 80 whatever is said
     return Measurement.get(console, console.options, table.to_rich()).maximum
 
 

@@ -153,13 +153,9 @@ def _near_the_answer(sizing: Sizing, x: Sequence[int]) -> list[float] | None:
 
 
 def _text(metric: Metric, value: float) -> str:
-    from gpusched.base.wording import duration
+    from gpusched.base.wording import written
 
-    if math.isnan(value):
-        return "undefined"
-    if metric.unit == "s":
-        return duration(value) if value else "0 s"
-    return f"{value:.1%}" if metric.kind == "percent" else f"{value:,.4g}"
+    return "undefined" if math.isnan(value) else written(value, metric.kind)
 
 
 def _on_axis(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.libraries import need
 from gpusched.base.replacing import write_text
-from gpusched.base.wording import duration
+from gpusched.base.wording import written
 from gpusched.reporting.chart_library import INLINE, library_tag
 from gpusched.reporting.page_parts import answer_page, figure_html
 from gpusched.reporting.tables import figure, grid, heading, items, paragraphs, row
@@ -129,13 +129,8 @@ def cell_text(column: str, value: Any) -> str:
     """Write one cell of the runs as a person reads it."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if value is None or value != value:
-        return "-"
     if column == "hourly_price":
         return f"{value:,.2f}"
     if isinstance(value, int):
         return f"{value:,}"
-    metric = METRICS.find(column)
-    if metric.unit == "s":
-        return duration(value) if value else "0 s"
-    return f"{value:.1%}" if metric.kind == "percent" else f"{value:,.4g}"
+    return written(value, METRICS.find(column).kind)

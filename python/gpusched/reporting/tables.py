@@ -143,7 +143,7 @@ def _percentiles(of: dict[str, Any] | None) -> str:
     values = [math.nan if of is None or of[name] is None else of[name] for name in _SHOWN]
     if any(map(math.isnan, values)):
         return figure("-")
-    text = " / ".join(map(duration, values))
+    text = " / ".join(duration(value) if value else "0" for value in values)
     return figure(text, values[1])
 
 

@@ -370,7 +370,8 @@ row(390, "lost_to_contention", "ratio", "lower", "time", "lost to contention",
     "Share of the cluster's GPU time that jobs ran longer as links were shared.",
     _lost_to_contention,
     definition="sum of g (e - q - u) / (M x makespan): GPU time that sharing cost",
-    short="lost to|contention", kind="percent", group="cluster", place=200, needs=("contention",))
+    short="lost to|contention", kind="percent", group="cluster", table="main", place=200,
+    gives_way=4, needs=("contention",))
 row(400, "lost_to_placement", "ratio", "lower", "time", "lost to placement",
     "Share of the cluster's GPU time that jobs ran longer where they were put.", _lost_to_placement,
     definition="sum of g (u - p) / (M x makespan): GPU time that spread, slower links or slower "

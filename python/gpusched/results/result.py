@@ -430,7 +430,7 @@ class Result:
         --------
         >>> trace = gs.Trace.from_columns([0, 0], [60, 60], [8, 8], id=["a7", "a8"])
         >>> print(gs.simulate(trace, gs.Cluster.uniform(1, 8)).explain("a8").lines[0])
-        Job 1 (id a8) came at 00:00:00: 8 GPUs, 1.00 min of service.
+        Job 1 (id a8) came at 00:00:00: 8 GPUs, 1 min of service.
         """
         from gpusched.results.explain import explain
 

@@ -16,10 +16,15 @@ from gpusched.plugins.registry import has_flag_of
 from gpusched.results.metric_registry import GROUPS, Metric, metrics
 
 if TYPE_CHECKING:
-    from gpusched.results.result import Result
+    from gpusched.results.cost import RunLog
 
 MARK: Final = "*"
 CLAIRVOYANT: Final = "†"
+GROWTH: Final = "growth"
+"""The metric that says where jobs pile up: every run of a study has it."""
+GROWTH_NOTE: Final = "Growth: jobs pile up, and figures hold for this length alone."
+# Of docs/studies/statistics.md: growth beyond which jobs pile up, by the number of seeds.
+_GROWING: Final = {1: 1.5, 5: 1.25}
 
 
 def main_metrics() -> list[Metric]:
@@ -103,7 +108,7 @@ def column_of(metric: Metric) -> tables.Column:
 
 
 def table_of_summaries(
-    results: Mapping[str, Result],
+    results: Mapping[str, RunLog],
     summaries: Mapping[str, Mapping[str, Any]],
     chosen: Sequence[Metric] | None = None,
 ) -> Table:
@@ -121,17 +126,22 @@ def _cell(cell: Cell) -> tables.Cell:
     return tables.Cell(cell.value, BEST, MARK) if cell.best else tables.Cell(cell.value)
 
 
-def policy_name(label: str, result: Result) -> str:
+def is_growing(growth: float | None, num_seeds: int) -> bool:
+    """Whether jobs pile up, by the metric ``growth`` of a run or its median over the seeds."""
+    return growth is not None and growth > _GROWING[5 if num_seeds >= 5 else 1]
+
+
+def policy_name(label: str, result: RunLog) -> str:
     """The policy, marked where it sees the true services, and where it departs from its source."""
     return label + marks_of(result)
 
 
-def marks_of(result: Result) -> str:
+def marks_of(result: RunLog) -> str:
     """Return what stands after the name of its policy."""
     marks = CLAIRVOYANT * result.clairvoyant + APPROXIMATE * is_approximate(result)
     return f" {marks}" if marks else ""
 
 
-def is_approximate(result: Result) -> bool:
+def is_approximate(result: RunLog) -> bool:
     """Whether the policy departs by default from what was published."""
     return has_flag_of("policy", result.spec.policy, "approximate")

@@ -14,6 +14,7 @@ from gpusched.base.arrays import Float64
 from gpusched.base.suggest import nearest
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import metrics
+from gpusched.results.shown_metrics import GROWTH
 from gpusched.studies.hodges_lehmann import (
     Estimate,
     check_level,
@@ -24,7 +25,7 @@ from gpusched.studies.hodges_lehmann import (
     signed_rank,
     typical,
 )
-from gpusched.studies.verdicts import GROWTH, Scale, growth_mark, headline, not_beaten, too_few
+from gpusched.studies.verdicts import Scale, growth_mark, headline, not_beaten, too_few
 
 if TYPE_CHECKING:
     import polars as pl

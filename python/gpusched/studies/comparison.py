@@ -40,7 +40,10 @@ from gpusched.results.run_remarks import of_results
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import SameJobs
 from gpusched.results.shown_metrics import (
+    GROWTH,
+    GROWTH_NOTE,
     all_metrics,
+    is_growing,
     main_metrics,
     table_of_summaries,
 )
@@ -48,7 +51,6 @@ from gpusched.schedules.jobs_table import trace_series, write_jobs
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.executors import opened
 from gpusched.studies.hodges_lehmann import Estimate, ratio
-from gpusched.studies.verdicts import GROWTH, GROWTH_NOTE, is_growing
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,8 +8,8 @@ from typing import Any, Final
 from gpusched.base.tables import BEST, Cell, Column, Table, Value, table, text_column
 from gpusched.base.wording import Kind, plural
 from gpusched.results.metric_registry import metrics
+from gpusched.results.shown_metrics import GROWTH_NOTE
 from gpusched.studies.verdicts import (
-    GROWTH_NOTE,
     Compared,
     Row,
     ahead,
@@ -28,7 +28,10 @@ def table_of(compared: Compared, title: str = "") -> Table:
     keys, kind = (*compared.by, compared.axis), kind_of(compared.metric)
     columns = [text_column(name.replace("_", " ")) for name in keys]
     columns += [Column("seeds", kind="count", key="num_seeds"), *typical_columns(compared)]
-    columns += [Column("mean", kind=kind, key="mean"), Column("worst", kind=kind, key="worst")]
+    is_up = compared.better == "higher"
+    columns += [
+        Column(end, kind=kind, key=end, is_highest_first=is_up) for end in ("mean", "worst")
+    ]
     is_growing = any(map(growth_mark, rows))
     if compared.baseline is not None:
         columns += change_columns(compared)
@@ -53,7 +56,8 @@ def table_of(compared: Compared, title: str = "") -> Table:
 def typical_columns(compared: Compared, heading: str = "typical") -> list[Column]:
     """Return the columns of what is typical: its estimate and its limits."""
     kind, label = kind_of(compared.metric), label_of(compared.metric)
-    typical = Column(f"{heading} {label}", kind=kind, key="typical", short=heading)
+    is_up, name = compared.better == "higher", f"{heading} {label}"
+    typical = Column(name, kind=kind, key="typical", short=heading, is_highest_first=is_up)
     return [typical, Column(_share(compared), kind=kind, key="low,high")]
 
 

@@ -28,6 +28,7 @@ from gpusched.engine.simulation import simulate_quietly
 from gpusched.model.cluster import Cluster
 from gpusched.results.metric_registry import metrics
 from gpusched.results.run_remarks import unserved
+from gpusched.results.shown_metrics import GROWTH
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.executors import opened
 from gpusched.studies.plan import (
@@ -52,7 +53,6 @@ from gpusched.studies.run_store import (
 )
 from gpusched.studies.study import ROLES, Study, StudyTrace
 from gpusched.studies.sweep_result import SweepResult
-from gpusched.studies.verdicts import GROWTH
 
 if TYPE_CHECKING:
     import polars as pl

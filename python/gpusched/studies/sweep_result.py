@@ -14,12 +14,12 @@ from gpusched.base.replacing import replacing
 from gpusched.base.tables import Cell, Column, Table, Value, html_page, table, text_column
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import Metric, metrics
-from gpusched.results.shown_metrics import column_of, main_metrics
+from gpusched.results.shown_metrics import GROWTH, GROWTH_NOTE, column_of, main_metrics
 from gpusched.studies.hodges_lehmann import signed_rank, typical
 from gpusched.studies.paper_tables import axis_text
 from gpusched.studies.plan import RUN_KEYS, choices_of
 from gpusched.studies.study import Study
-from gpusched.studies.verdicts import GROWTH, GROWTH_NOTE, growth_mark
+from gpusched.studies.verdicts import growth_mark
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import metrics
+from gpusched.results.shown_metrics import GROWTH, is_growing
 from gpusched.studies.hodges_lehmann import difference, holm, ratio, seeds_for, values_of
 
 if TYPE_CHECKING:
@@ -19,13 +20,8 @@ if TYPE_CHECKING:
 
 Scale = Literal["ratio", "difference"]
 _LEAST_GAIN: Final = 0.02
-# Of docs/studies/statistics.md: growth beyond which jobs pile up, by the number of seeds.
-_GROWING: Final = {1: 1.5, 5: 1.25}
 _ALIKE: Final = 1.05
 Row = Mapping[str, Any]
-GROWTH: Final = "growth"
-"""The metric that says where jobs pile up: every run of a study has it."""
-GROWTH_NOTE: Final = "Growth: jobs pile up, and figures hold for this length alone."
 
 
 class Compared(Protocol):
@@ -88,11 +84,6 @@ def not_beaten(
         if p <= 1 - level and abs(change) >= least:
             left.discard(b if (change < 0) == (better == "lower") else a)
     return left
-
-
-def is_growing(growth: float | None, num_seeds: int) -> bool:
-    """Whether jobs pile up, by the metric ``growth`` of a run or its median over the seeds."""
-    return growth is not None and growth > _GROWING[5 if num_seeds >= 5 else 1]
 
 
 def growth_mark(row: Row) -> str:

@@ -58,6 +58,8 @@ def test_rows_are_sorted_the_best_first_and_what_is_undefined_last(made):
     assert first("low") == ["fifo", "srtf", "a|b_c*"]
     assert first("jobs") == ["srtf", "fifo", "a|b_c*"]
     assert first("policy") == ["a|b_c*", "fifo", "srtf"]
+    blank = table("", ("policy", "ratio"), [["fifo", ""], ["sjf", 0.9], ["srtf", 0.8]])
+    assert [row[0] for row in blank.sorted_by("ratio").texts] == ["srtf", "sjf", "fifo"]
     with pytest.raises(ValueError, match="mean JCT"):
         made.sorted_by("mean JCT")
 
