@@ -10,7 +10,6 @@ import typer
 from gpusched.base.libraries import is_installed, need
 from gpusched.base.run_warning import unwarned
 from gpusched.base.tables import Table
-from gpusched.base.wording import plural
 from gpusched.cli.answers import Answers
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import (
@@ -36,7 +35,6 @@ from gpusched.cli.workload import load_workload
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, remarks
 from gpusched.results.format_registry import schedule_format
-from gpusched.results.metric_registry import Summary
 from gpusched.studies import comparison as study
 
 if TYPE_CHECKING:
@@ -190,7 +188,6 @@ def run(
             if not (answered or story):
                 made = study.comparison_table(comparison, is_wide=wide)
                 show_table(made, layout=Table.transposed)
-                show_lines(_left(comparison.summaries[label]))
             if found is not None:
                 show_lines([f"audit: {line}" for line in found.problems or ["every rule holds"]])
         remark(remarks(comparison), style="yellow")
@@ -198,12 +195,6 @@ def run(
     remark(f"wrote {path}" for path in files.values())
     if found is not None and not found.ok:
         raise typer.Exit(1)
-
-
-def _left(summary: Summary) -> list[str]:
-    """Say how many jobs finished, and how many did not."""
-    counts = {word: int(summary[f"num_{word}"]) for word in ("finished", "rejected", "unfinished")}
-    return [", ".join(f"{plural(count, 'job')} {word}" for word, count in counts.items() if count)]
 
 
 def _place_of(trace: Trace, asked: str) -> int:

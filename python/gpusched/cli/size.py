@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gpusched.base.libraries import is_installed
 from gpusched.base.tables import BEST, Cell, Column, table
-from gpusched.base.wording import Kind, plural
+from gpusched.base.wording import plural
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import (
     CLUSTER,
@@ -178,11 +178,16 @@ def _gpus_of(text: str) -> int | dict[str, int]:
 
 
 def _show(found: Sizing, assumptions: list[str]) -> None:
+    from gpusched.reporting.sizing_page import heading_of
+
     trace = found.trace
     show_lines([f"{trace.name}: {len(trace):,} jobs"])
     show_lines(assumptions, style="yellow")
-    frame = found.table()
-    columns = [_column(name) for name in frame.columns]
+    frame = found.table().drop("wall_s")
+    kinds = {name: metric.kind for name, metric in metrics().items()}
+    columns = [
+        Column(heading_of(name), kind=kinds.get(name, "count"), key=name) for name in frame.columns
+    ]
     near = _near_the_answer(found, frame)
     rows = [
         [
@@ -200,14 +205,6 @@ def _show(found: Sizing, assumptions: list[str]) -> None:
         show_lines([f"{plural(hidden, 'more run')}: see --as csv, or the picture"], style="dim")
     show_lines([answer], style="bold")
     show_lines(notes)
-
-
-def _column(name: str) -> Column:
-    from gpusched.reporting.sizing_page import heading_of
-
-    known = metrics().get(name)
-    kind: Kind = "count" if known is None else known.kind
-    return Column(heading_of(name), kind=kind, key=name)
 
 
 def _near_the_answer(found: Sizing, frame: polars.DataFrame) -> list[int]:

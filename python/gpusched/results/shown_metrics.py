@@ -79,20 +79,14 @@ def _number(value: Any) -> float | None:
 
 def _column(metric: Metric, values: Sequence[float | None], could_be: Sequence[bool]) -> Column:
     texts = [written(value, metric.kind) for value in values]
-    known = {
-        at: value
-        for at, value in enumerate(values)
-        if could_be[at] and value is not None and metric.better != "neutral"
-    }
-    best = (min if metric.better == "lower" else max)(known, key=known.__getitem__, default=None)
-    # A lead behind the last digit is not worth a mark.
-    wins = best is not None and [texts[at] for at in known].count(texts[best]) == 1 < len(known)
+    known = [(value, at) for at, value in enumerate(values) if could_be[at] and value is not None]
+    known.sort(reverse=metric.better == "higher")
+    first = [at for _, at in known[:2]]
+    # A lead behind the last digit is not worth a mark, and who is alone has not won.
+    wins = metric.better != "neutral" and len({texts[at] for at in first}) == 2
+    cells = zip(values, texts, strict=True)
     return Column(
-        metric,
-        tuple(
-            Cell(value, text, wins and at == best)
-            for at, (value, text) in enumerate(zip(values, texts, strict=True))
-        ),
+        metric, tuple(Cell(*cell, wins and at == first[0]) for at, cell in enumerate(cells))
     )
 
 

@@ -145,7 +145,7 @@ class Tuning:
         columns = [
             text_column("policy"),
             Column("trial"),
-            Column(f"search: {label}", kind=kind, key="search_value", short=f"search|{label}"),
+            Column(f"search: {label}", kind=kind, key="search_value", short="search:"),
             Column("ratio", key="search_ratio"),
             *typical_columns(self.compared, "held out:"),
             *change_columns(self.compared),
