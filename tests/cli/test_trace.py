@@ -23,7 +23,7 @@ def test_info_shows_counts_widths_load_and_rejects_with_lines(gpusched, jobs_csv
     assert rows["load"].endswith("on 4 servers x 8 GPUs (32 GPUs)")
     assert "left out: service_s" in result.stdout
     assert "line 6" in result.stdout
-    assert "% of GPU time" in result.stdout
+    assert "share of GPU time" in result.stdout
 
 
 def test_info_as_json_adds_up(gpusched_json, jobs_csv):

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gpusched.base.libraries import is_installed
 from gpusched.base.tables import BEST, Cell, Column, table
-from gpusched.base.wording import plural
+from gpusched.base.wording import Kind, plural
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import (
     CLUSTER,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _GOAL: Final = "Goal"
 _MOST_ROWS: Final = 24
+_COUNTED: Final[Kind] = "count"
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -186,7 +187,7 @@ def _show(found: Sizing, assumptions: list[str]) -> None:
     frame = found.table().drop("wall_s")
     kinds = {name: metric.kind for name, metric in metrics().items()}
     columns = [
-        Column(heading_of(name), kind=kinds.get(name, "count"), key=name) for name in frame.columns
+        Column(heading_of(name), kind=kinds.get(name, _COUNTED), key=name) for name in frame.columns
     ]
     near = _near_the_answer(found, frame)
     rows = [

@@ -41,6 +41,7 @@ from gpusched.cli.options import (
 )
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.results.metric_registry import metrics
+from gpusched.results.shown_metrics import label_of
 from gpusched.studies.paper_tables import notes_of, table_of
 from gpusched.studies.run_store import STUDY, sweep_status
 from gpusched.studies.study import Study
@@ -294,7 +295,7 @@ def _show_comparison(compared: ComparedRuns) -> None:
     told += [] if compared.baseline is None else [f"Compared with {compared.baseline}."]
     below = (" ".join([*told, *notes_of(compared)]),)
     show_table(
-        table_of(compared, metrics()[compared.metric].label),
+        table_of(compared, label_of(compared.metric)),
         layout=lambda every: replace(every.without({"num_seeds"} if is_same else ()), notes=below),
     )
     show_lines(compared.headline)

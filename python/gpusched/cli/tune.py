@@ -22,7 +22,7 @@ from gpusched.cli.options import (
     prepare_target,
 )
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.results.metric_registry import metrics
+from gpusched.results.shown_metrics import label_of
 from gpusched.studies.paper_tables import notes_of
 from gpusched.studies.tune import HELD_OUT, SEARCH, Tuning
 from gpusched.studies.tune import tune as run_search
@@ -136,7 +136,7 @@ def _show(found: Tuning) -> None:
     show_lines([f"{found.study.title or found.study.name}: {found.counts}"], style="bold")
     show_lines(found.windows)
     told = [f"Compared with {found.baseline} on held-out jobs.", *notes_of(found.compared)]
-    title = metrics()[found.metric].label
+    title = label_of(found.metric)
     show_table(replace(found.shown, title=title, notes=(" ".join(told),)))
     show_lines([f"best of the search: {found.best}; recommended: {found.recommended}"])
 

@@ -10,7 +10,7 @@ import msgspec
 
 from gpusched.base import tables
 from gpusched.base.tables import BEST, Table, table, text_column
-from gpusched.base.wording import written
+from gpusched.base.wording import Kind, written
 from gpusched.plugins.info import APPROXIMATE
 from gpusched.plugins.registry import has_flag_of
 from gpusched.results.metric_registry import GROUPS, Metric, metrics
@@ -49,6 +49,11 @@ class Cell(msgspec.Struct, frozen=True):
     value: float | None
     text: str
     best: bool
+
+    @property
+    def shown(self) -> tables.Cell:
+        """What a table has of it."""
+        return tables.Cell(self.value, BEST * self.best, MARK * self.best)
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -90,6 +95,18 @@ def _column(metric: Metric, values: Sequence[float | None], could_be: Sequence[b
     )
 
 
+def kind_of(metric: str) -> Kind:
+    """Return what the values of a column are; one that is no metric is a time if it ends in _s."""
+    known = metrics().get(metric)
+    return known.kind if known is not None else "time" if metric.endswith("_s") else "ratio"
+
+
+def label_of(metric: str) -> str:
+    """Return what a column is called in tables."""
+    known = metrics().get(metric)
+    return metric.removesuffix("_s").replace("_", " ") if known is None else known.label
+
+
 def column_of(metric: Metric) -> tables.Column:
     """Return the column of a metric in a table."""
     return tables.Column(
@@ -109,15 +126,11 @@ def table_of_summaries(
     """Return a row for each policy, with ``chosen`` metrics (None: the main ones)."""
     shown = columns(summaries.values(), chosen)
     rows = [
-        [tables.Cell(label, mark=marks_of(result)), *(_cell(column.cells[at]) for column in shown)]
+        [tables.Cell(label, mark=marks_of(result)), *(column.cells[at].shown for column in shown)]
         for at, (label, result) in enumerate(results.items())
     ]
     headings = [text_column("policy"), *(column_of(column.metric) for column in shown)]
     return table("", headings, rows)
-
-
-def _cell(cell: Cell) -> tables.Cell:
-    return tables.Cell(cell.value, BEST, MARK) if cell.best else tables.Cell(cell.value)
 
 
 def is_growing(growth: float | None, num_seeds: int) -> bool:

@@ -33,20 +33,13 @@ from gpusched.plugins.policy import (
     SpeedChoice,
     runs_by_label,
 )
+from gpusched.results import shown_metrics
 from gpusched.results.breakdown import job_groups
 from gpusched.results.cost import sums
 from gpusched.results.metric_registry import metrics
 from gpusched.results.run_remarks import of_results
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import SameJobs
-from gpusched.results.shown_metrics import (
-    GROWTH,
-    GROWTH_NOTE,
-    all_metrics,
-    is_growing,
-    main_metrics,
-    table_of_summaries,
-)
 from gpusched.schedules.jobs_table import trace_series, write_jobs
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.executors import opened
@@ -852,13 +845,14 @@ def comparison_table(comparison: Comparison, *, is_wide: bool = False) -> Table:
 
     Where jobs pile up under a policy, a column says so.
     """
-    shown = all_metrics() if is_wide else main_metrics()
+    growth = shown_metrics.GROWTH
+    shown = shown_metrics.all_metrics() if is_wide else shown_metrics.main_metrics()
     rows = {
-        label: summary | {GROWTH: comparison.results[label].metric(GROWTH, **comparison._cuts)}
+        label: summary | {growth: comparison.results[label].metric(growth, **comparison._cuts)}
         for label, summary in comparison.summaries.items()
     }
-    grows = any(is_growing(row[GROWTH], 1) for row in rows.values())
+    grows = any(shown_metrics.is_growing(row[growth], 1) for row in rows.values())
     if is_wide or grows:
-        shown = [*shown, metrics()[GROWTH]]
-    made = table_of_summaries(comparison.results, rows, shown)
-    return msgspec.structs.replace(made, notes=(GROWTH_NOTE,) if grows else ())
+        shown = [*shown, metrics()[growth]]
+    made = shown_metrics.table_of_summaries(comparison.results, rows, shown)
+    return msgspec.structs.replace(made, notes=(shown_metrics.GROWTH_NOTE,) if grows else ())

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from gpusched.base.tables import BEST, Cell, Column, Table, Value, table, text_column
 from gpusched.base.wording import Kind, plural
-from gpusched.results.metric_registry import metrics
-from gpusched.results.shown_metrics import GROWTH_NOTE
+from gpusched.results.shown_metrics import GROWTH_NOTE, kind_of, label_of
 from gpusched.studies.verdicts import (
     Compared,
     Row,
@@ -84,18 +83,6 @@ def change_cells(compared: Compared, row: Row) -> list[Value | Cell]:
     limits = row[f"{scale}_low"], row[f"{scale}_high"]
     p = Cell(told_p(compared, row), mark=" *" * is_significant(compared, row))
     return [row[scale], limits, won, p]
-
-
-def kind_of(metric: str) -> Kind:
-    """Return what the values of a column are; one that is no metric is a time if it ends in _s."""
-    known = metrics().get(metric)
-    return known.kind if known is not None else "time" if metric.endswith("_s") else "ratio"
-
-
-def label_of(metric: str) -> str:
-    """Return what a column is called in tables."""
-    known = metrics().get(metric)
-    return metric.removesuffix("_s").replace("_", " ") if known is None else known.label
 
 
 def axis_text(value: object) -> str:

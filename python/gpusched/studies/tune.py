@@ -23,16 +23,11 @@ from gpusched.base.suggest import nearest
 from gpusched.base.tables import BEST, Cell, Column, Table, Value, html_page, table, text_column
 from gpusched.base.wording import plural
 from gpusched.plugins.policy import Policy
+from gpusched.results import shown_metrics
 from gpusched.results.metric_registry import metrics
+from gpusched.studies import paper_tables
 from gpusched.studies.compared_runs import ComparedRuns, compare_runs
 from gpusched.studies.executors import Backend, opened
-from gpusched.studies.paper_tables import (
-    change_cells,
-    change_columns,
-    kind_of,
-    label_of,
-    typical_columns,
-)
 from gpusched.studies.plan import choice_content, choices_of
 from gpusched.studies.space import PolicySpace
 from gpusched.studies.study import Study
@@ -141,14 +136,14 @@ class Tuning:
     @property
     def shown(self) -> Table:
         """Search and held-out jobs side by side, the best policy first."""
-        kind, label = kind_of(self.metric), label_of(self.metric)
+        kind, label = shown_metrics.kind_of(self.metric), shown_metrics.label_of(self.metric)
         columns = [
             text_column("policy"),
             Column("trial"),
             Column(f"search: {label}", kind=kind, key="search_value", short="search:"),
             Column("ratio", key="search_ratio"),
-            *typical_columns(self.compared, "held out:"),
-            *change_columns(self.compared),
+            *paper_tables.typical_columns(self.compared, "held out:"),
+            *paper_tables.change_columns(self.compared),
         ]
         rows: list[list[Value | Cell]] = []
         for place, row in enumerate(self.held_out.iter_rows(named=True)):
@@ -164,7 +159,7 @@ class Tuning:
                     "" if is_base else row["search_ratio"],
                     row["typical"],
                     (row["low"], row["high"]),
-                    *change_cells(self.compared, row),
+                    *paper_tables.change_cells(self.compared, row),
                 ]
             )
         return table("", columns, rows)

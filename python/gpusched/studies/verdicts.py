@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpusched.base.wording import plural
-from gpusched.results.metric_registry import metrics
-from gpusched.results.shown_metrics import GROWTH, is_growing
+from gpusched.base.wording import plural, written
+from gpusched.results.shown_metrics import GROWTH, is_growing, kind_of
 from gpusched.studies.hodges_lehmann import difference, holm, ratio, seeds_for, values_of
 
 if TYPE_CHECKING:
@@ -249,10 +248,8 @@ def _gain(compared: Compared, rows: Sequence[Row]) -> str:
 
 def change_text(metric: str, value: float) -> str:
     """Write a difference: of shares in points of a percent."""
-    known = metrics().get(metric)
-    if known is not None and known.kind == "percent":
-        return f"{100 * value:+.2g} points"
-    return f"{value:+.3g} s" if metric.endswith("_s") else f"{value:+.3g}"
+    kind = kind_of(metric)
+    return f"{100 * value:+.2g} points" if kind == "percent" else written(value, kind, "+")
 
 
 def _not_told_apart(compared: Compared, rows: Sequence[Row], places: str) -> list[str]:
