@@ -130,7 +130,7 @@ class Table(msgspec.Struct, frozen=True):
             [
                 (bold if cell.style == BEST else str)(escaped(column.text(cell.value)))
                 + escaped(cell.mark)
-                + escaped(detail.format(cell.detail.replace("\n", "; ")) if cell.detail else "")
+                + escaped(detail.format(cell.detail) if cell.detail else "")
                 for column, cell in zip(self.columns, row, strict=True)
             ]
             for row in self.rows
@@ -334,9 +334,9 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _markdown(text: str) -> str:
-    return re.sub(r"([|*])", r"\\\1", text)
+    return re.sub(r"([|*])", r"\\\1", text.replace("\n", "; "))
 
 
 def _latex(text: str) -> str:
-    escaped = "".join(_LATEX.get(sign, sign) for sign in text)
+    escaped = "".join(_LATEX.get(sign, sign) for sign in text.replace("\n", "; "))
     return re.sub(r"(?<!\w)-(?=\d)", "$-$", escaped)

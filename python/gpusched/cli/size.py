@@ -212,5 +212,5 @@ def _near_the_answer(found: Sizing, frame: polars.DataFrame) -> list[int]:
     """Return the places of as many rows as fit a screen, those nearest in GPUs to the answer."""
     if found.cluster is None:
         return list(range(min(len(frame), _MOST_ROWS)))
-    off = (frame["gpus"] - found.cluster.num_gpus).abs()
-    return sorted(off.arg_sort()[:_MOST_ROWS].to_list())
+    off = [abs(gpus - found.cluster.num_gpus) for gpus in frame["gpus"].to_list()]
+    return sorted(sorted(range(len(off)), key=off.__getitem__)[:_MOST_ROWS])
