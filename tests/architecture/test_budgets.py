@@ -66,13 +66,13 @@ def num_words_of_pages(_: Path) -> int:
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "lines of C++": (50_303, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (73_171, lambda _: num_lines(PYTHON_FILES)),
-    "lines of the papers": (7_101, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
-    "statements of the package": (33_908, num_statements),
+    "lines of the package": (73_187, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the papers": (7_100, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
+    "statements of the package": (33_903, num_statements),
     "modules of the package": (286, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (111, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
-    "words of README and docs": (179_176, num_words_of_pages),
+    "words of README and docs": (179_351, num_words_of_pages),
 }
 
 
