@@ -569,7 +569,8 @@ def finite(value: Any) -> Any:
     if isinstance(value, Row):
         return finite(value.columns)
     if isinstance(value, Table):
-        return {key: finite(getattr(value, key)) for key in ("title", "headings", "rows", "notes")}
+        told = {"title": value.title, "headings": value.headings, "rows": value.texts}
+        return finite(told | {"notes": value.notes})
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return finite(dataclasses.asdict(value))
     if isinstance(value, dict):

@@ -67,7 +67,7 @@ def num_words_of_pages(_: Path) -> int:
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "lines of C++": (50_303, lambda _: num_lines(CPP_FILES)),
     "lines of the package": (73_187, lambda _: num_lines(PYTHON_FILES)),
-    "lines of the papers": (7_100, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
+    "lines of the papers": (7_101, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
     "statements of the package": (33_903, num_statements),
     "modules of the package": (286, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (111, num_imported_by_run),

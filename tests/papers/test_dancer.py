@@ -101,31 +101,31 @@ def test_slots_reach_the_policies_that_have_them():
 
 def test_the_tables_tell_gains_and_what_is_possible(tables):
     leads, gains, parts = tables[:3]
-    assert len(leads.rows) == 16
-    assert {row[3:5] for row in leads.rows} == {("elasticflow", "-10.0 ± 0.0")}
-    rows = {row[0]: row for row in gains.rows}
+    assert len(leads.texts) == 16
+    assert {row[3:5] for row in leads.texts} == {("elasticflow", "-10.0 ± 0.0")}
+    rows = {row[0]: row for row in gains.texts}
     assert list(rows)[: len(COMPARED)] == [arm.name for arm in COMPARED]
     # 0.605 over 0.305, and 0.8 over 0.305.
     assert rows["edf"][1:3] == ("98.4", "162.3")
     assert rows["elasticflow"][1] == "-14.2"
     assert "up to 58.9 to 74.2 %" in gains.notes[0]
-    assert {row[0]: row[-1] for row in parts.rows}["elasticflow"] == "0 of 16"
+    assert {row[0]: row[-1] for row in parts.texts}["elasticflow"] == "0 of 16"
     titles = " ".join(table.title for table in tables)
     assert all(workload.name in titles for workload in WORKLOADS)
     assert all(series.title in titles for series in SERIES)
     errors = next(table for table in tables if "errors" in table.title)
-    assert ("dancer: broken promises", *["1.0 ± 0.0"] * 4) in errors.rows
+    assert ("dancer: broken promises", *["1.0 ± 0.0"] * 4) in errors.texts
     program = next(table for table in tables if "integer program" in table.title)
-    assert program.rows[-1][-1] == "90.0 %"
+    assert program.texts[-1][-1] == "90.0 %"
 
 
 def test_what_is_ours_is_taken_away_down_to_the_primal_dual_form(tables):
     one, more = (table for table in tables if "taken away" in table.title)
-    assert [row[0] for row in one.rows] == ["dancer", *(arm.name for arm in ONE_TAKEN_AWAY)]
-    assert [row[0] for row in more.rows] == ["dancer", *(arm.name for arm in TAKEN_AWAY)]
-    assert one.rows[0][1:] == ("60.5", "", "0 of 16", "0", "16")  # elasticflow has 70.5
-    assert one.rows[1][1:] == ("80.5", "20.0 ± 0.0", "16 of 16", "16", "0")
-    assert more.rows[-1] == (PLAIN.name, "30.5", "-30.0 ± 0.0", "0 of 16", "0", "16")
+    assert [row[0] for row in one.texts] == ["dancer", *(arm.name for arm in ONE_TAKEN_AWAY)]
+    assert [row[0] for row in more.texts] == ["dancer", *(arm.name for arm in TAKEN_AWAY)]
+    assert one.texts[0][1:] == ("60.5", "", "0 of 16", "0", "16")  # elasticflow has 70.5
+    assert one.texts[1][1:] == ("80.5", "20.0 ± 0.0", "16 of 16", "16", "0")
+    assert more.texts[-1] == (PLAIN.name, "30.5", "-30.0 ± 0.0", "0 of 16", "0", "16")
 
 
 def test_every_step_takes_away_one_addition_more():

@@ -123,8 +123,8 @@ def test_tables_figures_and_results_are_written(tiny, tmp_path):
     assert all(f"| {name} |" in markdown for name in PLACEMENTS)
     first = tiny.tables()[0]
     assert first.headings[:2] == ("placement", "allocated, %")
-    assert first.rows[0][0] == FGD
-    assert first.rows[0][2] == ""
+    assert first.texts[0][0] == FGD
+    assert first.texts[0][2] == ""
 
 
 @needs_real_data

@@ -106,19 +106,19 @@ def test_intervals_are_of_pairs(made_up):
 def test_the_tables_tell_who_is_ahead_who_is_not_and_what_is_missing(made_up):
     tables = dataclasses.replace(made_up, missing=("x/y.csv",)).tables()
     assert "x/y.csv" in tables[0].notes[-1]
-    tally = {row[:2]: row[2:] for row in tables[0].rows}
+    tally = {row[:2]: row[2:] for row in tables[0].texts}
     settings = len(Summary(made_up.runs).main())
     ran = sum(
         GAVEL in arms for s, arms in requests(quick=False).items() if s.placement == "consolidated"
     )
     assert tally["matching own", "gavel"] == ("10.0", f"{ran} / 0 / 0", "10.0", "10.0")
     assert tally["matching own", "allox"][:2] == ("-5.0", f"0 / 0 / {settings}")
-    assert len(tables[1].rows) == settings
-    assert tables[1].rows[0][1] == "10.0 ± 0.0 %"
+    assert len(tables[1].texts) == settings
+    assert tables[1].texts[0][1] == "10.0 ± 0.0 %"
     titles = " ".join(table.title for table in tables)
     assert all(of.name in titles for of in WORKLOADS)
-    assert tables[2].rows[-1][0] == SERVICE
-    assert [row[1] for row in tables[2].rows if row[0] == "gavel"] == ["6.20 ± 7.57"]
+    assert tables[2].texts[-1][0] == SERVICE
+    assert [row[1] for row in tables[2].texts if row[0] == "gavel"] == ["6.20 ± 7.57"]
 
 
 def test_without_the_tables_nothing_is_run(monkeypatch, tmp_path):

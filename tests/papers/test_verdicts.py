@@ -94,10 +94,10 @@ def test_no_claim_is_left_out_of_the_comparisons():
 def test_the_table_shows_how_a_figure_is_known_and_the_rule():
     share = Claim("gap", "gap", "abstract", "abstract", 0.02, 0.04, unit="%", lacks="Unknown.")
     shown = verdicts([compare(CLAIM, OURS), beside(share)])
-    assert shown.rows[0] == (
+    assert shown.texts[0] == (
         "makespan, Figure 1", "535 s", "text", "500 ± 39 s", "404 to 596 s", "reproduced",
     )  # fmt: skip
-    assert shown.rows[1][1:] == ("2 to 4 %", "abstract", "", "", "not comparable (1)")
+    assert shown.texts[1][1:] == ("2 to 4 %", "abstract", "", "", "not comparable (1)")
     assert shown.notes == (RULE, "(1) Unknown.")
 
 

@@ -116,9 +116,9 @@ class Table(msgspec.Struct, frozen=True):
         return tuple(column.name for column in self.columns)
 
     @property
-    def texts(self) -> list[list[str]]:
+    def texts(self) -> list[tuple[str, ...]]:
         """The rows as a person reads them, with their marks."""
-        return self._written(str, str)
+        return [*map(tuple, self._written(str, str))]
 
     def _written(
         self,

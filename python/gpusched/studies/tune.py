@@ -167,7 +167,7 @@ class Tuning:
     @property
     def rows(self) -> tuple[list[str], list[list[str]]]:
         """Headings and rows of texts of the same."""
-        return list(self.shown.headings), self.shown.texts
+        return list(self.shown.headings), [*map(list, self.shown.texts)]
 
     def table(self) -> str:
         """Write search and held-out jobs side by side, as a table of Markdown.

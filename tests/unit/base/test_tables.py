@@ -44,7 +44,7 @@ def test_a_terminal_has_points_below_each_other_where_units_agree(made):
 def test_a_row_becomes_a_column(made):
     turned = made.transposed()
     assert turned.headings == ("policy", "fifo", "srtf †", "a|b_c*")
-    assert turned.texts[0] == ["mean JCT", "13.8 h", "6.83 h*", "-"]
+    assert turned.texts[0] == ("mean JCT", "13.8 h", "6.83 h*", "-")
     assert turned.rows[0][2].style == BEST
     assert "13.8 h  6.83 h*" in str(turned)
 

@@ -203,9 +203,9 @@ def test_better_grades_have_better_answers(capsys):
     worst_levels = [float(row[-1]) for row in rows]
     assert worst_levels == sorted(worst_levels)
     main(["--sites", "1"])
-    assert capsys.readouterr().out.splitlines()[2].split() == rows[0]
+    assert capsys.readouterr().out.splitlines()[2].split() == list(rows[0])
 
 
 def test_the_table_has_nearest_ranks():
     found = [Answer("C", 1 + k / 10, 2.0) for k in range(10)]
-    assert graded(found).texts == [["C", "10", "1.40", "1.80", "2.00", "2.00"]]
+    assert graded(found).texts == [("C", "10", "1.40", "1.80", "2.00", "2.00")]

@@ -246,7 +246,7 @@ def test_how_many_jobs_a_seed_draws_is_no_axis():
     assert result.runs["jobs"].n_unique() > 1
     table = overview(result.study, result.runs)
     assert list(table.headings[:2]) == ["policy", "seeds"]
-    assert [row[:2] for row in table.texts] == [["fifo", "3"], ["srtf", "3"]]
+    assert [row[:2] for row in table.texts] == [("fifo", "3"), ("srtf", "3")]
     numbers = small(traces=[{"generate": "philly", "jobs": [50, 60]}])
     assert overview(gs.Study.of(numbers), gs.sweep(numbers).runs).headings[0] == "jobs"
 
