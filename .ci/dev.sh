@@ -21,3 +21,5 @@ for extension in build/dev/_core*.so; do
   cp "$extension" python/gpusched/.new
   mv python/gpusched/.new "python/gpusched/${extension##*/}"
 done
+# The script of pages, which the build of a wheel makes, too.
+[[ -f python/gpusched/reporting/assets/vega.js ]] || "$python" cmake/vega.py

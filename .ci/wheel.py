@@ -37,10 +37,10 @@ def check_contents(wheel: Path, checkout: Path) -> None:
     expected = {
         path.relative_to(package).as_posix()
         for path in package.glob("gpusched/**/*")
-        if path.suffix in (".py", ".pyi", ".typed", ".html", ".css", ".js")
-    }
+        if path.suffix in (".py", ".pyi", ".typed", ".j2", ".html", ".css", ".js")
+    } | {"gpusched/reporting/assets/vega.js"}  # which the build makes
     assert {"gpusched/py.typed", "gpusched/_core.pyi"} <= expected
-    assert "gpusched/reporting/assets/page.html" in expected
+    assert "gpusched/reporting/assets/page.html.j2" in expected
     assert names - extension == expected, sorted((names - extension) ^ expected)
 
 

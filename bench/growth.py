@@ -201,32 +201,34 @@ def _least(trace: gs.Trace, cluster: gs.Cluster, speed: str, policy: str, limit_
 
 def draw(found: list[Growth], path: Path) -> None:
     """Draw a bar for each policy and each way to grow, on axes of powers."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    mpl.rcParams |= {"svg.hashsalt": "gpusched", "svg.fonttype": "none"}
-    from matplotlib import pyplot as plt
-    from matplotlib.ticker import LogLocator, NullLocator
+    import altair as alt
 
     names = [f"{one.policy} ({one.workload})" for one in found]
-    figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(9, 0.22 * len(names) + 1.2))
-    by_jobs = left.barh(names, [one.by_jobs() for one in found], color="#4477aa")
-    by_servers = right.barh(names, [one.by_servers() for one in found], color="#ee6677")
-    for one, longer, larger in zip(found, by_jobs, by_servers, strict=True):
-        longer.set_alpha(_CUT_ALPHA if one.longer.is_cut else 1.0)
-        larger.set_alpha(_CUT_ALPHA if one.larger.is_cut else 1.0)
-    left.set_xlabel("10 x the jobs: times the time (pale: at least)")
-    right.set_xlabel("8 x the servers: times the time per job")
-    for axes, bar in ((left, MOST_JOBS), (right, MOST_SERVERS)):
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=20))
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.tick_params(axis="x", labelsize=7)
-        axes.axvline(bar, color="black", linewidth=0.8)
-        axes.margins(y=0.01)
-    left.invert_yaxis()
-    figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
+    ways = [
+        ("10 x the jobs: times the time (pale: at least)", "#4477aa", MOST_JOBS,
+         [(one.by_jobs(), one.longer.is_cut) for one in found]),
+        ("8 x the servers: times the time per job", "#ee6677", MOST_SERVERS,
+         [(one.by_servers(), one.larger.is_cut) for one in found]),
+    ]  # fmt: skip
+    panels = []
+    for place, (title, colour, bar, values) in enumerate(ways):
+        least = min(1.0, *(times for times, _ in values)) / 2  # where bars of a log axis begin
+        rows = [
+            {"name": name, "times": times, "from": least, "opacity": _CUT_ALPHA if is_cut else 1.0}
+            for name, (times, is_cut) in zip(names, values, strict=True)
+        ]
+        base = alt.Chart({"values": rows}, width=330, height=16 * len(names))
+        across = alt.X("times:Q", title=title, scale=alt.Scale(type="log", nice=False),
+                       axis=alt.Axis(grid=False, format="~g", labelOverlap="greedy"))  # fmt: skip
+        labels = alt.Axis(labels=not place, ticks=not place, title=None)
+        bars = base.mark_bar(color=colour, height=12).encode(
+            x=across,
+            x2="from:Q",
+            y=alt.Y("name:N", sort=names, axis=labels),
+            opacity=alt.Opacity("opacity:Q", scale=None),
+        )
+        panels.append(bars + base.mark_rule().encode(x=alt.datum(bar)))
+    alt.hconcat(*panels, spacing=10).save(str(path))
 
 
 def main() -> None:

@@ -383,7 +383,7 @@ def register(draw: Draw) -> Any:
 def report(draw: Draw) -> Any:
     """Write a report and return what it holds."""
     found = gs.compare(draw.trace(), draw.cluster(), ["fifo", "srtf"], threads=1)
-    gs.write_report(found, "report.html", **draw.spoil({"plotly": "cdn"}, 0.3))
+    gs.write_report(found, "report.html", **draw.spoil({"window_s": (0.0, 3_600.0)}, 0.3))
     return tags_apart(Path("report.html").read_text())
 
 

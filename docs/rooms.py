@@ -2,8 +2,8 @@
 
     python docs/rooms.py [--tree CHECKOUT] [--draw FILE.svg]
 
-A room is a folder, or a folder in it that stands on rooms above it (``INNER``). An arrow from one
-room to another means that a file of the one imports or includes a file of the other, inside a
+A room is a folder, or a folder in it that stands on rooms above it (``INNER``). A line down from
+one room to another means that a file of the one imports or includes a file of the other, inside a
 function or for a type checker alone as well; it is drawn where no way over other rooms stands for
 it. A room stands above all that it needs. Without ``--draw`` only the table of the rooms is
 printed, as Markdown.
@@ -124,41 +124,44 @@ def table(house: House) -> str:
 
 
 def draw(houses: list[House], path: Path) -> None:
-    """Draw the rooms as boxes, floor by floor, and arrows to what each needs."""
-    import matplotlib as mpl
+    """Draw the rooms as boxes, floor by floor, and lines to what each needs."""
+    import altair as alt
 
-    mpl.use("agg")
-    mpl.rcParams["svg.hashsalt"] = "rooms"  # the same file for the same rooms
-    from matplotlib import pyplot as plt
-
-    height = max(len(house.floors) for house in houses)
-    figure, axes = plt.subplots(len(houses), 1, figsize=(11, 0.95 * height * len(houses)))
-    for axis, house in zip(axes, houses, strict=True):
+    drawn = []
+    for house in houses:
         widest = max(map(len, house.floors))
         place = {
             room: ((i + 0.5) * widest / len(floor), level)
             for level, floor in enumerate(house.floors)
             for i, room in enumerate(floor)
         }
-        axis.set(xlim=(0, widest), ylim=(-0.5, len(house.floors) - 0.5))
-        axis.axis("off")
-        axis.set_title(f"{house.title}: {len(house.files)} rooms, {house.lines.total():,} lines")
-        for start, end in house.direct():
-            arrow = {
-                "arrowstyle": "-|>",
-                "color": "#8096b0",
-                "lw": 0.8,
-                "shrinkA": 12,
-                "shrinkB": 12,
-            }
-            axis.annotate("", place[end], place[start], arrowprops=arrow)
-        box = {"boxstyle": "round,pad=0.4", "facecolor": "#eef3f8", "edgecolor": "#44546a"}
-        for room, (x, y) in place.items():
-            text = f"{room}\n{house.lines[room]:,}"
-            axis.text(x, y, text, ha="center", va="center", fontsize=9, bbox=box)
-    figure.tight_layout()
-    figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else {})
-    plt.close(figure)
+        rooms = [
+            {"x": x, "y": y, "room": room, "lines": f"{house.lines[room]:,}",
+             "left": x - 0.07 * widest, "right": x + 0.07 * widest, "low": y - 0.2, "high": y + 0.2}
+            for room, (x, y) in place.items()
+        ]  # fmt: skip
+        lines = [
+            {"x": place[start][0], "y": place[start][1], "x2": place[end][0], "y2": place[end][1]}
+            for start, end in house.direct()
+        ]
+        x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[0, widest]))
+        y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.5, len(house.floors) - 0.5]))
+        boxes = alt.Chart({"values": rooms}).encode(x=x, y=y)
+        drawn.append(
+            alt.layer(
+                alt.Chart({"values": lines}).mark_rule(color="#8096b0", strokeWidth=0.8)
+                .encode(x=x, y=y, x2="x2:Q", y2="y2:Q"),
+                boxes.mark_rect(color="#eef3f8", stroke="#44546a").encode(
+                    x=alt.X("left:Q", axis=None), x2="right:Q",
+                    y=alt.Y("low:Q", axis=None), y2="high:Q",
+                ),
+                boxes.mark_text(dy=-6).encode(text="room:N"),
+                boxes.mark_text(dy=7, color="#44546a").encode(text="lines:N"),
+                width=1000, height=78 * len(house.floors),
+                title=f"{house.title}: {len(house.files)} rooms, {house.lines.total():,} lines",
+            )
+        )  # fmt: skip
+    alt.vconcat(*drawn).configure_view(stroke=None).save(str(path))
 
 
 def main() -> None:

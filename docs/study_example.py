@@ -7,7 +7,6 @@ python docs/study_example.py --check    # whether both are as they stand
 from __future__ import annotations
 
 import difflib
-import io
 import os
 import re
 import subprocess
@@ -49,34 +48,26 @@ def with_table(text: str, folder: Path) -> str:
 
 def drawn(folder: Path) -> str:
     """Draw the study that was run in ``folder``; return the SVG."""
-    import matplotlib as mpl
-
-    mpl.rcParams |= {"svg.hashsalt": "gpusched", "svg.fonttype": "none"}
     result = gs.sweep(folder / "study.toml", folder=folder / "study.sweep")
-    figure = gs.plot.lines(result, "mean_jct_s", x="load", library="matplotlib")
-    picture = io.StringIO()
-    figure.savefig(picture, format="svg", metadata={"Date": None}, bbox_inches="tight")
-    return picture.getvalue()
+    gs.plot.save(gs.plot.lines(result, "mean_jct_s", x="load"), folder / "loads.svg", "text")
+    return (folder / "loads.svg").read_text(encoding="utf-8")
 
 
 def shown_by(svg: str) -> tuple[list[str], list[list[float]]]:
-    """Return the texts of a picture, and its curves, bands and grid as parts of the axes' sides.
+    """Return the texts of a picture, and its curves and bands as parts of the sides of the axes.
 
-    Fonts, margins and markup differ between versions of Matplotlib; these do not.
+    Margins and markup differ between versions of vl-convert; these do not.
     """
     groups = ElementTree.fromstring(svg)
     texts = [text.text or "" for text in groups.iter(f"{_SVG}text")]
-    frame = next(group for group in groups.iter(f"{_SVG}g") if group.get("id") == "patch_2")
-    corners = _numbers(next(frame.iter(f"{_SVG}path")))
-    (left, right), (top, bottom) = (
-        (min(side), max(side)) for side in (corners[::2], corners[1::2])
-    )
-    clipped = [path for path in groups.iter(f"{_SVG}path") if path.get("clip-path")]
+    frame = next(path for path in groups.iter(f"{_SVG}path") if path.get("class") == "background")
+    _, _, width, height, *_ = _numbers(frame)
     curves = []
-    for numbers in map(_numbers, clipped):
-        x = [(number - left) / (right - left) for number in numbers[::2]]
-        y = [(number - top) / (bottom - top) for number in numbers[1::2]]
-        curves.append([*x, *y])
+    for group in groups.iter(f"{_SVG}g"):
+        if group.get("class", "").startswith(("mark-line", "mark-area")):
+            for numbers in map(_numbers, group.iter(f"{_SVG}path")):
+                x, y = numbers[::2], numbers[1::2]
+                curves.append([*(each / width for each in x), *(each / height for each in y)])
     return texts, curves
 
 

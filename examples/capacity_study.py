@@ -35,5 +35,4 @@ for (policy,), rows in compared.frame.group_by("policy", maintain_order=True):
     number = enough or "more than 128"
     print(f"{policy:10} {number} servers: p95 wait typically within {goal_s:.0f} s")
 
-picture = gs.plot.lines(runs, "p95_wait_s", x="servers", library="matplotlib")
-picture.savefig("capacity.pdf")
+gs.plot.save(gs.plot.lines(runs, "p95_wait_s", x="servers"), "capacity.pdf")

@@ -42,5 +42,5 @@ study = gs.sweep(
 )
 print(study.compare("mean_jct_s").table(caption="Mean JCT, and its change against my-hrrn."))
 
-gs.plot.forest_plot(study, "mean_jct_s", library="matplotlib").savefig("my-policy.pdf")
-gs.plot.pareto(study, "mean_jct_s", "p99_wait_s", library="matplotlib").savefig("my-front.pdf")
+gs.plot.save(gs.plot.forest_plot(study, "mean_jct_s"), "my-policy.pdf")
+gs.plot.save(gs.plot.pareto(study, "mean_jct_s", "p99_wait_s"), "my-front.pdf")

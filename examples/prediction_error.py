@@ -29,5 +29,4 @@ print(compared.table(caption="Mean JCT, and its change against exact predictions
 # The error is a number, so that lines go along it.
 sigma_of = dict(zip(study.runs["predictor"].unique(maintain_order=True), sigmas, strict=True))
 runs = study.runs.with_columns(study.runs["predictor"].replace_strict(sigma_of).alias("sigma"))
-picture = gs.plot.lines(runs, "mean_jct_s", x="sigma", library="matplotlib")
-picture.savefig("prediction-error.pdf")
+gs.plot.save(gs.plot.lines(runs, "mean_jct_s", x="sigma"), "prediction-error.pdf")

@@ -11,16 +11,13 @@ import polars as pl
 import gpusched as gs
 
 
+@gs.register_scheduler("fewest-gpus")
 class FewestGpusFirst(gs.Scheduler):
     """Start the oldest job of the user who holds the fewest GPUs, as long as one fits."""
 
-    def __init__(self, trace):
-        super().__init__()
-        self.users = trace.user.codes.tolist()
-        self.gpus = trace.gpus.tolist()
-
     def begin(self, state):
         """Called before each run."""
+        self.users, self.gpus = state.user.codes.tolist(), state.gpus.tolist()
         self.held = Counter()
         self.queue = []
 
@@ -43,7 +40,7 @@ class FewestGpusFirst(gs.Scheduler):
 cluster = gs.Cluster.uniform(servers=16, gpus=8)
 trace = gs.generate("acme", jobs=4_000, load=0.9, cluster=cluster, seed=3)
 
-for policy in ("fifo-skip", FewestGpusFirst(trace)):
+for policy in ("fifo-skip", "fewest-gpus"):
     result = gs.simulate(trace, cluster, policy=policy)
     result.audit().raise_if_bad()
     wait_s = result.to_polars().group_by("user").agg(pl.col("wait_s").mean())["wait_s"]

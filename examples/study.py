@@ -23,6 +23,6 @@ print(compared.table(caption="Mean JCT, and its change against first come, first
 with open("mean-jct.tex", "w") as file:
     file.write(compared.table("latex", caption="Mean JCT."))
 
-gs.plot.lines(study, "mean_jct_s", x="load", library="matplotlib").savefig("mean-jct.pdf")
-gs.plot.forest_plot(study, "p99_jct_s", library="matplotlib").savefig("p99-jct.pdf")
+gs.plot.save(gs.plot.lines(study, "mean_jct_s", x="load"), "mean-jct.pdf")
+gs.plot.save(gs.plot.forest_plot(study, "p99_jct_s"), "p99-jct.pdf")
 gs.reporting.write_sweep(study, "five-policies.html")

@@ -37,7 +37,8 @@ template <std::size_t... Required, std::size_t... Optional>
 void define_constructor(py::class_<OwnedJobTable>& table, std::index_sequence<Required...>,
                         std::index_sequence<Optional...>) {
   table.def(py::init([](ColumnAt<Required>... required_columns,
-                        std::optional<ColumnAt<kNumRequired + Optional>>... optional_columns) {
+                        std::optional<ColumnAt<kNumRequired + Optional>>... optional_columns,
+                        py::object public_columns) {
               auto given = std::make_tuple(std::make_optional(std::move(required_columns))...,
                                            std::move(optional_columns)...);
               TraceColumns columns;
@@ -49,10 +50,11 @@ void define_constructor(py::class_<OwnedJobTable>& table, std::index_sequence<Re
                         std::tuple<>{});
                 ((std::get<At>(members) = std::move(std::get<At>(given))), ...);
               }(std::make_index_sequence<kJobColumns.size()>{});
-              return std::make_unique<OwnedJobTable>(std::move(columns));
+              return std::make_unique<OwnedJobTable>(std::move(columns), std::move(public_columns));
             }),
             required(kJobColumns[Required])..., py::kw_only(),
-            optional(kJobColumns[kNumRequired + Optional])...);
+            optional(kJobColumns[kNumRequired + Optional])...,
+            py::arg("public_columns") = py::none());
 }
 
 const char* per_name(Per per) {
@@ -84,7 +86,10 @@ const char* per_name(Per per) {
 }  // namespace
 
 void bind_job_table(py::module_& m) {
-  py::class_<OwnedJobTable> table(m, "JobTable", "Jobs as borrowed columns, sorted by submit.");
+  py::class_<OwnedJobTable> table(
+      m, "JobTable",
+      "Jobs as borrowed columns, sorted by submit. `public_columns` has\n"
+      "attributes that plug-ins of Python are shown.");
   define_constructor(table, std::make_index_sequence<kNumRequired>{},
                      std::make_index_sequence<kNumOptional>{});
   table.def("__len__", [](const OwnedJobTable& jobs) { return jobs.table.num_jobs(); });

@@ -13,6 +13,7 @@ void bind_order(py::module_& m) {
     return "fixed";
   });
   copy_by_state<Order, PyOrder>(order);
+  tell_signature<Order>(order);
 }
 
 }  // namespace gpusched::bindings

@@ -63,6 +63,7 @@ void bind_placement(py::module_& m) {
           "begin", [](Placement&, std::uint64_t) {}, py::arg("seed"),
           "Before a run, with its seed; does nothing unless it is overridden.");
   copy_by_state<Placement, PyPlacement>(placement);
+  tell_signature<Placement>(placement);
 }
 
 }  // namespace gpusched::bindings

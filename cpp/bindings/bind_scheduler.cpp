@@ -98,6 +98,7 @@ void bind_scheduler(py::module_& m) {
       "run: what the result has to say.");
   scheduler.def(py::init<>());
   copy_by_state<Scheduler, PyScheduler>(scheduler);
+  tell_signature<Scheduler>(scheduler);
 }
 
 }  // namespace gpusched::bindings

@@ -1,6 +1,9 @@
 #include <pybind11/stl.h>
 
+#include <array>
+
 #include "bindings.hpp"
+#include "data.hpp"
 #include "trampolines.hpp"
 
 namespace gpusched::bindings {
@@ -38,13 +41,36 @@ py::array_t<std::int64_t> filter(const StateView& view, Test test) {
   return column_of(std::move(jobs));
 }
 
+/// What users and administrators say of jobs; the core does not read it.
+void show_public_columns(py::class_<StateView, std::shared_ptr<StateView>>& state) {
+  constexpr std::array<std::array<const char*, 2>, 7> kShown{{
+      {"user", "Who submitted each job of the trace: codes and names."},
+      {"account", "Whom each job of the trace is charged to: codes and names."},
+      {"queue", "The queue of each job of the trace: codes and names."},
+      {"group", "Which jobs of the trace are runs of the same work: codes and names."},
+      {"priority", "Priority of each job of the trace; 0 where it has none."},
+      {"estimate_us",
+       "The user's estimate of each service in microseconds; -1 where there is none."},
+      {"id", "The name of each job in its source."},
+  }};
+  for (const auto& [name, text] : kShown) {
+    state.def_property_readonly(
+        name,
+        [name = name](const StateView& v) -> py::object {
+          return static_cast<const ShownJobTable&>(v.state().jobs()).public_columns.attr(name);
+        },
+        text);
+  }
+}
+
 }  // namespace
 
 void bind_state(py::module_& m) {
   using I64 = Column<std::int64_t>;
-  py::class_<StateView, std::shared_ptr<StateView>>(
-      m, "State", "What a scheduler or an order may see of a run.")
-      .def_property_readonly("now_us", [](const StateView& v) { return v.state().now().count(); })
+  py::class_<StateView, std::shared_ptr<StateView>> state(
+      m, "State", "What a scheduler or an order may see of a run.");
+  show_public_columns(state);
+  state.def_property_readonly("now_us", [](const StateView& v) { return v.state().now().count(); })
       .def_property_readonly("seed", &StateView::seed)
       .def_property_readonly("num_gpus",
                              [](const StateView& v) { return v.state().cluster().num_gpus(); })

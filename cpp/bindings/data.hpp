@@ -23,12 +23,22 @@ using TraceColumns = PerColumn<GivenColumn>;
   return columns;
 }
 
+/// A job table with what plug-ins of Python are shown beside its columns: user, queue and the like,
+/// which the core does not read. Every run of Python's has one of these for its table.
+struct ShownJobTable : JobTable {
+  ShownJobTable(JobTable table, py::object shown)
+      : JobTable(std::move(table)), public_columns(std::move(shown)) {}
+
+  py::object public_columns;
+};
+
 /// A job table and the arrays it borrows.
 struct OwnedJobTable {
-  explicit OwnedJobTable(TraceColumns given) : columns(std::move(given)), table(checked(columns)) {}
+  OwnedJobTable(TraceColumns given, py::object shown)
+      : columns(std::move(given)), table(checked(columns), std::move(shown)) {}
 
   TraceColumns columns;
-  JobTable table;
+  ShownJobTable table;
 
  private:
   static JobTable checked(const TraceColumns& given) {

@@ -31,6 +31,17 @@ struct Shown {
   explicit Shown(std::shared_ptr<View> made) : view(std::move(made)), object(py::cast(view)) {}
 };
 
+/// What inspect.signature says of a class with an __init__ of no arguments, and of those that derive
+/// from it without one of their own; the others it reads itself.
+template <class Seam, class Class>
+void tell_signature(Class& seam) {
+  seam.def_property_readonly_static("__signature__", [](const py::object& derived) -> py::object {
+    const py::object init = py::type::of<Seam>().attr("__init__");
+    if (!py::object(derived.attr("__init__")).equal(init)) return py::none();
+    return py::module_::import("inspect").attr("Signature")();
+  });
+}
+
 inline py::array_t<std::int64_t> job_array(std::span<const JobId> jobs) {
   py::array_t<std::int64_t> array(static_cast<py::ssize_t>(jobs.size()));
   std::copy(jobs.begin(), jobs.end(), array.mutable_data());

@@ -1,12 +1,13 @@
-"""The figures of all reproductions: curves with bands, and bars (Matplotlib, extra: plot)."""
+"""The figures of all reproductions: curves with bands, and bars."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from gpusched.base.replacing import replacing
 from gpusched_papers.intervals import Interval
@@ -17,7 +18,6 @@ GRID: Final = "#e3e6ea"
 COLOURS: Final = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999", "#000000",
 )  # fmt: skip
-_MARKED: Final = 20  # points are marked on lines of so many
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,10 @@ class Panel:
     labels: Sequence[str] | None = None
 
 
-def need_matplotlib() -> None:
-    """Raise ImportError, which names the extra, if there is no Matplotlib."""
-    _figure_class()
+def need_files() -> None:
+    """Raise ImportError, which names the extra, if figures cannot become files."""
+    if find_spec("vl_convert") is None:
+        raise ImportError("figures need vl_convert: pip install 'gpusched-core[plot]'")
 
 
 def curves(
@@ -75,47 +76,28 @@ def curves(
     marked
         What the marks of lines are.
     x_scale, y_scale
-        As of Matplotlib's ``set_xscale``; None: linear.
+        As of ``altair.Scale``, such as its ``type``; None: linear.
     """
-    columns = columns or len(panels)
-    rows = -(-len(panels) // columns)
-    size = (3.4 * columns + 1.8, 3.1 * rows + 0.5)
-    figure = _figure_class()(figsize=size, layout="constrained")
-    drawn = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
-    names = dict.fromkeys(name for panel in panels for name in panel.lines)
-    colours = {name: COLOURS[min(n, len(COLOURS) - 1)] for n, name in enumerate(names)}
-    for number, (axes, panel) in enumerate(zip(drawn, panels, strict=False)):
-        _prepare(axes, y if number % columns == 0 else "")
-        for order, (name, values) in enumerate(panel.lines.items()):
-            _line(axes, panel.places, values, scale, colours[name], name, 20 - order)
-        for name, beside in panel.marks.items():
-            label, colour = (marked, colours[name]) if name in colours else (name, INK)
-            heights = [height * scale for height in beside.values()]
-            axes.plot(list(beside), heights, "D--", color=colour, mfc="white", lw=1, ms=4,
-                      label=label, zorder=1)  # fmt: skip
-        if x_scale:
-            axes.set_xscale(**x_scale)
-        if y_scale:
-            axes.set_yscale(**y_scale)
-        else:
-            axes.set_ylim(0, top)
-        labels = panel.labels or [f"{place:g}" for place in panel.places]
-        if len(labels) <= 10:
-            axes.set_xticks(panel.places, labels)
-            axes.minorticks_off()
-        axes.set_xlabel(panel.heading)
-        axes.set_title(panel.title, loc="left", fontsize=10, color=INK)
-    for axes in drawn[len(panels) :]:
-        axes.remove()
-    named: dict[str, Any] = {}
-    for axes in drawn[: len(panels)]:
-        handles, labels = axes.get_legend_handles_labels()
-        named = dict(zip(labels, handles, strict=True)) | named
-    figure.legend(
-        named.values(), named.keys(), loc="outside right center", frameon=False, fontsize=9
+    import altair as alt
+
+    names = list(dict.fromkeys(name for panel in panels for name in panel.lines))
+    others = [name for panel in panels for name in panel.marks if name not in names]
+    colours = [COLOURS[min(place, len(COLOURS) - 1)] for place in range(len(names))]
+    domain = [*names, *dict.fromkeys(others)]
+    colours += [INK] * (len(domain) - len(names))
+    colour = alt.Color(
+        "name:N", title=None, scale=alt.Scale(domain=domain, range=colours),
+        legend=alt.Legend(symbolOpacity=1, symbolType="stroke", symbolStrokeWidth=2),
+    )  # fmt: skip
+    bounds: dict[str, Any] = (
+        {} if y_scale else {"domainMin": 0} | ({} if top is None else {"domainMax": top})
     )
-    figure.suptitle(note, x=0.01, ha="left", fontsize=10, color=INK)
-    return figure
+    upright = alt.Y("value:Q", title=y, scale=alt.Scale(**(y_scale or {}), **bounds))
+    drawn = [_panel(panel, scale, colour, upright, x_scale or {}) for panel in panels]
+    if any(name in names for panel in panels for name in panel.marks) and "dashed" not in note:
+        note += f"; dashed: {marked}"
+    made = alt.concat(*drawn, columns=columns or len(panels)).resolve_scale(y="shared")
+    return _finished(made, note)
 
 
 def bars(
@@ -124,68 +106,84 @@ def bars(
     note: str,
     *,
     scale: float = 1.0,
-    x_scale: str = "linear",
+    x_scale: Literal["linear", "log"] = "linear",
 ) -> Any:
     """Draw a horizontal bar for each mean with its interval, and a diamond for what is beside it.
 
     ``panels``: by title and name.
     """
-    height = 0.8 + 0.3 * max(map(len, panels.values()))
-    figure = _figure_class()(figsize=(4.8 * len(panels), height), layout="constrained")
-    drawn = figure.subplots(1, len(panels), squeeze=False)[0]
-    for axes, (title, values) in zip(drawn, panels.items(), strict=True):
-        _prepare(axes, "")
-        axes.grid(axis="x", color=GRID, zorder=0)
-        for place, (mean, mark) in enumerate(values.values()):
-            shown = mean.scaled(scale)
-            axes.barh(place, shown.value, 0.62, color=COLOURS[0], zorder=2)
-            if shown.half_width > 0:
-                axes.errorbar(shown.value, place, xerr=shown.half_width, color=INK, lw=1.2,
-                              capsize=3, zorder=3)  # fmt: skip
-            axes.plot(mark * scale, place, "D", mfc="white", mec=INK, ms=5, zorder=4)
-        axes.set_yticks(range(len(values)), list(values))
-        axes.invert_yaxis()
-        axes.set_xscale(x_scale)
-        axes.set_xlabel(heading)
-        axes.set_title(title, loc="left", fontsize=10, color=INK)
-    figure.suptitle(note, x=0.01, ha="left", fontsize=10, color=INK)
-    return figure
+    import altair as alt
+
+    drawn = []
+    for title, values in panels.items():
+        rows: list[dict[str, Any]] = [
+            {"name": name, "mark": mark * scale} | _ends(mean, scale)
+            for name, (mean, mark) in values.items()
+        ]
+        least = min(min(row["low"], row["mark"]) for row in rows)
+        rows = [row | {"from": least / 2 if x_scale == "log" else 0.0} for row in rows]
+        base = alt.Chart({"values": rows}, title=title, width=300, height=26 * len(rows)).encode(
+            y=alt.Y("name:N", title=None, sort=list(values))
+        )
+        across = alt.X("value:Q", title=heading, scale=alt.Scale(type=x_scale, nice=False))
+        drawn.append(
+            base.mark_bar(color=COLOURS[0], height=16).encode(x=across, x2="from:Q")
+            + base.mark_rule(color=INK).encode(x="low:Q", x2="high:Q")
+            + base.mark_point(shape="diamond", color=INK, fill="white", opacity=1).encode(
+                x="mark:Q"
+            )
+        )
+    return _finished(alt.hconcat(*drawn), note)
 
 
 def save(figure: Any, path: Path) -> None:
     """Write a figure as PNG."""
     with replacing(path) as partial:
-        figure.savefig(partial, dpi=150, format="png")
+        figure.save(str(partial), format="png", ppi=150)
 
 
-def _line(
-    axes: Any,
-    places: Sequence[float],
-    values: Sequence[Interval | float],
-    scale: float,
-    colour: str,
-    name: str,
-    order: int,
-) -> None:
-    if any(isinstance(value, Interval) for value in values):
-        low = [(v.low if isinstance(v, Interval) else v) * scale for v in values]
-        high = [(v.high if isinstance(v, Interval) else v) * scale for v in values]
-        axes.fill_between(places, low, high, color=colour, alpha=0.12, linewidth=0, zorder=order)
-    heights = [(v.value if isinstance(v, Interval) else v) * scale for v in values]
-    style = "o-" if len(heights) <= _MARKED else "-"
-    axes.plot(places, heights, style, color=colour, label=name, ms=3.5, lw=1.4, zorder=order)
+def _panel(panel: Panel, scale: float, colour: Any, y: Any, x_scale: Mapping[str, Any]) -> Any:
+    import altair as alt
+
+    rows: list[dict[str, Any]] = []
+    for name, values in panel.lines.items():
+        for place, value in zip(panel.places, values, strict=True):
+            rows.append({"name": name, "place": place} | _ends(value, scale))
+    rows = [row for row in rows if math.isfinite(row["value"])]
+    marks = [
+        {"name": name, "place": place, "value": height * scale}
+        for name, beside in panel.marks.items()
+        for place, height in beside.items()
+    ]
+    ticks: dict[str, Any] = {}
+    if len(panel.places) <= 10:  # so few are all named
+        labels = panel.labels or [f"{place:g}" for place in panel.places]
+        texts = dict(zip(map("{:g}".format, panel.places), labels, strict=True))
+        ticks = {"values": list(panel.places), "labelExpr": f"({texts})[format(datum.value, '~r')]"}
+    x = alt.X("place:Q", title=panel.heading, axis=alt.Axis(grid=False, **ticks),
+              scale=alt.Scale(zero=False, nice=False, **x_scale))  # fmt: skip
+    base = alt.Chart({"values": rows}).encode(x=x, color=colour)
+    beside = alt.Chart({"values": marks}).encode(x=x, y=y, color=colour)
+    return alt.layer(
+        base.mark_area(opacity=0.12, clip=True).encode(y=alt.Y("low:Q"), y2="high:Q"),
+        base.mark_line(point=len(panel.places) <= 20).encode(y=y),
+        beside.mark_line(strokeDash=[4, 3], point={"shape": "diamond", "fill": "white"}),
+        title=panel.title, width=260, height=230,
+    )  # fmt: skip
 
 
-def _prepare(axes: Any, title: str) -> None:
-    axes.set_ylabel(title)
-    axes.grid(axis="y", color=GRID, zorder=0)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+def _ends(value: Interval | float, scale: float) -> dict[str, Any]:
+    """Return a value and the limits of its interval; where there is none it is its own."""
+    if not isinstance(value, Interval):
+        value = Interval(value, value, value, 1)
+    limits = {"low": value.low, "high": value.high}
+    ends = {name: value.value if math.isnan(limit) else limit for name, limit in limits.items()}
+    return {name: end * scale for name, end in {"value": value.value, **ends}.items()}
 
 
-def _figure_class() -> Any:
-    """Return Matplotlib's class of figures, which needs no screen."""
-    try:
-        return import_module("matplotlib.figure").Figure
-    except ImportError:
-        raise ImportError("figures: need Matplotlib: pip install 'gpusched-core[plot]'") from None
+def _finished(chart: Any, note: str) -> Any:
+    return chart.properties(title=note).configure(
+        view={"stroke": None}, axis={"gridColor": GRID, "labelColor": INK, "titleColor": INK},
+        title={"anchor": "start", "fontSize": 12, "fontWeight": "normal"},
+        line={"strokeWidth": 1.4}, point={"size": 24}, legend={"labelLimit": 300},
+    )  # fmt: skip

@@ -849,15 +849,15 @@ class Matching(Study):
             panels.append(Panel(family.title, "draws, N", draws, means, marks))
         seeds = len({run.seed for run in self.runs})
         note = f"{MAIN[0]} jobs, {MAIN[1]} workers, {seeds} instances; mean, and dashed the worst"
-        log = {"value": "log"}
+        log = {"type": "log"}
         gap = curves(
             panels, "Mean completion time above the optimum, %", note, scale=100, marked="worst",
-            x_scale=log, y_scale={"value": "symlog", "linthresh": 0.01},
+            x_scale=log, y_scale={"type": "symlog", "constant": 0.01},
         )  # fmt: skip
         shown = {"gap.png": gap}
         if self.timings:
             note = "Time of a decision, one thread, median of the instances"
-            two = {"value": "log", "base": 2}
+            two = {"type": "log", "base": 2}
             panels = _time_panels(self.timings, self.large)
             shown["time.png"] = curves(panels, "Seconds", note, x_scale=two, y_scale=log)
         return shown | self.online.figures()

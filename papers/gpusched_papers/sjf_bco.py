@@ -849,7 +849,7 @@ class SjfBco(Study):
             means = {name: [mean(some) for some in of.values()] for name, of in lines.items()}
             places = list(next(iter(lines.values())))
             panel = Panel("", heading, places, means, {"published": theirs})
-            return curves([panel], "Makespan, s", note, x_scale={"value": "log", "base": 2})
+            return curves([panel], "Makespan, s", note, x_scale={"type": "log", "base": 2})
 
         kinds = {"best cap": "best_s", "common cap": "common_s", "1.5 x common cap": "loose_s"}
         by_kappa = {PAPER.name: {kappa: self._at(PAPER, kappa) for kappa in self._kappas()}}

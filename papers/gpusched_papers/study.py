@@ -245,7 +245,7 @@ class Study:
         return [row.columns for row in self.runs]
 
     def figures(self) -> dict[str, Any]:
-        """Return figures (Matplotlib, extra: plot) by the name of the file."""
+        """Return figures (Altair) by the name of the file."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:

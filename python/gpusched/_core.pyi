@@ -3,6 +3,7 @@ The native core of gpusched.
 """
 from __future__ import annotations
 import collections.abc
+import inspect
 import numpy
 import numpy.typing
 import typing
@@ -39,9 +40,10 @@ class Cluster:
         ...
 class JobTable:
     """
-    Jobs as borrowed columns, sorted by submit.
+    Jobs as borrowed columns, sorted by submit. `public_columns` has
+    attributes that plug-ins of Python are shown.
     """
-    def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: numpy.typing.NDArray[numpy.uint64] | None = None, profile: numpy.typing.NDArray[numpy.int32] | None = None, gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, compute_s: numpy.typing.NDArray[numpy.float64] | None = None, graph: numpy.typing.NDArray[numpy.int32] | None = None, graph_begin: numpy.typing.NDArray[numpy.int32] | None = None, replicas: numpy.typing.NDArray[numpy.int32] | None = None, stage_compute_s: numpy.typing.NDArray[numpy.float64] | None = None, activation_bytes: numpy.typing.NDArray[numpy.float64] | None = None, parameter_bytes: numpy.typing.NDArray[numpy.float64] | None = None, deadline_us: numpy.typing.NDArray[numpy.int64] | None = None, value: numpy.typing.NDArray[numpy.float64] | None = None, min_gpus: numpy.typing.NDArray[numpy.int32] | None = None, max_gpus: numpy.typing.NDArray[numpy.int32] | None = None, demand: numpy.typing.NDArray[numpy.int32] | None = None, demand_share_milli: numpy.typing.NDArray[numpy.int32] | None = None, demand_cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, demand_memory_mib: numpy.typing.NDArray[numpy.int64] | None = None, table_counts: numpy.typing.NDArray[numpy.int32] | None = None, throughput: numpy.typing.NDArray[numpy.float64] | None = None, spread_throughput: numpy.typing.NDArray[numpy.float64] | None = None, samples_per_s: numpy.typing.NDArray[numpy.float64] | None = None, max_samples: numpy.typing.NDArray[numpy.int64] | None = None, global_batch: numpy.typing.NDArray[numpy.int64] | None = None, gpus_per_node: numpy.typing.NDArray[numpy.int32] | None = None) -> None:
+    def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: numpy.typing.NDArray[numpy.uint64] | None = None, profile: numpy.typing.NDArray[numpy.int32] | None = None, gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, compute_s: numpy.typing.NDArray[numpy.float64] | None = None, graph: numpy.typing.NDArray[numpy.int32] | None = None, graph_begin: numpy.typing.NDArray[numpy.int32] | None = None, replicas: numpy.typing.NDArray[numpy.int32] | None = None, stage_compute_s: numpy.typing.NDArray[numpy.float64] | None = None, activation_bytes: numpy.typing.NDArray[numpy.float64] | None = None, parameter_bytes: numpy.typing.NDArray[numpy.float64] | None = None, deadline_us: numpy.typing.NDArray[numpy.int64] | None = None, value: numpy.typing.NDArray[numpy.float64] | None = None, min_gpus: numpy.typing.NDArray[numpy.int32] | None = None, max_gpus: numpy.typing.NDArray[numpy.int32] | None = None, demand: numpy.typing.NDArray[numpy.int32] | None = None, demand_share_milli: numpy.typing.NDArray[numpy.int32] | None = None, demand_cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, demand_memory_mib: numpy.typing.NDArray[numpy.int64] | None = None, table_counts: numpy.typing.NDArray[numpy.int32] | None = None, throughput: numpy.typing.NDArray[numpy.float64] | None = None, spread_throughput: numpy.typing.NDArray[numpy.float64] | None = None, samples_per_s: numpy.typing.NDArray[numpy.float64] | None = None, max_samples: numpy.typing.NDArray[numpy.int64] | None = None, global_batch: numpy.typing.NDArray[numpy.int64] | None = None, gpus_per_node: numpy.typing.NDArray[numpy.int32] | None = None, public_columns: typing.Any = None) -> None:
         ...
     def __len__(self) -> int:
         ...
@@ -185,14 +187,34 @@ class State:
         Checkpoint and restart cost of one resume, in microseconds.
         """
     @property
+    def account(self) -> typing.Any:
+        """
+        Whom each job of the trace is charged to: codes and names.
+        """
+    @property
     def deadline_us(self) -> numpy.typing.NDArray[numpy.int64]:
         """
         Deadline of every job of the trace, in microseconds; -1 where it has none.
         """
     @property
+    def estimate_us(self) -> typing.Any:
+        """
+        The user's estimate of each service in microseconds; -1 where there is none.
+        """
+    @property
     def gpus(self) -> numpy.typing.NDArray[numpy.int32]:
         """
         Width of every job of the trace.
+        """
+    @property
+    def group(self) -> typing.Any:
+        """
+        Which jobs of the trace are runs of the same work: codes and names.
+        """
+    @property
+    def id(self) -> typing.Any:
+        """
+        The name of each job in its source.
         """
     @property
     def is_elastic(self) -> bool:
@@ -225,6 +247,16 @@ class State:
         Predicted service of every job of the trace, in microseconds.
         """
     @property
+    def priority(self) -> typing.Any:
+        """
+        Priority of each job of the trace; 0 where it has none.
+        """
+    @property
+    def queue(self) -> typing.Any:
+        """
+        The queue of each job of the trace: codes and names.
+        """
+    @property
     def running(self) -> numpy.typing.NDArray[numpy.int64]:
         """
         Jobs that run, by id (schedulers only).
@@ -241,6 +273,11 @@ class State:
     def type_gpus(self) -> numpy.typing.NDArray[numpy.int64]:
         """
         GPUs of each type of the cluster.
+        """
+    @property
+    def user(self) -> typing.Any:
+        """
+        Who submitted each job of the trace: codes and names.
         """
     @property
     def value(self) -> numpy.typing.NDArray[numpy.float64]:
@@ -262,6 +299,7 @@ class Order:
     Which job first? Subclass it: set `lifetime` to 'fixed', 'service' or 'clock' and write
     `rank(view, jobs)`, which returns one key per job; the smallest goes first.
     """
+    __signature__: typing.ClassVar[inspect.Signature]
     lifetime: typing.ClassVar[str] = 'fixed'
     def __init__(self) -> None:
         ...
@@ -297,6 +335,7 @@ class Placement:
     On which GPUs, or not yet? Subclass it and write `place(free, request)`, which returns
     [(server, mask), ...] in server order for the whole gang, or None.
     """
+    __signature__: typing.ClassVar[inspect.Signature]
     def __init__(self) -> None:
         ...
     def __reduce__(self) -> tuple[typing.Any, ...]:
@@ -350,6 +389,7 @@ class Scheduler:
     `withdraw(job)` where a waiting job is cancelled, and `warnings()`, a list of str, after the
     run: what the result has to say.
     """
+    __signature__: typing.ClassVar[inspect.Signature]
     def __init__(self) -> None:
         ...
     def __reduce__(self) -> tuple[typing.Any, ...]:

@@ -65,14 +65,14 @@ def num_words_of_pages(_: Path) -> int:
 
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
-    "lines of C++": (50_303, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (73_187, lambda _: num_lines(PYTHON_FILES)),
-    "lines of the papers": (7_101, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
-    "statements of the package": (33_903, num_statements),
-    "modules of the package": (286, lambda _: len(PYTHON_FILES)),
-    "modules that `gpusched run` imports": (111, num_imported_by_run),
+    "lines of C++": (50_358, lambda _: num_lines(CPP_FILES)),
+    "lines of the package": (72_710, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the papers": (7_099, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
+    "statements of the package": (33_767, num_statements),
+    "modules of the package": (274, lambda _: len(PYTHON_FILES)),
+    "modules that `gpusched run` imports": (113, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
-    "words of README and docs": (179_351, num_words_of_pages),
+    "words of README and docs": (180_635, num_words_of_pages),
 }
 
 

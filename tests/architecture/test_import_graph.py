@@ -137,8 +137,8 @@ def loaded_after(code: str) -> set[str]:
     return set(made.stdout.split())
 
 
-HEAVY = {"matplotlib", "msgspec", "pandas", "plotly", "polars", "pyarrow", "rich", "scipy"}
-HEAVY |= {"sklearn", "typer"}
+HEAVY = {"altair", "jinja2", "msgspec", "pandas", "polars", "pyarrow", "rich", "scipy"}
+HEAVY |= {"sklearn", "typer", "vl_convert"}
 
 RUN = """
 import gpusched as gs

@@ -40,6 +40,7 @@ OTHER_WORDS = {
     "traces.generating.graph_zoo": {"stages"},  # a column: how many a graph has
     "model.throughputs": {"spread"},  # a column: throughput on several servers
     "plugins.registry": {"chronus-leases"},  # who asks for it is told where it is
+    "reporting.drawing.style": {"column"},  # of a paper, whose width a chart has
     "results.metric_registry": {"count", "none"},  # kinds of figures, and of tables
     "results.shown_metrics": {"none"},  # the same
     "testing.cases": {"count", "random"},  # of servers, a field; a claim

@@ -32,7 +32,7 @@ GOOD: dict[str, list[Any]] = {
     "queue": ["a", "b", "a"],
     "group": ["a", "b", "a"],
     "status": ["ok", "failed", "killed"],
-    **{label: ["a", "b", "a"] for label in ("partition", "account", "qos", "dependency")},
+    **{label: ["a", "b", "a"] for label in ("partition", "account", "qos", "dependency", "ran_on")},
     "gpu_types": ["A", "A|B", ""],
 }
 SECONDS = tuple(column for column in NUMERIC if column.endswith("_s"))

@@ -36,8 +36,7 @@ for name, entry in Commands.entries.items():
         each.load(inner)
 import gpusched.reporting.report, gpusched.reporting.plot, gpusched.traces.reading
 import gpusched_papers.sjf_bco, gpusched_papers.study
-import matplotlib.pyplot
-import polars, plotly.graph_objects
+import altair, polars
 
 def begun(arguments):
     child = os.fork()

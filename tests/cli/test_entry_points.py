@@ -193,3 +193,27 @@ def test_the_import_of_the_package_loads_no_other(site):
     done = process(site, "-W", "ignore", "-c", code)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["False", "False", "True"]
+
+
+OWN = '''
+import gpusched as gs
+
+
+@gs.register_order("own")
+class Own(gs.Order):
+    """By user."""
+
+    def rank(self, view, jobs):
+        return view.user.codes[jobs]
+'''
+
+
+def test_a_file_of_ones_own_is_imported_first(tmp_path):
+    (tmp_path / "own_policy.py").write_text(OWN)
+    done = run(tmp_path, "--import", "own_policy.py", "run", "-p", "own", "--jobs", "50", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["result"]["policy"] == "own"
+    for wrong in ("nothing_there.py", "nothing.there"):
+        refused = run(tmp_path, "--import", wrong, "run")
+        assert refused.returncode == 2
+        assert refused.stderr.startswith(f"gpusched: --import {wrong}: ")

@@ -11,7 +11,7 @@ from gpusched.cli import Commands
 from tests.each import each
 
 # What takes long to load; the CLI's own libraries are not among them.
-HEAVY = {"matplotlib", "pandas", "plotly", "polars", "pyarrow", "scipy", "sklearn"}
+HEAVY = {"altair", "jinja2", "pandas", "polars", "pyarrow", "scipy", "sklearn", "vl_convert"}
 SCRIPT = """
 import sys
 from gpusched.cli import main
@@ -61,7 +61,7 @@ def test_a_command_loads_itself_alone(arguments, own):
     if own is None:
         assert not {"numpy", "gpusched.traces.workload"} & loaded
     if own in (None, "policies"):
-        assert not {"gpusched.studies.comparison", "gpusched_papers.registry", "plotly"} & loaded
+        assert not {"gpusched.studies.comparison", "gpusched_papers.registry", "altair"} & loaded
 
 
 def test_the_command_of_another_distribution_loads_no_other_command():

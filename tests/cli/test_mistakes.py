@@ -54,10 +54,6 @@ MISTAKES = [
     ("metrics mean_jct", "unknown metric or bound 'mean_jct'; did you mean 'mean_jct_s'?"),
     ("trace convert good.csv out.xyz", "xyz"),
     (
-        "run -p fifo --servers 4 --jobs 200 --report a.html --plotly off",
-        "--plotly: must be 'inline', 'cdn' or a path",
-    ),
-    (
         "run -p fifo --servers 4 --jobs 200 --report a.html --gantt 5",
         "--gantt: '5' must be two increasing times",
     ),
@@ -70,12 +66,8 @@ MISTAKES = [
         "--gantt: '0:inf' must be two increasing",
     ),
     (
-        "run -p fifo --servers 4 --jobs 200 --plotly cdn",
-        "--plotly, --gantt: no report is written without --report or --out",
-    ),
-    (
         "run -p fifo --servers 4 --jobs 200 --gantt 0:5",
-        "--plotly, --gantt: no report is written without --report or --out",
+        "--gantt: no report is written without --report or --out",
     ),
     ("run -p fifo --by users", "--by: unknown 'users'; did you mean 'user'"),
     ("run jobs.csv -p fifo --by user", "has no column user"),

@@ -16,7 +16,7 @@ import gpusched as gs
 pytestmark = pytest.mark.long
 
 COMMAND = (sys.executable, "-m", "gpusched")
-SMALL = ("--servers", "4", "--jobs", "200", "-p", "fifo,srtf")
+SMALL = ("--servers", "4", "--jobs", "200", "--seeds", "1", "-p", "fifo,srtf")
 
 
 def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
@@ -67,7 +67,7 @@ def test_a_reader_that_leaves_early_is_not_worth_a_word():
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_ctrl_c_ends_within_a_second_and_reports_what_finished(tmp_path):
     # fifo is done long before las, whose jobs take turns each minute, is.
-    arguments = ("compare", "--jobs", "60000", "--load", "3.0", "-p", "fifo,las")
+    arguments = ("compare", "--seeds", "1", "--jobs", "60000", "--load", "3.0", "-p", "fifo,las")
     process = subprocess.Popen(
         [*COMMAND, *arguments, "--threads", "2"],
         stdout=subprocess.PIPE,

@@ -42,18 +42,17 @@ def test_the_result_is_saved_and_loads_again(gpusched, tmp_path):
 
 def test_a_report_is_written_where_it_is_asked_for(gpusched, gpusched_json, tmp_path):
     path = tmp_path / "a" / "fifo.html"
-    result = gpusched("run", "-p", "fifo", *SMALL, "--report", path, "--plotly", "cdn")
+    result = gpusched("run", "-p", "fifo", *SMALL, "--report", path)
     assert result.exit_code == 0, result.stderr
     assert f"wrote {path}" in result.stderr
     text = path.read_text()
     assert text.startswith("<!doctype html>")
-    assert "https://cdn.plot.ly/plotly-" in text
     assert "fifo: mean JCT" in text
     assert "cluster assumed" not in text
     made = gpusched_json("run", "-p", "fifo", *SMALL, "--out", "kept", "--gantt", "0:3600")
     assert made["files"]["report"] == "kept/report.html"
     text = Path("kept/report.html").read_text()
-    assert "At first from 0 s to 1 h after the first submission" in text
+    assert "From 0 s to 1 h after the first submission" in text
     made = gpusched_json("run", "-p", "fifo", *SMALL, "--out", "kept", "--report", "here.html")
     assert made["files"]["report"] == "here.html"
 
@@ -137,12 +136,14 @@ def test_a_run_whose_log_passes_its_limit_ends_in_a_line(gpusched):
 
 
 def test_the_cost_of_a_restart_stands_in_the_heading(gpusched, tmp_path):
-    run, page = ("run", "-p", "srtf", "--servers", 4, "--jobs", 400), tmp_path / "r" / "report.html"
+    plain = ("run", "-p", "srtf", "--servers", 4, "--jobs", 400)
+    run, page = (*plain, "--option", "model=1"), tmp_path / "r" / "report.html"
     said = "a restart after a preemption costs nothing under srtf"
     assert f"{said} (the trace states no cost:" in " ".join(gpusched(*run).stdout.split())
     assert "costs 10 min under srtf" in gpusched(*run, "--restart", "10m").stdout
+    assert "costs 1 min under srtf" in gpusched(*plain).stdout
     policies = ("-p", "fifo,srtf,2d-las:cost_s=30", "--out", tmp_path / "r")
-    both = " ".join(gpusched("compare", *run[3:], *policies).stdout.split())
+    both = " ".join(gpusched("compare", "--seeds", 1, *run[3:], *policies).stdout.split())
     assert f"{said}; 30 s under 2d-las:cost_s=30 (the" in both
     assert said in page.read_text()
     assert "restart" not in gpusched("run", "-p", "fifo", *run[3:]).stdout
@@ -163,3 +164,40 @@ def test_times_and_shares_are_written_as_people_write_them(gpusched, gpusched_js
         refused = gpusched(*run, option)
         assert refused.exit_code == 2
         assert said in refused.stderr
+
+
+TYPED = """
+[[servers]]
+count = 4
+gpus = 8
+gpu_type = "V100"
+[[servers]]
+count = 4
+gpus = 8
+gpu_type = "A100"
+speed = 2.1
+"""
+
+
+def test_types_of_the_cluster_differ_in_speed_and_what_run_times_are_is_said(
+    gpusched, gpusched_json, jobs_csv, tmp_path
+):
+    (tmp_path / "typed.toml").write_text(TYPED)
+    where = ("run", jobs_csv, "-p", "fifo", "--cluster", "typed.toml")
+    made = gpusched_json(*where)
+    cluster = gs.read_cluster(tmp_path / "typed.toml")
+    trace = gs.read_trace(jobs_csv)
+    assert made["result"]["digest"] == gs.simulate(trace, cluster, policy="fifo").digest
+    assert made["assumptions"] == ["run times assumed: those on a GPU of speed 1"]
+    assert made["warnings"] == []
+    made = gpusched_json(*where, "--type-speeds", "A100=3,V100=1.5", "--reference-type", "V100")
+    faster = cluster.with_speeds({"A100": 3, "V100": 1.5})
+    expected = gs.simulate(trace.with_reference_type("V100"), faster, policy="fifo")
+    assert made["result"]["digest"] == expected.digest
+    assert made["assumptions"] == ["run times: those on V100, as declared"]
+    fixed = gpusched(*where, "--speed", "fixed")
+    assert "the speeds of the cluster's GPU types are not read under speed fixed" in fixed.stderr
+    equal = gpusched(*where, "--type-speeds", "A100=1")
+    assert "V100, A100 count as equally fast for 300 jobs that may run on several" in equal.stderr
+    for wrong, said in [("2", "is not of the form A=X,B=Y"), ("T4=2", "no GPUs are 'T4'")]:
+        assert said in gpusched(*where, "--type-speeds", wrong).stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,14 @@ def test_it_ends_with_the_servers_needed_and_a_picture(gpusched, jobs_csv):
     assert "cluster assumed" not in result.stdout
 
 
+def test_the_policy_is_that_of_every_other_function_and_is_said(gpusched, jobs_csv):
+    said = gpusched("size", jobs_csv, *GOAL, "--resamples", 0).stdout
+    assert "for p95_wait_s < 600 (10 min) under fifo\n" in said
+    asked = [gs.simulate, gs.whatif, gs.decide, gs.size]
+    defaults = [signature(function).parameters for function in asked]
+    assert {(of.get("policy") or of["base"]).default for of in defaults} == {"fifo"}
+
+
 def test_json_holds_the_runs(gpusched_json, jobs_csv, tmp_path):
     made = gpusched_json("size", jobs_csv, *GOAL, "--resamples", 0, "--out", tmp_path / "x")
     expected = gs.size(gs.read_trace(jobs_csv), "p95_wait_s < 600", resamples=0)
@@ -40,6 +49,50 @@ def test_a_mix_of_types_has_a_price(gpusched_json, jobs_csv):
     assert set(made["counts"]) == {"V100", "A100"}
     counts = made["counts"]
     assert made["hourly_price"] == counts["V100"] * 4 * 2.5 + counts["A100"] * 8 * 4
+
+
+SACCT = """JobID|Submit|Start|End|ElapsedRaw|State|AllocTRES
+1|2026-03-02T09:00:00|2026-03-02T09:00:00|2026-03-02T10:00:00|3600|COMPLETED|gres/gpu:a100=8
+2|2026-03-02T09:10:00|2026-03-02T09:10:00|2026-03-02T09:40:00|1800|COMPLETED|gres/gpu:v100=8
+3|2026-03-02T09:20:00|2026-03-02T09:20:00|2026-03-02T11:20:00|7200|COMPLETED|gres/gpu:v100=4
+"""
+
+
+def test_a_typed_log_of_slurm_answers_at_once(gpusched, gpusched_json, tmp_path):
+    (tmp_path / "sacct.txt").write_text(SACCT)
+    made = gpusched_json("size", "sacct.txt", *GOAL)
+    assert made["counts"] == {"a100": 1, "v100": 2}
+    result = gpusched("size", "sacct.txt", *GOAL, "--prices", "a100=4")
+    assert result.exit_code == 0, result.stderr
+    assert "you need 1 server x 8 a100 (8 GPUs), 32.00 an hour" in result.stdout
+    assert "2 jobs that name v100, not on offer: left out, 60.0% of the GPU time" in result.stdout
+
+
+def test_jobs_that_ran_on_types_not_on_offer_are_as_long_as_there(
+    gpusched, gpusched_json, tmp_path
+):
+    (tmp_path / "sacct.txt").write_text(SACCT)
+    asked = ("size", "sacct.txt", "--goal", "p99_jct_s < 61 min", "--prices", "a100=4")
+    asked += ("--option", "gpu_types=any")
+    made = gpusched_json(*asked, "--type-speeds", "a100=2,v100=1")
+    jobs = gs.Trace.from_columns([0, 600, 1200], [3600, 900, 3600], [8, 8, 4])
+    expected = gs.size(jobs, "p99_jct_s < 61 min", prices={"a100": 4})
+    assert made["counts"] == {"a100": expected.servers} == {"a100": 3}
+    equal = gpusched(*asked)  # the third job took two hours, on GPUs half as fast
+    assert "no number of servers was found" in equal.stdout
+
+
+def test_speeds_of_types_are_over_the_reference_type(gpusched_json, jobs_csv):
+    made = gpusched_json(
+        "size", jobs_csv, *GOAL, "--resamples", 0, "--prices", "V100=1,A100=2",
+        "--type-speeds", "V100=2,A100=5", "--reference-type", "V100",
+    )  # fmt: skip
+    expected = gs.size(
+        gs.read_trace(jobs_csv), "p95_wait_s < 600", resamples=0, prices={"V100": 1, "A100": 2},
+        speeds={"A100": 2.5},
+    )  # fmt: skip
+    assert made["counts"] == dict(zip(("V100", "A100"), expected.counts, strict=True))
+    assert "run times assumed: those on a GPU of speed 1" in made["notes"]
 
 
 def test_an_answer_that_does_not_exist_is_no_success(gpusched, jobs_csv):
@@ -65,15 +118,11 @@ def test_the_answer_is_printed_before_the_picture_is_written(gpusched, jobs_csv,
     assert "you need" in result.stdout
 
 
-def test_the_chart_library_may_be_linked(gpusched, jobs_csv):
-    arguments = ("size", jobs_csv, *GOAL, "--resamples", 0)
-    assert gpusched(*arguments, "--plotly", "cdn").exit_code == 0
+def test_the_picture_is_one_page(gpusched, jobs_csv):
+    assert gpusched("size", jobs_csv, *GOAL, "--resamples", 0).exit_code == 0
     page = Path("gpusched-size/size.html").read_text()
-    assert len(page) < 200_000
-    assert '<script src="https://cdn.plot.ly/plotly-' in page
-    refused = gpusched(*arguments, "--plotly", "web")
-    assert refused.exit_code == 2
-    assert "--plotly: must be 'inline'" in refused.stderr
+    assert len(page) < 1_200_000
+    assert 'id="p95_wait_s-chart"' in page
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def files(tmp_path):
 
 
 def test_search_and_held_out_jobs_stand_side_by_side(gpusched, files):
-    result = gpusched("tune", *files, "--trials", 6, "--report", "tuning.html", "--plotly", "cdn")
+    result = gpusched("tune", *files, "--trials", 6, "--report", "tuning.html")
     assert result.exit_code == 0, result.stderr
     expected = gs.tune(
         "space.toml", "study.toml", "mean_jct_s", trials=6, held_out=3, folder="study.tune"

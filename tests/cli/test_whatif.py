@@ -37,7 +37,7 @@ def test_a_trace_without_starts_has_no_grade_and_an_assumed_cluster(gpusched, jo
     result = gpusched("whatif", jobs_csv, "--change", "load=*1.2")
     assert result.exit_code == 0, result.stderr
     assert "no grade: the trace has no starts of its own" in result.stdout
-    assert "cluster assumed: the fewest 8-GPU servers with load at most 0.9" in result.stdout
+    assert ", the fewest 8-GPU servers with load at most 0.9" in result.stdout
     assert "left out of the trace" in result.stderr
 
 
@@ -54,3 +54,28 @@ def test_links_and_profiles_reach_the_base_case(gpusched_json, jobs_csv):
     )  # fmt: skip
     assert made["base"]["speed"].startswith("ring")
     assert [change["contention"].partition(":")[0] for change in made["changes"]] == ["shared"]
+
+
+def test_jobs_that_name_gpu_types_get_servers_of_them(gpusched_json, tmp_path):
+    rows = [f"{n * 600},3600,8,{'V100' if n % 3 else 'T4'},{n % 2 * 90}" for n in range(30)]
+    header = "submit_s,service_s,gpus,gpu_types,source_wait_s"
+    (tmp_path / "typed.csv").write_text("\n".join([header, *rows]))
+    made = gpusched_json("whatif", "typed.csv", "--change", "policy=easy")
+    [said] = [line for line in made["remarks"] if line.startswith("cluster assumed: ")]
+    expected = gs.traces.smallest_cluster(gs.read_trace("typed.csv"))
+    assert said.startswith(
+        f"cluster assumed: {expected}, 8-GPU servers of each type that jobs name"
+    )
+    assert set(expected.gpu_types) == {"T4", "V100"}
+
+
+def test_a_change_takes_the_count_of_a_type_and_keeps_its_speed(gpusched_json, jobs_csv, tmp_path):
+    groups = (gs.ServerGroup(3, 8, "V100"), gs.ServerGroup(2, 8, "A100", speed=2.1))
+    (tmp_path / "typed.toml").write_text(gs.Cluster(groups).to_toml())
+    asked = ("whatif", jobs_csv, "--cluster", "typed.toml", "--change", "servers[A100]=+1")
+    made = gpusched_json(*asked)
+    more = gs.Cluster((groups[0], gs.ServerGroup(3, 8, "A100", speed=2.1)))
+    expected = gs.simulate(gs.read_trace(jobs_csv), more, policy="fifo")
+    [change] = made["changes"]
+    assert change["mean_jct_s"] == expected.metric("mean_jct_s")
+    assert "run times assumed: those on a GPU of speed 1" in made["assumptions"]

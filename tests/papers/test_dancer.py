@@ -142,7 +142,7 @@ def test_the_seeds_that_are_told_are_not_those_on_which_the_policy_was_made():
 
 @pytest.mark.long
 def test_tables_figures_and_results_are_written(study, tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("vl_convert")
     few = {pair: runs for pair, runs in study.runs.items() if pair[1] in (DANCER, ORDERED, EDF)}
     quick = Dancer({pair: runs for pair, runs in few.items() if pair[0].place == SMALL})
     files = {path.name for path in quick.write(tmp_path)}

@@ -109,7 +109,7 @@ def test_the_published_figures_agree_with_each_other():
 
 @pytest.mark.long
 def test_tables_figures_and_results_are_written(tiny, tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("vl_convert")
     default = Fgd(
         [one for one in tiny.runs if one.workload == DEFAULT.name]
     )  # the others look alike

@@ -77,7 +77,7 @@ def test_all_categories_take_longer_than_a_few(tiny):
 
 
 def test_tables_figures_and_results_are_written(tiny, tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("vl_convert")
     files = {path.name for path in tiny.write(tmp_path)}
     assert files == {"gap.png", "time.png", "tables.md", "runs.csv", "results.json"}
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
@@ -91,7 +91,7 @@ def test_without_the_measured_throughputs_the_note_says_so(tiny):
 
 
 def test_what_is_run_online_is_written(tiny, tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("vl_convert")
     runs = {
         (Setting(GENERATED_ITP), arm): [
             fake_run(Setting(GENERATED_ITP), arm, s, 9.0) for s in (1, 2)

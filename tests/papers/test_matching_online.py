@@ -185,5 +185,5 @@ class TestWithData:
             assert {arm for setting, arm in found.runs if setting.speed == speed} == set(ARMS)
         assert all(len(runs) == 2 for runs in found.runs.values())
         assert found.missing == ()
-        if pytest.importorskip("matplotlib"):
+        if pytest.importorskip("vl_convert"):
             assert list(found.figures()) == ["online.png"]

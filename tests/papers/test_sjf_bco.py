@@ -214,7 +214,7 @@ def test_an_interrupt_keeps_the_seeds_that_were_done(short, monkeypatch):
 
 
 def test_the_files_hold_all_runs(short, tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("vl_convert")
     files = short.write(tmp_path)
     assert all(path.stat().st_size > 0 for path in files)
     read = json.loads((tmp_path / "results.json").read_text())
@@ -234,8 +234,8 @@ def test_the_command_prints_tables_or_json(monkeypatch, short):
     assert CliRunner().invoke(app, ["reproduce", "shockwave"]).exit_code == 2
 
 
-def test_figures_without_matplotlib_name_the_extra(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+def test_figures_without_vl_convert_name_the_extra(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     out = ["--out", str(tmp_path / "out")]
     refused = CliRunner().invoke(app, ["reproduce", "sjf-bco", "--quick", *out])
     assert refused.exit_code == 2

@@ -104,9 +104,9 @@ def reproduce(
         return
     if out is not None:
         if not is_all:
-            from gpusched_papers.drawing import need_matplotlib
+            from gpusched_papers.drawing import need_files
 
-            need_matplotlib()  # now, and not after minutes of runs
+            need_files()  # now, and not after minutes of runs
         check_folder(out, *([[_PAGE]] if is_all else []))
     kept = None if out is None else out / _KEPT
     asked: dict[str, Any] = {

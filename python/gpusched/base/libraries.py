@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
+
+
+class Later:
+    """A module that is imported when something of it is asked for.
+
+    Where ``import x`` at the top of a module would make ``import gpusched`` or a look at a public
+    name slow.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self._name), name)
 
 
 def is_installed(module: str) -> bool:

@@ -72,6 +72,9 @@ def lower_bounds(
 
     Parameters
     ----------
+    trace
+        Jobs whose services are the least run times that they can have on the cluster. Where types
+        differ in speed, those of a result are.
     jobs
         The jobs that count, shape ``(len(trace),)``; by default all. A result passes the
         finished ones. (That others are left out can only lower a bound.)

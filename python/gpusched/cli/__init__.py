@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, get_args
 
@@ -300,6 +301,23 @@ app = typer.Typer(
 )
 
 
+def _import(plug_ins: list[str]) -> None:
+    """Import files and modules, which register policies, placements, predictors or metrics."""
+    for place in plug_ins:
+        try:
+            if place.endswith(".py"):
+                path = Path(place)
+                spec = spec_from_file_location(path.stem, path)
+                assert spec is not None  # of a name in .py
+                assert spec.loader is not None
+                module = sys.modules[path.stem] = module_from_spec(spec)
+                spec.loader.exec_module(module)
+            else:
+                import_module(place)
+        except Exception as error:
+            raise ValueError(f"--import {place}: {type(error).__name__}: {error}") from error
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         from gpusched import __version__
@@ -317,11 +335,21 @@ def gpusched(
         bool,
         typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True),
     ] = False,
+    plug_ins: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--import",
+            metavar="FILE.py|MODULE",
+            help="Import your own policies, placements, predictors or metrics first. "
+            "May be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Simulate schedulers of GPU clusters, a million jobs at a time.
 
     Start with [bold]gpusched compare[/]: it needs no input.
     """
+    _import(plug_ins or [])
 
 
 def main() -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import typer
 from msgspec.structs import replace
 
-from gpusched.base.libraries import is_installed
 from gpusched.base.memory import keep_freed_memory
+from gpusched.base.replacing import write_text
 from gpusched.base.run_warning import unwarned
 from gpusched.base.suggest import nearest
+from gpusched.base.ticks import US_PER_S
+from gpusched.base.wording import duration, plural
 from gpusched.cli.answers import Answers, fitted
-from gpusched.cli.console import remark, show_json, show_lines, show_table
+from gpusched.cli.console import plain_rows, remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.options import (
     OUTPUT,
@@ -22,7 +24,7 @@ from gpusched.cli.options import (
     TRACES,
     AnswerOptions,
     ClusterOptions,
-    PageOptions,
+    GanttOptions,
     RunOptions,
     ShownOptions,
     WorkloadOptions,
@@ -34,11 +36,14 @@ from gpusched.cli.options import (
     split_names,
 )
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.workload import load_workload
+from gpusched.cli.workload import Workload, generated, load_workload
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, footnotes, remarks
 from gpusched.studies import comparison as study
+from gpusched.studies.study import WARM_UP, Study
 
+SEEDS: Final = 12
+"""Generated workloads that policies are compared on by default."""
 _DEFAULT: Final = ", ".join(study.DEFAULT_POLICIES)
 EPILOG: Final = """
 [bold]Examples[/]
@@ -66,6 +71,12 @@ def compare(
         f"Default: {_DEFAULT}.", names=("--policies", "--policy", "-p"),
     ),
     how: RunOptions,
+    seeds: int | None = in_panel(
+        RUN, "N", None,
+        "Generate the workload N times, from --seed on, and tell how sure the differences are. "
+        f"Default: {SEEDS} without TRACE; 1 where one run is looked into "
+        "(--by, --price, --losers, --graphs, --gantt).", min=1,
+    ),
     threads: int | None = in_panel(
         RUN, "N", None, "Policies that run at a time. Default: one per CPU.", min=1,
     ),
@@ -77,16 +88,18 @@ def compare(
         OUTPUT, "NAME", None,
         "The policy that [bold]--losers[/] compares with. Default: the first.",
     ),
-    out: Path = folder(Path("gpusched-report"), "report.html and jobs.parquet."),
-    page: PageOptions,
+    out: Path = folder(
+        Path("gpusched-report"), "report.html, and jobs.parquet; runs.parquet of several seeds.",
+    ),
+    timeline: GanttOptions,
     wide: bool = flag(OUTPUT, "Show every metric, however wide the table gets."),
     shown: ShownOptions,
 ) -> None:  # fmt: skip
     """Compare policies on one workload: a table, a report and all jobs.
 
     The report is one HTML file that works offline; the jobs of all policies
-    are in jobs.parquet beside it. Without arguments, five policies run on a
-    generated workload. A policy that fails is named; the others are shown. With
+    are in jobs.parquet beside it. Without arguments, five policies run on twelve
+    generated workloads. A policy that fails is named; the others are shown. With
     --by, --price or --losers the answer is that alone.
     """
     keep_freed_memory()  # each policy makes columns as long as those of the one before
@@ -95,9 +108,20 @@ def compare(
     groupings, prices = asked.groupings(), asked.prices()
     before = _baseline(labels, baseline) if losers or baseline is not None else None
     speed = how.speed_for(workload)
-    has_report = is_installed("plotly")
-    targets = ("report.html", "jobs.parquet") if has_report else ("jobs.parquet",)
-    drawn = page.arguments()
+    single = {
+        "TRACE": bool(trace), "--by": groupings, "--price": prices is not None,
+        "--losers": before, "--graphs": workload.graphs, "--gantt": timeline.gantt,
+    }  # fmt: skip
+    of_one = [name for name, given in single.items() if given]
+    if seeds is None:
+        seeds = 1 if of_one else SEEDS
+    if seeds > 1:
+        if of_one:
+            raise ValueError(f"--seeds: {of_one[0]} is of one workload")
+        _over_seeds(labels, seeds, workload, servers, how, speed, threads, out, shown)
+        return
+    targets = ("report.html", "jobs.parquet")
+    window_s = timeline.window_s()
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         loaded = load_workload(trace, workload, servers, speed=speed, seed=how.seed)
@@ -136,7 +160,7 @@ def compare(
         if files:
             with ProgressDisplay() as display:
                 display.stage("writing the report")
-                _write(every, files, loaded.assumptions, drawn)
+                _write(every, files, loaded.assumptions, window_s)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if shown.is_json:
             written = {name: str(path) for name, path in files.items()}
@@ -154,8 +178,6 @@ def compare(
                 show_table(made, wrap=not wide, layout=(lambda every: every) if wide else fitted)
         remark(remarks(comparison), style="yellow")
     remark(f"wrote {path}" for path in files.values())
-    if not has_report and not interrupted:
-        remark(["no report: it needs plotly: pip install plotly"], style="yellow")
     if interrupted:
         if late:
             remark([f"interrupted while summarising: {', '.join(late)}"], style="yellow")
@@ -164,6 +186,89 @@ def compare(
         code = report_failures(comparison.failed, "policy ")
     if interrupted or comparison.failed:
         raise typer.Exit(INTERRUPTED if interrupted else code)
+
+
+def _over_seeds(
+    labels: Sequence[str],
+    seeds: int,
+    workload: WorkloadOptions,
+    servers: ClusterOptions,
+    how: RunOptions,
+    speed: str | None,
+    threads: int | None,
+    out: Path,
+    shown: ShownOptions,
+) -> None:
+    """Compare on as many generated workloads, as a study of them does."""
+    from gpusched.cli.sweep import plain, rendered, run_quietly, show_comparison, show_overview
+
+    first = load_workload(None, workload, servers, speed=speed, seed=how.seed)
+    of_seeds = Study.of(
+        {
+            "name": "compare",
+            "title": f"{first.trace.name}, {plural(seeds, 'seed')}",
+            "traces": [generated(workload)],
+            "clusters": [first.cluster],
+            "seeds": list(range(how.seed, how.seed + seeds)),
+            "policies": labels,
+            "placements": [how.placement],
+            "predictors": [how.predictor],
+            "speeds": ["default" if speed is None else speed],
+            "contentions": [how.contention],
+            "warm_up_s": how.warm_up,
+            "tail_s": how.tail,
+            "max_intervals": how.max_intervals,
+        }
+    )
+    targets = ("report.html", "runs.parquet")
+    prepare_folder(out, targets, read_files(None, workload, servers.cluster))
+    executor = None if threads is None else f"threads:{threads}"
+    result = run_quietly(plural(seeds, "seed"), of_seeds, executor=executor)
+    if not len(result.finished):
+        failed = result.runs.row(0, named=True)
+        raise ValueError(f"policy {failed['policy']}: {failed['error']}")
+    text = rendered(result, None, is_asked=False)
+    compared = result.compare("mean_jct_s")
+    files = {name.partition(".")[0]: str(out / name) for name in targets}
+    try:
+        if text is not None:
+            write_text(out / "report.html", text)
+        result.to_parquet(out / "runs.parquet")
+    finally:  # shown last, as a reader may have seen enough; and though the disk is full
+        if shown.is_json:
+            told = {
+                "assumptions": list(first.assumptions),
+                "headline": list(compared.headline),
+                "comparison": plain_rows(compared.frame),
+                "files": files,
+            }
+            show_json(plain(result) | told)
+        else:
+            show_lines(_caption(first, seeds, how))
+            show_lines(first.assumptions, style="yellow")
+            show_overview(result, has_notes=False)
+            show_comparison(compared)
+    remark(result.warnings, style="yellow")
+    remark(f"wrote {path}" for path in files.values())
+    if result.num_failed:
+        raise typer.Exit(1)
+
+
+def _caption(first: Workload, seeds: int, how: RunOptions) -> list[str]:
+    """Say what was generated, and what is measured of it."""
+    trace, cluster = first.trace, first.cluster
+    paid = (
+        ""
+        if trace.restart_us is None
+        else f", a restart costs {duration(trace.restart_us[0] / US_PER_S)}"
+    )
+    warm_up = f"{WARM_UP} of the jobs are" if how.warm_up is None else f"{duration(how.warm_up)} is"
+    return [
+        f"{trace.name}: {seeds} times {plural(len(trace), 'job')}, seeds {how.seed} to "
+        f"{how.seed + seeds - 1}, load {trace.offered_load(cluster.num_gpus):.2f}; the first "
+        f"{warm_up} not measured",
+        f"{cluster}, placement {how.placement}, predictor {how.predictor}{paid}",
+    ]
 
 
 def _baseline(labels: Sequence[str], baseline: str | None) -> str:
@@ -179,10 +284,9 @@ def _write(
     comparison: study.Comparison,
     files: Mapping[str, Path],
     assumptions: Sequence[str],
-    drawn: Mapping[str, Any],
+    window_s: tuple[float, float] | None,
 ) -> None:
-    if "report" in files:
-        from gpusched.reporting.report import write_report
+    from gpusched.reporting.report import write_report
 
-        write_report(comparison, files["report"], assumptions, **drawn)
+    write_report(comparison, files["report"], assumptions, window_s=window_s)
     comparison.to_parquet(files["jobs"])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import msgspec
 import numpy as np
 
+from gpusched.base.defaults import POLICY
 from gpusched.base.tables import Column, Value, table, text_column
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import RunOptions, Shown, argument, flag, format_options, in_panel, only
@@ -59,7 +60,7 @@ _OPTION: Final = in_panel(
     "Option of the format, such as [bold]partition=gpu[/]. May be repeated.",
 )  # fmt: skip
 _POLICY: Final = in_panel(
-    None, "NAME[:KEY=VALUE,...]", "fifo", "The policy that decides.", names=("--policy", "-p")
+    None, "NAME[:KEY=VALUE,...]", POLICY, "The policy that decides.", names=("--policy", "-p")
 )
 Asked = Annotated[RunOptions, only("placement", "seed")]
 
@@ -111,6 +112,7 @@ def decide(
         show_table(table("", columns, rows))
     else:
         show_lines(["nothing is to be done now"])
+    remark([f"decided by {policy}, placement {how.placement}"])
     if found.wake_s is not None:
         show_lines([f"ask again at {found.wake_s:g} s, whatever happens by then"])
 
@@ -167,7 +169,12 @@ def when(
         show_table(_starts(every, cluster))
     else:
         print(every[0])
-    remark(["jobs that are still to be submitted are not counted: some may go first"])
+    remark(
+        [
+            f"decided by {policy}, placement {how.placement}",
+            "jobs that are still to be submitted are not counted: some may go first",
+        ]
+    )
     if every and not every[0].is_sampled:
         remark(["every job takes as long as the state says; --history draws run times"])
     if gone := cluster.num_withheld:

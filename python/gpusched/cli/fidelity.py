@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Final
 
+from gpusched.base.defaults import GPUS_PER_SERVER
 from gpusched.base.units import seconds_of
 from gpusched.cli.console import show_json, show_lines, show_table
 from gpusched.cli.options import (
@@ -106,7 +107,7 @@ def fidelity(
             None if policies is None else split_names(policies, "policy"),
             None if placements is None else split_names(placements, "placement"),
             servers=sizes,
-            gpus_per_server=one.gpus_per_server or study.GPUS_PER_SERVER,
+            gpus_per_server=one.gpus_per_server or GPUS_PER_SERVER,
             predictor=predictor,
             warm_up_s=warm_up,
             tail_s=tail,

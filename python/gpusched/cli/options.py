@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_type_hint
 import msgspec
 import typer
 
+from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS
 from gpusched.base.replacing import check_folder, check_target, refuse_inputs
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import FORMATS
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 GENERATOR: Final = "philly"
 NUM_JOBS: Final = 20_000
-GPUS_PER_SERVER: Final = 8
 ZOO: Final = "zoo"
 WORKLOAD: Final = "Workload"
 CLUSTER: Final = "Cluster"
@@ -169,7 +169,8 @@ class WorkloadOptions:
     load: float | None = in_panel(
         WORKLOAD, "X", None,
         "Rescale the gaps between arrivals to this load: the jobs' GPU time over the "
-        "cluster's, such as 0.9 or 90%. Default: as in TRACE; 0.9 without TRACE.", parser=share_of,
+        "cluster's, such as 0.9 or 90%. Default: as in TRACE; "
+        f"{MAX_LOAD} without TRACE.", parser=share_of,
     )  # fmt: skip
     restart: float | None = in_panel(
         WORKLOAD, "TIME", None,
@@ -221,6 +222,12 @@ class WorkloadOptions:
         "Take the jobs for which this holds, in SQL: "
         "[bold]\"gpus >= 8 and user != 'x'\"[/].",
     )  # fmt: skip
+    reference_type: str | None = in_panel(
+        WORKLOAD, "TYPE", None,
+        "The GPU type on which the run times of TRACE are, where types differ in speed. Default: "
+        "of a job that may use one type that one, of others a GPU of speed 1; with --throughputs "
+        "the fastest that a job may use.",
+    )  # fmt: skip
     sample: float | None = in_panel(
         WORKLOAD, "X", None,
         "Take this part of the jobs, such as 0.1 or 10%, drawn with --seed; the load falls with "
@@ -242,7 +249,7 @@ class WorkloadOptions:
         """What was given of what makes sense for a file alone; empty if nothing was."""
         if self.format is not None or self.columns or self.format_options.keys() - {"model"}:
             return "--format, --column and --option (but for model): need a TRACE"
-        names = ("member", "max_bytes", "since", "until", "filter", "sample")
+        names = ("member", "max_bytes", "since", "until", "filter", "reference_type", "sample")
         for name in names:
             if getattr(self, name) is not None:
                 said = {"since": "from", "until": "to"}.get(name, name).replace("_", "-")
@@ -252,7 +259,16 @@ class WorkloadOptions:
 
 TraceOptions = Annotated[
     WorkloadOptions,
-    without("jobs", "load", "restart", "profiles", "graphs", "throughputs", "deadlines"),
+    without(
+        "jobs",
+        "load",
+        "restart",
+        "profiles",
+        "graphs",
+        "throughputs",
+        "deadlines",
+        "reference_type",
+    ),
 ]
 """Of commands that look at a trace."""
 
@@ -263,14 +279,20 @@ class ClusterOptions:
 
     servers: int | None = in_panel(
         CLUSTER, "N", None,
-        "Number of equal servers. Default: the fewest with load at most 0.9 and room for "
-        "the widest job, and none that would be idle if no job waited; 64 without TRACE.", min=1,
+        "Number of equal servers. Default: the fewest of the types that jobs name with load at "
+        f"most {MAX_LOAD} and room for the widest job, and none that would be idle if no job "
+        f"waited; {NUM_SERVERS} without TRACE.", min=1,
     )  # fmt: skip
     gpus_per_server: int | None = in_panel(
-        CLUSTER, "G", None, "GPUs of each server. Default: 8.", min=1,
+        CLUSTER, "G", None, f"GPUs of each server. Default: {GPUS_PER_SERVER}.", min=1,
     )  # fmt: skip
     cluster: Path | None = in_panel(
         CLUSTER, "FILE", None, "A cluster in TOML, in place of the others here.",
+    )  # fmt: skip
+    type_speeds: str | None = in_panel(
+        CLUSTER, "A=X,B=Y", None,
+        "How many times as fast a GPU of each type is as that on which run times are stated, such "
+        "as [bold]a100=2.1,v100=1[/]. Default: as in the file of the cluster, else 1.",
     )  # fmt: skip
     nic_gbps: float | None = in_panel(
         CLUSTER, "X", None, "Bandwidth of each server's network card, Gbit/s.",
@@ -300,8 +322,19 @@ class ClusterOptions:
         said = (self.nic_gbps, self.intra_gbps, self.servers_per_rack, self.oversubscription)
         return any(value is not None for value in said)
 
+    @property
+    def speeds(self) -> dict[str, float] | None:
+        """The speeds of GPU types, where they are given."""
+        if self.type_speeds is None:
+            return None
+        read = prices_of("--type-speeds", self.type_speeds)
+        if not isinstance(read, dict):
+            raise ValueError(f"--type-speeds: {self.type_speeds!r} is not of the form A=X,B=Y")
+        return read
+
     def connected(self, cluster: Cluster) -> Cluster:
-        """Return ``cluster`` with the network of the options."""
+        """Return ``cluster`` with the network and the speeds of the options."""
+        cluster = cluster.with_speeds(self.speeds or {})
         cluster = cluster.with_bandwidth(nic_gbps=self.nic_gbps, intra_gbps=self.intra_gbps)
         if self.servers_per_rack is None:
             return cluster
@@ -320,7 +353,7 @@ class ClusterOptions:
                 raise ValueError("--cluster: cannot be combined with options of the network")
             from gpusched.traces.inventories import read_cluster
 
-            return read_cluster(self.cluster)
+            return read_cluster(self.cluster).with_speeds(self.speeds or {})
         return None if self.servers is None else self.uniform(self.servers)
 
     def uniform(self, servers: int) -> Cluster:
@@ -499,33 +532,25 @@ Shown = Annotated[ShownOptions, without("sort")]
 
 
 @dataclass(frozen=True)
-class PageOptions:
-    """How a report is written: see :func:`gpusched.write_report`."""
+class GanttOptions:
+    """The timeline of a report: see :func:`gpusched.write_report`."""
 
-    plotly: str = in_panel(
-        OUTPUT, "inline|cdn|FILE.js", "inline",
-        "The chart library of the report: in the file (4.7 MB), linked, so that charts "
-        "need a network, or a path or address of a copy.",
-    )  # fmt: skip
     gantt: str | None = in_panel(
         OUTPUT, "FROM:TO", None,
-        "Window of the report's Gantt chart, in seconds since the first submission. "
-        "Default: all, or as much around the longest queue as is readable.",
+        "Window of the report's timeline, in seconds since the first submission. "
+        "Default: all, or as much around the longest queue as has few enough bars.",
     )  # fmt: skip
 
-    def arguments(self) -> dict[str, Any]:
-        """Return what a report is written with, checked before anything runs.
+    def window_s(self) -> tuple[float, float] | None:
+        """Return the window, checked before anything runs.
 
         Raises
         ------
         ValueError
-            If there is no such library, or ``gantt`` is no window.
+            If ``gantt`` is none.
         """
-        from gpusched.reporting.chart_library import checked
-
-        checked(self.plotly, "--plotly")
         if self.gantt is None:
-            return {"plotly": self.plotly, "window_s": None}
+            return None
         begin, _, end = self.gantt.partition(":")
         try:
             window_s = float(begin), float(end)
@@ -534,11 +559,7 @@ class PageOptions:
         if not (all(map(math.isfinite, window_s)) and window_s[0] < window_s[1]):
             text = repr(self.gantt)
             raise ValueError(f"--gantt: {text} must be two increasing times in seconds, FROM:TO")
-        return {"plotly": self.plotly, "window_s": window_s}
-
-
-Plotly = Annotated[PageOptions, only("plotly")]
-"""Of pages without a Gantt chart."""
+        return window_s
 
 
 @dataclass(frozen=True)

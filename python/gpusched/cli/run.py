@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from gpusched.base.libraries import is_installed, need
 from gpusched.base.run_warning import unwarned
 from gpusched.base.tables import Table
 from gpusched.cli.answers import Answers
@@ -18,7 +17,7 @@ from gpusched.cli.options import (
     TRACES,
     AnswerOptions,
     ClusterOptions,
-    PageOptions,
+    GanttOptions,
     RunOptions,
     ShownOptions,
     WorkloadOptions,
@@ -47,7 +46,7 @@ gpusched run jobs.csv --policy srtf --servers 64
 
 gpusched run jobs.csv --policy 2d-las:preset=lucid --audit --out lucid
 
-gpusched run jobs.csv --policy easy --report easy.html --plotly cdn
+gpusched run jobs.csv --policy easy --report easy.html --gantt 0:86400
 
 gpusched run jobs.csv -p easy --by gpus --by month --price 2.5
 
@@ -86,7 +85,7 @@ def run(
         "Write the schedule as a timeline for ui.perfetto.dev; .csv (Batsim's jobs) and "
         ".swf (a log) as well.",
     ),
-    page: PageOptions,
+    page: GanttOptions,
     wide: bool = flag(OUTPUT, "Show every metric."),
     shown: ShownOptions,
 ) -> None:  # fmt: skip
@@ -94,13 +93,11 @@ def run(
 
     With --by, --price or --explain the answer is that alone.
     """
-    drawn = page.arguments()
-    if report is not None:
-        need("plotly", "the report", "plotly")  # now, and not after an hour
-    elif out is not None and is_installed("plotly"):
+    window_s = page.window_s()
+    if report is None and out is not None:
         report = out / "report.html"
-    elif page != PageOptions():
-        raise ValueError("--plotly, --gantt: no report is written without --report or --out")
+    if report is None and window_s is not None:
+        raise ValueError("--gantt: no report is written without --report or --out")
     names = split_names([policy], "policy")
     if len(names) > 1:
         raise ValueError(f"--policy: takes one; gpusched compare -p {policy} runs all {len(names)}")
@@ -162,7 +159,7 @@ def run(
                     from gpusched.reporting.report import write_report
 
                     display.stage("writing the report")
-                    write_report(comparison, report, loaded.assumptions, **drawn)
+                    write_report(comparison, report, loaded.assumptions, window_s=window_s)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if shown.is_json:
             summary = comparison.to_dict()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from msgspec.structs import replace
 
-from gpusched.base.libraries import is_installed
+from gpusched.base.defaults import GPUS_PER_SERVER, POLICY
 from gpusched.base.tables import BEST, Cell, Column, table
 from gpusched.base.wording import Kind, plural
 from gpusched.cli.console import remark, show_json, show_lines, show_table
@@ -18,7 +18,6 @@ from gpusched.cli.options import (
     FILES,
     RUN,
     ClusterOptions,
-    Plotly,
     RunOptions,
     Shown,
     WorkloadOptions,
@@ -66,7 +65,8 @@ def size(
     ),
     types: str | None = in_panel(
         _GOAL, "A,B", None,
-        "GPU types to choose from. Default: those of --prices, or one without a name.",
+        "GPU types to choose from. Default: those of --prices, or else those that jobs name, or "
+        "one without a name. Jobs that may use none of them are left out.",
     ),
     prices: str | None = in_panel(
         _GOAL, "X or A=X,B=Y", None,
@@ -81,19 +81,19 @@ def size(
     block_days: float = in_panel(_GOAL, "D", 7.0, "Days of such a week."),
     workload: Annotated[WorkloadOptions, without("load", "graphs")],
     gpus_per_server: str = in_panel(
-        CLUSTER, "G or A=G,B=H", "8", "GPUs of each server, for all types or each.",
+        CLUSTER, "G or A=G,B=H", str(GPUS_PER_SERVER),
+        "GPUs of each server, for all types or each.",
     ),
     max_servers: int | None = in_panel(
         CLUSTER, "N", None,
         "Of each type. Default: as many as were busy if no job ever waited.", min=1,
     ),
-    network: Annotated[ClusterOptions, only("nic_gbps", "intra_gbps")],
+    network: Annotated[ClusterOptions, only("nic_gbps", "intra_gbps", "type_speeds")],
     policy: str = in_panel(
-        RUN, "NAME[:KEY=VALUE,...]", "easy", "The policy, see [bold]gpusched policies[/].",
+        RUN, "NAME[:KEY=VALUE,...]", POLICY, "The policy, see [bold]gpusched policies[/].",
         names=("--policy", "-p"),
     ),
     how: Annotated[RunOptions, without("max_intervals")],
-    page: Plotly,
     out: Path = folder(Path("gpusched-size"), "size.html: the picture, and all runs."),
     shown: Shown,
 ) -> None:  # fmt: skip
@@ -105,7 +105,6 @@ def size(
     """
     goals = Goals.parse(goal)
     label = str(Policy.parse(policy))
-    drawn = page.arguments()
     price = None if prices is None else prices_of("--prices", prices)
     gpus = _gpus_of(gpus_per_server)
     picture = out / "size.html"
@@ -127,6 +126,7 @@ def size(
             prices=price,
             price_per=price_per,
             gpus_per_server=gpus,
+            speeds=network.speeds,
             nic_gbps=network.nic_gbps,
             intra_gbps=network.intra_gbps,
             **how.settings,
@@ -136,14 +136,13 @@ def size(
             block_s=_seconds(block_days),
             progress=display.update,
         )
-    files = {"picture": picture} if is_installed("plotly") else {}
+    files = {"picture": picture}
     try:
-        if files:
-            from gpusched.reporting.sizing_page import write_sizing
+        from gpusched.reporting.sizing_page import write_sizing
 
-            with ProgressDisplay() as display:
-                display.stage("drawing the picture")
-                write_sizing(found, picture, assumptions, plotly=drawn["plotly"])
+        with ProgressDisplay() as display:
+            display.stage("drawing the picture")
+            write_sizing(found, picture, assumptions)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if shown.is_json:
             written = {name: str(path) for name, path in files.items()}
@@ -152,8 +151,6 @@ def size(
             _show(found, assumptions)
     remark_rejects(loaded.trace)
     remark(f"wrote {path}" for path in files.values())
-    if not files:
-        remark(["no picture: it needs plotly: pip install plotly"], style="yellow")
     if found.counts is None:
         raise typer.Exit(1)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 from msgspec.structs import replace
 
-from gpusched.base.libraries import is_installed, need
 from gpusched.base.replacing import write_text
 from gpusched.base.run_warning import heard
 from gpusched.base.suggest import nearest
@@ -31,7 +30,6 @@ from gpusched.cli.options import (
     RUN,
     Input,
     PlaceOptions,
-    Plotly,
     ShownOptions,
     argument,
     flag,
@@ -102,7 +100,6 @@ def sweep(
         OUTPUT, "FILE", None,
         "The report: one HTML file. Default: report.html in the folder of the study.",
     ),
-    drawn: Plotly,
     shown: ShownOptions,
 ) -> None:  # fmt: skip
     """Do all runs of a study, kept as they come: a table, a report, Parquet files.
@@ -132,19 +129,18 @@ def sweep(
             )
         _show_estimate(read, told, kept, shown.is_json)
         return
-    plotly = drawn.arguments()["plotly"]
     page = _page(report, None if only else kept, {"study": file})
-    result = _run(read.title or read.name, file, None if only else kept, executor, only)
+    result = run_quietly(read.title or read.name, file, None if only else kept, executor, only)
     text = None
     if page is not None and len(result.finished):
-        text = _rendered(result, table, plotly, is_asked=report is not None)
+        text = rendered(result, table, is_asked=report is not None)
     try:
         if page is not None and text is not None:
             write_text(page, text)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if shown.is_json:
             files = {} if text is None else {"report": str(page)}
-            show_json(_plain(result) | {"files": files})
+            show_json(plain(result) | {"files": files})
         else:
             _show(result, table or ())
         remark(result.warnings, style="yellow")
@@ -168,28 +164,20 @@ def _places(study: Path, out: Path | None) -> tuple[Path, Path]:
 def _page(report: Path | None, folder: Path | None, inputs: dict[str, Input]) -> Path | None:
     """Return the file of the report, which can be written; None if there is to be none."""
     if report is not None:
-        need("plotly", "the report", "plotly")  # now, and not after an hour
         report.parent.mkdir(parents=True, exist_ok=True)
         prepare_target(report, inputs)
         return report
-    if folder is None:
-        return None
-    if is_installed("plotly"):
-        return folder / _REPORT
-    remark(["no report: it needs plotly: pip install plotly"], style="yellow")
-    return None
+    return None if folder is None else folder / _REPORT
 
 
-def _rendered(
-    result: SweepResult, table: list[str] | None, plotly: str, *, is_asked: bool
-) -> str | None:
+def rendered(result: SweepResult, table: list[str] | None, *, is_asked: bool) -> str | None:
     """Return the page; None if it has nothing to show and nobody asked for it."""
     from gpusched.reporting.sweeps.sweep_page import render_sweep
 
     with ProgressDisplay() as display:
         display.stage("drawing the report")
         try:
-            return render_sweep(result, metrics=table, plotly=plotly)
+            return render_sweep(result, metrics=table)
         except ValueError as error:  # such as a single run
             if is_asked:
                 raise
@@ -204,15 +192,20 @@ def _check_metrics(wanted: list[str] | None) -> None:
             raise ValueError(f"--table: unknown metric {key!r}{nearest(key, list(known))}")
 
 
-def _run(
-    label: str, file: Path, folder: Path | None, executor: str | None, only: str | None
+def run_quietly(
+    label: str,
+    study: Study | Path,
+    folder: Path | None = None,
+    executor: str | None = None,
+    only: str | None = None,
 ) -> SweepResult:
+    """Do the runs of a study behind a bar, and remark what they warn of."""
     with worker_pipes(), ProgressDisplay(has_time_left=True) as display:
         display.runs([label])
         try:
             with heard() as lines:
                 result = run_study(
-                    file,
+                    study,
                     folder=folder,
                     executor=executor,
                     only=only,
@@ -240,12 +233,12 @@ def _show(result: SweepResult, wanted: Sequence[str]) -> None:
         return
     chosen = list(wanted) or list(result.study.metrics)
     if not chosen:
-        _show_overview(result)
+        show_overview(result)
     for metric in chosen:
-        _show_comparison(result.compare(metric))
+        show_comparison(result.compare(metric))
 
 
-def _plain(result: SweepResult) -> dict[str, Any]:
+def plain(result: SweepResult) -> dict[str, Any]:
     """Return all runs as ``--json`` shows them."""
     return {
         "study": result.study.name,
@@ -279,15 +272,16 @@ def _show_estimate(study: Study, told: SweepEstimate, folder: Path, json: bool) 
     remark([f"finished runs would be kept in {os.fspath(folder)}"])
 
 
-def _show_overview(result: SweepResult) -> None:
+def show_overview(result: SweepResult, *, has_notes: bool = True) -> None:
     """Print the main metrics of typical runs, a row for all that differs."""
     shown = overview(result.study, result.runs)
-    show_lines(shown.notes)
+    if has_notes:
+        show_lines(shown.notes)
     show_table(replace(shown, notes=()))
     show_lines([f"typical over the seeds, of {plural(result.num_done, 'run')}"], style="dim")
 
 
-def _show_comparison(compared: ComparedRuns) -> None:
+def show_comparison(compared: ComparedRuns) -> None:
     """Print a metric of typical runs with intervals, what it is to the baseline, and a headline."""
     seeds = compared.frame["num_seeds"]
     is_same = seeds.n_unique() == 1

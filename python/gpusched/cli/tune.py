@@ -14,7 +14,6 @@ from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.options import (
     OUTPUT,
     PlaceOptions,
-    Plotly,
     Shown,
     argument,
     folder,
@@ -80,7 +79,6 @@ def tune(
         OUTPUT, "FILE", None,
         "Write a page of HTML, with the search and what was held out side by side.",
     ),
-    drawn: Plotly,
     shown: Shown,
 ) -> None:  # fmt: skip
     """Search the options of policies, and judge the best on jobs held out.
@@ -120,7 +118,7 @@ def tune(
         if report is not None:
             from gpusched.reporting.tuning_page import write_tuning
 
-            write_tuning(found, report, plotly=drawn.plotly)
+            write_tuning(found, report)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if shown.is_json:
             show_json(_plain(found))

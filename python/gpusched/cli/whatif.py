@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
+from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS, POLICY
 from gpusched.cli.console import show_json, show_lines, show_table
 from gpusched.cli.fidelity import RESOLUTION, THREADS
 from gpusched.cli.options import (
@@ -23,7 +24,7 @@ from gpusched.cli.options import (
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import load_workload, remark_rejects
 from gpusched.studies import what_if as study
-from gpusched.studies.fidelity_grades import GPUS_PER_SERVER, has_starts
+from gpusched.studies.fidelity_grades import has_starts
 from gpusched.studies.what_if import parse_changes
 
 EPILOG: Final = """
@@ -41,7 +42,7 @@ _PARTS: Final = "runs"
 
 def whatif(
     trace: list[Path] | None = TRACES,
-    base: str = in_panel(RUN, "NAME[:KEY=VALUE,...]", "fifo", "The policy of the base case."),
+    base: str = in_panel(RUN, "NAME[:KEY=VALUE,...]", POLICY, "The policy of the base case."),
     change: list[str] | None = in_panel(
         RUN, "KEY=VALUE", None,
         "A change: [bold]policy[/], [bold]placement[/], [bold]predictor[/], "
@@ -55,8 +56,8 @@ def whatif(
     servers: int | None = in_panel(
         CLUSTER, "N", None,
         "Number of equal servers. Default: if TRACE has starts of its own, as many as "
-        "make jobs wait as long as they did; else the fewest with load at most 0.9 and room "
-        "for the widest job; 64 without TRACE.", min=1,
+        f"make jobs wait as long as they did; else the fewest with load at most {MAX_LOAD} and "
+        f"room for the widest job; {NUM_SERVERS} without TRACE.", min=1,
     ),
     others: Annotated[ClusterOptions, without("servers")],
     how: Annotated[RunOptions, without("seed", "max_intervals")],
@@ -81,6 +82,7 @@ def whatif(
         loaded = load_workload(trace, workload, cluster, speed=speed, seed=seed)
         # The trace's own waits say more about its cluster than a load does.
         finds = cluster.is_open and speed is None and not cluster.has_network
+        finds = finds and cluster.type_speeds is None
         finds = finds and has_starts(loaded.trace)
         assumed = () if finds else loaded.assumptions
         display.runs([_PARTS])

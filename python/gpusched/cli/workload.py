@@ -11,26 +11,25 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS
 from gpusched.base.field_checks import not_negative
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S
 from gpusched.cli.console import remark
 from gpusched.cli.options import (
     GENERATOR,
-    GPUS_PER_SERVER,
     NUM_JOBS,
     ZOO,
     ClusterOptions,
     WorkloadOptions,
 )
+from gpusched.engine.type_speeds import told
 from gpusched.model.cluster import Cluster
 from gpusched.model.profiles import JobProfile
-from gpusched.traces.cluster_sizing import smallest_cluster, why_so_many
+from gpusched.traces.cluster_sizing import assumed_cluster
 from gpusched.traces.workload import Trace
 
-_LOAD: Final = 0.9
 _STDIN: Final = "-"
-_SERVERS: Final = 64
 
 
 class Workload(msgspec.Struct, frozen=True):
@@ -119,6 +118,8 @@ def load_workload(
         raise ValueError(f"--load: {options.load:g} must be finite and positive")
     make = _loaded if paths else _embedded
     made = make(paths or (), options, servers, cluster, seed)
+    if options.reference_type is not None:
+        made = replace(made, trace=made.trace.with_reference_type(options.reference_type))
     if models is not None:
         made = _with_profiles(made, models, seed)
     if options.throughputs is not None:
@@ -128,6 +129,9 @@ def load_workload(
     if options.restart is not None:
         cost_s = not_negative("--restart", options.restart, MAX_SERVICE_US / US_PER_S)
         made = replace(made, trace=made.trace.with_columns(restart_s=cost_s))
+    if speed is None:
+        said = tuple(told(made.trace, made.cluster))
+        made = replace(made, assumptions=made.assumptions + said)
     return made if due is None else replace(made, trace=made.trace.with_deadlines(**due))
 
 
@@ -141,9 +145,8 @@ def _loaded(
     trace = read_jobs(paths, options, seed)
     assumptions: tuple[str, ...] = ()
     if cluster is None:
-        gpus = servers.gpus_per_server or GPUS_PER_SERVER
-        cluster = servers.connected(smallest_cluster(trace, gpus, _LOAD))
-        assumptions = (f"cluster assumed: {why_so_many(trace, cluster, gpus, _LOAD)}",)
+        cluster, said = assumed_cluster(trace, servers.gpus_per_server or GPUS_PER_SERVER)
+        cluster, assumptions = servers.connected(cluster), (said,)
     if options.load is not None:
         trace = trace.with_load(options.load, cluster.num_gpus)
     return Workload(trace, cluster, assumptions)
@@ -158,16 +161,42 @@ def _embedded(
 ) -> Workload:
     from gpusched import generate
 
-    cluster = cluster or servers.uniform(_SERVERS)
+    cluster = cluster or servers.uniform(NUM_SERVERS)
     if options.needing_a_trace:
         raise ValueError(options.needing_a_trace)
-    load = _LOAD if options.load is None else options.load
+    load = MAX_LOAD if options.load is None else options.load
     jobs = options.jobs or NUM_JOBS
     trace = generate(
         GENERATOR, jobs, load=load, cluster=cluster, seed=seed, **options.format_options
     )
     said = f"workload assumed: generated {GENERATOR}-like jobs, as no trace was given"
     return Workload(trace, cluster, (said, *trace.notes))
+
+
+def generated(options: WorkloadOptions) -> dict[str, Any]:
+    """Return the trace of a study that is generated as :func:`load_workload` does without files.
+
+    Raises
+    ------
+    ValueError
+        If an option needs a trace.
+    """
+    if options.needing_a_trace:
+        raise ValueError(options.needing_a_trace)
+    said = {
+        "profiles": options.profiles,
+        "throughputs": options.throughputs,
+        "deadlines": None if options.deadlines is None else deadline_options(options.deadlines),
+        "restart_s": options.restart,
+        "reference_type": options.reference_type,
+        **options.format_options,
+    }
+    return {
+        "generate": GENERATOR,
+        "jobs": options.jobs or NUM_JOBS,
+        "loads": [MAX_LOAD if options.load is None else options.load],
+        **{name: value for name, value in said.items() if value is not None},
+    }
 
 
 def _read_profiles(text: str) -> tuple[JobProfile, ...]:
@@ -195,15 +224,9 @@ def _with_profiles(workload: Workload, models: tuple[JobProfile, ...], seed: int
 def _with_throughputs(workload: Workload, path: str, seed: int) -> Workload:
     """Take each job's model from its group where that names one; else draw it."""
     from gpusched.model.throughputs import read_throughputs
+    from gpusched.traces.model_columns import measured
 
-    read = read_throughputs(path)
-    before = workload.trace
-    trace = before.with_throughputs(read, seed=seed)
-    named = () if before.group is None else before.group.values()
-    drawn = len(trace) - sum(name in read for name in named)
-    said = read.notes
-    if drawn:
-        said += (f"models assumed: those of {drawn:,} jobs drawn from {len(read)}, seed {seed}",)
+    trace, said = measured(workload.trace, read_throughputs(path), seed)
     return replace(workload, trace=trace, assumptions=workload.assumptions + said)
 
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched.base.arrays import Float64, Int32, Int64, read_only
+from gpusched.base.defaults import POLICY
 from gpusched.base.files import naming
 from gpusched.base.run_warning import warn
 from gpusched.base.ticks import MAX_HORIZON_US, US_PER_S, seconds_to_us
@@ -187,7 +188,7 @@ class Simulation:
         trace: Trace,
         cluster: Cluster,
         *,
-        policy: str | Policy | _core.Order | _core.Scheduler = "fifo",
+        policy: str | Policy | _core.Order | _core.Scheduler = POLICY,
         placement: str | PlacementChoice | _core.Placement = "consolidated",
         predictor: str | Predictor = "auto",
         speed: str | SpeedChoice | None = None,

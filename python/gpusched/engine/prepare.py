@@ -15,6 +15,7 @@ import numpy as np
 
 from gpusched import _core
 from gpusched.base.arrays import Int64
+from gpusched.base.defaults import POLICY
 from gpusched.base.draws import check_seed
 from gpusched.base.field_checks import check_integer
 from gpusched.base.memory import check_fits
@@ -25,10 +26,10 @@ from gpusched.engine.seams import (
     copied,
     placement_seam,
     policy_seam,
-    speed_seam,
     unread_models,
     untouched,
 )
+from gpusched.engine.type_speeds import stated
 from gpusched.model.cluster import Cluster
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
@@ -132,8 +133,9 @@ def check_memory(needed: int, num_jobs: int, num_runs: int = 1) -> list[str]:
 
 
 def check_trace(spec: RunSpec, trace: Trace) -> None:
-    """Raise a ValueError unless these are the jobs of the specification."""
-    found, wanted = fingerprint(trace), spec.trace
+    """Raise a ValueError unless these are the jobs of the specification, or become those."""
+    run_on, _, _ = stated(trace, spec.cluster, spec.speed, spec.contention)
+    found, wanted = fingerprint(run_on), spec.trace
     if found != wanted.sha256:
         raise ValueError(
             f"trace: {trace.name} ({len(trace):,} jobs, SHA-256 {found[:12]}...) is not what the "
@@ -215,6 +217,8 @@ class Ready:
 
     Attributes
     ----------
+    trace
+        The jobs, with run times that are those on the GPU types of the cluster.
     spec
         What it will do, known before it does it.
     policy, placement, speed, contention
@@ -234,7 +238,7 @@ class Ready:
         trace: Trace,
         cluster: Cluster,
         *,
-        policy: str | Policy | _core.Order | _core.Scheduler = "fifo",
+        policy: str | Policy | _core.Order | _core.Scheduler = POLICY,
         placement: str | PlacementChoice | _core.Placement = "consolidated",
         predictor: str | Predictor = "auto",
         speed: str | SpeedChoice | None = None,
@@ -247,13 +251,15 @@ class Ready:
             raise TypeError(f"trace: expected a Trace, not {trace!r}")
         if not isinstance(cluster, Cluster):
             raise TypeError(f"cluster: expected a Cluster, not {cluster!r}")
-        self.trace, self.verify, self.max_intervals = trace, verify, max_intervals
+        self.verify, self.max_intervals = verify, max_intervals
         seed = check_seed(seed)
         if max_intervals is not None:
             check_integer("max_intervals", max_intervals, 1, _MOST_INTERVALS)
         self.policy = policy_seam(policy)
         self.placement = placement_seam(placement)
-        self.speed, self.contention = speed_seam(trace, speed, contention)
+        self._given = trace
+        trace, self.speed, self.contention = stated(trace, cluster, speed, contention)
+        self.trace = trace
         self._unread = unread_models(trace, speed, self.speed)
         from gpusched.prediction.choose import for_trace, resolve
 
@@ -392,9 +398,16 @@ class Ready:
         """Return it with more jobs, whose times are those of its trace."""
         from gpusched.traces.workload import Trace
 
-        here = dataclasses.replace(jobs, epoch=self.trace.epoch, origin_s=self.trace.origin_s)
+        before = self._given
+        here = dataclasses.replace(
+            jobs,
+            epoch=before.epoch,
+            origin_s=before.origin_s,
+            reference_type=before.reference_type,
+        )
         made = copy.copy(self)
-        made.trace = Trace.concat([self.trace, here], ["the run", "jobs"])
+        made._given = Trace.concat([before, here], ["the run", "jobs"])
+        made.trace, _, _ = stated(made._given, self.spec.cluster, self.speed, self.contention)
         made._take_jobs()
         made.spec = msgspec.structs.replace(self.spec, trace=TraceSource.of(made.trace))
         return made

@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from gpusched import _core
+from gpusched.base.defaults import POLICY
 from gpusched.base.progress import OnProgress
 from gpusched.base.run_warning import warn
 from gpusched.engine.prepare import Ready, check_same, check_trace, named, untrained
@@ -25,7 +26,7 @@ def simulate(
     trace: Trace,
     cluster: Cluster,
     *,
-    policy: str | Policy | _core.Order | _core.Scheduler = "fifo",
+    policy: str | Policy | _core.Order | _core.Scheduler = POLICY,
     placement: str | PlacementChoice | _core.Placement = "consolidated",
     predictor: str | Predictor = "auto",
     speed: str | SpeedChoice | None = None,

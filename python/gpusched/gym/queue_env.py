@@ -140,6 +140,8 @@ class Episodes:
                 f"predictor: {predicted.label} learns in the course of a run; predict before, and "
                 "give the trace a column"
             )
+        if cluster.has_speeds:
+            raise ValueError("cluster: environments do not know of the speeds of GPU types")
         self.trace, self.cluster = trace, cluster
         self.placement, self.placement_values = chosen.native, chosen.parameters
         self.placement_label = chosen.label

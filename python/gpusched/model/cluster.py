@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -12,12 +12,14 @@ from gpusched.base.arrays import AnyArray, Float64, Int32, Int64, read_only
 from gpusched.base.field_checks import check_integer, check_name, check_positive
 from gpusched.base.files import decode_toml, naming, toml_value
 from gpusched.base.source import Source
+from gpusched.base.suggest import nearest
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE
 
 MAX_GPUS_PER_SERVER: Final = 64
 MAX_SERVERS: Final = 262_144
 MIN_GBPS: Final = 1e-6
 MAX_GBPS: Final = 1e9
+MAX_SPEED: Final = 1e3
 _QUANTITIES: Final = ("cpu", "memory_gib")
 _BANDWIDTHS: Final = ("nic_gbps", "intra_gbps")
 
@@ -31,10 +33,13 @@ class Devices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Model of the GPUs.
     count
         How many each server has, 1 to 64.
+    speed
+        Of one of these, as in :class:`ServerGroup`.
     """
 
     type: str
     count: int
+    speed: float = 1.0
 
 
 class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -49,8 +54,9 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     gpu_type
         Model of the GPUs.
     devices
-        Instead of both, where servers have GPUs of several types: ``(type, count)`` each. A cluster
-        holds such a group as one for each type, which are a part of the same servers.
+        Instead of both, where servers have GPUs of several types: ``(type, count)`` or ``(type,
+        count, speed)`` each. A cluster holds such a group as one for each type, which are a part of
+        the same servers.
     part_of
         A name that these have in common: groups of one name, and of equal counts, are the types of
         the same servers. CPU and memory are those of the server, which all its parts share.
@@ -60,6 +66,9 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         Bandwidth of the network card, and between the GPUs of one server, in Gbit/s.
     domain
         Name of the domain the servers are directly in; None in a cluster without domains.
+    speed
+        How many times as fast one of the GPUs is as that on which services are measured, 0.001 to
+        1,000: see :class:`Cluster`.
     """
 
     count: int
@@ -72,9 +81,12 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     domain: str | None = None
     devices: tuple[Devices, ...] = ()
     part_of: str | None = None
+    speed: float = 1.0
 
     def __post_init__(self) -> None:
         check_integer("count", self.count, 1, MAX_SERVERS)
+        speed = check_positive("speed", self.speed, 1 / MAX_SPEED, MAX_SPEED)
+        msgspec.structs.force_setattr(self, "speed", speed)
         if self.devices:
             self._read_devices()
         check_integer("gpus", self.gpus, 1, MAX_GPUS_PER_SERVER)
@@ -104,10 +116,10 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
             raise TypeError(f"devices: {self.devices!r} must be (type, count) each") from None
         for each in given:
             check_integer("devices: count", each.count, 1, MAX_GPUS_PER_SERVER)
-            ServerGroup(1, each.count, each.type)
-        is_plain = self.gpu_type == "gpu" and self.part_of is None
+            ServerGroup(1, each.count, each.type, speed=each.speed)
+        is_plain = self.gpu_type == "gpu" and self.part_of is None and self.speed == 1
         if not is_plain or self.gpus not in (0, sum(each.count for each in given)):
-            raise ValueError("devices: excludes gpus, gpu_type and part_of")
+            raise ValueError("devices: excludes gpus, gpu_type, speed and part_of")
         if len({each.type for each in given}) < len(given):
             raise ValueError("devices: names a type twice")
         msgspec.structs.force_setattr(self, "devices", tuple(given))
@@ -119,14 +131,19 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
             return (self,)
         one = {"devices": (), "part_of": name if len(self.devices) > 1 else None}
         return tuple(
-            msgspec.structs.replace(self, gpus=of.count, gpu_type=of.type, **one)
+            msgspec.structs.replace(
+                self, gpus=of.count, gpu_type=of.type, speed=float(of.speed), **one
+            )
             for of in self.devices
         )
 
     def __str__(self) -> str:
         plural = "server" if self.count == 1 else "servers"
+        return f"{self.count:,} {plural} x {self._gpus_text()}"
+
+    def _gpus_text(self) -> str:
         label = "GPUs" if self.gpu_type == "gpu" else self.gpu_type
-        return f"{self.count:,} {plural} x {self.gpus} {label}"
+        return f"{self.gpus} {label}" + ("" if self.speed == 1 else f" of speed {self.speed:g}")
 
 
 BYTES_PER_S_PER_GBPS: Final = 1e9 / 8
@@ -372,6 +389,16 @@ class ClusterColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(dict.fromkeys(group.gpu_type for group in self.servers))
 
     @property
+    def speeds(self) -> dict[str, float]:
+        """How fast a GPU of each type is, over that on which services are measured."""
+        return {group.gpu_type: group.speed for group in self.servers}
+
+    @property
+    def has_speeds(self) -> bool:
+        """Whether a type is faster or slower than that on which services are measured."""
+        return any(group.speed != 1 for group in self.servers)
+
+    @property
     def server_gpus(self) -> Int32:
         """int32[num_servers]: GPUs of each server."""
         return self._per_server([group.gpus for group in self.servers])
@@ -500,6 +527,9 @@ MAX_GPU_TYPES: Final = 64
 class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
     """Servers in groups; server ids count through the groups in order.
 
+    Where a type of GPUs has another ``speed`` than 1, jobs without profiles run that many times as
+    fast on it. One type has one speed.
+
     Attributes
     ----------
     servers
@@ -540,6 +570,13 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
             raise ValueError(
                 f"servers: {len(self.gpu_types)} GPU types are more than {MAX_GPU_TYPES}"
             )
+        speeds = self.speeds
+        for position, group in enumerate(self.servers):
+            if group.speed != speeds[group.gpu_type]:
+                raise ValueError(
+                    f"servers[{position}].speed: {group.speed:g}, and other GPUs of type "
+                    f"{group.gpu_type!r} have {speeds[group.gpu_type]:g}"
+                )
         if not isinstance(self.domains, tuple) or not all(
             isinstance(domain, Domain) for domain in self.domains
         ):
@@ -625,7 +662,8 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
             lines += ["", "[[domains]]" if isinstance(table, Domain) else "[[servers]]"]
             for field in msgspec.structs.fields(table):
                 value = getattr(table, field.name)
-                if value is not None and field.name != "devices":
+                is_said = field.name != "devices" and (field.name, value) != ("speed", 1.0)
+                if value is not None and is_said:
                     lines.append(f"{field.name} = {toml_value(value)}")
         return "\n".join(lines) + "\n"
 
@@ -653,6 +691,37 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         given = {"nic_gbps": nic_gbps, "intra_gbps": intra_gbps}
         changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         groups = tuple(msgspec.structs.replace(group, **changes) for group in self.servers)
+        return msgspec.structs.replace(self, servers=groups)
+
+    def with_speeds(self, speeds: Mapping[str, float]) -> Cluster:
+        """Return the same cluster with these speeds of GPU types; others stay as they are.
+
+        Returns
+        -------
+        Cluster
+            Another cluster; this one stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If a speed is out of range, or a type is not in the cluster; the message names it.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster((gs.ServerGroup(4, 8, "A100"), gs.ServerGroup(4, 8, "V100")))
+        >>> cluster.with_speeds({"A100": 2.1}).speeds
+        {'A100': 2.1, 'V100': 1.0}
+        """
+        if not speeds:
+            return self
+        for name, speed in speeds.items():
+            check_positive(f"speeds[{name!r}]", speed, 1 / MAX_SPEED, MAX_SPEED)
+            if name not in self.gpu_types:
+                raise ValueError(f"speeds: no GPUs are {name!r}{nearest(name, self.gpu_types)}")
+        groups = tuple(
+            msgspec.structs.replace(group, speed=float(speeds.get(group.gpu_type, group.speed)))
+            for group in self.servers
+        )
         return msgspec.structs.replace(self, servers=groups)
 
     def with_racks(
@@ -739,7 +808,7 @@ def _check_parts(servers: Sequence[ServerGroup]) -> None:
             groups.setdefault(group.part_of, []).append((position, group))
     for name, parts in groups.items():
         position, first = parts[0]
-        own = {"gpus": first.gpus, "gpu_type": first.gpu_type}
+        own = {"gpus": first.gpus, "gpu_type": first.gpu_type, "speed": first.speed}
         for at, part in parts[1:]:
             if msgspec.structs.replace(part, **own) != first:
                 raise ValueError(
@@ -759,7 +828,7 @@ def _texts(groups: Sequence[ServerGroup]) -> list[str]:
     texts: dict[object, str] = {}
     for group in groups:
         key = object() if group.part_of is None else group.part_of
-        more = f" + {group.gpus} {group.gpu_type}"
+        more = f" + {group._gpus_text()}"
         texts[key] = texts[key] + more if key in texts else str(group)
     return list(texts.values())
 

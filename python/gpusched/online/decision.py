@@ -16,6 +16,7 @@ from gpusched import _core
 from gpusched.base import container
 from gpusched.base.arrays import AnyArray, Int64, freeze_columns, read_only
 from gpusched.base.container import Kind
+from gpusched.base.defaults import POLICY
 from gpusched.base.draws import check_seed
 from gpusched.base.files import naming
 from gpusched.base.rejects import Rejects
@@ -174,7 +175,7 @@ class ClusterDecision:
 def decide(
     state: ClusterState,
     *,
-    policy: str | Policy | _core.Order | _core.Scheduler = "fifo",
+    policy: str | Policy | _core.Order | _core.Scheduler = POLICY,
     placement: str | PlacementChoice | _core.Placement = "consolidated",
     seed: int = 0,
     memory: bytes | None = None,

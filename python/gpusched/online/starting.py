@@ -20,6 +20,7 @@ import numpy as np
 
 from gpusched import _core
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns, read_only
+from gpusched.base.defaults import POLICY
 from gpusched.base.draws import check_seed, generator
 from gpusched.base.field_checks import check_integer
 from gpusched.base.rejects import Rejects
@@ -655,7 +656,9 @@ _FIRST_LOOK_US: Final = 86_400 * US_PER_S
 _FARTHER: Final = 4
 _FARTHEST_LOOK_US: Final = 28 * _FIRST_LOOK_US
 """Who has not started by then goes on as if nobody came any more."""
-_PER_JOB: Final = frozenset(each.name for each in _core.JOB_COLUMNS if each.per == "job")
+_PER_JOB: Final = {each.name for each in _core.JOB_COLUMNS if each.per == "job"} | {
+    "public_columns"
+}
 
 
 class Started(NamedTuple):
@@ -1028,7 +1031,7 @@ def _forecasts(
     if history is not None:
         past = KnownPast.of_log(history, state)
     question = _Question(
-        state, jobs, _named(asked(policy or "fifo")),
+        state, jobs, _named(asked(policy or POLICY)),
         _named(placement_seam(placement or "consolidated")), check_seed(seed), first_us,
         state.jobs.service_us.reshape(1, -1),
     )  # fmt: skip
@@ -1131,7 +1134,7 @@ def _compared(what: str, base: Sequence[Started], other: Sequence[Started], now_
 def calibrate_starts(
     trace: Trace,
     cluster: Cluster,
-    policy: str = "fifo",
+    policy: str = POLICY,
     *,
     weeks: float = 4.0,
     questions: int = 200,

@@ -13,14 +13,15 @@ from gpusched.plugins.registry import has_flag_of, registered
 from gpusched.results.run_remarks import of_results, restart_costs
 from gpusched.results.shown_metrics import CLAIRVOYANT as CLAIRVOYANT
 from gpusched.results.shown_metrics import MARK
+from gpusched.results.shown_metrics import SEES_TRUTH as SEES_TRUTH
 from gpusched.results.shown_metrics import is_approximate as is_approximate
 from gpusched.results.shown_metrics import policy_name as policy_name
+from gpusched.studies.verdicts import pile_ups
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
 
-SEES_TRUTH: Final = "clairvoyant: decides by the true service times"
 IS_APPROXIMATE: Final = "by default not quite as published"
 
 
@@ -44,7 +45,8 @@ def caption(comparison: Comparison) -> list[str]:
     if not has_flag_of("speed", spec.speed, "steady"):
         settings += f", speed {spec.speed}, contention {spec.contention}"
     measured += comparison.same_jobs.lines("every policy")
-    return [workload, f"{cluster}, {settings}", *measured, *restart_costs(comparison.results)]
+    measured += [*pile_ups(comparison.results), *restart_costs(comparison.results)]
+    return [workload, f"{cluster}, {settings}", *measured]
 
 
 def _load(comparison: Comparison, first: Result) -> float:

@@ -2,32 +2,32 @@
 
 The pictures of the report are of a result or a comparison; ``lines``, ``heat_map``,
 ``cdf_over_seeds``, ``forest_plot``, ``pareto`` and ``sensitivity`` are of a study, ``tuning`` is of
-a search. Each returns a figure: of Plotly for notebooks, or of Matplotlib for files.
+a search. Each returns a chart of Altair, which notebooks show; ``save`` writes it as PDF, SVG or
+PNG at the width of a paper.
 """
 
 from __future__ import annotations
 
-from gpusched.reporting.pictures import (
-    allocation,
-    contention,
-    gantt,
+from gpusched.reporting.charts.breakdowns import (
     jct_by_user,
     jct_by_width,
-    jct_cdf,
-    queue,
-    servers,
-    slowdown_cdf,
     wait_by_user,
     wait_by_width,
-    wait_cdf,
 )
-from gpusched.reporting.sweeps.cdf_over_seeds import cdf_over_seeds
-from gpusched.reporting.sweeps.forest_plot import forest_plot
-from gpusched.reporting.sweeps.heat_map import heat_map
-from gpusched.reporting.sweeps.lines import lines
-from gpusched.reporting.sweeps.pareto import pareto
-from gpusched.reporting.sweeps.sensitivity import sensitivity
-from gpusched.reporting.tuning_figure import tuning
+from gpusched.reporting.charts.distributions import jct_cdf, slowdown_cdf, wait_cdf
+from gpusched.reporting.charts.occupancy import servers
+from gpusched.reporting.charts.over_time import allocation, contention, queue
+from gpusched.reporting.charts.timeline import gantt
+from gpusched.reporting.drawing.style import save
+from gpusched.reporting.sweeps.pictures import (
+    cdf_over_seeds,
+    forest_plot,
+    heat_map,
+    lines,
+    pareto,
+    sensitivity,
+)
+from gpusched.reporting.tuning_page import tuning
 
 __all__ = [
     "allocation",
@@ -42,6 +42,7 @@ __all__ = [
     "lines",
     "pareto",
     "queue",
+    "save",
     "sensitivity",
     "servers",
     "slowdown_cdf",

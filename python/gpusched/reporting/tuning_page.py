@@ -1,31 +1,126 @@
-"""One self-contained HTML page of a search: :func:`write_tuning`."""
+"""The page of a search, and its picture: trials, the best so far, and the baseline."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from html import escape
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-from gpusched.base.libraries import need
+from gpusched.base.libraries import Later
 from gpusched.base.replacing import write_text
-from gpusched.reporting.chart_library import INLINE, library_tag
-from gpusched.reporting.page_parts import answer_page, figure_html
+from gpusched.base.wording import scale_of, written
+from gpusched.reporting.drawing import style
+from gpusched.reporting.page import figure_html, render
 from gpusched.reporting.tables import figure, grid, heading, items, paragraphs, row
+from gpusched.results.metric_registry import metrics
 from gpusched.studies.paper_tables import notes_of
 
 if TYPE_CHECKING:
+    import altair as alt
+
+    from gpusched.studies.tune import Tuning
+else:
+    alt = Later("altair")
+
+BEST: Final = "best so far"
+TRIAL: Final = "a trial"
+_MOST_TRIALS: Final = 1_000
+
+
+def tuning(source: Tuning) -> alt.LayerChart:
+    """Draw what each trial of a search achieved in the whole search window.
+
+    Trials that were pruned or failed have no point.
+
+    Parameters
+    ----------
+    source
+        What :func:`gpusched.tune` returned.
+
+    Returns
+    -------
+    altair.LayerChart
+        A chart for notebooks; :func:`gpusched.plot.save` writes it as PDF, SVG or PNG.
+
+    Raises
+    ------
+    TypeError
+        If the source is no search.
+
+    Examples
+    --------
+    >>> study = {
+    ...     "name": "tuned", "seeds": [1, 2], "traces": [{"generate": "philly", "jobs": 90}],
+    ...     "clusters": [{"servers": 2, "gpus": 8}],
+    ... }
+    >>> space = {"policy": "las", "period_s": {"low": 10, "high": 3600, "log": True}}
+    >>> found = gs.tune(space, study, "mean_jct_s", trials=2, held_out=3)
+    >>> chart = gs.plot.tuning(found)
+    """
     from gpusched.studies.tune import Tuning
 
-_MOST_TRIALS: Final = 1_000
+    if not isinstance(source, Tuning):
+        raise TypeError(f"expected a Tuning, not {type(source).__name__}")
+    done = source.trials.drop_nulls("value")
+    trials, values = done["trial"].to_list(), done["value"].to_list()
+    metric = metrics()[source.metric]
+    scale, unit = scale_of(metric.kind, [abs(value) for value in values])
+    last = len(source.trials) - 1
+
+    def point(series: str, trial: int, value: float) -> dict[str, Any]:
+        text = written(value, metric.kind)
+        return {"series": series, "trial": trial, "value": value / scale, "text": text}
+
+    best = list(accumulate(values, min if source.better == "lower" else max))
+    rows = [point(BEST, *pair) for pair in zip((*trials, last), (*best, best[-1]), strict=True)]
+    findings = [f"best {rows[-1]['text']}"]
+    names = [BEST, f"{source.baseline} (baseline)", TRIAL]
+    if source.default_value is not None:
+        rows += [point(names[1], trial, source.default_value) for trial in (0, max(last, 1))]
+        findings.append(f"baseline {rows[-1]['text']}")
+    rows += [point(TRIAL, *pair) for pair in zip(trials, values, strict=True)]
+    known = [each["value"] for each in rows]
+    is_log = min(known) > 0 and max(known) >= 10 * min(known)
+    title = f"{metric.label}, {unit}" if unit else metric.label
+    upright = alt.Y(
+        "value:Q", title=title, axis=alt.Axis(format=",.4~g", labelOverlap="greedy"),
+        scale=alt.Scale(type="log" if is_log else "linear", zero=False, nice=not is_log),
+    )  # fmt: skip
+    base = alt.Chart().encode(
+        x=alt.X(
+            "trial:Q", title="trial", axis=alt.Axis(format="d", tickMinStep=1, grid=False),
+            scale=alt.Scale(nice=False, padding=8),
+        ),
+        y=upright,
+        color=alt.Color("series:N", scale=alt.Scale(domain=names), legend=alt.Legend(title=None)),
+        tooltip=[alt.Tooltip("series:N", title="of"), alt.Tooltip("trial:Q"),
+                 alt.Tooltip("text:N", title="is")],
+    )  # fmt: skip
+    lines = base.mark_line(interpolate="step-after")
+    layers = [
+        lines.transform_filter(alt.FieldOneOfPredicate(field="series", oneOf=names[:2])),
+        base.transform_filter(alt.FieldEqualPredicate(field="series", equal=TRIAL)).mark_point(
+            filled=True, opacity=1, size=36
+        ),
+    ]
+    made: Any = alt.layer(*layers, data=alt.InlineData(values=rows), width=style.WIDTH, height=300)
+    drawn: alt.LayerChart = style.picture(
+        made,
+        "tuning",
+        f"{metric.label} by trial",
+        f"What each trial achieved in the whole search window: {source.counts}. "
+        f"{metric.label}: {source.better} is better.",
+        findings,
+    )
+    return drawn
 
 
 def write_tuning(
     tuning: Tuning,
     path: str | os.PathLike[str],
     assumptions: Sequence[str] = (),
-    *,
-    plotly: str = INLINE,
 ) -> None:
     """Write a search as one HTML file that needs no network.
 
@@ -39,8 +134,6 @@ def write_tuning(
         The file, which is overwritten.
     assumptions
         Choices that were made for the user, to be named at the top.
-    plotly
-        The chart library, in the file or linked, as for :func:`gpusched.write_report`.
 
     Returns
     -------
@@ -49,10 +142,8 @@ def write_tuning(
 
     Raises
     ------
-    ImportError
-        Without Plotly; the message says what to install.
-    ValueError
-        If ``plotly`` is none of these.
+    OSError
+        If the file cannot be written.
 
     Examples
     --------
@@ -62,56 +153,40 @@ def write_tuning(
     ... }
     >>> space = {"policy": "las", "period_s": {"low": 10, "high": 3600, "log": True}}
     >>> found = gs.tune(space, study, "mean_jct_s", trials=2, held_out=3)
-    >>> gs.reporting.write_tuning(found, "tuning.html", plotly="cdn")
+    >>> gs.reporting.write_tuning(found, "tuning.html")
     """
-    write_text(path, render_tuning(tuning, assumptions, plotly=plotly))
+    write_text(path, render_tuning(tuning, assumptions))
 
 
-def render_tuning(tuning: Tuning, assumptions: Sequence[str] = (), *, plotly: str = INLINE) -> str:
+def render_tuning(found: Tuning, assumptions: Sequence[str] = ()) -> str:
     """Return the page that :func:`write_tuning` writes."""
-    need("plotly", "the picture", "plotly")
-    from gpusched.reporting.tuning_figure import tuning as draw
-
-    title = tuning.study.title or tuning.study.name
-    text = f"the {tuning.metric} of each trial, the best so far and the baseline"
-    picture = draw(tuning)
-    picture.update_layout(title=None, margin_t=36)
-    headings, rows = tuning.rows
+    title = found.study.title or found.study.name
+    headings, rows = found.rows
     body = [
         "<h2>Search and held-out jobs side by side</h2>",
         table_of(headings, rows, is_first_best=True),
         paragraphs(
             [
-                f"Compared with {tuning.baseline}. The search chose by the columns of the search, "
+                f"Compared with {found.baseline}. The search chose by the columns of the search, "
                 "and never saw what was held out.",
-                " ".join(notes_of(tuning.compared)),
-                f"Recommended: {tuning.recommended}.",
+                " ".join(notes_of(found.compared)),
+                f"Recommended: {found.recommended}.",
             ],
             "caption",
         ),
-        f"<h2>Remarks</h2>{items(tuning.warnings)}" if tuning.warnings else "",
-        '<div class="figures">',
-        figure_html(
-            "search",
-            "The search",
-            f"{text[0].upper()}{text[1:]}.",
-            text,
-            picture.layout.height,
-            picture.to_json(validate=False),
-            kind="wide",
-        ),
-        "</div>",
+        f"<h2>Remarks</h2>{items(found.warnings)}" if found.warnings else "",
+        f'<div class="figures">{figure_html(tuning(found), kind="wide")}</div>',
         "<h2>What was searched</h2>",
-        items(str(tuning.space).splitlines()),
+        items(str(found.space).splitlines()),
         "<h2>Trials</h2>",
-        _trials(tuning),
+        _trials(found),
     ]
-    return answer_page(
-        f"tuning {title}",
-        f"{title}: best {tuning.best}",
-        paragraphs([*tuning.windows, *assumptions], "caption"),
-        library_tag(plotly),
-        "\n".join(body),
+    return render(
+        "answer.html.j2",
+        title=f"tuning {title}",
+        heading=f"{title}: best {found.best}",
+        caption=paragraphs([*found.windows, *assumptions], "caption"),
+        body="\n".join(body),
     )
 
 

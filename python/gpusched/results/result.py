@@ -150,9 +150,9 @@ class Result:
         """What the run has to say, one sentence each: of the core, what the policy lacked, and what
         the call left unread, which a file does not keep.
         """
-        from gpusched.results.run_remarks import lacking, misread
+        from gpusched.results.run_remarks import of_run
 
-        return [*self.schedule.warnings, *lacking(self), *misread(self), *self._remarks]
+        return [*self.schedule.warnings, *of_run(self), *self._remarks]
 
     def summary(self, *, warm_up_s: float | None = None, tail_s: float | None = None) -> Summary:
         """Return the settings of the run and all metrics, see :func:`gpusched.metrics`.

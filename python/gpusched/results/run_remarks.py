@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import duration, plural
+from gpusched.model.profiles import greatest_count
 from gpusched.plugins.info import POLICY_KINDS
 from gpusched.plugins.registry import has_flag_of, registered
 from gpusched.prediction.registry import predicts_by
-from gpusched.schedules.schedule import FINISHED, REJECT_REASONS, REJECTED, STATUSES, UNFINISHED
-from gpusched.traces.model_columns import misread_services
+from gpusched.schedules.schedule import (
+    FINISHED,
+    REJECT_REASONS,
+    REJECTED,
+    STATUSES,
+    UNFINISHED,
+    UNKNOWN_TO_SPEED,
+)
+from gpusched.traces.model_columns import RELATIVE, misread_services
 
 if TYPE_CHECKING:
     from gpusched.base.arrays import Int64
+    from gpusched.model.cluster import Cluster
     from gpusched.results.cost import RunLog
+    from gpusched.traces.workload import Trace
+
+_RESTART: Final = "a restart after a preemption costs"
+_NOTHING: Final = "nothing"
+_HINT: Final = " (the trace states no cost: --restart TIME, or a column restart_s)"
+
+
+def of_run(result: RunLog) -> list[str]:
+    """All that a result itself has to say: what it lacked, misread, or took for granted."""
+    return [
+        *lacking(result),
+        *misread(result),
+        *unread_types(result.trace, result.cluster, result.spec.speed),
+    ]
 
 
 def lacking(result: RunLog) -> list[str]:
@@ -43,6 +66,26 @@ def misread(result: RunLog) -> list[str]:
     return misread_services(result.trace, result.cluster)
 
 
+def unread_types(trace: Trace, cluster: Cluster, speed: str) -> list[str]:
+    """Say that GPU types count as equally fast, where jobs may choose, or for all they are said."""
+    types = cluster.gpu_types
+    if cluster.has_speeds and not any(profile.source == RELATIVE for profile in trace.profiles):
+        return [f"the speeds of the cluster's GPU types are not read under speed {speed}"]
+    if len(types) < 2 or not has_flag_of("speed", speed, "steady"):
+        return []
+    sets = trace.type_sets if trace.type_set is not None else ((),)
+    may_choose = np.array([len({*types} & {*(names or types)}) > 1 for names in sets])
+    free = may_choose[0] if trace.type_set is None else may_choose[trace.type_set]
+    num_free = int(np.count_nonzero(np.broadcast_to(free, len(trace))))
+    if not num_free:
+        return []
+    return [
+        f"{', '.join(types)} count as equally fast for {plural(num_free, 'job')} that may run on "
+        "several: give speeds of the types (speed = ... in the cluster, --type-speeds) or "
+        "--throughputs"
+    ]
+
+
 def unserved(result: RunLog) -> list[str]:
     """``12 jobs rejected: needs more GPUs than the cluster has`` for each reason."""
     status = np.asarray(result.schedule.status)
@@ -53,7 +96,9 @@ def unserved(result: RunLog) -> list[str]:
         counts = np.bincount(result.schedule.reason, minlength=len(REJECT_REASONS)).tolist()
         reasons = zip(counts, REJECT_REASONS, strict=True)
         lines = [
-            f"{plural(count, 'job')} rejected: {why}" for count, why in reasons if count and why
+            f"{plural(count, 'job')} rejected: {why}{_widths_unknown(result, code)}"
+            for code, (count, why) in enumerate(reasons)
+            if count and why
         ]
     for code in range(UNFINISHED, len(STATUSES)):
         if count := int(np.count_nonzero(status == code)):
@@ -61,24 +106,45 @@ def unserved(result: RunLog) -> list[str]:
     return lines
 
 
+def _widths_unknown(result: RunLog, code: int) -> str:
+    """Say how wide the jobs are that the speed cannot run, and where its tables end."""
+    trace = result.trace
+    ends = [greatest_count(known.throughput) for known in trace.profiles if known.throughput]
+    if REJECT_REASONS[code] != UNKNOWN_TO_SPEED or not ends:
+        return ""
+    gpus = trace.gpus[np.asarray(result.schedule.reason) == code]
+    widths = " to ".join(dict.fromkeys(f"{end:,}" for end in (gpus.min(), gpus.max())))
+    return (
+        f" (of {widths} GPUs; throughputs end at {max(ends):,}, which Throughputs.extended changes)"
+    )
+
+
 def restart_costs(results: Mapping[str, RunLog]) -> list[str]:
     """Say what the policies that preempt pay for it, in a sentence; nothing if none does."""
-    preempting = {
-        label: result for label, result in results.items() if np.any(result.schedule.preemptions)
-    }
-    if not preempting:
+    costs: dict[str, list[str]] = {}
+    for label, result in results.items():
+        if np.any(result.schedule.preemptions):
+            costs.setdefault(_restart_cost(result), []).append(label)
+    if not costs:
         return []
+    told = "; ".join(f"{cost} under {', '.join(labels)}" for cost, labels in costs.items())
+    return [f"{_RESTART} {told}{_HINT if _NOTHING in costs else ''}"]
+
+
+def free_restarts(result: RunLog) -> list[str]:
+    """Say that the run preempts and pays nothing for it; nothing else."""
+    if np.any(result.schedule.preemptions) and _restart_cost(result) == _NOTHING:
+        return [f"{_RESTART} {_NOTHING}{_HINT}"]
+    return []
+
+
+def _restart_cost(result: RunLog) -> str:
     from gpusched.audit.declarations import RestartRule
 
-    costs: dict[str, list[str]] = {}
-    for label, result in preempting.items():
-        cost, trace = RestartRule.of(result.spec.policy).cost_us, result.trace
-        cost_s = cost(trace, np.arange(len(trace)), trace.gpus.astype(np.int64)) / US_PER_S
-        said = dict.fromkeys(duration(end) for end in (cost_s.min(), cost_s.max()))
-        costs.setdefault(" to ".join(said) if cost_s.any() else "nothing", []).append(label)
-    told = "; ".join(f"{cost} under {', '.join(labels)}" for cost, labels in costs.items())
-    hint = " (the trace states no cost: --restart TIME, or a column restart_s)"
-    return [f"a restart after a preemption costs {told}{hint if 'nothing' in costs else ''}"]
+    cost, trace = RestartRule.of(result.spec.policy).cost_us, result.trace
+    cost_s = cost(trace, np.arange(len(trace)), trace.gpus.astype(np.int64)) / US_PER_S
+    said = dict.fromkeys(duration(end) for end in (cost_s.min(), cost_s.max()))
+    return " to ".join(said) if cost_s.any() else _NOTHING
 
 
 def shared(lines: Mapping[str, Sequence[str]]) -> list[str]:

@@ -18,6 +18,18 @@ if TYPE_CHECKING:
 MOST_LEFT: Final = 0.01
 """Jobs that hold more of the GPU time than this make changes in percent say little."""
 
+UNSERVED: Final = "unserved_share"
+"""The column of :func:`unserved_share` in the runs of a study."""
+
+
+def unserved_share(result: Result, window: RunWindow | None) -> float:
+    """Return the part of the GPU time that jobs ask for which the run does not finish."""
+    trace = result.trace
+    asked = trace.gpus * trace.service_s
+    is_left = np.asarray(result.schedule.status) != FINISHED
+    counted = np.ones(len(trace), np.bool_) if window is None else window.counted(trace)
+    return float(asked[counted & is_left].sum() / asked[counted].sum()) if counted.any() else 0.0
+
 
 class SameJobs:
     """The jobs that every one of some runs of a trace finishes.

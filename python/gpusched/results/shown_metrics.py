@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MARK: Final = "*"
 CLAIRVOYANT: Final = "†"
+SEES_TRUTH: Final = "clairvoyant: decides by the true service times"
 GROWTH: Final = "growth"
 """The metric that says where jobs pile up: every run of a study has it."""
 GROWTH_NOTE: Final = "Growth: jobs pile up, and figures hold for this length alone."

@@ -20,12 +20,13 @@ STATUSES: Final = ("finished", "rejected", "unfinished", "cancelled", "killed", 
 """How a job ended; an unfinished one waited or ran as the run ended. Nothing kills a job or lets it
 fail yet."""
 
+UNKNOWN_TO_SPEED: Final = "the speed knows no configuration for it"
 REJECT_REASONS: Final = (
     "",
     "no server has an allowed GPU type",
     "needs more GPUs than the cluster has",
     "the placement refuses it on an empty cluster",
-    "the speed knows no configuration for it",
+    UNKNOWN_TO_SPEED,
     "needs more servers with gpus_per_node GPUs than the cluster has",
 )
 

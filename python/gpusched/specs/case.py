@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Float64
+from gpusched.base.arrays import AnyArray, Float64, read_only
+from gpusched.base.labels import Labels
 from gpusched.base.memo import Memo
 from gpusched.base.replacing import write_bytes
 from gpusched.model.cluster import Cluster
@@ -100,6 +102,50 @@ _CLUSTER_DTYPES = {
 }
 
 
+class PublicColumns:
+    """What people say of jobs: plug-ins of Python are shown it, the core does not read it.
+
+    Its attributes are labels (``user``, ``account``, ``queue``, ``group``) and read-only arrays
+    (``priority``, ``estimate_us``, ``id``) with an entry for each job. Where the trace lacks a
+    column all labels are ``""``, priorities 0 and estimates -1.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        names = ("user", "account", "queue", "group", "priority", "estimate_us", "id")
+        # Not the trace itself, which would live as long as tables that are kept for it.
+        self._columns = {name: getattr(trace, name) for name in names}
+        self._rows: AnyArray = np.arange(len(trace))
+
+    def __getitem__(self, rows: AnyArray) -> PublicColumns:
+        """Return those of some jobs, as of an array."""
+        made = object.__new__(PublicColumns)
+        made._columns, made._rows = self._columns, self._rows[rows]
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._columns:
+            raise AttributeError(name)
+        column = self._columns[name]
+        if column is None:
+            column = _ABSENT[name](len(self._rows))
+        else:
+            is_labels = isinstance(column, Labels)
+            column = column.take(self._rows) if is_labels else read_only(column[self._rows])
+        setattr(self, name, column)  # found at once the next time
+        return column
+
+
+def _unlabelled(num: int) -> Labels:
+    return Labels(read_only(np.zeros(num, np.int32)), ("",))
+
+
+_ABSENT: Final[dict[str, Callable[[int], Any]]] = {
+    **dict.fromkeys(("user", "account", "queue", "group"), _unlabelled),
+    "priority": lambda num: read_only(np.zeros(num)),
+    "estimate_us": lambda num: read_only(np.full(num, NOT_GIVEN, np.int64)),
+}
+
+
 def job_columns(
     trace: Trace,
     cluster: Cluster,
@@ -112,7 +158,7 @@ def job_columns(
     """Return the arguments of the core's job table for this run.
 
     Those are the columns of ``_core.JOB_COLUMNS`` that the trace has and the run reads, of the
-    types that the table asks for; what is left out is no key.
+    types that the table asks for; what is left out is no key. ``public_columns`` are for plug-ins.
 
     Parameters
     ----------
@@ -160,11 +206,12 @@ def job_columns(
         **demand_columns(trace),
         **models,
     }
-    return {
+    columns: dict[str, Any] = {
         column.name: np.ascontiguousarray(known[column.name], column.dtype)
         for column in _core.JOB_COLUMNS
         if known.get(column.name) is not None
     }
+    return columns | {"public_columns": PublicColumns(trace)}
 
 
 def _own_columns(trace: Trace) -> dict[str, Any]:

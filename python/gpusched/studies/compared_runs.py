@@ -14,6 +14,7 @@ from gpusched.base.arrays import Float64
 from gpusched.base.suggest import nearest
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import metrics
+from gpusched.results.same_jobs import MOST_LEFT, UNSERVED
 from gpusched.results.shown_metrics import GROWTH
 from gpusched.studies.hodges_lehmann import (
     Estimate,
@@ -34,7 +35,7 @@ SEED: Final = "seed"
 Key = tuple[Any, ...]
 # What runs of equal axes may differ in.
 _NOT_AXES: Final = frozenset(
-    {"run", "digest", "wall_s", "clairvoyant", "warnings", "error", "repeat", SEED}
+    {"run", "digest", "wall_s", "clairvoyant", "warnings", "error", "repeat", SEED, UNSERVED}
 )
 _NUMBERS: Final = (
     "typical", "low", "high", "level", "mean", "worst", "worst_share", "ratio", "ratio_low",
@@ -323,7 +324,7 @@ def _pair(
         return _limits(scale, Estimate(same, same, same, 1.0, 0, level)) if group.by_seed else {}
     mine, other = group.pairs(base)
     row: dict[str, Any] = {"num_pairs": len(mine)}
-    if not len(mine):
+    if not len(mine) or group.is_of_others_than(base):
         return row
     found = (ratio if scale == "ratio" else difference)(mine, other, level=level)
     row |= _limits(scale, found) | {"p": found.p}
@@ -344,6 +345,8 @@ def _judge(
     if better == "neutral" or len(judged) < 2:
         return
     groups = [group for group, row in zip(setting.values(), rows, strict=True) if row in judged]
+    if any(group.is_of_others_than(groups[0]) for group in groups):
+        return
     common = [seed for seed in groups[0].by_seed if all(seed in g.by_seed for g in groups)]
     if not common:
         return
@@ -411,12 +414,16 @@ class Group:
         The metric ``growth`` of each run that has one.
     is_clairvoyant
         Whether any run saw the true run times.
+    unserved
+        The part of the GPU time that jobs ask for which a run did not finish: of the seed where it
+        is most.
     """
 
     by_seed: dict[Any, float] = field(default_factory=dict)
     missing: list[Any] = field(default_factory=list)
     growth: list[float] = field(default_factory=list)
     is_clairvoyant: bool = False
+    unserved: float = 0.0
 
     @property
     def median_growth(self) -> float | None:
@@ -446,6 +453,10 @@ class Group:
         )
         return mine, other
 
+    def is_of_others_than(self, other: Group) -> bool:
+        """Whether the two finish jobs that are too different for a change to say anything."""
+        return abs(self.unserved - other.unserved) > MOST_LEFT
+
     def unpaired(self, other: Group) -> list[Any]:
         """Seeds that this one has and the other has not."""
         return [seed for seed in self.by_seed if seed not in other.by_seed]
@@ -468,7 +479,7 @@ def _settings_of(
     """
     _check_columns(runs, metric, axis, by)
     found: dict[Key, dict[Any, Group]] = {}
-    more = [name for name in (GROWTH, "clairvoyant") if name in runs.columns]
+    more = [name for name in (GROWTH, UNSERVED, "clairvoyant") if name in runs.columns]
     rows = runs.select(*dict.fromkeys((*by, axis, SEED, metric, *more))).iter_rows(named=True)
     for row in rows:
         setting = found.setdefault(tuple(row[name] for name in by), {})
@@ -483,6 +494,7 @@ def _settings_of(
         if (growth := row.get(GROWTH)) is not None and math.isfinite(growth):
             group.growth.append(growth)
         group.is_clairvoyant |= bool(row.get("clairvoyant"))
+        group.unserved = max(group.unserved, row.get(UNSERVED) or 0.0)
     names = dict.fromkeys(runs[axis])
     return {
         key: {name: setting[name].in_order() for name in names if name in setting}
@@ -555,6 +567,11 @@ def _row_warnings(
         for seeds, lacks in ((alone, f"of {baseline}"), (base.unpaired(group), "here")):
             if seeds:
                 lines.append(f"no value {lacks}, so not in the change: {_seeds(seeds)}")
+        if group.is_of_others_than(base):
+            lines.append(
+                f"jobs with {100 * group.unserved:.3g}% of the GPU time were not finished, with "
+                f"{100 * base.unserved:.3g}% under {baseline}: no change"
+            )
         pairs = num - len(alone)
         if pairs == 0:
             lines.append(f"no pair with {baseline}: no change")

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpusched._core import Placement
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns, nearest_rank
+from gpusched.base.defaults import GPUS_PER_SERVER
 from gpusched.base.field_checks import check_integer, not_negative
 from gpusched.base.progress import OnProgress
 from gpusched.base.tables import Cell, Column, Table, Value, table, text_column
@@ -38,6 +39,7 @@ from gpusched.specs.case import has_all_estimates
 from gpusched.studies.sizing import fewest
 from gpusched.studies.threaded_runs import in_threads
 from gpusched.traces.checked_columns import NOT_GIVEN
+from gpusched.traces.cluster_sizing import assumed_cluster
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 
-GPUS_PER_SERVER: Final = 8
 RESOLUTION_S: Final = 60.0
 ANYWHERE: Final = Cluster.uniform(1)
 """Where a scenario stands whose cluster is still to be found."""
@@ -1115,7 +1116,8 @@ def fidelity(
     Parameters
     ----------
     cluster
-        The cluster of the site, or several to try. None: equal servers.
+        The cluster of the site, or several to try. None: equal servers; where jobs name GPU types,
+        those of :func:`gpusched.traces.smallest_cluster`.
     policies, placements
         What to try, see :func:`gpusched.policies` and :func:`gpusched.placements`. None:
         non-preemptive policies that a site can have, those that rank jobs by run time only where
@@ -1166,10 +1168,10 @@ def fidelity(
     """
     resolution_s = not_negative("resolution_s", resolution_s, 2.0**43)
     window = own_starts(trace, resolution_s).window(warm_up_s, tail_s)
-    clusters = _clusters(trace, cluster, servers, gpus_per_server)
-    said: list[str] = []
+    clusters, said = _clusters(trace, cluster, servers, gpus_per_server)
     if policies is None:
-        policies, said = default_policies(trace)
+        policies, of_policies = default_policies(trace)
+        said += of_policies
     known = for_trace(predictor, trace)
     labels = runs_by_label(policies)
     placements = PLACEMENTS if placements is None else placements
@@ -1197,22 +1199,16 @@ def fidelity(
     return Fidelity(trace, cases, result, peak_gpus, resolution_s, remarks, window)
 
 
-def no_types(trace: Trace) -> None:
-    """Raise ValueError if jobs are restricted to GPU types: then no cluster can be assumed."""
-    if trace.type_set is not None:
-        types = sorted({name for names in trace.type_sets for name in names})
-        raise ValueError(
-            f"{trace.name}: jobs are restricted to GPU types ({', '.join(types)}); name the cluster"
-        )
-
-
 def _clusters(
     trace: Trace,
     cluster: Cluster | Sequence[Cluster] | None,
     servers: Sequence[int] | None,
     gpus_per_server: int,
-) -> tuple[Cluster, ...]:
-    """Return the clusters that are named; none if their size is to be found."""
+) -> tuple[tuple[Cluster, ...], list[str]]:
+    """Return the clusters that are named, none if their size is to be found, and what is assumed.
+
+    Jobs that name GPU types have no number of equal servers to be found.
+    """
     check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
     if cluster is not None:
         if servers is not None:
@@ -1220,15 +1216,22 @@ def _clusters(
         named = tuple(cluster) if isinstance(cluster, list | tuple) else (cluster,)
         if not named or not all(isinstance(entry, Cluster) for entry in named):
             raise TypeError(f"cluster: expected a Cluster or several, not {cluster!r}")
-        return named
-    no_types(trace)
+        return named, []
+    if servers is None and trace.type_set is not None:
+        assumed, how = assumed_cluster(trace, gpus_per_server)
+        return (assumed,), [how]
     if servers is None:
-        return ()
+        return (), []
+    if trace.type_set is not None:
+        types = sorted({name for names in trace.type_sets for name in names})
+        raise ValueError(
+            f"servers: jobs are restricted to GPU types ({', '.join(types)}); name the cluster"
+        )
     if isinstance(servers, int | str) or not servers:
         raise TypeError(f"servers: expected a list of numbers, not {servers!r}")
     for number in servers:
         check_integer("servers", number, 1, MAX_SERVERS)
-    return tuple(Cluster.uniform(number, gpus_per_server) for number in servers)
+    return tuple(Cluster.uniform(number, gpus_per_server) for number in servers), []
 
 
 def _remarks(window: Window, best: BaseCase, gpus_per_server: int, has_clusters: bool) -> list[str]:

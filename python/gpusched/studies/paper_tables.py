@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gpusched.base.tables import BEST, Cell, Column, Table, Value, table, text_column
 from gpusched.base.wording import Kind, plural
-from gpusched.results.shown_metrics import GROWTH_NOTE, kind_of, label_of
+from gpusched.results.shown_metrics import CLAIRVOYANT, GROWTH_NOTE, SEES_TRUTH, kind_of, label_of
 from gpusched.studies.verdicts import (
     Compared,
     Row,
@@ -38,7 +38,9 @@ def table_of(compared: Compared, title: str = "") -> Table:
         columns.append(Column("growth", key="growth"))
     body: list[list[Value | Cell]] = []
     for row, is_ahead in zip(rows, ahead(compared), strict=True):
-        cells: list[Value | Cell] = [axis_text(row[name]) for name in keys]
+        mark = f" {CLAIRVOYANT}" * bool(row["is_clairvoyant"])
+        cells: list[Value | Cell] = [axis_text(row[name]) for name in compared.by]
+        cells.append(Cell(axis_text(row[compared.axis]), mark=mark))
         cells += [
             row["num_seeds"],
             Cell(row["typical"], BEST * is_ahead),
@@ -119,6 +121,8 @@ def notes_of(compared: Compared) -> list[str]:
         lines.append(
             "! One seed holds more than a third of the sum: the mean says nothing of a typical run."
         )
+    if frame["is_clairvoyant"].any():
+        lines.append(f"{CLAIRVOYANT} {SEES_TRUTH}.")
     if any(map(growth_mark, frame.iter_rows(named=True))):
         lines.append(GROWTH_NOTE)
     return lines

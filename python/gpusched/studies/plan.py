@@ -15,6 +15,7 @@ import numpy as np
 
 from gpusched import _core
 from gpusched._core import Order, Placement, Scheduler
+from gpusched.base.defaults import MAX_LOAD
 from gpusched.base.object_digests import ObjectReader, UnreadableError
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import seconds_to_us
@@ -57,7 +58,6 @@ SHORT_NAME: Final = 12
 """Digits of a name that are shown."""
 _DIGITS: Final = 32
 _LAST: Final = ("wall_s", "total_s", "clairvoyant", "warnings", "error", "repeat")
-_GENERATED_LOAD: Final = 0.9
 _ZOO: Final = "zoo"
 
 
@@ -555,7 +555,7 @@ class _Recipes:
         """Return the recipe of a run; what does not decide the jobs is not in it."""
         entry = self._traces[trace]
         if entry.generate is not None and load is None:
-            load = _GENERATED_LOAD
+            load = MAX_LOAD
         key = (
             trace, -1 if load is None else cluster, jobs, window, load,
             seed if entry.is_drawn else 0,
@@ -614,7 +614,7 @@ def _names(plan: Plan) -> list[str]:
     """Return the name of each run."""
     study = plan.study
     common: list[Any] = ["gpusched run 1", _core.__version__, code_digest()]
-    common += [study.warm_up_s, study.tail_s, _metric_content(study)]
+    common += [study.left_out, study.tail_s, _metric_content(study)]
     begun = hashlib.sha256(msgspec.json.encode(common))
     clusters = list(map(_cluster_content, plan.clusters))
     of_choice: dict[tuple[int, int, tuple[int, ...]], bytes] = {}
@@ -767,8 +767,11 @@ def _with_models(trace: Trace, entry: StudyTrace, seed: int) -> Trace:
             trace = trace.with_profiles(models, seed=seed)
     if entry.throughputs is not None:
         from gpusched.model.throughputs import read_throughputs
+        from gpusched.traces.model_columns import measured
 
-        trace = trace.with_throughputs(read_throughputs(entry.throughputs), seed=seed)
+        trace, _ = measured(trace, read_throughputs(entry.throughputs), seed)
+    if entry.reference_type is not None:
+        trace = trace.with_reference_type(entry.reference_type)
     if entry.deadlines is not None:
         trace = trace.with_deadlines(**({"seed": seed} | entry.deadlines))
     if entry.restart_s is not None:

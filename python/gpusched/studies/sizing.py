@@ -16,15 +16,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from gpusched.base.arrays import Bool, Int64, nearest_rank
+from gpusched.base.defaults import GPUS_PER_SERVER, POLICY
 from gpusched.base.field_checks import check_integer, check_positive
 from gpusched.base.progress import OnProgress
+from gpusched.base.suggest import nearest
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import duration, plural
 from gpusched.engine.simulation import simulate_quietly as simulate
+from gpusched.engine.type_speeds import on_offer, stated, told
 from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster, ServerGroup
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.metric_registry import METRICS
+from gpusched.results.run_remarks import unread_types
 from gpusched.results.run_window import RunWindow
 from gpusched.schedules.schedule import REJECTED, UNFINISHED
 from gpusched.studies.threaded_runs import in_threads
@@ -185,6 +189,8 @@ class ServerKinds:
         Of an hour of such a server; None where no prices were given.
     nic_gbps, intra_gbps
         As in :class:`~gpusched.model.cluster.ServerGroup`, of all.
+    speeds
+        Of the GPUs of each; empty: all are equally fast.
     """
 
     types: tuple[str, ...]
@@ -192,14 +198,17 @@ class ServerKinds:
     price: tuple[float, ...] | None = None
     nic_gbps: float | None = None
     intra_gbps: float | None = None
+    speeds: tuple[float, ...] = ()
 
     @classmethod
     def of(
         cls,
+        trace: Trace,
         types: Sequence[str] | None,
         gpus_per_server: int | Mapping[str, int],
         prices: float | Mapping[str, float] | None,
         price_per: str,
+        speeds: Mapping[str, float] | None,
         **bandwidths: float | None,
     ) -> ServerKinds:
         """Check what :func:`gpusched.size` was given; errors as there."""
@@ -207,16 +216,17 @@ class ServerKinds:
 
         if price_per not in ("gpu", "server"):
             raise ValueError(f"price_per: {price_per!r} must be 'gpu' or 'server'")
-        named = _named_types(types, prices)
+        named = _named_types(trace, types, prices)
         gpus = _gpus(gpus_per_server, named)
+        fast = _speeds_over(trace, speeds, named)
         if prices is None:
-            return cls(named, gpus, None, **bandwidths)
+            return cls(named, gpus, None, **bandwidths, speeds=fast)
         price = checked_prices(prices, named)
         if not all(price.values()):
             raise ValueError("prices: must be more than 0 to look for the cheapest")
         units = gpus if price_per == "gpu" else (1,) * len(named)
         per_server = tuple(price[kind] * count for kind, count in zip(named, units, strict=True))
-        return cls(named, gpus, per_server, **bandwidths)
+        return cls(named, gpus, per_server, **bandwidths, speeds=fast)
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -226,11 +236,19 @@ class ServerKinds:
     def cluster(self, counts: Sequence[int]) -> Cluster:
         """Return so many servers of each; there must be one at least."""
         groups = tuple(
-            ServerGroup(count, gpus, kind, nic_gbps=self.nic_gbps, intra_gbps=self.intra_gbps)
-            for count, gpus, kind in zip(counts, self.gpus, self.types, strict=True)
+            ServerGroup(
+                count, gpus, kind, nic_gbps=self.nic_gbps, intra_gbps=self.intra_gbps, speed=speed
+            )
+            for count, gpus, kind, speed in zip(
+                counts, self.gpus, self.types, self._speeds, strict=True
+            )
             if count
         )
         return Cluster(groups)
+
+    @property
+    def _speeds(self) -> tuple[float, ...]:
+        return self.speeds or (1.0,) * len(self.types)
 
     def allowed(self, trace: Trace) -> tuple[Bool, Int64]:
         """Return which types each set of ``trace`` allows, bool[sets, types], and jobs' sets."""
@@ -247,15 +265,34 @@ class ServerKinds:
         allowed, type_set = self.allowed(trace)
         most = MAX_SERVERS // len(self.types)
         peaks = (
-            _peak(trace, may[type_set], gpus)
-            for may, gpus in zip(allowed.T, self.gpus, strict=True)
+            _peak(trace, may[type_set], gpus, speed)
+            for may, gpus, speed in zip(allowed.T, self.gpus, self._speeds, strict=True)
         )
         return tuple(min(most, peak) for peak in peaks)
 
 
-def _peak(trace: Trace, may: Bool, gpus_per_server: int) -> int:
+def _speeds_over(
+    trace: Trace, speeds: Mapping[str, float] | None, types: tuple[str, ...]
+) -> tuple[float, ...]:
+    """Return the speeds of ``types`` over the one on which the trace's run times are stated."""
+    if speeds is None:
+        return ()
+    given = {name: check_positive(f"speeds[{name!r}]", speed) for name, speed in speeds.items()}
+    declared = () if trace.reference_type is None else (trace.reference_type,)
+    ran_on = () if trace.ran_on is None else trace.ran_on.names
+    known = tuple(filter(None, dict.fromkeys((*types, *declared, *ran_on))))
+    for name in given:
+        if name not in known:
+            raise ValueError(f"speeds: no GPUs on offer are {name!r}{nearest(name, known)}")
+    one = 1.0 if trace.reference_type is None else given.get(trace.reference_type, 1.0)
+    return tuple(given.get(name, 1.0) / one for name in types)
+
+
+def _peak(trace: Trace, may: Bool, gpus_per_server: int, speed: float) -> int:
     servers: Int64 = -(-trace.gpus[may].astype(np.int64) // gpus_per_server)
-    begin_us, end_us = trace.submit_us[may], trace.submit_us[may] + trace.service_us[may]
+    # On a slow type longer than stated; on a fast one no job may hold more at one time.
+    service_us = np.ceil(trace.service_us[may] / min(speed, 1.0)).astype(np.int64)
+    begin_us, end_us = trace.submit_us[may], trace.submit_us[may] + service_us
     change = np.concatenate([servers, -servers])
     # Ends before beginnings of the same instant, as in the engine.
     order = np.lexsort((change, np.concatenate([begin_us, end_us])))
@@ -263,10 +300,12 @@ def _peak(trace: Trace, may: Bool, gpus_per_server: int) -> int:
 
 
 def _named_types(
-    types: Sequence[str] | None, prices: float | Mapping[str, float] | None
+    trace: Trace, types: Sequence[str] | None, prices: float | Mapping[str, float] | None
 ) -> tuple[str, ...]:
+    if types is None and isinstance(prices, Mapping):
+        return tuple(prices)
     if types is None:
-        return tuple(prices) if isinstance(prices, Mapping) else (ANY_GPU,)
+        return tuple(sorted({name for names in trace.type_sets for name in names})) or (ANY_GPU,)
     if isinstance(types, str) or not all(isinstance(kind, str) for kind in types):
         raise TypeError(f"types: expected a list of names, not {types!r}")
     named = tuple(types)
@@ -286,6 +325,34 @@ def _gpus(gpus_per_server: Any, types: tuple[str, ...]) -> tuple[int, ...]:
     for kind in types:
         check_integer(f"gpus_per_server[{kind}]", given[kind], 1, MAX_GPUS_PER_SERVER)
     return tuple(given[kind] for kind in types)
+
+
+def _on_offer(trace: Trace, kinds: ServerKinds) -> tuple[Trace, list[str]]:
+    """Leave out the jobs that may use none of the types, and say how many that are, by types.
+
+    Raises
+    ------
+    ValueError
+        If no job is left.
+    """
+    allowed, type_set = kinds.allowed(trace)
+    can_run: Bool = np.asarray(allowed.any(axis=1))[type_set]
+    if can_run.all():
+        return trace, []
+    lost = ["|".join(trace.type_sets[place]) for place in np.unique(type_set[~can_run])]
+    if not can_run.any():
+        raise ValueError(
+            f"types: {', '.join(kinds.types)}: no job may use one of them; {trace.name} has jobs "
+            f"for {', '.join(lost)}"
+        )
+    left = trace.filter(can_run)
+    share = 1 - left.gpu_seconds / trace.gpu_seconds
+    number = len(trace) - len(left)
+    names = "names" if number == 1 else "name"
+    return left, [
+        f"{plural(number, 'job')} that {names} {', '.join(sorted(lost))}, not on offer: left out, "
+        f"{100 * share:.1f}% of the GPU time"
+    ]
 
 
 Counts = tuple[int, ...]
@@ -752,6 +819,8 @@ class Sizing:
         What the same weeks, drawn again, would have needed; None if they were not.
     window
         The part of each run that the goals are of; None: all of it.
+    remarks
+        Which jobs were left out, and what was taken for granted, a sentence each.
     """
 
     trace: Trace
@@ -767,6 +836,7 @@ class Sizing:
     nearest: SizingRun | None = None
     confidence: SizeConfidence | None = None
     window: RunWindow | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def servers(self) -> int | None:
@@ -883,7 +953,8 @@ class Sizing:
         ['how sure that is was not looked at: no resamples, or too short a trace']
         """
         most = self.kinds.cluster(self.most)
-        notes = [] if self.window is None else [f"metrics: of the runs {self.window}"]
+        notes = list(self.remarks)
+        notes += [] if self.window is None else [f"metrics: of the runs {self.window}"]
         notes += [f"more servers do not help {goal}: {most} miss it" for goal in self.falling]
         if self.counts is None:
             if self.nearest is not None:
@@ -945,11 +1016,12 @@ def size(
     trace: Trace,
     goal: str | Goals,
     *,
-    policy: str | Policy = "easy",
+    policy: str | Policy = POLICY,
     types: Sequence[str] | None = None,
     prices: float | Mapping[str, float] | None = None,
     price_per: str = "gpu",
-    gpus_per_server: int | Mapping[str, int] = 8,
+    gpus_per_server: int | Mapping[str, int] = GPUS_PER_SERVER,
+    speeds: Mapping[str, float] | None = None,
     nic_gbps: float | None = None,
     intra_gbps: float | None = None,
     placement: str | PlacementChoice = "consolidated",
@@ -981,7 +1053,8 @@ def size(
         Such as ``"p95_wait_s < 600"``: any metrics of :func:`gpusched.metrics` with ``<``, ``<=``,
         ``>`` or ``>=`` and a number, joined by ``and``. Every job must be run, too.
     types
-        GPU types that servers may have; default: those of ``prices``, or one without a name.
+        GPU types that servers may have; default: those of ``prices``, or else those that jobs name,
+        or one without a name. Jobs that may use none of them are left out, which is said.
     prices
         Of an hour, for all types or each; more than 0. Without prices, of several types the fewest
         GPUs are sought.
@@ -989,6 +1062,10 @@ def size(
         Of what an hour is priced: ``"gpu"`` or ``"server"``.
     gpus_per_server
         GPUs of each server, for all types or each.
+    speeds
+        How many times as fast a GPU of each type is as that on which the run times of the trace are
+        stated (its ``reference_type``, if one is declared, may be among them); types that are left
+        out have 1. Without them all types count as equally fast, which is said.
     nic_gbps, intra_gbps
         Bandwidths of all servers, Gbit/s.
     policy, placement, predictor, speed, contention, seed
@@ -1017,7 +1094,7 @@ def size(
     Raises
     ------
     ValueError, TypeError
-        If an argument is wrong, or some job may use none of the types; the message names it.
+        If an argument is wrong, or no job may use one of the types; the message names it.
     Cancelled
         If ``stop`` was set, within a second.
 
@@ -1037,8 +1114,14 @@ def size(
         check_integer("threads", threads, 1, 1_024)
     block_s = check_positive("block_s", block_s, 1.0, 1e10)
     kinds = ServerKinds.of(
-        types, gpus_per_server, prices, price_per, nic_gbps=nic_gbps, intra_gbps=intra_gbps
-    )
+        trace, types, gpus_per_server, prices, price_per, speeds, nic_gbps=nic_gbps,
+        intra_gbps=intra_gbps,
+    )  # fmt: skip
+    trace, remarks = _on_offer(trace, kinds)
+    if speeds is not None and trace.profile is None:
+        if trace.reference_type is not None:  # which the speeds of kinds are over
+            trace = replace(trace, reference_type=None, ran_on=None)
+        trace = on_offer(trace, speeds, kinds.types)
     options: dict[str, Any] = {
         "policy": str(Policy.parse(policy)) if isinstance(policy, str) else policy,
         "placement": placement,
@@ -1052,6 +1135,11 @@ def size(
         goals.check_of_parts()
     runs = SizingRuns(trace, kinds, goals, options, stop, window)
     found = _searched(runs, _most(runs, max_servers), max_runs)
+    of_each = kinds.cluster((1,) * len(kinds.types))
+    run_on, paces, _ = stated(trace, of_each, speed, contention)
+    remarks += told(trace, of_each) if run_on is not trace else []
+    remarks += unread_types(run_on, of_each, str(paces))
+    found = replace(found, remarks=tuple(remarks))
     if found.counts is None:
         return found
     sure = size_confidence(

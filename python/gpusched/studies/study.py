@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
 import msgspec
+import numpy as np
 
+from gpusched.base.arrays import Float64
+from gpusched.base.defaults import POLICY
 from gpusched.base.field_checks import check_integer, check_name, not_negative
 from gpusched.base.files import decode_toml, naming, read_bytes, toml_key, toml_value
 from gpusched.base.suggest import nearest, with_nearest_field
+from gpusched.base.units import seconds_of, share_of
 from gpusched.model.cluster import Cluster, Domain, ServerGroup
 from gpusched.results.run_window import RunWindow
 
@@ -26,6 +30,8 @@ AXES: Final = ("traces", "clusters", *_CHOICES, "seeds")
 _MOST_SEED: Final = 2**63 - 1
 MOST_JOBS: Final = 2**31 - 1
 LOAD_LIMIT: Final = 1e6
+WARM_UP: Final = "10%"
+"""What is not measured of a run unless a study says another part."""
 MOST_RESTART_S: Final = 1e7
 # What may be said of generated jobs only, and of jobs that are read or given only.
 _OF_FILES: Final = ("format", "columns", "member", "on_bad", "options")
@@ -140,6 +146,8 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         deadlines name one.
     restart_s
         What each resume costs each job, seconds, as the column of that name.
+    reference_type
+        Of :meth:`gpusched.Trace.with_reference_type`.
     """
 
     generate: str | None = None
@@ -161,6 +169,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     throughputs: str | None = None
     deadlines: dict[str, Any] | None = None
     restart_s: float | None = None
+    reference_type: str | None = None
 
     def __post_init__(self) -> None:
         given = [key for key in ("generate", "file", "trace") if getattr(self, key) is not None]
@@ -247,6 +256,8 @@ class StudyCluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
         Of :class:`gpusched.Cluster`.
     servers_per_rack, oversubscription
         Of :meth:`gpusched.Cluster.with_racks`.
+    speeds
+        Of :meth:`gpusched.Cluster.with_speeds`.
     file
         What :func:`gpusched.read_cluster` reads, in place of all these.
     cluster
@@ -266,6 +277,7 @@ class StudyCluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     name: str = ""
     servers_per_rack: int | None = None
     oversubscription: float = 1.0
+    speeds: dict[str, float] = {}
     file: str | None = None
     cluster: Any = None
     label: str = ""
@@ -287,6 +299,9 @@ class StudyCluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
     def made(self) -> Cluster:
         """Make the cluster, or read it."""
+        return self._without_speeds().with_speeds(self.speeds)
+
+    def _without_speeds(self) -> Cluster:
         if self.cluster is not None:
             if not isinstance(self.cluster, Cluster):
                 raise TypeError(f"cluster: expected a Cluster, not {self.cluster!r}")
@@ -316,6 +331,30 @@ class StudyCluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
         return str(cluster) if cluster.name in ("", "cluster") else cluster.name
 
 
+def warm_up_time(warm_up: str | float, submit_s: Float64) -> float:
+    """Return how long after the first submission a run is measured, seconds.
+
+    Parameters
+    ----------
+    warm_up
+        Seconds, a time such as ``"1d"``, or a part of the jobs such as ``"10%"``.
+    submit_s
+        When the jobs are submitted, ascending; at least one.
+
+    Raises
+    ------
+    ValueError
+        If it is no time, or no part of the jobs that leaves one.
+    """
+    if not str(warm_up).endswith("%"):
+        return seconds_of(warm_up)
+    share = share_of(warm_up)
+    if not 0 <= share < 1:
+        raise ValueError(f"{warm_up!r} must lie in 0%..100%, below the last")
+    first = math.ceil(share * len(submit_s))
+    return float(submit_s[min(first, len(submit_s) - 1)] - submit_s[0])
+
+
 class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What shall be run: each list is an axis, and all axes are crossed.
 
@@ -341,8 +380,12 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         Those that tables show, see :func:`gpusched.metrics`; none: the main ones.
     baseline
         Label of the policy that others are compared with; None: the first.
+    warm_up
+        What is not measured at the beginning of each run, where the cluster is still empty: a
+        part of the jobs in order of submission, ``"10%"``, or a time after the first one, ``"1d"``.
+        Bounds, gaps and the makespan are those of whole runs.
     warm_up_s, tail_s
-        As of ``Result.summary``: what is not measured at the beginning and the end of each run.
+        As of ``Result.summary``; ``warm_up_s`` in place of ``warm_up``.
     max_intervals
         As of :func:`gpusched.simulate`, for each run; no part of the names of runs.
     parameters
@@ -376,14 +419,15 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     clusters: tuple[Any, ...]
     title: str = ""
     seeds: tuple[int, ...] = (0,)
-    policies: tuple[Any, ...] = ("fifo",)
+    policies: tuple[Any, ...] = (POLICY,)
     placements: tuple[Any, ...] = ("consolidated",)
     speeds: tuple[Any, ...] = ("default",)
     contentions: tuple[Any, ...] = ("none",)
     predictors: tuple[Any, ...] = ("auto",)
     metrics: tuple[str, ...] = ()
     baseline: str | None = None
-    warm_up_s: float = 0.0
+    warm_up: str = WARM_UP
+    warm_up_s: float | None = None
     tail_s: float | None = None
     max_intervals: int | None = None
     parameters: tuple[ParameterAxis, ...] = ()
@@ -404,9 +448,18 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         if len({*self.seeds}) < len(self.seeds):
             raise ValueError(f"seeds: one is listed twice in {list(self.seeds)}")
         RunWindow.of(self.warm_up_s, self.tail_s)
+        if self.warm_up_s is not None and self.warm_up != WARM_UP:
+            raise ValueError("warm_up, warm_up_s: one of them at most can be given")
+        with naming("warm_up"):
+            RunWindow.of(warm_up_time(self.warm_up, np.zeros(1)))
         if self.max_intervals is not None and self.max_intervals < 1:
             raise ValueError(f"max_intervals: {self.max_intervals} must be at least 1")
         self._check_metrics()
+
+    @property
+    def left_out(self) -> str | float:
+        """Return what is not measured at the beginning: ``warm_up_s``, or ``warm_up``."""
+        return self.warm_up if self.warm_up_s is None else self.warm_up_s
 
     def _decode(self, field: str, kind: type[msgspec.Struct]) -> None:
         """Make the entries of a field records; an object of Python becomes one that holds it."""

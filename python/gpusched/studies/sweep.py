@@ -27,7 +27,9 @@ from gpusched.engine.seams import own
 from gpusched.engine.simulation import simulate_quietly
 from gpusched.model.cluster import Cluster
 from gpusched.results.metric_registry import metrics
-from gpusched.results.run_remarks import unserved
+from gpusched.results.run_remarks import free_restarts, unserved
+from gpusched.results.run_window import RunWindow
+from gpusched.results.same_jobs import UNSERVED, unserved_share
 from gpusched.results.shown_metrics import GROWTH
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.executors import opened
@@ -51,7 +53,7 @@ from gpusched.studies.run_store import (
     frame_of,
     write_plan,
 )
-from gpusched.studies.study import ROLES, Study, StudyTrace
+from gpusched.studies.study import ROLES, Study, StudyTrace, warm_up_time
 from gpusched.studies.sweep_result import SweepResult
 
 if TYPE_CHECKING:
@@ -300,7 +302,7 @@ class RunContext:
         The traces that are read or were given, by their positions in the study.
     choices
         Per role what its positions stand for, by (position, positions of values).
-    warm_up_s, tail_s, metrics, max_intervals
+    left_out, tail_s, metrics, max_intervals
         Of the study; ``metrics`` are those that no summary has without being asked.
     """
 
@@ -308,7 +310,7 @@ class RunContext:
     sources: tuple[Trace | None, ...]
     clusters: tuple[Cluster, ...]
     choices: tuple[dict[tuple[int, tuple[int, ...]], Any], ...]
-    warm_up_s: float
+    left_out: str | float
     tail_s: float | None
     metrics: tuple[str, ...]
     max_intervals: int | None
@@ -335,11 +337,16 @@ class RunContext:
             tuple(map(source_of, study.traces)),
             plan.clusters,
             choices,
-            study.warm_up_s,
+            study.left_out,
             study.tail_s,
             tuple(key for key in study.metrics if not known_metrics[key].is_default),
             study.max_intervals,
         )
+
+    def window(self, trace: Trace) -> RunWindow | None:
+        """Return the part of a run that is measured; None: the whole."""
+        warm_up_s = warm_up_time(self.left_out, trace.submit_s) if len(trace) else 0.0
+        return RunWindow.of(warm_up_s, self.tail_s)
 
     def num_jobs(self, run: PlannedRun) -> int:
         """Return about how many jobs a run has: no fewer than that."""
@@ -495,15 +502,18 @@ def row_of(context: RunContext, trace: Trace, name: str, run: PlannedRun) -> Row
     try:
         begin = time.perf_counter()
         result = context.result(trace, run)
-        found = result.summary_with(
-            (GROWTH, *context.metrics), warm_up_s=context.warm_up_s, tail_s=context.tail_s
-        )
+        found = whole = result.summary_with((GROWTH, *context.metrics))
+        window = context.window(trace)
+        if window is not None:
+            of_parts = [key for key in context.metrics if metrics()[key].is_of_parts]
+            found = whole | result.summary_with((GROWTH, *of_parts), **window.cuts)
         row: Row = {key: value for key, value in found.items() if key not in _SETTINGS}
-        row[OFFERED_LOAD] = found.get("load")
+        row[OFFERED_LOAD] = whole.get("load")
+        row[UNSERVED] = unserved_share(result, window)
         row["run"] = name
         row["wall_s"] = result.wall_s
         row["total_s"] = time.perf_counter() - begin
-        row["warnings"] = [*unserved(result), *result.warnings] or None
+        row["warnings"] = [*unserved(result), *free_restarts(result), *result.warnings] or None
         return row
     except (KeyboardInterrupt, Cancelled):
         raise

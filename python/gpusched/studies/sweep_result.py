@@ -14,11 +14,18 @@ from gpusched.base.replacing import replacing
 from gpusched.base.tables import Cell, Column, Table, Value, html_page, table, text_column
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import Metric, metrics
-from gpusched.results.shown_metrics import GROWTH, GROWTH_NOTE, column_of, main_metrics
+from gpusched.results.shown_metrics import (
+    CLAIRVOYANT,
+    GROWTH,
+    GROWTH_NOTE,
+    SEES_TRUTH,
+    column_of,
+    main_metrics,
+)
 from gpusched.studies.hodges_lehmann import signed_rank, typical
 from gpusched.studies.paper_tables import axis_text
 from gpusched.studies.plan import RUN_KEYS, choices_of
-from gpusched.studies.study import Study
+from gpusched.studies.study import Study, warm_up_time
 from gpusched.studies.verdicts import growth_mark
 
 if TYPE_CHECKING:
@@ -136,15 +143,17 @@ class SweepResult:
             baseline = self.study.baseline or choices_of(self.study, "policy")[0].label
         if by is None:
             by = [key for key in differing_axes(self.study, self.runs) if key != axis]
-        warm_up_s = options.pop("warm_up_s", self.study.warm_up_s)
-        return compare_runs(
-            self.runs, metric, axis=axis, by=by, baseline=baseline, warm_up_s=warm_up_s, **options
-        )
+        options.setdefault("warm_up_s", None if self._has_warm_up else 0.0)
+        return compare_runs(self.runs, metric, axis=axis, by=by, baseline=baseline, **options)
 
     @property
     def warnings(self) -> list[str]:
         """What there is to know before one believes the table, a sentence each."""
         return [*self.damaged, *self._failures(), *self._unstable(), *self._told()]
+
+    @property
+    def _has_warm_up(self) -> bool:
+        return warm_up_time(self.study.left_out, np.arange(2.0)) > 0
 
     def _failures(self) -> list[str]:
         failed = self.runs.filter(self.runs["error"].is_not_null())
@@ -169,10 +178,10 @@ class SweepResult:
         ]
         busy = self.finished.filter(load.is_between(_BUSY, 1, closed="left"))
         has_queue = "mean_wait_s" in busy.columns and bool((busy["mean_wait_s"] > 0).any())
-        if self.study.warm_up_s == 0 and has_queue:
+        if not self._has_warm_up and has_queue:
             lines.append(
                 f"the cluster is empty when the first jobs come, and loads are {_BUSY:g} and more: "
-                "set warm_up_s to leave the first jobs out"
+                "warm_up leaves the first jobs out"
             )
         return lines
 
@@ -270,7 +279,10 @@ def overview(study: Study, runs: pl.DataFrame) -> Table:
     ]
     rows: list[list[Value | Cell]] = [
         [
-            *(axis_text(of[key][0]) for key in order),
+            *(axis_text(of[key][0]) for key in order[:-1]),
+            Cell(
+                axis_text(of["policy"][0]), mark=f" {CLAIRVOYANT}" * bool(of["clairvoyant"].any())
+            ),
             len(of),
             *(own[at] for at in shown),
             *([mark] if any(marks) else []),
@@ -283,6 +295,8 @@ def overview(study: Study, runs: pl.DataFrame) -> Table:
     titles = [*map(text_column, order), Column("seeds", kind="count", key="num_seeds")]
     titles += [column_of(chosen[at]) for at in shown]
     notes = [same] if same else []
+    if done["clairvoyant"].any():
+        notes.append(f"{CLAIRVOYANT} {SEES_TRUTH}.")
     if any(marks):
         notes.append(GROWTH_NOTE)
     return table("", titles + ([Column("growth")] if any(marks) else []), rows, notes)

@@ -17,6 +17,8 @@ from gpusched.studies.hodges_lehmann import difference, holm, ratio, seeds_for, 
 if TYPE_CHECKING:
     import polars as pl
 
+    from gpusched.results.result import Result
+
 Scale = Literal["ratio", "difference"]
 _LEAST_GAIN: Final = 0.02
 _ALIKE: Final = 1.05
@@ -110,6 +112,18 @@ def is_significant(compared: Compared, row: Row) -> bool:
     """Whether a row differs from the baseline, for all that the intervals of the table allow."""
     p = row["p_adjusted"]
     return p is not None and p <= 1 - compared.level
+
+
+def pile_ups(results: Mapping[str, Result]) -> list[str]:
+    """Say under which policies jobs pile up, in a sentence; nothing if under none."""
+    growths = {label: float(result.metric(GROWTH)) for label, result in results.items()}
+    told = [
+        f"{label} (growth {value:.2g})" for label, value in growths.items() if is_growing(value, 1)
+    ]
+    if not told:
+        return []
+    whose = "its" if len(told) == 1 else "their"
+    return [f"jobs pile up under {', '.join(told)}: {whose} figures hold for this length alone"]
 
 
 def headline(compared: Compared) -> list[str]:
@@ -261,5 +275,5 @@ def _not_told_apart(compared: Compared, rows: Sequence[Row], places: str) -> lis
     widest = max(max(row["ratio_high"], 1 / row["ratio_low"]) for row in known)
     if widest <= _ALIKE:
         return [text, f"They are within 5 % of {compared.baseline}."]
-    excluded = f"Differences from {compared.baseline} of more than {100 * (widest - 1):.0f} %"
+    excluded = f"Differences from {compared.baseline} of more than {100 * (widest - 1):.0f}%"
     return [text, f"{excluded} are excluded."]

@@ -16,6 +16,7 @@ import numpy as np
 
 from gpusched._core import Placement
 from gpusched.base.arrays import Int64
+from gpusched.base.defaults import GPUS_PER_SERVER, POLICY
 from gpusched.base.field_checks import not_negative
 from gpusched.base.progress import OnProgress
 from gpusched.base.suggest import nearest
@@ -40,7 +41,6 @@ from gpusched.results.same_jobs import MOST_LEFT, SameJobs
 from gpusched.results.shown_metrics import column_of
 from gpusched.studies.fidelity_grades import (
     ANYWHERE,
-    GPUS_PER_SERVER,
     RESOLUTION_S,
     CaseSearch,
     Grade,
@@ -48,13 +48,13 @@ from gpusched.studies.fidelity_grades import (
     Window,
     factor_between,
     has_starts,
-    no_types,
     own_starts,
 )
 from gpusched.studies.fidelity_grades import Scenario as Scenario
 from gpusched.studies.threaded_runs import in_threads
+from gpusched.studies.verdicts import pile_ups
 from gpusched.traces.checked_columns import NOT_GIVEN
-from gpusched.traces.cluster_sizing import smallest_cluster, why_so_many
+from gpusched.traces.cluster_sizing import assumed_cluster
 
 if TYPE_CHECKING:
     import polars as pl
@@ -643,7 +643,7 @@ TOGETHER: Final = "all together"
 def whatif(
     trace: Trace,
     cluster: Cluster | None = None,
-    base: AnyPolicy = "fifo",
+    base: AnyPolicy = POLICY,
     changes: Mapping[str, Any] | Sequence[str] = (),
     *,
     placement: str | PlacementChoice | Placement = "consolidated",
@@ -667,8 +667,9 @@ def whatif(
     Parameters
     ----------
     cluster
-        Of the base case. None: equal servers; if the trace has starts of its own, as many as make
-        jobs wait for as long on average as they did, else the fewest with load at most 0.9.
+        Of the base case. None: equal servers; if the trace has starts of its own and names no GPU
+        types, as many as make jobs wait for as long on average as they did, else what
+        :func:`gpusched.traces.smallest_cluster` returns.
     base
         The policy of the base case.
     changes
@@ -701,8 +702,8 @@ def whatif(
     Raises
     ------
     ValueError
-        If a change is malformed or cannot be made, a name is unknown, or jobs are restricted to
-        GPU types and no cluster is named. An error in a run names its change.
+        If a change is malformed or cannot be made, or a name is unknown. An error in a run names
+        its change.
     TypeError
         If an argument has another type.
     Cancelled
@@ -732,7 +733,7 @@ def whatif(
     if cluster is None:
         start = Scenario(trace, ANYWHERE, policy, placement, known, speed, "none", seed)
         cluster, how = _assumed(start, measured, gpus_per_server, threads, stop)
-        said.append(f"cluster assumed: {cluster}, {how}")
+        said.append(how)
     start = Scenario(trace, cluster, policy, placement, known, speed, contention, seed)
     scenarios = {BASE: start, **_changed(start, asked)}
     if len(asked) > 1 and TOGETHER not in scenarios:
@@ -757,7 +758,13 @@ def whatif(
         None if like is None else like.grade,
         no_grade,
         resolution_s,
-        (*said, *same.lines("every case"), *restart_costs(results), *_remarks(results)),
+        (
+            *said,
+            *same.lines("every case"),
+            *pile_ups(results),
+            *restart_costs(results),
+            *_remarks(results),
+        ),
         same.share_of_others,
     )
 
@@ -817,13 +824,12 @@ def _assumed(
 ) -> tuple[Cluster, str]:
     """Choose the cluster of the base case, and say why that one."""
     trace = start.trace
-    no_types(trace)
-    if start.speed is None and measured is not None:
+    if start.speed is None and measured is not None and trace.type_set is None:
         search = CaseSearch(start, measured, (), gpus_per_server)
         found = in_threads({BASE: search.found}, threads=threads, stop=stop)[BASE]
-        return found[0].cluster, "on which jobs wait most nearly as long as they did"
-    chosen = smallest_cluster(trace, gpus_per_server)
-    return chosen, why_so_many(trace, chosen, gpus_per_server)
+        why = "on which jobs wait most nearly as long as they did"
+        return found[0].cluster, f"cluster assumed: {found[0].cluster}, {why}"
+    return assumed_cluster(trace, gpus_per_server)
 
 
 def _remarks(results: Mapping[str, Result]) -> list[str]:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD
 from gpusched.base.field_checks import check_integer
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
@@ -15,7 +16,9 @@ from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster, Se
 from gpusched.traces.workload import Trace
 
 
-def smallest_cluster(trace: Trace, gpus_per_server: int = 8, max_load: float = 0.9) -> Cluster:
+def smallest_cluster(
+    trace: Trace, gpus_per_server: int = GPUS_PER_SERVER, max_load: float = MAX_LOAD
+) -> Cluster:
     """Return the fewest equal servers with load at most ``max_load`` and room for every job.
 
     There are never more than have the GPUs that would be busy at once if no job waited: the load
@@ -35,7 +38,7 @@ def smallest_cluster(trace: Trace, gpus_per_server: int = 8, max_load: float = 0
     Returns
     -------
     Cluster
-        Of equal servers, of one GPU type.
+        Of equal servers, a group for each GPU type that jobs are given to.
 
     Raises
     ------
@@ -61,17 +64,23 @@ def smallest_cluster(trace: Trace, gpus_per_server: int = 8, max_load: float = 0
     return Cluster(tuple(groups))
 
 
-def why_so_many(
-    trace: Trace, cluster: Cluster, gpus_per_server: int = 8, max_load: float = 0.9
-) -> str:
-    """Say why :func:`smallest_cluster` took the servers that it did."""
+def assumed_cluster(trace: Trace, gpus_per_server: int = GPUS_PER_SERVER) -> tuple[Cluster, str]:
+    """Choose the cluster of whatever runs a trace on none that is named, and say which and why.
+
+    It is :func:`smallest_cluster`: of the types that jobs name, with room for the widest job.
+    """
+    cluster = smallest_cluster(trace, gpus_per_server)
     servers = f"{gpus_per_server}-GPU servers"
-    if trace.span_us and trace.offered_load(cluster.num_gpus) > max_load:
-        return (
+    if len(cluster.gpu_types) > 1:
+        servers += " of each type that jobs name"
+    if trace.span_us and trace.offered_load(cluster.num_gpus) > MAX_LOAD:
+        why = (
             f"{servers} for all jobs that would run at once if none waited (more would be idle, "
-            f"although the load is above {max_load:g})"
+            f"although the load is above {MAX_LOAD:g})"
         )
-    return f"the fewest {servers} with load at most {max_load:g} and room for the widest job"
+    else:
+        why = f"the fewest {servers} with load at most {MAX_LOAD:g} and room for the widest job"
+    return cluster, f"cluster assumed: {cluster}, {why}"
 
 
 def _types_of_jobs(trace: Trace) -> dict[str, Bool]:

@@ -216,6 +216,7 @@ JOB_COLUMNS: Final = {
             "status", "`ok`, `failed`, `killed` or `unknown`, which also stands for none.",
             default="unknown",
         ),
+        _label("ran_on", "The GPU type that it ran on, whose run time its service is."),
         _label("partition", "The partition of the cluster.", is_used=False),
         _label("account", "Whom the job is charged to.", is_used=False),
         _label("qos", "The quality of service.", is_used=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,16 +19,19 @@ from gpusched.model.cluster import Cluster
 from gpusched.model.job_graphs import Stage
 from gpusched.model.profiles import (
     COMPUTE,
+    MAX_COUNT,
     Curve,
     JobProfile,
     Table,
     filled_table,
     greatest_count,
+    known_profiles,
 )
 from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.model_choice import check_widths
 
 if TYPE_CHECKING:
+    from gpusched.model.throughputs import Throughputs
     from gpusched.traces.workload import Trace
 
 _OF_JOBS: Final = {"row", *(column.stored for column in JOB_COLUMNS.values())}
@@ -39,6 +43,8 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 _MARK: Final = "services on "
 _STATED: Final = re.compile(rf"{_MARK}([^\s;,)/]+(?:/[^\s;,)/]+)*)")
 _CLOSE: Final = 1e-9
+RELATIVE: Final = "relative speeds of GPU types"
+"""The source of profiles that are made of the speeds of a cluster's types."""
 
 
 def model_columns(
@@ -381,6 +387,11 @@ def stated_on(gpu_types: Sequence[str]) -> str:
     return f"{_MARK}{'/'.join(gpu_types)}"
 
 
+def without_mark(source: str) -> str:
+    """Return the source of a trace without what :func:`stated_on` told there."""
+    return "; ".join(part for part in source.split("; ") if _STATED.search(part) is None)
+
+
 def misread_services(trace: Trace, cluster: Cluster) -> list[str]:
     """Say how much other work jobs do where services count on the fastest type of the cluster.
 
@@ -412,9 +423,34 @@ def misread_services(trace: Trace, cluster: Cluster) -> list[str]:
         f"services were stated on {found[1]}, and are taken for run times on the fastest of "
         f"{'/'.join(here)}: {plural(int(off.sum()), 'job')} of {len(trace):,} have up to "
         f"{float(times.max()):.2f} and down to {float(times.min()):.2f} times the work that was "
-        f"meant; state them on the types of the cluster (of the format gavel: gpu_type="
-        f"{','.join(here).lower()})"
+        f"meant; name the one that they are stated on (--reference-type, "
+        f"Trace.with_reference_type), or state them on the types of the cluster (of the format "
+        f"gavel: gpu_type={','.join(here).lower()})"
     ]
+
+
+def measured(trace: Trace, read: Throughputs, seed: int) -> tuple[Trace, tuple[str, ...]]:
+    """Give jobs the models of a file, and return what was assumed of that, a sentence each.
+
+    Where jobs are wider than what was measured of their models, tables go on to the widest job.
+    """
+    made = trace.with_throughputs(read, seed=seed)
+    assert made.profile is not None
+    named = () if trace.group is None else trace.group.values()
+    said = read.notes
+    if drawn := len(trace) - sum(name in read for name in named):
+        said += (f"models assumed: those of {drawn:,} jobs drawn from {len(read)}, seed {seed}",)
+    widest = min(int(made.gpus.max()), MAX_COUNT)
+    ends = [greatest_count(p.throughput) if p.throughput else widest for p in made.profiles]
+    num_wider = int(np.count_nonzero(made.gpus > np.array(ends)[made.profile]))
+    if num_wider:
+        made = dataclasses.replace(made, profiles=known_profiles(read.extended(widest)))
+        said += (
+            f"throughputs assumed: those of {plural(num_wider, 'job')} of more GPUs than were "
+            f"measured; tables go on to {widest:,} GPUs by the factor between their last two "
+            "numbers",
+        )
+    return made, said
 
 
 class Demanding(Protocol):

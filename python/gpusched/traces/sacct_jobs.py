@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.field_checks import check_integer
+from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.suggest import nearest
@@ -181,6 +182,10 @@ def demand_of(
         if not np.isnan(amount).all():
             read.numeric[column] = amount
             read.of_job.add(column)
+    if gpu_types != "allocated":
+        ran_on = [asked.types[0] if len(asked.types) == 1 else "" for asked in chosen]
+        if any(ran_on):
+            read.labels["ran_on"] = Labels.of(ran_on)
     if gpu_types == "any":
         return
     if gpu_types == "requested":

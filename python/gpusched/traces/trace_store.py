@@ -27,7 +27,7 @@ _LABELS: Final = [name for name, column in _STORED.items() if column.kind == "la
 TRACE_MEMBERS: Final = frozenset(f"trace.{column}" for column in (*_COLUMNS, *_LABELS))
 
 
-class TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a header holds of a trace: all that is not a column of numbers."""
 
     name: str
@@ -40,6 +40,7 @@ class TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     profiles: tuple[JobProfile, ...] = ()
     graphs: tuple[JobGraph, ...] = ()
     notes: tuple[str, ...] = ()
+    reference_type: str | None = None
 
 
 _SAID: Final = tuple(name for name in TraceHeader.__struct_fields__ if name != "label_names")

@@ -23,7 +23,7 @@ from gpusched.base.arrays import (
     nearest_rank,
     read_only,
 )
-from gpusched.base.field_checks import numbered
+from gpusched.base.field_checks import check_name, numbered
 from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import OnBad, Rejects, Screen
 from gpusched.base.suggest import nearest
@@ -61,7 +61,12 @@ _SHOWN_JOBS: Final = 5
 _SHOWN_FILES: Final = 3
 _TABLES: Final = {"type_set": "type_sets", "profile": "profiles", "graph": "graphs"}
 """What the columns of indices point into."""
-_NUM_OF: Final = {"status": "num_statuses", "qos": "num_qos", "dependency": "num_dependencies"}
+_NUM_OF: Final = {
+    "status": "num_statuses",
+    "qos": "num_qos",
+    "dependency": "num_dependencies",
+    "ran_on": "num_types_ran_on",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +89,7 @@ class Trace:
         What else :data:`~gpusched.traces.job_columns.JOB_COLUMNS` lists, or None: times as int64
         microseconds, -1 where a job has none; ``share_milli``, ``cpu_milli`` and ``memory_mib`` in
         thousandths and MiB; widths as int32; numbers as float64.
-    user, queue, group, status, partition, account, qos, dependency
+    user, queue, group, status, partition, account, qos, dependency, ran_on
         :class:`~gpusched.base.labels.Labels` or None.
     type_sets, type_set
         Distinct sets of allowed GPU types (``()`` = any), and the int32 index of each job's set
@@ -99,6 +104,9 @@ class Trace:
         Wall-clock time of tick 0, if the source has one.
     origin_s
         What was subtracted from the source's own submit times to make the first one 0.
+    reference_type
+        The GPU type on which services, estimates and predictions are run times; None: see
+        :meth:`with_reference_type`.
     source
         Where the jobs come from, with the choices made in reading them.
     rejects
@@ -137,6 +145,7 @@ class Trace:
     account: Labels | None = None
     qos: Labels | None = None
     dependency: Labels | None = None
+    ran_on: Labels | None = None
     type_sets: tuple[tuple[str, ...], ...] = ()
     type_set: Int32 | None = None
     profiles: tuple[JobProfile, ...] = ()
@@ -147,6 +156,7 @@ class Trace:
     source: str = "columns"
     epoch: datetime | None = None
     origin_s: float = 0.0
+    reference_type: str | None = None
     rejects: Rejects = field(default_factory=Rejects)
     notes: tuple[str, ...] = ()
 
@@ -200,6 +210,7 @@ class Trace:
         account: Any = None,
         qos: Any = None,
         dependency: Any = None,
+        ran_on: Any = None,
         gpus_per_node: Any = None,
         name: str = "trace",
         epoch: datetime | None = None,
@@ -256,6 +267,9 @@ class Trace:
             The walltime, more than 0; a number, 0 for NaN; a name per job each; a text such as
             ``"afterok:7"``, empty for none; when the job could start, not before its submission,
             on the clock of ``submit_s``. NaN: none. No policy uses these yet: they are kept.
+        ran_on
+            The GPU type that each job ran on, empty for none: where types differ in speed, its
+            service is the run time there.
         gpus_per_node
             Whole numbers that divide ``gpus``: how many each of its servers gives; NaN or 0: as
             the placement likes.
@@ -501,8 +515,8 @@ class Trace:
         Raises
         ------
         ValueError
-            If there is no trace, they have no common clock, an id is in two of them, or one has
-            profiles or graphs.
+            If there is no trace, they have no common clock or reference type, an id is in two of
+            them, or one has profiles or graphs.
 
         Examples
         --------
@@ -521,6 +535,10 @@ class Trace:
             {"submit_us": part.submit_us + shift, **moved(part, shift)}
             for part, shift in zip(parts, shifts, strict=True)
         ]
+        if len({part.reference_type for part in parts}) > 1:
+            raise ValueError(
+                f"{files[0]}: traces of several reference types cannot be put together"
+            )
         if any(part.profile is not None or part.graph is not None for part in parts):
             raise ValueError(f"{files[0]}: traces with profiles or graphs cannot be put together")
         columns: dict[str, Any] = {"id": np.concatenate(_ids(parts, files)), "row": _rows(parts)}
@@ -1223,6 +1241,35 @@ class Trace:
             jobs = "" if num_drawn == len(self) else f" for {num_drawn:,} jobs of other groups"
             source += f"; {PROFILES_DRAWN}{len(known)} models{jobs} (seed {seed})"
         return dataclasses.replace(self, profiles=known, profile=index, source=source)
+
+    def with_reference_type(self, gpu_type: str | None) -> Self:
+        """Return the same jobs, with run times that are those on GPUs of this type.
+
+        It matters where types differ in speed: under speeds of the cluster's types, and under
+        measured throughputs. Without it the service of a job is its run time, under the former, on
+        the type that it ran on, or on the one that it may use, or on a GPU of speed 1; under the
+        latter on the fastest type of the cluster that it may use.
+
+        Returns
+        -------
+        Trace
+            The same jobs.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is no name. Whether there are such GPUs is seen in a run.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0], [3600], [1]).with_reference_type("V100")
+        >>> cluster = gs.Cluster((gs.ServerGroup(1, 1, "V100"), gs.ServerGroup(1, 1, "A100")))
+        >>> gs.simulate(jobs, cluster.with_speeds({"A100": 2})).metric("mean_jct_s")
+        3600.0
+        """
+        if gpu_type is not None:
+            check_name("reference_type", gpu_type)
+        return dataclasses.replace(self, reference_type=gpu_type)
 
     def with_deadlines(
         self,

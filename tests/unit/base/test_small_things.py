@@ -165,10 +165,10 @@ def test_what_an_old_package_never_had_is_not_found():
 GROUPED = trace(group=["a", "b"] * 30)
 
 CALLS: dict[str, tuple[str, Callable[[Path], Any], str]] = {
-    "report": (
-        "plotly",
-        lambda path: gs.write_report(gs.compare(GROUPED, CLUSTER, ["fifo"]), path / "a.html"),
-        "the report needs plotly: pip install plotly",
+    "picture": (
+        "vl_convert",
+        lambda path: gs.plot.save(gs.plot.queue(gs.simulate(GROUPED, CLUSTER)), path / "a.pdf"),
+        r'a file of a chart needs vl_convert: pip install "gpusched-core\[plot\]"',
     ),
     "forest": (
         "sklearn",
@@ -192,17 +192,17 @@ def test_a_missing_library_is_named(call, tmp_path, monkeypatch):
 
 
 def test_what_is_there_is_not_loaded_by_the_check():
-    code = "import sys; from gpusched.base.libraries import need; need('plotly', 'x', 'plotly')"
-    code += "; assert 'plotly' not in sys.modules"
+    code = "import sys; from gpusched.base.libraries import need; need('altair', 'x', 'altair')"
+    code += "; assert 'altair' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     with pytest.raises(ImportError, match="x needs nowhere_at_all: pip install y"):
         need("nowhere_at_all", "x", "y")
 
 
-# All that a run, its summary, its audit and the command need without these two.
+# All that a run, its summary, its audit, the command and its page need without these.
 BLOCKED = """
 import sys
-sys.modules["plotly"] = sys.modules["sklearn"] = sys.modules["scipy"] = None
+sys.modules["vl_convert"] = sys.modules["sklearn"] = sys.modules["scipy"] = None
 import gpusched as gs
 trace = gs.generate("philly", 60, seed=1)
 cluster = gs.Cluster.uniform(8, 8)
@@ -218,15 +218,15 @@ main()
 """
 
 
-def test_runs_and_tables_need_neither_plotly_nor_scikit_learn(tmp_path):
+def test_runs_and_pages_need_neither_vl_convert_nor_scikit_learn(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED],
         cwd=tmp_path, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "makespan" in done.stdout
-    assert "no report: it needs plotly: pip install plotly" in done.stderr
-    assert [path.name for path in (tmp_path / "gpusched-out").iterdir()] == ["jobs.parquet"]
+    assert "mean JCT" in done.stdout
+    written = sorted(path.name for path in (tmp_path / "gpusched-out").iterdir())
+    assert written == ["report.html", "runs.parquet"]
 
 
 FILE = Path(__file__).parents[3] / ".ci" / "advisories.py"

@@ -49,6 +49,7 @@ groups = st.builds(
     cpu=st.none() | st.integers(1, 256) | st.floats(0.5, 1e6),
     nic_gbps=st.none() | st.floats(1e-3, 1e6),
 )
+speeds = st.dictionaries(st.integers(0, 3), st.floats(1e-3, 1e3) | st.integers(1, 9))
 
 
 def test_server_ids_count_through_the_groups_in_order():
@@ -88,7 +89,10 @@ def test_servers_with_gpus_of_several_types_are_parts_of_one():
         ([{"devices": (("a", 0), ("b", 4))}], "devices: count: 0 must lie in 1..64"),
         ([{"devices": (("a", "2"), ("b", 4))}], "devices: count: '2' must be an integer"),
         ([{"devices": ({"type": "a", "n": 2},)}], "devices: .* must be \\(type, count\\) each"),
-        ([{"devices": (("a", 1), ("b", 4)), "gpus": 4}], "devices: excludes gpus, gpu_type and"),
+        (
+            [{"devices": (("a", 1), ("b", 4)), "gpus": 4}],
+            "devices: excludes gpus, gpu_type, speed and",
+        ),
         ([{"devices": ("a", "b")}], "devices: .* must be \\(type, count\\) each"),
         ([{"gpus": 1, "part_of": "x"}, {"gpus": 1, "part_of": "x"}], "has a type of GPUs twice"),
         (
@@ -102,6 +106,48 @@ def test_parts_that_do_not_make_up_servers_are_refused(servers, message):
         Cluster(tuple(ServerGroup(1, **group) for group in servers))
 
 
+def test_types_may_differ_in_speed():
+    text = """
+        [[servers]]
+        count = 2
+        gpus = 4
+        gpu_type = "v100"
+        [[servers]]
+        count = 1
+        devices = [{type = "a100", count = 2, speed = 2.1}, {type = "v100", count = 2}]
+    """
+    cluster = Cluster.from_toml(text)
+    assert cluster.speeds == {"v100": 1.0, "a100": 2.1}
+    assert cluster.has_speeds
+    assert str(cluster) == "2 servers x 4 v100 + 1 server x 2 a100 of speed 2.1 + 2 v100 (12 GPUs)"
+    assert Cluster.from_toml(cluster.to_toml()) == cluster
+    plain = cluster.with_speeds({"a100": 1})
+    assert not plain.has_speeds
+    assert "speed" not in plain.to_toml()
+    assert plain.with_speeds({"a100": 2.1}) == cluster
+
+
+@each(
+    ("servers", "message"),
+    [
+        ([{"speed": 0.0}], "speed: 0.0 must be finite and positive"),
+        ([{"speed": 1001}], r"speed: 1001 must lie in 0.001\.\.1000"),
+        ([{"speed": "2"}], "speed: '2' must be a number"),
+        ([{"speed": 2.0}, {}], r"servers\[0\].speed: 2, and other GPUs of type 'gpu' have 1"),
+    ],
+)
+def test_a_wrong_speed_is_an_error_that_names_it(servers, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        Cluster(tuple(ServerGroup(1, 8, **group) for group in servers))
+
+
+def test_speeds_of_types_that_a_cluster_has_not_are_an_error():
+    with pytest.raises(ValueError, match="speeds: no GPUs are 'v10'; did you mean 'V100'"):
+        Cluster.from_toml(TEXT).with_speeds({"v10": 2})
+    with pytest.raises(ValueError, match=r"speeds\['V100'\]: -1 must be finite and positive"):
+        Cluster.from_toml(TEXT).with_speeds({"V100": -1})
+
+
 def test_a_cluster_reads_well():
     cluster = Cluster.uniform(64, 8, "V100", nic_gbps=100)
     assert str(cluster) == "64 servers x 8 V100 (512 GPUs)"
@@ -112,9 +158,11 @@ def test_a_cluster_reads_well():
     )
 
 
-@given(st.lists(groups, min_size=1, max_size=4), st.text(max_size=8))
-def test_toml_brings_back_an_equal_cluster(servers, name):
+@given(st.lists(groups, min_size=1, max_size=4), st.text(max_size=8), speeds)
+def test_toml_brings_back_an_equal_cluster(servers, name, fast):
     cluster = Cluster(tuple(servers), name)
+    types = cluster.gpu_types
+    cluster = cluster.with_speeds({types[at]: fast[at] for at in fast if at < len(types)})
     assert Cluster.from_toml(cluster.to_toml()) == cluster
     assert pickle.loads(pickle.dumps(cluster)) == cluster
 

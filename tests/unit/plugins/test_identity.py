@@ -404,17 +404,18 @@ def test_each_argument_of_a_run_makes_another_specification(name, value):
         {"domain": "there"},
         {"devices": (("V100", 4), ("T4", 4)), "gpu_type": "gpu"},
         {"part_of": "a"},
+        {"speed": 2.0},
     ],
     ids=lambda changed: next(iter(changed)),
 )
 def test_each_field_of_a_group_of_servers_is_in_the_specification(changed):
     fields = {field.name for field in msgspec.structs.fields(gs.ServerGroup)}
     assert fields == {"count", "gpus", "gpu_type", "cpu", "memory_gib", "nic_gbps", "intra_gbps",
-                      "domain", "devices", "part_of"}  # fmt: skip
+                      "domain", "devices", "part_of", "speed"}  # fmt: skip
     group = gs.ServerGroup(2, 8, "V100", 1.0, 2.0, 3.0, 4.0, "here")
     domains = (gs.Domain("root"), *(gs.Domain(n, "root", 5.0) for n in ("here", "there")))
-    rest = gs.ServerGroup(1, 1, "V100", nic_gbps=1.0, domain="here")
-    more = gs.ServerGroup(1, 1, "V100", nic_gbps=1.0, domain="there")
+    rest = gs.ServerGroup(1, 1, "K80", nic_gbps=1.0, domain="here")
+    more = gs.ServerGroup(1, 1, "K80", nic_gbps=1.0, domain="there")
 
     def text(group: gs.ServerGroup) -> str:
         cluster = gs.Cluster((group, rest, more), "c", domains)

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-import base64
 import inspect
-import json
-import math
 import re
+import struct
 import sys
-import zlib
 from collections import defaultdict
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.reporting.charts import bars, breakdowns, occupancy
+from gpusched.reporting.charts import breakdowns
 from gpusched.reporting.charts.thinning import kept_steps, thin_distribution
-from gpusched.reporting.drawing.plotly_values import plain
-from gpusched.reporting.drawing.time_ticks import COARSE, time_ticks
-from gpusched.reporting.pictures import allocation_chart, jct_cdf_chart, queue_chart, wait_cdf_chart
-from gpusched.reporting.report import TICKS, BarRows, bar_rows
+from gpusched.reporting.charts.timeline import MOST_BARS, runs_of_bits
+from gpusched.reporting.drawing import palette
+from gpusched.reporting.drawing.style import DURATION, config, duration_scale
 from gpusched.studies.comparison import Comparison, compare
-from tests.each import each
+from tests.unit.reporting.chart_rows import rows_of_chart
+
+LABELS = ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
+
+
+def encoding_of(chart) -> dict:
+    """The encoding of the first plot of a chart."""
+    spec = chart.to_dict()
+    spec = spec.get("spec", spec)
+    return (spec["layer"][0] if "layer" in spec else spec)["encoding"]
+
+
+def ends_of(chart, channel: str = "x") -> list:
+    return encoding_of(chart)[channel]["scale"]["domain"]
+
+
+def caption_of(chart) -> str:
+    return chart.to_dict()["usermeta"]["caption"]
 
 
 def test_a_thinned_distribution_stays_on_the_distribution():
@@ -56,40 +68,69 @@ def test_most_points_lie_where_most_jobs_are(comparison):
     assert np.count_nonzero(series.time_s[kept] <= end_s) >= 0.8 * len(kept)
 
 
-@pytest.mark.parametrize("picture", [allocation_chart, queue_chart])
-def test_a_strip_per_policy_reaches_the_peak(picture, comparison):
-    chart = picture(comparison, 100)
-    assert [curve.label for curve in chart.curves] == ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
-    column = "allocated_gpus" if picture is allocation_chart else "queue_jobs"
-    for curve, result in zip(chart.curves, comparison.results.values(), strict=True):
-        assert 1 < len(curve.x) == len(curve.y) <= 100
-        assert curve.y.max() == getattr(result.series, column).max()
-    assert "the first, the lowest, the highest and the last step" in chart.caption
-    assert chart.in_strips
+@pytest.mark.parametrize("name", ["allocation", "queue"])
+def test_a_strip_per_policy_reaches_the_peak(name, comparison):
+    chart = getattr(gs.plot, name)(comparison, points=100)
+    rows = rows_of_chart(chart)
+    assert list(rows) == LABELS
+    column = "allocated_gpus" if name == "allocation" else "queue_jobs"
+    for row, result in zip(rows.values(), comparison.results.values(), strict=True):
+        assert 1 < len(row["x"]) == len(row["y"]) <= 100
+        assert max(row["y"]) == getattr(result.series, column).max()
+    assert "the first, the lowest, the highest and the last step" in caption_of(chart)
+    assert chart.to_dict()["facet"]["row"]["field"] == "policy"
 
 
 def test_the_time_axis_ends_with_most_jobs_and_not_with_the_last():
     service = np.full(200, 10.0)
     service[50] = 1e7
     trace = gs.Trace.from_columns(np.arange(200.0), service, np.ones(200, dtype=int))
-    chart = queue_chart(compare(trace, gs.Cluster.uniform(4, 8), ["fifo"]), 400)
-    assert chart.x.title == "minutes since the first submission"
-    assert chart.x.ends[1] * 60 < 300
-    assert chart.curves[0].x.max() * 60 == pytest.approx(1e7 + 50, rel=1e-6)
+    chart = gs.plot.queue(compare(trace, gs.Cluster.uniform(4, 8), ["fifo"]))
+    assert encoding_of(chart)["x"]["title"] == "minutes since the first submission"
+    assert ends_of(chart)[1] * 60 < 300
+    assert max(rows_of_chart(chart)["fifo"]["x"]) * 60 == pytest.approx(1e7 + 50, rel=1e-5)
 
 
-@pytest.mark.parametrize("picture", [jct_cdf_chart, wait_cdf_chart])
-def test_a_distribution_has_a_bounded_curve_per_policy(picture, comparison):
-    chart = picture(comparison, 100)
-    assert [curve.label for curve in chart.curves] == ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
-    assert all(1 < len(curve.x) == len(curve.y) <= 100 for curve in chart.curves)
-    assert chart.highlighted == frozenset()
+@pytest.mark.parametrize("name", ["jct_cdf", "wait_cdf"])
+def test_a_distribution_has_a_bounded_curve_per_policy(name, comparison):
+    chart = getattr(gs.plot, name)(comparison, points=100)
+    rows = rows_of_chart(chart)
+    assert list(rows) == LABELS
+    assert all(1 < len(row["x"]) == len(row["share"]) <= 100 for row in rows.values())
+    assert chart.to_dict()["params"][0]["value"] == []
+
+
+def test_half_and_most_of_the_jobs_are_marked_on_their_curve(comparison):
+    chart = gs.plot.wait_cdf(comparison)
+    curves, dots = rows_of_chart(chart), rows_of_chart(chart, 1)
+    for label, result in zip(LABELS, comparison.results.values(), strict=True):
+        points = set(zip(curves[label]["x"], curves[label]["share"], strict=True))
+        assert points >= set(zip(dots[label]["x"], dots[label]["share"], strict=True))
+        wait_s = np.maximum(result.jobs.wait_s[result.jobs.is_finished], 1.0)
+        for at, share in zip(dots[label]["x"], (0.5, 0.95), strict=True):
+            # The least point of the curve where it is so high: it has one every 1/400.
+            assert share <= np.mean(wait_s <= at * (1 + 1e-5))
+            assert at <= np.quantile(wait_s, share + 1 / 200) * (1 + 1e-5)
 
 
 def test_of_many_policies_the_best_that_could_be_deployed_stands_out(many):
-    (place,) = wait_cdf_chart(many, 50).highlighted
-    assert list(many.results)[place].startswith("2d-las")
-    assert breakdowns.means(many, "width", "wait").highlighted == {place}
+    for draw in (gs.plot.wait_cdf, gs.plot.wait_by_width):
+        (parameter,) = draw(many).to_dict()["params"]
+        (label,) = parameter["value"]
+        assert parameter["name"] == "highlight"
+        assert label.startswith("2d-las")
+        assert "highlight" in encoding_of(draw(many))["opacity"]["condition"]["test"]
+
+
+def test_a_policy_has_one_colour_everywhere_and_the_eighth_another_dash(many):
+    scales = []
+    for name in ("jct_cdf", "wait_by_user", "queue"):
+        scales.append(encoding_of(getattr(gs.plot, name)(many))["color"]["scale"])
+    assert all(scale == scales[0] for scale in scales)
+    assert len(scales[0]["domain"]) == 12
+    dashes = encoding_of(gs.plot.jct_cdf(many))["strokeDash"]["scale"]["range"]
+    pairs = [(place % len(palette.COLOURS), *dash) for place, dash in enumerate(dashes)]
+    assert len(set(pairs)) == 12
 
 
 @pytest.mark.parametrize("measure", ["wait", "jct"])
@@ -105,35 +146,42 @@ def test_means_by_user_and_width_are_those_of_the_jobs(measure, comparison):
             values[job]
         )
     for by, expected in (("user", by_user), ("width", by_width)):
-        chart = breakdowns.means(comparison, by, measure)
+        chart = getattr(gs.plot, f"{measure}_by_{by}")(comparison)
+        row = rows_of_chart(chart)["fifo"]
         drawn = {
-            chart.groups[int(y)].rpartition(" (")[0]: x
-            for x, y in zip(chart.curves[0].x, chart.curves[0].y, strict=True)
+            name.rpartition(" (")[0]: mean
+            for name, mean in zip(row["group"], row["mean_s"], strict=True)
         }
         named = {name: mean for name, mean in drawn.items() if not name.endswith("others")}
         assert len(named) == (breakdowns.MOST_USERS if by == "user" else 3)
         for name, mean in named.items():
-            assert mean == pytest.approx(max(np.mean(expected[name]), 1.0)), name
-        for name in chart.groups:
+            assert mean == pytest.approx(max(np.mean(expected[name]), 1.0), rel=1e-5), name
+        for name in row["group"]:
             base, _, count = name.rpartition(" (")
             if base in expected:
                 assert count.split()[0] == f"{len(expected[base]):,}"
+        assert encoding_of(chart)["y"]["scale"]["domain"] == row["group"]
 
 
 def test_users_beyond_the_first_share_a_line(comparison):
-    chart = breakdowns.means(comparison, "user", "wait")
+    chart = gs.plot.wait_by_user(comparison)
     num_others = len(set(comparison.trace.user.codes.tolist())) - breakdowns.MOST_USERS
-    assert chart.groups[0].startswith(f"{num_others:,} others (")
-    assert f"the other {num_others:,} share the last line" in chart.caption
+    assert ends_of(chart, "y")[-1].startswith(f"{num_others:,} others (")
+    assert f"the other {num_others:,} share the last line" in caption_of(chart)
     trace = gs.Trace.from_columns([0.0], [5.0], [1])
     with pytest.raises(ValueError, match="it has no users"):
-        breakdowns.means(compare(trace, gs.Cluster.uniform(1, 8), ["fifo"]), "user", "wait")
+        gs.plot.wait_by_user(compare(trace, gs.Cluster.uniform(1, 8), ["fifo"]))
 
 
-def bars_of(chart, policy: int = 0) -> set[tuple[int, float, float, float, float]]:
-    shown = chart.policies[policy]
-    columns = (shown.job, shown.begin, shown.length, shown.bottom, shown.height)
-    return set(zip(*(column.tolist() for column in columns), strict=True))
+def bars_of(chart, policy: int = 0) -> list[dict]:
+    row = dict(list(rows_of_chart(chart).values())[policy])
+    del row["policy"]
+    return [dict(zip(row, values, strict=True)) for values in zip(*row.values(), strict=True)]
+
+
+def gpus_of(bar: dict, per_server: int) -> float:
+    """How many GPUs a bar covers; servers stand 8 % apart."""
+    return (bar["bottom"] - bar["top"]) / 0.92 * per_server
 
 
 @pytest.fixture(scope="module")
@@ -143,25 +191,32 @@ def two_servers() -> Comparison:
     return compare(trace, gs.Cluster.uniform(2, 4), ["fifo"])
 
 
+def server_names(chart) -> list[str]:
+    axis = encoding_of(chart)["y"]["axis"]
+    ids = re.search(r"\[(.*?)\]", axis["labelExpr"])[1].split(", ")
+    assert axis["values"] == [place + 0.5 for place in range(len(ids))]
+    return ids
+
+
 def test_bars_cover_exactly_what_jobs_hold(two_servers):
-    result = two_servers.results["fifo"]
-    rows = result.intervals
-    chart = bars.bars(two_servers, None, None, 100)
+    rows = two_servers.results["fifo"].intervals
+    chart = gs.plot.gantt(two_servers)
     held: dict[int, float] = defaultdict(float)
-    for job, _, length, _, height in bars_of(chart):
-        held[job] += length * height
+    for bar in bars_of(chart):
+        held[bar["job"]] += (bar["end"] - bar["begin"]) * gpus_of(bar, 4)
+        assert bar["gpus"] == two_servers.trace.gpus[bar["job"]]
+        assert bar["server"] < bar["top"] < bar["bottom"] < bar["server"] + 1
     for job in range(4):
         mine = rows["job"] == job
         lengths_s = (rows["end_us"] - rows["start_us"])[mine] / 1e6
         assert held[job] == pytest.approx(
-            float((lengths_s * np.bitwise_count(rows["mask"][mine])).sum())
+            float((lengths_s * np.bitwise_count(rows["mask"][mine])).sum()), rel=1e-5
         )
-    assert chart.top == 4 + 4 + 0.5
-    assert [name for _, name in chart.ticks] == ["server 0", "server 1"]
+    assert server_names(chart) == ["0", "1"]
 
 
 def test_gpus_that_are_no_neighbours_are_bars_of_their_own():
-    row, first, length = bars.runs_of_bits(
+    row, first, length = runs_of_bits(
         np.array([0b1011, 1 << 63, (1 << 64) - 1, 0b101], dtype=np.uint64)
     )
     assert row.tolist() == [0, 0, 1, 2, 3, 3]
@@ -170,81 +225,34 @@ def test_gpus_that_are_no_neighbours_are_bars_of_their_own():
 
 
 def test_a_window_cuts_bars_at_its_ends(two_servers):
-    chart = bars.bars(two_servers, (2.0, 6.0), None, 100)
-    for _, begin, length, _, _ in bars_of(chart):
-        assert 2.0 <= begin < begin + length <= 6.0
-    assert chart.x.ends == (2.0, 6.0)
-    assert "From 2 s to 6 s after the first submission; all 2 servers" in chart.caption
+    chart = gs.plot.gantt(two_servers, window_s=(2.0, 6.0))
+    for bar in bars_of(chart):
+        assert 2.0 <= bar["begin"] < bar["end"] <= 6.0
+    assert ends_of(chart) == [2.0, 6.0]
+    assert "From 2 s to 6 s after the first submission; all 2 servers" in caption_of(chart)
 
 
 def test_servers_may_be_chosen(two_servers):
-    chart = bars.bars(two_servers, None, [1], 100)
-    assert [name for _, name in chart.ticks] == ["server 1"]
-    assert chart.top == 4
-    assert "From 0 s to 30 s after the first submission, the whole run; 1 of 2" in chart.caption
+    chart = gs.plot.gantt(two_servers, servers=[1])
+    assert server_names(chart) == ["1"]
+    assert ends_of(chart, "y") == [0, 1]
+    caption = caption_of(chart)
+    assert "From 0 s to 30 s after the first submission, the whole run; 1 of 2" in caption
     rows = two_servers.results["fifo"].intervals
-    assert {job for job, *_ in bars_of(chart)} == set(rows["job"][rows["server"] == 1].tolist())
+    on_it = set(rows["job"][rows["server"] == 1].tolist())
+    assert {bar["job"] for bar in bars_of(chart)} == on_it
 
 
 @pytest.mark.parametrize(
     ("window", "ends"),
     [
-        ({"from_s": 2, "to_s": 6}, (2.0, 6.0)),
-        ({"from_s": 12}, (12.0, 30.0)),
-        ({"to_s": 6}, (0.0, 6.0)),
+        ({"from_s": 2, "to_s": 6}, [2.0, 6.0]),
+        ({"from_s": 12}, [12.0, 30.0]),
+        ({"to_s": 6}, [0.0, 6.0]),
     ],
 )
 def test_a_window_has_a_begin_an_end_or_both(two_servers, window, ends):
-    assert gs.plot.gantt(two_servers, **window).layout.xaxis.range == ends
-
-
-def unpacked(rows: BarRows) -> dict[str, np.ndarray]:
-    """The columns, read as the page's script reads them."""
-    planes = np.frombuffer(zlib.decompress(base64.b64decode(rows.packed)), np.uint8)
-    planes = planes.reshape(7, 4, rows.count).astype(np.int64)
-    columns = sum(planes[:, byte] << (8 * byte) for byte in range(4))
-    for summed in (0, 5):
-        columns[summed] = np.cumsum(columns[summed]) % 2**32
-    names = ("begin", "length", "server", "first", "count", "job", "gpus")
-    return dict(zip(names, columns, strict=True))
-
-
-def test_packed_bars_are_all_of_the_run(comparison):
-    packed, span_s = bar_rows(comparison, (0.0, 1.0), 10**6)
-    origin_us = int(comparison.trace.submit_us[0])
-    for rows, result in zip(packed, comparison.results.values(), strict=True):
-        assert rows.left_out == 0
-        bars_of_run = unpacked(rows)
-        log = result.intervals
-        tick_us = span_s * 1e6 / TICKS
-        area = bars_of_run["length"] * bars_of_run["count"]
-        for name in ("server", "job"):
-            gpu_us = np.bitwise_count(log["mask"]) * (log["end_us"] - log["start_us"])
-            assert np.bincount(bars_of_run[name], area) * tick_us == pytest.approx(
-                np.bincount(log[name], gpu_us), abs=9 * tick_us * len(log["job"])
-            )
-        first = np.lexsort((log["server"], log["job"], log["start_us"]))[0]
-        assert bars_of_run["begin"][0] == round((log["start_us"][first] - origin_us) / tick_us)
-        assert (np.diff(bars_of_run["begin"]) >= 0).all()
-        assert (bars_of_run["gpus"] == comparison.trace.gpus[bars_of_run["job"]]).all()
-
-
-def test_of_too_many_bars_the_window_and_the_largest_are_packed(comparison):
-    window_s = (3 * 86_400.0, 3.2 * 86_400.0)
-    every, span_s = bar_rows(comparison, window_s, 10**6)
-    some, _ = bar_rows(comparison, window_s, 500)
-    for whole, part in zip(map(unpacked, every), some, strict=True):
-        told = unpacked(part)
-        assert 490 <= part.count <= 500
-        assert part.left_out == len(whole["begin"]) - part.count > 0
-        low, high = (end / span_s * TICKS for end in window_s)
-
-        def inside(bars: dict, low: float = low, high: float = high) -> int:
-            return int(
-                ((bars["begin"] < high - 1) & (bars["begin"] + bars["length"] > low + 1)).sum()
-            )
-
-        assert inside(told) == inside(whole) > 0
+    assert ends_of(gs.plot.gantt(two_servers, **window)) == ends
 
 
 @pytest.mark.parametrize(
@@ -257,7 +265,8 @@ def test_of_too_many_bars_the_window_and_the_largest_are_packed(comparison):
         ({"servers": [2]}, "there is no server 2; the last one is 1"),
         ({"servers": [-1]}, "there is no server -1"),
         ({"servers": []}, "servers: expected ids of servers"),
-        ({"most_bars": 0}, "most_bars: must be at least 1, not 0"),
+        ({"most_bars": 0}, "most_bars: must be between 1 and 1,500, not 0"),
+        ({"most_bars": 1_501}, "most_bars: must be between 1 and 1,500, not 1501"),
     ],
 )
 def test_a_window_that_is_none_is_refused(arguments, message, two_servers):
@@ -266,110 +275,121 @@ def test_a_window_that_is_none_is_refused(arguments, message, two_servers):
 
 
 def test_the_window_that_is_chosen_has_the_longest_queue_and_few_enough_bars(comparison):
-    chart = bars.bars(comparison, None, None, 300)
-    assert max(map(len, chart.policies)) <= 300
-    assert max(map(len, chart.policies)) > 150
-    assert "around the longest queue" in chart.caption
-    assert "left out" not in chart.caption
+    chart = gs.plot.gantt(comparison, most_bars=300)
+    counts = [len(row["job"]) for row in rows_of_chart(chart).values()]
+    assert 150 < max(counts) <= 300
+    assert "around the longest queue" in caption_of(chart)
+    assert "left out" not in caption_of(chart)
     series = comparison.results["2d-las:preset=lucid"].series
     peak_s = series.time_s[series.queue_jobs.argmax()] - comparison.trace.submit_s[0]
-    assert chart.x.ends is not None
-    begin, end = chart.x.ends
+    begin, end = ends_of(chart)
     assert begin <= peak_s / 86_400 <= end
 
 
 def test_in_a_window_that_was_asked_for_the_least_bars_are_left_out(comparison):
-    whole = bars.bars(comparison, (0.0, 1e9), None, 10**6)
-    some = bars.bars(comparison, (0.0, 1e9), None, 100)
-    assert all(len(shown) == 100 for shown in some.policies)
-    areas = whole.policies[0].length * whole.policies[0].height
-    kept = some.policies[0].length * some.policies[0].height
-    assert kept.min() >= np.sort(areas)[-100] * (1 - 1e-9)
-    num_left_out = sum(map(len, whole.policies)) - 300
-    assert f"{num_left_out:,} bars of the least area are left out" in some.caption
+    def areas(chart) -> list[float]:
+        return [(bar["end"] - bar["begin"]) * gpus_of(bar, 8) for bar in bars_of(chart)]
+
+    whole = gs.plot.gantt(comparison, to_s=5 * 86_400.0)
+    some = gs.plot.gantt(comparison, to_s=5 * 86_400.0, most_bars=10)
+    rows, every = rows_of_chart(some), rows_of_chart(whole)
+    for label in LABELS:
+        assert 10 == len(rows[label]["job"]) < len(every[label]["job"]) < MOST_BARS
+    assert min(areas(some)) >= sorted(areas(whole))[-10] * 0.999
+    num_left_out = sum(len(row["job"]) for row in every.values()) - 30
+    assert f"{num_left_out:,} bars of the least area are left out" in caption_of(some)
+
+
+def test_one_policy_is_shown_and_a_menu_has_the_others(comparison):
+    for draw in (gs.plot.gantt, gs.plot.servers):
+        (parameter,) = draw(comparison).to_dict()["params"]
+        assert parameter["name"] == "shown"
+        assert parameter["value"] == LABELS[2]
+        assert parameter["bind"]["options"] == LABELS
+        (alone,) = draw(comparison.results["fifo"]).to_dict()["params"]
+        assert alone == {"name": "shown", "value": "fifo"}
+
+
+def grids_of(chart, num_rows: int) -> list[np.ndarray]:
+    rows = rows_of_chart(chart).values()
+    return [np.array(row["percent"]).reshape(num_rows, -1) for row in rows]
 
 
 def test_the_map_of_servers_adds_up_to_the_allocation(comparison):
-    chart = occupancy.occupancy(comparison)
-    assert chart.rows == tuple(f"server {index}" for index in range(4))
-    end_s = (chart.edges[-1] - chart.edges[0]) * 86_400
+    chart = gs.plot.servers(comparison)
+    assert ends_of(chart, "y") == [f"server {index}" for index in range(4)]
+    end_s = ends_of(chart)[1] * 86_400
     begin = float(comparison.trace.submit_s[0])
-    for grid, result in zip(chart.policies, comparison.results.values(), strict=True):
-        assert grid.percent.shape == (4, occupancy.NUM_COLUMNS)
+    for grid, result in zip(grids_of(chart, 4), comparison.results.values(), strict=True):
         rows = result.intervals
         held_s = np.minimum(rows["end_us"] / 1e6, begin + end_s) - rows["start_us"] / 1e6
         area = float((np.maximum(held_s, 0) * np.bitwise_count(rows["mask"])).sum())
-        assert grid.percent.mean() / 100 == pytest.approx(area / end_s / 32, abs=0.005)
+        assert grid.mean() / 100 == pytest.approx(area / end_s / 32, abs=0.005)
 
 
 def test_one_job_fills_its_part_of_the_map():
     trace = gs.Trace.from_columns([0.0, 0.0], [80.0, 160.0], [4, 8])
-    chart = occupancy.occupancy(compare(trace, gs.Cluster.uniform(2, 8), ["fifo"]))
-    (grid,) = chart.policies
-    half, full = sorted(grid.percent.tolist())
+    chart = gs.plot.servers(compare(trace, gs.Cluster.uniform(2, 8), ["fifo"]))
+    (grid,) = grids_of(chart, 2)
+    half, full = sorted(grid.tolist())
     assert set(full) == {100}
     assert half[0] == 50
     assert half[-1] == 0
-    assert half.count(50) == pytest.approx(occupancy.NUM_COLUMNS / 2, abs=2)
+    assert half.count(50) == pytest.approx(len(half) / 2, abs=2)
 
 
 def test_many_servers_share_rows():
     trace = gs.Trace.from_columns([0.0], [80.0], [1])
-    chart = occupancy.occupancy(compare(trace, gs.Cluster.uniform(101, 8), ["fifo"]))
-    assert len(chart.rows) <= occupancy.MOST_ROWS
-    assert chart.rows[0] == "servers 0-2"
-    assert chart.rows[-1] == "servers 99-100"
-    assert "a row is 3 neighbouring servers" in chart.caption
-
-
-SCALES = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}
+    chart = gs.plot.servers(compare(trace, gs.Cluster.uniform(101, 8), ["fifo"]))
+    names = ends_of(chart, "y")
+    assert len(names) <= 48
+    assert names[0] == "servers 0-2"
+    assert names[-1] == "servers 99-100"
+    assert "a row is 3 neighbouring servers" in caption_of(chart)
+    assert grids_of(chart, len(names))[0].size <= 2_000
 
 
 @given(st.floats(-3, 7.5), st.floats(0.005, 4))
-def test_three_ticks_are_there_and_say_where_they_stand(begin, length):
+def test_ticks_of_times_lie_on_the_axis_and_are_three_at_least(begin, length):
     low, high = 10**begin, 10 ** (begin + length)
-    ticks = time_ticks(low, high)
-    assert 3 <= len(ticks) <= len(COARSE)
-    assert list(ticks) == sorted(ticks)
-    assert len(set(ticks.values())) == len(ticks)
-    for at, name in ticks.items():
-        assert low * (1 - 1e-6) <= at <= high * (1 + 1e-6)
-        number, unit = name.replace(",", "").split()
-        assert float(number) * SCALES[unit] == pytest.approx(at, rel=1e-6)
+    made = duration_scale(low, high, title="wait")
+    assert made["scale"].to_dict()["domain"] == [low, high]
+    axis = made["axis"].to_dict()
+    # Where people's times are too far apart, Vega chooses.
+    ticks = axis.get("values")
+    assert ticks is None or (len(ticks) >= 3 and all(low <= at <= high for at in ticks))
+    assert (ticks is None) == ("tickCount" in axis)
+
+
+def test_an_axis_of_one_time_has_room_around_it():
+    low, high = duration_scale(60.0, 60.0, title="wait")["scale"].to_dict()["domain"]
+    assert low < 60 < high
 
 
 @pytest.mark.parametrize(
-    ("ends", "names"),
+    ("seconds", "text"),
     [
-        ((1, 1e6), ["1 s", "10 s", "1 min", "10 min", "1 h", "6 h", "1 d", "10 d"]),
-        ((7_000, 40_000), ["2 h", "3 h", "6 h"]),
-        ((25_200, 26_640), ["7 h", "7.1 h", "7.2 h", "7.3 h", "7.4 h"]),
+        (0.05, "50 ms"), (1, "1 s"), (10, "10 s"), (60, "1 min"), (3_600, "1 h"), (25_560, "7.1 h"),
+        (86_400, "1 d"), (86_400_000, "1,000 d"),
     ],
-)
-def test_ticks_are_times_that_people_use(ends, names):
-    assert list(time_ticks(*ends).values()) == names
-
-
-@each("dtype", ["f4", "f8", "i4", "u1"])
-@each("shape", [(6,), (3, 2), (0,)])
-def test_arrays_are_packed_as_plotly_packs_them(dtype, shape):
-    values = np.arange(math.prod(shape)).reshape(shape).astype(dtype)
-    drawn = go.Figure({"data": [{"type": "scatter", "customdata": values}]})
-    packed = json.loads(drawn.to_json())["data"][0]["customdata"]
-    assert plain(values) == packed
-
-
-def test_what_is_none_or_no_number_of_json_is_left_out_of_dicts_and_none_in_lists():
-    part = {"title": None, "x": [1.0, None], "line": {"dash": None, "width": 2}}
-    assert plain(part) == {"x": [1.0, None], "line": {"width": 2}}
-    for value in (math.nan, math.inf, -math.inf):
-        assert plain({"x": [0.0, value], "opacity": value}) == {"x": [0.0, None], "opacity": None}
+)  # fmt: skip
+def test_times_are_written_as_people_write_them(seconds, text):
+    vl_convert = pytest.importorskip("vl_convert")
+    spec = {
+        "data": {"values": [{"at": seconds}]},
+        "transform": [{"calculate": DURATION.format("datum.at"), "as": "text"}],
+        "mark": "text",
+        "encoding": {"text": {"field": "text"}},
+    }
+    assert f">{text}</text>" in vl_convert.vegalite_to_svg(spec)
 
 
 OF_STUDIES = {
     "cdf_over_seeds", "forest_plot", "heat_map", "lines", "pareto", "sensitivity",
 }  # fmt: skip
-EVERYWHERE = sorted(set(gs.plot.__all__) - OF_STUDIES - {"contention", "slowdown_cdf", "tuning"})
+EVERYWHERE = sorted(
+    set(gs.plot.__all__) - OF_STUDIES - {"contention", "save", "slowdown_cdf", "tuning"}
+)
 every_picture = pytest.mark.parametrize("name", EVERYWHERE)
 
 
@@ -378,40 +398,79 @@ def test_there_is_a_function_for_every_picture_of_the_report(page):
 
 
 @every_picture
-def test_a_picture_is_a_figure_of_plotly(name, comparison):
-    figure = getattr(gs.plot, name)(comparison)
-    assert type(figure).__module__.startswith("plotly.graph_objs")
-    assert figure.layout.title.text
-    assert len(figure.data) == 3
-    assert len(getattr(gs.plot, name)(comparison.results["srtf"]).data) == 1
+def test_a_picture_is_a_chart_of_altair_that_says_what_it_shows(name, comparison):
+    chart = getattr(gs.plot, name)(comparison)
+    assert type(chart).__module__.startswith("altair.")
+    spec = chart.to_dict()  # which checks it
+    assert spec["title"]
+    assert spec["description"].startswith(f"{spec['title']}. ")
+    assert all(f"{label}: " in spec["description"] for label in LABELS)
+    assert list(rows_of_chart(chart)) == LABELS
+    assert list(rows_of_chart(getattr(gs.plot, name)(comparison.results["srtf"]))) == ["srtf †"]
 
 
 @every_picture
-def test_a_picture_is_a_file_of_matplotlib_and_names_are_no_formulas(name, comparison, tmp_path):
-    pytest.importorskip("matplotlib")
+def test_a_picture_is_a_file_and_names_are_no_markup(name, comparison, tmp_path):
+    pytest.importorskip("vl_convert")
     results = {r"$\frac$": comparison.results["fifo"], "$x$ <b>": comparison.results["srtf"]}
     odd = Comparison(comparison.trace, comparison.cluster, results)
-    figure = getattr(gs.plot, name)(odd, library="matplotlib")
-    figure.savefig(tmp_path / "a.png")
-    assert (tmp_path / "a.png").stat().st_size > 10_000
-    assert figure.get_suptitle() == getattr(gs.plot, name)(odd).layout.title.text
+    gs.plot.save(getattr(gs.plot, name)(odd), tmp_path / "a.svg", width="text")
+    svg = (tmp_path / "a.svg").read_text()
+    assert 500 < float(re.search(r'width="([\d.]+)pt"', svg)[1]) < 509
+    if name not in ("gantt", "servers"):
+        assert "$x$ &lt;b&gt;" in svg
 
 
-def test_both_libraries_draw_the_same_points(comparison):
-    pytest.importorskip("matplotlib")
-    curves = gs.plot.wait_cdf(comparison, points=50).data
-    lines = gs.plot.wait_cdf(comparison, points=50, library="matplotlib").axes[0].lines
-    assert len(lines) == len(curves) == 3
-    for line, curve in zip(lines, curves, strict=True):
-        x, y = line.get_data()
-        assert np.asarray(x, np.float32).tolist() == list(curve.x)
-        assert np.asarray(y, np.float32).tolist() == list(curve.y)
-        assert line.get_label() == curve.name
+PIXELS = struct.Struct(">II")
 
 
-def test_an_unknown_library_is_named(comparison):
-    with pytest.raises(ValueError, match="library: must be 'plotly' or 'matplotlib', not 'x'"):
-        gs.plot.queue(comparison, library="x")
+@pytest.mark.parametrize(("width", "points"), [("column", 238), ("text", 504.6), (120, 340)])
+@pytest.mark.parametrize("name", ["jct_cdf", "queue", "wait_by_user", "gantt"])
+def test_files_have_the_width_that_was_asked_for(name, width, points, comparison, tmp_path):
+    pytest.importorskip("vl_convert")
+    chart = getattr(gs.plot, name)(comparison)
+    for ending in ("svg", "pdf", "png"):
+        gs.plot.save(chart, tmp_path / f"a.{ending}", width)
+    svg = (tmp_path / "a.svg").read_text()
+    assert float(re.search(r'width="([\d.]+)pt"', svg)[1]) == pytest.approx(points, abs=6)
+    box = re.search(rb"MediaBox \[0 0 ([\d.]+) ([\d.]+)", (tmp_path / "a.pdf").read_bytes())
+    assert float(box[1]) == pytest.approx(points, abs=6)
+    across, _ = PIXELS.unpack((tmp_path / "a.png").read_bytes()[16:24])
+    assert across == pytest.approx(points / 72 * 300, abs=26)
+    assert (tmp_path / "a.pdf").read_bytes().count(b"/FontFile") >= 1
+    assert 'font-size="8px"' in svg
+
+
+@pytest.mark.parametrize(
+    ("path", "width", "message"),
+    [
+        ("a.jpg", "column", r"path: must end in \.pdf, \.svg or \.png, not '.*a\.jpg'"),
+        ("a", "column", "path: must end in"),
+        ("a.pdf", "page", "width: must be 'column', 'text' or positive millimetres, not 'page'"),
+        ("a.pdf", 0, "width: must be"),
+        ("a.pdf", float("nan"), "width: must be"),
+    ],
+)
+def test_what_is_no_file_of_a_chart_is_refused(path, width, message, comparison, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        gs.plot.save(gs.plot.queue(comparison), tmp_path / path, width)
+    assert not list(tmp_path.iterdir())
+
+
+def test_pages_name_the_colours_that_files_have():
+    in_page, alone = config(in_page=True), config()
+    for name, colours in alone["range"].items():
+        assert len(in_page["range"][name]) == len(colours)
+        assert all(re.fullmatch(r"var\(--\w+-\d+\)", colour) for colour in in_page["range"][name])
+        assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in colours)
+
+
+def test_steps_of_colours_begin_and_end_with_the_ends():
+    steps = palette.steps(("#000000", "#808080", "#ff0000"), 5)
+    assert steps == ("#000000", "#404040", "#808080", "#c04040", "#ff0000")
+
+
+def test_too_few_points_and_what_is_no_result_are_named(comparison):
     for draw in (gs.plot.queue, gs.plot.wait_cdf):
         with pytest.raises(ValueError, match="points: must be at least 8, not 7"):
             draw(comparison, points=7)
@@ -419,17 +478,13 @@ def test_an_unknown_library_is_named(comparison):
         gs.plot.queue(3)
 
 
-@pytest.mark.parametrize(
-    ("library", "package"), [("plotly", "plotly"), ("matplotlib", r'"gpusched-core\[plot\]"')]
-)
-def test_a_missing_library_is_named(library, package, comparison, monkeypatch):
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match=f"this figure needs {library}: pip install {package}"):
-        gs.plot.queue(comparison, library=library)
+def test_a_missing_library_of_files_is_named(comparison, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    message = r'a file of a chart needs vl_convert: pip install "gpusched-core\[plot\]"'
+    with pytest.raises(ImportError, match=message):
+        gs.plot.save(gs.plot.queue(comparison), "a.pdf")
 
 
-def test_every_function_takes_the_same_first_arguments():
-    for name in gs.plot.__all__:
-        parameters = inspect.signature(getattr(gs.plot, name)).parameters
-        assert next(iter(parameters)) == "source"
-        assert parameters["library"].default == "plotly"
+def test_every_function_takes_the_same_first_argument():
+    for name in EVERYWHERE:
+        assert next(iter(inspect.signature(getattr(gs.plot, name)).parameters)) == "source"

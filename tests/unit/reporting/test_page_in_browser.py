@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import gpusched as gs
 from gpusched.reporting.report import write_report
 from gpusched.studies.comparison import Comparison
 from tests.unit.reporting.chromium import Browser, browser, command
-from tests.unit.reporting.page_checks import COVERED, CUT_OFF, DRAWN, OUTSIDE
+from tests.unit.reporting.page_checks import CUT_OFF, DRAWN, OUTSIDE
 
 pytestmark = [
     pytest.mark.long,
@@ -58,7 +60,6 @@ def test_nothing_is_hidden_at_any_width(tab, report, width, dark):
     assert tab.evaluate("innerWidth") == width
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     assert tab.evaluate(OUTSIDE) == []
-    assert tab.evaluate(COVERED) == []
     assert tab.evaluate(CUT_OFF) == []
     assert tab.complaints() == []
 
@@ -68,12 +69,17 @@ def test_nothing_is_hidden_with_twelve_policies(tab, report_of_many, width):
     open_whole(tab, report_of_many, width)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     assert tab.evaluate(OUTSIDE) == []
-    assert tab.evaluate(COVERED) == []
     assert tab.evaluate(CUT_OFF) == []
     assert tab.complaints() == []
-    assert tab.evaluate("document.querySelectorAll('#queue .scatterlayer .trace').length") == 12
-    faded = "[...document.querySelectorAll('#wait_cdf .scatterlayer .trace')]"
-    assert tab.evaluate(f"{faded}.filter(t => t.style.opacity === '1').length") == 1
+    assert tab.evaluate("document.querySelectorAll('#queue .mark-line path').length") == 12
+    assert sorted(opacities(tab, "wait_cdf")) == pytest.approx([0.18] * 11 + [1])
+
+
+def opacities(tab: Browser, chart: str) -> list[float]:
+    """How opaque each curve of a chart is."""
+    lines = f"[...document.querySelectorAll('#{chart} .mark-line path')]"
+    found: list[float] = tab.evaluate(f"{lines}.map(e => Number(e.getAttribute('opacity') ?? 1))")
+    return found
 
 
 def test_long_names_do_not_leave_the_page(tab, tmp_path):
@@ -85,7 +91,6 @@ def test_long_names_do_not_leave_the_page(tab, tmp_path):
     open_whole(tab, tmp_path / "report.html", 400)
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400
     assert tab.evaluate(OUTSIDE) == []
-    assert tab.evaluate(COVERED) == []
     assert tab.evaluate(CUT_OFF) == []
 
 
@@ -147,137 +152,88 @@ def test_what_is_undefined_is_sorted_to_the_end(tab, report):
 
 
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
-AXIS = "getComputedStyle(document.querySelector('#jct_cdf .xtitle')).fill"
-CURVE = "document.querySelector('#jct_cdf .js-line').style.stroke"
+AXIS = "getComputedStyle(document.querySelector('#jct_cdf .role-axis-title text')).fill"
+CURVE = "getComputedStyle(document.querySelector('#jct_cdf .mark-line path')).stroke"
+CELL = "getComputedStyle(document.querySelector('#servers .mark-rect path')).fill"
+SEEN = (BACKGROUND, AXIS, CURVE, CELL)
 
 
 def test_the_button_turns_the_page_and_its_charts_dark(tab, report):
-    tab.open(report, 800, 2_000)
-    tab.wait_for("document.querySelector('#jct_cdf .xtitle')")
-    light = [tab.evaluate(what) for what in (BACKGROUND, AXIS, CURVE)]
+    open_whole(tab, report, 800)
+    light = [tab.evaluate(what) for what in SEEN]
     assert tab.evaluate("document.getElementById('theme').ariaPressed") == "false"
     tab.evaluate("document.getElementById('theme').click()")
     assert tab.evaluate("document.getElementById('theme').ariaPressed") == "true"
-    tab.wait_for(f"{AXIS} !== {light[1]!r}")
-    dark = [tab.evaluate(what) for what in (BACKGROUND, AXIS, CURVE)]
+    dark = [tab.evaluate(what) for what in SEEN]
     assert not set(light) & set(dark)
-    tab.open(report, 800, 2_000, dark=True)
-    tab.wait_for("document.querySelector('#jct_cdf .xtitle')")
-    assert [tab.evaluate(what) for what in (BACKGROUND, AXIS, CURVE)] == dark
+    open_whole(tab, report, 800, dark=True)
+    assert [tab.evaluate(what) for what in SEEN] == dark
+
+
+def test_paper_is_light_and_has_all_tables_and_charts(tab, report):
+    tab.open(report, 800, 900, dark=True)
+    tab.evaluate("window.wasOpen = document.querySelectorAll('details:not([open])').length")
+    assert tab.evaluate("wasOpen") > 0
+    pdf = base64.b64decode(tab.call("Page.printToPDF", preferCSSPageSize=True)["data"])
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) > 3
+    assert tab.evaluate(DRAWN)
+    assert tab.evaluate("document.querySelectorAll('details:not([open])').length") == 0
+    tab.call("Emulation.setEmulatedMedia", media="print", features=[
+        {"name": "prefers-color-scheme", "value": "dark"},
+    ])  # fmt: skip
+    on_paper = [tab.evaluate(what) for what in SEEN]
+    assert tab.evaluate("document.querySelector('.legend').checkVisibility()")
+    tab.call("Emulation.setEmulatedMedia", media="")
+    open_whole(tab, report, 800)
+    assert [tab.evaluate(what) for what in SEEN] == on_paper
 
 
 def test_a_legend_highlights_a_policy_in_all_charts(tab, report):
     open_whole(tab, report, 800)
     tab.evaluate("document.querySelectorAll('.legend button')[1].click()")
-    for chart in ("jct_cdf", "wait_cdf", "wait_by_width", "jct_by_user"):
-        traces = f"[...document.querySelectorAll('#{chart} .scatterlayer .trace')]"
-        opacity = tab.evaluate(f"{traces}.map(t => Number(t.style.opacity))")
-        assert opacity[1] == 1 > max(opacity[0], opacity[2]), chart
+    for chart in ("jct_cdf", "wait_cdf"):
+        tab.wait_for(f"[...document.querySelectorAll('#{chart} .mark-line path')]"
+                     ".some(e => Number(e.getAttribute('opacity')) < 1)")  # fmt: skip
+        first, second, third = opacities(tab, chart)
+        assert second == 1 > max(first, third), chart
+    for chart in ("wait_by_width", "jct_by_user"):
+        signal = f"views.get(document.getElementById('{chart}')).signal('highlight')"
+        assert tab.evaluate(signal) == ["srtf †"]
     pressed = "[...document.querySelectorAll('.legend button')].map(b => b.ariaPressed)"
-    assert tab.evaluate(pressed) == ["false", "true", "false"] * 6
-
-
-def range_of(tab: Browser, chart: str) -> list[float]:
-    return [float(end) for end in tab.evaluate(f"{chart}._fullLayout.xaxis.range")]
-
-
-def test_a_chart_is_zoomed_by_keys(tab, report):
-    open_whole(tab, report, 800)
-    chart = "document.getElementById('gantt')"
-    begin, end = range_of(tab, chart)
-    tab.evaluate(f"{chart}.focus()")
-    assert tab.evaluate(f"document.activeElement === {chart}")
-    tab.press("+")
-    low, high = range_of(tab, chart)
-    assert high - low == pytest.approx((end - begin) / 2)
-    tab.press("ArrowRight")
-    moved, _ = range_of(tab, chart)
-    assert moved == pytest.approx(low + (high - low) / 4)
-    tab.press("0")
-    assert range_of(tab, chart) == pytest.approx([begin, end])
+    assert tab.evaluate(pressed) == ["false", "true", "false"]
 
 
 def test_the_policy_whose_servers_are_shown_can_be_chosen(tab, report):
     open_whole(tab, report, 800)
-    visible = "document.getElementById('gantt').data.map(t => t.visible)"
     options = tab.evaluate("[...document.getElementById('shown').options].map(o => o.text)")
     assert options == ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
-    assert tab.evaluate(visible) == [False, False, True]
-    choose = "s => { s.value = '1'; s.dispatchEvent(new Event('change')); }"
+    assert tab.evaluate("document.getElementById('shown').value") == options[2]
+    drawn = """
+    [...document.querySelectorAll('#gantt .mark-rect path')].map(e => e.getAttribute('d')).join()
+    """
+    before = tab.evaluate(drawn)
+    choose = "s => { s.value = 'srtf †'; s.dispatchEvent(new Event('change')); }"
     tab.evaluate(f"({choose})(document.getElementById('shown'))")
-    assert tab.evaluate(visible) == [False, True, False]
+    tab.wait_for(f"({drawn.strip()}) !== {json.dumps(before)}")
+    for chart in ("gantt", "servers"):
+        signal = f"views.get(document.getElementById('{chart}')).signal('shown')"
+        assert tab.evaluate(signal) == "srtf †"
 
 
-SAID = "document.getElementById('gantt-said').textContent"
+def test_a_chart_is_as_wide_as_there_is_room(tab, report):
+    for width in (1280, 400, 800):
+        tab.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width, height=30_000, deviceScaleFactor=1, mobile=False,
+        ) if width != 1280 else open_whole(tab, report, width)  # fmt: skip
+        tab.wait_for("""[...document.querySelectorAll('.chart')].every(chart => {
+          const svg = chart.querySelector('svg');
+          return Math.abs(svg.viewBox.baseVal.width - chart.clientWidth) < 12;
+        })""")
 
 
-def shown_bars(tab: Browser) -> list[list[float]]:
-    """Server, begin, end and job of the bars of the policy that is shown."""
-    seen: list[list[float]] = tab.evaluate("""(() => {
-      const chart = document.getElementById('gantt');
-      const trace = chart.data.find(t => t.visible);
-      const { tickvals, ticktext } = chart.layout.yaxis;
-      const nearest = y => tickvals.reduce((best, v, i) =>
-        Math.abs(v - y) < Math.abs(tickvals[best] - y) ? i : best, 0);
-      return Array.from(trace.y, (y, i) => [Number(ticktext[nearest(y)].split(' ')[1]),
-        trace.base[i], trace.base[i] + trace.x[i], trace.customdata[i][0]]);
-    })()""")
-    return seen
-
-
-def test_any_window_and_servers_of_the_gantt_chart_can_be_seen(tab, report, comparison):
+def test_what_a_chart_says_is_there_for_who_does_not_see_it(tab, report):
     open_whole(tab, report, 800)
-    tab.wait_for(f"{SAID}.includes('jobs')")
-    tab.evaluate("""(() => {
-      for (const [id, value] of [['servers', '1, 3'], ['from', 2], ['to', 2.5]]) {
-        document.getElementById(`gantt-${id}`).value = value;
-      }
-      document.getElementById('gantt-to').dispatchEvent(new Event('change', { bubbles: true }));
-    })()""")
-    rows = comparison.results["2d-las:preset=lucid"].intervals
-    origin_us = int(comparison.trace.submit_us[0])
-    begin, end = ((rows[name] - origin_us) / 86_400e6 for name in ("start_us", "end_us"))
-    there = np.isin(rows["server"], [1, 3]) & (begin < 2.5) & (end > 2)
-    wanted = {
-        (int(s), int(j)) for s, j in zip(rows["server"][there], rows["job"][there], strict=True)
-    }
-    assert {(int(server), int(job)) for server, _, _, job in shown_bars(tab)} == wanted
-    assert range_of(tab, "document.getElementById('gantt')") == pytest.approx([2, 2.5])
-    assert "on 2 of 4 servers from 2 to 2.5 days" in tab.evaluate(SAID)
-    # A zoom brings what was left out, or hides what is no longer there.
-    tab.evaluate("document.querySelector('[data-move=in]').click()")
-    assert range_of(tab, "document.getElementById('gantt')") == pytest.approx([2.125, 2.375])
-    low, high = 2.125, 2.375
-    assert all(b < high and e > low for _, b, e, _ in shown_bars(tab))
-    tab.evaluate("void Plotly.relayout('gantt', {'xaxis.range': [1, 1.5]})")
-    tab.wait_for(f"{SAID}.includes('from 1 to 1.5 days')")
-    tab.evaluate("document.querySelector('[data-page=\"1\"]').click()")
-    assert tab.evaluate("document.getElementById('gantt-servers').value") == "2-3"
-    tab.evaluate("document.querySelector('[data-move=all]').click()")
-    first, last = range_of(tab, "document.getElementById('gantt')")
-    assert (first, last) == pytest.approx((0, max(r.intervals["end_us"].max() - origin_us
-            for r in comparison.results.values()) / 86_400e6))  # fmt: skip
-    assert tab.complaints() == []
-
-
-@pytest.mark.parametrize("servers", ["4", "3-1", "a", "0-99999999", ""])
-def test_servers_that_do_not_exist_are_refused(tab, report, servers):
-    open_whole(tab, report, 800)
-    tab.wait_for(f"{SAID}.includes('jobs')")
-    before = tab.evaluate(SAID)
-    tab.evaluate(f"""(() => {{
-      const field = document.getElementById('gantt-servers');
-      field.value = '{servers}';
-      field.dispatchEvent(new Event('change', {{ bubbles: true }}));
-    }})()""")
-    assert not tab.evaluate("document.getElementById('gantt-servers').checkValidity()")
-    assert tab.evaluate(SAID) == before
-
-
-def test_without_its_library_the_page_says_so(tab, comparison, tmp_path):
-    write_report(comparison, tmp_path / "report.html", plotly="nowhere.js")
-    tab.open(tmp_path / "report.html", 400, 900)
-    assert tab.evaluate("document.getElementById('missing').checkVisibility()")
-    assert not tab.evaluate("document.querySelector('figure').checkVisibility()")
-    tab.evaluate("document.querySelectorAll('#metrics thead button')[1].click()")
-    assert first_column(tab)[0] == "srtf"
+    labels = tab.evaluate("charts.map(c => c.ariaLabel)")
+    assert len(labels) == 10
+    assert all("srtf †: " in label for label in labels)

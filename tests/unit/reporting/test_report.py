@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
-from html import unescape
+from collections.abc import Iterator
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -15,24 +17,25 @@ import pytest
 import gpusched as gs
 from gpusched.base.wording import duration
 from gpusched.plugins.registry import describe
-from gpusched.reporting.chart_library import library_tag
 from gpusched.reporting.notes import footnotes, policy_name
+from gpusched.reporting.page import asset
 from gpusched.reporting.report import headline, render_report, write_report
 from gpusched.reporting.tables import MOST_GROUPS, policy_html, wait_tables
 from gpusched.studies.comparison import Comparison, compare
 from tests.each import each
+from tests.unit.reporting.chart_rows import rows_of_chart
 
 MEGABYTE = 1_000_000
 
 
 def own_size(page: str) -> int:
-    """Bytes beside the chart library, which is linked."""
-    return len(page.encode())
+    """Bytes beside the script of the charts."""
+    return len(page.replace(asset("vega.js"), "").encode())
 
 
 def figure(page: str, name: str) -> dict:
-    """The data and the layout of a figure."""
-    found = re.search(rf'<script type="application/json" id="{name}-data">(.*?)</script>', page)
+    """The specification of a figure."""
+    found = re.search(rf'<script type="application/json" id="{name}-chart">(.*?)</script>', page)
     assert found is not None
     return json.loads(found[1])
 
@@ -41,72 +44,78 @@ def names_of_figures(page: str) -> list[str]:
     return re.findall(r'<div class="chart" id="(\w+)"', page)
 
 
-def test_the_file_is_one_page_with_one_copy_of_the_chart_library(comparison, tmp_path):
-    from plotly.offline import get_plotlyjs
-
+def test_the_file_is_one_page_with_one_copy_of_the_script_of_charts(comparison, tmp_path):
     write_report(comparison, tmp_path / "report.html")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     text = (tmp_path / "report.html").read_text()
-    assert text.count(get_plotlyjs()) == 1
-    assert own_size(text.replace(get_plotlyjs(), "")) < 2 * MEGABYTE
-    assert not re.search(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="', text)
+    assert text.count(asset("vega.js")) == 1
+    assert own_size(text) < 0.5 * MEGABYTE
+    assert len(text) < 1.6 * MEGABYTE
 
 
-def test_plotly_takes_every_figure_of_the_page_as_it_is(page):
-    import plotly.graph_objects as go
-
-    for name in names_of_figures(page):
-        drawn = figure(page, name)
-        checked = json.loads(go.Figure(drawn).to_json())
-        del checked["layout"]["template"]  # which it adds
-        # Of lists without parts it makes nothing.
-        drawn["layout"] = {key: part for key, part in drawn["layout"].items() if part != []}
-        assert checked == drawn, name
+def test_a_checkout_without_the_script_says_how_to_make_it(comparison, tmp_path, monkeypatch):
+    assets = files("gpusched.reporting").joinpath("assets")
+    shutil.copytree(assets, tmp_path / "assets", ignore=shutil.ignore_patterns("vega.js"))
+    monkeypatch.setattr("gpusched.reporting.page.files", lambda package: tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"vega\.js, .*makes it by: python cmake/vega\.py$"):
+        write_report(comparison, tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_a_page_leaves_nothing_with_the_results(tmp_path):
     cluster = gs.Cluster.uniform(2)
     fresh = gs.compare(gs.generate("philly", 50, cluster=cluster), cluster, ["fifo", "sjf"])
     known = [sorted(vars(result)) for result in fresh.results.values()]
-    write_report(fresh, tmp_path / "report.html", plotly="plotly.js")
+    write_report(fresh, tmp_path / "report.html")
     assert [sorted(vars(result)) for result in fresh.results.values()] == known
 
 
-def test_beside_the_library_the_page_fetches_nothing(page):
-    assert re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="([^"]*)"', page) == [
-        "plotly.js"
-    ]
+def test_the_page_fetches_nothing_and_sends_nothing(page):
+    assert not re.findall(r'<(?:script|link|img|iframe|a)[^>]*(?:src|href)="([^"]*)"', page)
     assert "http" not in page
+    assert "actions: false" in page
 
 
-def test_the_library_may_be_linked(comparison):
-    tag = library_tag("cdn")
-    version = re.search(r"https://cdn\.plot\.ly/plotly-(\d+\.\d+\.\d+)\.min\.js", tag)
-    assert version is not None
-    assert 'integrity="sha256-' in tag
-    assert 'crossorigin="anonymous"' in tag
-    page = render_report(comparison, plotly="cdn")
-    assert tag in page
-    assert own_size(page) < 2 * MEGABYTE
+def test_no_chart_is_drawn_from_more_than_2000_rows(page, many):
+    for name in names_of_figures(page):
+        spec = figure(page, name)
+        rows = [
+            max(len(values) for values in row.values() if isinstance(values, list))
+            for table in spec["datasets"].values()
+            for row in table
+        ]
+        assert max(rows) <= 2_000, name
+        if name not in ("gantt", "servers"):  # of which one policy is drawn
+            assert sum(rows) <= 2_010, name
+    for spec in (gs.plot.jct_cdf(many).to_dict(), gs.plot.queue(many).to_dict()):
+        for table in spec["datasets"].values():
+            assert sum(len(row["x"]) for row in table) <= 2_000
 
 
-@pytest.mark.parametrize("plotly", ["../lib/plotly.min.js", "https://example.org/a.js"])
-def test_the_library_may_be_any_file(plotly):
-    assert library_tag(plotly) == f'<script src="{plotly}"></script>'
-    assert library_tag('"><b>.js') == '<script src="&quot;&gt;&lt;b&gt;.js"></script>'
+def test_a_page_takes_colours_from_its_style_alone(page):
+    assert re.search(r"#[0-9a-f]{6}", page.partition("<body>")[0])
+    for name in names_of_figures(page):
+        assert not re.search(r"#[0-9a-f]{6}\b", json.dumps(figure(page, name))), name
 
 
-def test_anything_else_is_no_library(comparison, tmp_path):
-    with pytest.raises(ValueError, match=r"plotly: must be 'inline', 'cdn' or .* not 'offline'"):
-        gs.write_report(comparison, tmp_path / "report.html", plotly="offline")
-    with pytest.raises(TypeError, match="plotly: expected a text, not True"):
-        gs.write_report(comparison, tmp_path / "report.html", plotly=True)
-    assert not list(tmp_path.iterdir())
+def test_there_is_one_legend_with_all_policies(page):
+    (legend,) = re.findall(r'<div class="legend".*?</div>', page)
+    assert re.findall('data-policy="([^"]*)"', legend) == [
+        "fifo",
+        "srtf †",
+        "2d-las:preset=lucid ≈",
+    ]
+    for name in names_of_figures(page):
+        for encoding in encodings(figure(page, name)):
+            assert encoding.get("field") != "policy" or encoding.get("legend") is None
 
 
-def test_no_button_sends_the_data_away(page):
-    assert 'modeBarButtons: [["zoomIn2d", "zoomOut2d", "resetScale2d"], ["zoom2d"' in page
-    assert "cloud" not in page.lower()
+def encodings(spec: Any) -> Iterator[dict]:
+    for part in spec.values() if isinstance(spec, dict) else spec:
+        if isinstance(part, dict | list):
+            yield from encodings(part)
+    if isinstance(spec, dict) and "field" in spec:
+        yield spec
 
 
 def test_the_page_names_what_was_run(page, comparison):
@@ -177,32 +186,27 @@ def test_names_are_text_and_not_markup(name):
     trace = gs.Trace.from_columns([0.0, 1.0], [5.0, 6.0], [1, 1], name=name, user=[name, "other"])
     result = gs.simulate(trace, gs.Cluster.uniform(1, 8), policy="fifo")
     other = gs.simulate(trace, gs.Cluster.uniform(1, 8), policy="srtf")
-    page = render_report(
-        Comparison(trace, result.cluster, {name: result, "b": other}), [name], plotly="plotly.js"
-    )
-    plain = render_report(
-        Comparison(trace, result.cluster, {"fifo": result, "b": other}), plotly="plotly.js"
-    )
+    page = render_report(Comparison(trace, result.cluster, {name: result, "b": other}), [name])
+    plain = render_report(Comparison(trace, result.cluster, {"fifo": result, "b": other}))
+    page, plain = (text.replace(asset("vega.js"), "") for text in (page, plain))
     tags = re.compile(r"<(?!/?(?:br|small|abbr|p)\b)/?\w+")
     assert len(tags.findall(page)) == len(tags.findall(plain))
     for danger in ("<script>alert", "<img", "<a ", "<i>", "<b>"):
         assert danger not in page
-    # Plotly reads some HTML in texts: what it shows is the name as it is.
-    notes = [note["text"] for note in figure(page, "wait_by_user")["layout"]["annotations"]]
-    names = [curve["name"] for curve in figure(page, "wait_cdf")["data"]]
-    assert f"{name} (1 job)" in map(unescape, notes)
-    assert name in map(unescape, names)
-    assert not any("<" in text for text in notes + names)
+    spec = figure(page, "wait_by_user")
+    assert f"{name} (1 job)" in spec["encoding"]["y"]["scale"]["domain"]
+    (table,) = spec["datasets"].values()
+    assert name in [row["policy"] for row in table]
 
 
 def test_there_may_be_no_policy_at_all(comparison):
-    page = render_report(comparison.select(()), plotly="plotly.js")
+    page = render_report(comparison.select(()))
     assert names_of_figures(page) == []
 
 
 def test_a_single_result_has_a_report(comparison, tmp_path):
     result = comparison.results["fifo"]
-    gs.write_report(result, tmp_path / "report.html", plotly="cdn")
+    gs.write_report(result, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "<h1>A scheduling policy</h1>" in text
     assert "fifo: mean JCT" in text
@@ -215,7 +219,7 @@ def test_a_single_result_has_a_report(comparison, tmp_path):
 def test_many_policies_do_not_make_the_page_large(copies, comparison):
     results = {f"copy {i}": comparison.results["srtf"] for i in range(copies)}
     many = Comparison(comparison.trace, comparison.cluster, results)
-    assert own_size(render_report(many, plotly="plotly.js")) < 2 * MEGABYTE
+    assert own_size(render_report(many)) < MEGABYTE
 
 
 @pytest.mark.long
@@ -224,8 +228,8 @@ def test_many_jobs_do_not_make_the_page_large():
     trace = gs.generate("philly", 60_000, load=0.9, cluster=cluster, seed=2)
     result = gs.simulate(trace, cluster, policy="las")
     results = {f"copy {i}": result for i in range(12)}
-    page = render_report(Comparison(trace, cluster, results), plotly="plotly.js")
-    assert own_size(page) < 2 * MEGABYTE
+    page = render_report(Comparison(trace, cluster, results))
+    assert own_size(page) < MEGABYTE
     assert "32 of 100 servers" in page
 
 
@@ -233,14 +237,14 @@ def test_a_pool_has_no_servers_to_show():
     trace = gs.Trace.from_columns([0.0, 1.0], [5.0, 5.0], [1, 2])
     pooled = next(name for name, info in gs.placements().items() if info.has("pooled"))
     result = gs.simulate(trace, gs.Cluster.uniform(1, 8), placement=pooled)
-    page = render_report(result, plotly="plotly.js")
+    page = render_report(result)
     assert "gantt" not in names_of_figures(page)
     assert "Where jobs ran" not in page
 
 
 def test_the_window_of_the_gantt_chart_may_be_chosen(comparison):
-    page = render_report(comparison, plotly="plotly.js", window_s=(3_600, 7_200))
-    assert "At first from 1 h to 2 h after the first submission; " in page
+    page = render_report(comparison, window_s=(3_600, 7_200))
+    assert "From 1 h to 2 h after the first submission; " in page
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +265,7 @@ def crowded() -> Comparison:
 
 
 def test_a_report_shows_contention_where_there_is_any(crowded, page):
-    shown = render_report(crowded, plotly="plotly.js")
+    shown = render_report(crowded)
     told = ("speed ring, contention shared", ">contention</th>", "<td>shared</td>")
     for fact in (*told, "lost to contention", "slowdown"):
         assert fact in shown
@@ -272,22 +276,23 @@ def test_a_report_shows_contention_where_there_is_any(crowded, page):
 
 def test_the_figures_of_contention_show_its_figures(crowded):
     slowdown, rings = gs.plot.slowdown_cdf(crowded), gs.plot.contention(crowded)
-    for index, result in enumerate(crowded.results.values()):
+    of_rings, of_jobs = rows_of_chart(rings), rows_of_chart(slowdown)
+    for label, result in zip(of_rings, crowded.results.values(), strict=True):
         summary = result.summary()
-        assert max(rings.data[index].y) == summary["max_contention_level"] > 2
-        assert max(slowdown.data[index].x) == pytest.approx(
-            summary["max_slowdown_contention"], rel=1e-6
-        )
+        assert max(of_rings[label]["y"]) == summary["max_contention_level"] > 2
+        x, share = of_jobs[label]["x"], of_jobs[label]["share"]
+        assert max(x) == pytest.approx(summary["max_slowdown_contention"], rel=1e-5)
         rows = zip(
             result.intervals["job"].tolist(), result.intervals["start_us"].tolist(), strict=True
         )
         spread = sorted({job for (job, _), servers in Counter(rows).items() if servers > 1})
-        least = min(result.jobs.slowdown_contention[spread])
-        assert slowdown.data[index].x[0] == np.float32(least) > 1.0
-        assert slowdown.data[index].y[0] == pytest.approx(1 / len(spread))
-    left, right = slowdown.layout.xaxis.range
-    assert left < 1.0 < max(slowdown.data[0].x) < right
-    assert all(len(curve.x) <= 50 for curve in gs.plot.contention(crowded, points=50).data)
+        assert x[0] == pytest.approx(min(result.jobs.slowdown_contention[spread]), rel=1e-5)
+        assert x[0] > 1.0
+        assert share[0] == pytest.approx(1 / len(spread), rel=1e-5)
+    left, right = slowdown.to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert left < 1.0 < max(next(iter(of_jobs.values()))["x"]) < right
+    few = rows_of_chart(gs.plot.contention(crowded, points=50))
+    assert all(len(row["x"]) <= 50 for row in few.values())
 
 
 @each(

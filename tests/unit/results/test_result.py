@@ -131,7 +131,7 @@ def test_importing_the_result_loads_no_heavy_library():
 
     code = (
         "import sys, gpusched.results.result; "
-        "print([m for m in ('polars', 'pandas', 'pyarrow', 'scipy', 'plotly') if m in sys.modules])"
+        "print([m for m in ('polars', 'pandas', 'pyarrow', 'scipy', 'altair') if m in sys.modules])"
     )
     path = ":".join(entry for entry in sys.path if entry)
     ran = subprocess.run(

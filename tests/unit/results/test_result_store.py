@@ -7,6 +7,7 @@ import json
 import zipfile
 from datetime import UTC, datetime
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -18,6 +19,7 @@ from gpusched.model.job_graphs import JobGraph, Stage
 from gpusched.reference import Network, Profile
 from gpusched.results.result import Result
 from gpusched.results.result_store import KIND
+from gpusched.specs.run_spec import TraceSource
 from tests.unit.small_runs import job, simulated
 
 PROFILE = Profile(1e8, 2.0, {"V100": 0.125}, {"V100": 0.25})
@@ -66,13 +68,17 @@ def result():
         account=["x", "x", ""],
         qos=[1, 1, 2],
         dependency=["", "afterok:a", ""],
+        ran_on=["V100", "", "V100"],
         epoch=datetime(2020, 1, 2, tzinfo=UTC),
         graphs=GRAPHS,
     )
     trace = dataclasses.replace(
-        made.trace, rejects=Rejects({"gpus must be positive": 2}, {"gpus must be positive": (3, 5)})
+        made.trace,
+        rejects=Rejects({"gpus must be positive": 2}, {"gpus must be positive": (3, 5)}),
+        reference_type="V100",
     )
-    return Result(trace, made.cluster, made.spec, made.schedule, 0.25)
+    spec = msgspec.structs.replace(made.spec, trace=TraceSource.of(trace))
+    return Result(trace, made.cluster, spec, made.schedule, 0.25)
 
 
 @pytest.fixture

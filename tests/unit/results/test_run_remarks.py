@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import gpusched as gs
 from gpusched.cli import app
 from gpusched.plugins.policy import PlacementChoice
+from gpusched.reporting.notes import caption
 from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(1, 4)
@@ -176,6 +177,24 @@ def test_models_of_jobs_that_no_named_speed_reads_are_told_by_every_way_to_run(k
     assert gs.simulate(jobs, cluster, policy="fifo", speed="fixed").warnings == []
 
 
+@pytest.mark.parametrize(("types", "num_free"), [(None, 3), (["K80", "", "K80|V100"], 2)])
+def test_types_between_which_jobs_may_choose_count_as_equally_fast_and_that_is_said(
+    types, num_free
+):
+    jobs = gs.Trace.from_columns([0, 1, 2], [10, 10, 10], [4, 4, 4], gpu_types=types)
+    said = f"K80, V100 count as equally fast for {num_free} jobs that may run on several: "
+    with pytest.warns(gs.RunWarning, match=said):
+        result = gs.simulate(jobs, TYPED, policy="fifo")
+    assert [line.startswith(said) for line in result.warnings] == [True]
+
+
+@pytest.mark.parametrize("types", [["K80", "V100", "K80"], ["K80|T4", "V100", "T4|V100"]])
+def test_where_no_job_may_choose_between_types_nothing_is_taken_for_granted(types):
+    jobs = gs.Trace.from_columns([0, 1, 2], [10, 10, 10], [4, 4, 4], gpu_types=types)
+    assert gs.simulate(jobs, TYPED, policy="fifo").warnings == []
+    assert gs.simulate(PLAIN, CLUSTER, policy="fifo").warnings == []
+
+
 TWO_GPUS = gs.Cluster.uniform(1, 2)
 TRACE = gs.Trace.from_columns(
     submit_s=[0, 1, 2],
@@ -264,3 +283,21 @@ def test_a_comparison_has_a_hash_and_is_equal_to_itself_alone():
     one, other = (gs.compare(JOBS, CLUSTER, ["fifo", "sjf"]) for _ in range(2))
     assert {one: 1}[one] == 1
     assert one != other
+
+
+def test_where_jobs_pile_up_is_said_above_the_figures():
+    """Twice the cluster's work arrives; in a run of a tenth of it nothing waits long."""
+    cluster = gs.Cluster.uniform(1, 4)
+    full, calm = (
+        gs.Trace.from_columns([pause * at for at in range(600)], [10] * 600, [4] * 600)
+        for pause in (5, 100)
+    )
+    for trace, said in ((full, True), (calm, False)):
+        compared = gs.compare(trace, cluster, ["fifo-skip", "sjf"])
+        lines = [line for line in caption(compared) if line.startswith("jobs pile up under ")]
+        assert len(lines) == said
+        for line in lines:
+            assert line.startswith("jobs pile up under fifo-skip (growth ")
+            assert line.endswith(": their figures hold for this length alone")
+    found = gs.whatif(full, cluster, "fifo-skip", ["load=*0.5"])
+    assert "\njobs pile up under base (growth " in str(found)

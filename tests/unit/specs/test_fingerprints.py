@@ -32,7 +32,16 @@ def full() -> gs.Trace:
     ones = np.ones(NUM_JOBS, np.int64)
     labels = {
         name: Labels(np.array([0, 1, 0, 1]), ("a", "b"))
-        for name in ("user", "queue", "group", "partition", "account", "qos", "dependency")
+        for name in (
+            "user",
+            "queue",
+            "group",
+            "partition",
+            "account",
+            "qos",
+            "dependency",
+            "ran_on",
+        )
     }
     given: dict[str, Any] = {
         "submit_us": ones * 5,
@@ -68,6 +77,7 @@ def full() -> gs.Trace:
         "source": "a test",
         "epoch": datetime(2024, 5, 1),
         "origin_s": 3.0,
+        "reference_type": "A",
         "rejects": Rejects({"too odd": 1}, {"too odd": (3,)}),
         "notes": ("columns not used: a, b", "another"),
     }

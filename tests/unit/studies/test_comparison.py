@@ -430,19 +430,19 @@ def test_groups_and_losers_are_of_its_jobs(part, inside):
 
 
 def test_the_report_says_which_part_it_is_of(part, inside, tmp_path):
-    page = render_report(part, plotly="cdn")
+    page = render_report(part)
     said = (
         "metrics: of the run after a warm-up of 6 h and until 2 h before the last "
         f"submission; {inside.sum()} jobs submitted in it"
     )
     assert said in page
     assert "gap to lower bound" not in page
-    chart = page.partition('id="wait_by_width-data">')[2].partition("</script>")[0]
-    notes = [note["text"] for note in json.loads(chart)["layout"]["annotations"]]
-    counts = [int(note.split("(")[1].split()[0]) for note in notes if "(" in note]
+    chart = page.partition('id="wait_by_width-chart">')[2].partition("</script>")[0]
+    names = json.loads(chart)["encoding"]["y"]["scale"]["domain"]
+    counts = [int(name.split("(")[1].split()[0]) for name in names]
     assert sum(counts) == inside.sum()
     path = tmp_path / "one.html"
-    gs.write_report(part.results["fifo"], path, plotly="cdn", **CUTS)
+    gs.write_report(part.results["fifo"], path, **CUTS)
     assert said in path.read_text()
     with pytest.raises(ValueError, match="warm_up_s"):
         gs.write_report(part.results["fifo"], path, warm_up_s=1e9)

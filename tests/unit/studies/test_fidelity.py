@@ -357,11 +357,14 @@ def test_wrong_arguments_are_refused(site, arguments, error, message):
         gs.fidelity(site, **arguments)
 
 
-def test_jobs_of_certain_gpu_types_need_a_cluster():
+def test_jobs_of_certain_gpu_types_have_the_cluster_that_every_command_assumes():
     trace = gs.Trace.from_columns(
         range(20), [5] * 20, [1] * 20, source_wait_s=[0] * 20, gpu_types=["V100"] * 20, name="typed"
     )
-    with pytest.raises(ValueError, match=r"typed: jobs are restricted to GPU types \(V100\)"):
-        gs.fidelity(trace)
+    with pytest.raises(ValueError, match=r"servers: jobs are restricted to GPU types \(V100\)"):
+        gs.fidelity(trace, servers=[2])
+    assumed = gs.fidelity(trace)
+    assert assumed.best.cluster == gs.traces.smallest_cluster(trace)
+    assert any(line.startswith("cluster assumed: 1 server x 8 V100") for line in assumed.remarks)
     found = gs.fidelity(trace, gs.Cluster.uniform(1, 8, "V100"))
     assert found.best.likeness.num_never_started == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import pickle
@@ -183,11 +184,76 @@ def test_prices_may_be_those_of_servers(typed):
     assert by_gpu.hourly_price == by_server.hourly_price
 
 
-def test_types_that_no_job_may_use_are_an_error(typed):
-    with pytest.raises(
-        ValueError, match=r"types: .* have no room .* jobs for A100, V100, any type"
-    ):
-        gs.size(typed, "p95_wait_s < 600", types=["T4"])
+def test_jobs_of_types_that_are_not_on_offer_are_left_out_by_name(typed):
+    found = gs.size(typed, "p95_wait_s < 600", types=["T4"], resamples=0)
+    bound = typed.filter("gpu_types != ''")
+    assert len(found.trace) == len(typed) - len(bound) == 143
+    share = 100 * bound.gpu_seconds / typed.gpu_seconds
+    assert found.notes()[0] == (
+        f"157 jobs that name A100, V100, not on offer: left out, {share:.1f}% of the GPU time"
+    )
+    with pytest.raises(ValueError, match=r"types: T4: no job may .* jobs for A100, V100"):
+        gs.size(bound, "p95_wait_s < 600", types=["T4"])
+
+
+def test_the_types_that_jobs_name_are_on_offer_by_themselves(typed):
+    bound = typed.filter("gpu_types != ''")
+    found = gs.size(bound, "p95_wait_s < 600", gpus_per_server=4, resamples=0)
+    assert found.kinds.types == ("A100", "V100")
+    pools = [
+        gs.size(bound, "p95_wait_s < 600", types=[name], gpus_per_server=4, resamples=0).servers
+        for name in found.kinds.types
+    ]
+    assert found.counts is not None
+    assert sum(found.counts) <= sum(pools)  # one goal for both pools, and not one for each
+
+
+def test_types_between_which_jobs_may_choose_count_as_equally_fast_and_that_is_said(typed):
+    found = gs.size(typed, "p95_wait_s < 1 h", prices={"V100": 1, "A100": 2}, resamples=0)
+    assert found.notes()[0].startswith("V100, A100 count as equally fast for 143 jobs that may")
+    bound = typed.filter("gpu_types != ''")
+    alone = gs.size(bound, "p95_wait_s < 1 h", prices={"V100": 1, "A100": 2}, resamples=0)
+    assert not any("equally fast" in note for note in alone.notes())
+
+
+def test_prices_buy_work_where_the_speeds_of_types_are_known():
+    """A100 costs twice as much and does the work of 2.5 V100: alone it is the cheapest."""
+    rng = np.random.default_rng(3)
+    jobs = gs.Trace.from_columns(
+        np.sort(rng.uniform(0, 50 * H, 400)), rng.uniform(600, 6 * H, 400), rng.choice([1, 2], 400)
+    )
+    asked: dict[str, Any] = {"goal": "p95_wait_s < 30 min", "policy": "fifo-skip", "resamples": 0}
+    asked |= {"prices": {"V100": 1.0, "A100": 2.0}, "gpus_per_server": 4}
+    equal = gs.size(jobs, **asked)
+    assert equal.counts is not None
+    assert equal.counts[1] == 0
+    assert "V100, A100 count as equally fast for 400 jobs" in equal.notes()[0]
+
+    found = gs.size(jobs, **asked, speeds={"V100": 1, "A100": 2.5})
+    assert found.counts is not None
+    assert found.counts[0] == 0
+    assert found.cluster is not None
+    assert found.cluster.speeds == {"A100": 2.5}
+    assert found.hourly_price < equal.hourly_price
+    assert found.notes()[0] == "run times assumed: those on a GPU of speed 1"
+    run = gs.simulate(jobs, found.cluster, policy="fifo-skip")
+    assert run.metric("p95_wait_s") < 30 * 60
+    assert run.digest == found.result.digest
+
+    # Stated on A100, whose speed may be any: the jobs are 2.5 times as long on V100.
+    other = gs.size(jobs.with_reference_type("A100"), **asked, speeds={"V100": 2, "A100": 5})
+    longer = dataclasses.replace(jobs, service_us=jobs.service_us * 5 // 2)
+    same = gs.size(longer, **asked, speeds={"A100": 2.5})
+    assert other.counts == same.counts
+    unpriced = gs.size(
+        jobs.with_reference_type("T4"), **(asked | {"prices": {"A100": 2.0}}), speeds={"A100": 2.5}
+    )
+    assert unpriced.hourly_price == found.hourly_price
+    with pytest.raises(ValueError, match="speeds: no GPUs on offer are 'A10'; did you mean 'A100'"):
+        gs.size(jobs, **asked, speeds={"A10": 2})
+
+
+def test_servers_without_room_for_the_widest_job_are_an_error():
     with pytest.raises(ValueError, match="max_servers: 1 x gpu"):
         gs.size(gs.Trace.from_columns([0], [1], [9]), "p95_wait_s < 600", max_servers=1)
 

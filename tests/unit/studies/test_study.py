@@ -10,12 +10,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 import gpusched as gs
 from gpusched.base.labels import Labels
 from gpusched.studies.plan import Plan, expand, file_digest, jobs_of
-from gpusched.studies.study import Study, StudyCluster, StudyTrace
+from gpusched.studies.study import Study, StudyCluster, StudyTrace, warm_up_time
 from gpusched.studies.sweep import Batch, batches, side_by_side
 from tests.each import each
 from tests.unit.studies.studies import NarrowFirst, a_trace, small
@@ -109,6 +110,31 @@ def test_a_mistake_is_named_with_its_path(old, new, message):
     assert old in FULL
     with pytest.raises(ValueError, match=f"(?s)study.toml.*{message}"):
         gs.Study.from_toml(FULL.replace(old, new, 1), "study.toml")
+
+
+def test_a_study_states_speeds_of_types_and_on_which_one_run_times_are(tmp_path):
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "V100"), gs.ServerGroup(1, 4, "A100", speed=3)))
+    (tmp_path / "two.toml").write_text(cluster.to_toml())
+    study = Study.from_toml(f"""
+        name = "speeds"
+        seeds = [1]
+        [[traces]]
+        generate = "philly"
+        jobs = 5
+        reference_type = "V100"
+        [[clusters]]
+        file = "{tmp_path / "two.toml"}"
+        speeds = {{ A100 = 2.1 }}
+        [[clusters]]
+        servers = [{{ count = 1, gpus = 4, gpu_type = "V100", speed = 0.5 }}]
+    """)
+    plan = expand(study)
+    assert plan.clusters[0] == cluster.with_speeds({"A100": 2.1})
+    assert plan.clusters[1].speeds == {"V100": 0.5}
+    jobs = jobs_of(study.traces[0], None, plan.clusters[0], plan.runs[0].recipe)
+    assert jobs.reference_type == "V100"
+    other = expand(Study.from_toml(study.to_toml().replace("2.1", "2.2")))
+    assert [a == b for a, b in zip(plan.names, other.names, strict=True)] == [False, True]
 
 
 def test_a_study_needs_traces_and_clusters():
@@ -464,3 +490,25 @@ def test_batches_are_taken_as_they_are_due():
     left = iter(planned(100_000))
     next(side_by_side(left, 2))
     assert len(list(left)) == 8 - 5  # two recipes of two batches, and the first that is of neither
+
+
+@pytest.mark.parametrize(
+    ("warm_up", "seconds"),
+    [("10%", 1.0), ("50%", 5.0), ("0%", 0.0), ("1m", 60.0), (2.5, 2.5), ("41%", 5.0), ("99%", 9.0)],
+)
+def test_a_warm_up_is_a_part_of_the_jobs_or_a_time(warm_up, seconds):
+    assert warm_up_time(warm_up, np.arange(10.0)) == seconds
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"warm_up": "100%"},
+        {"warm_up": "-1%"},
+        {"warm_up": "soon"},
+        {"warm_up": "5%", "warm_up_s": 1},
+    ],
+)
+def test_a_wrong_warm_up_is_refused_by_name(wrong):
+    with pytest.raises(ValueError, match="warm_up"):
+        gs.Study.of(small(**wrong))

@@ -58,9 +58,11 @@ def test_a_row_is_what_simulate_says():
             "philly", 60, load=row["load"], cluster=cluster, seed=row["seed"], model=1
         )
         run = gs.simulate(trace, cluster, policy=row["policy"], seed=row["seed"])
-        summary = run.summary()
+        tenth_s = float(trace.submit_s[6] - trace.submit_s[0])  # of 60 jobs
+        summary = run.summary() | run.summary(warm_up_s=tenth_s)
+        assert row["num_jobs"] == 54
         assert row["digest"] == run.digest
-        assert row["offered_load"] == summary["load"]
+        assert row["offered_load"] == run.summary()["load"]
         assert row["predictor"] == "auto"
         skipped = {"policy", "predictor", "speed", "load", *TIMES}
         for key in summary.keys() - skipped:
@@ -221,10 +223,11 @@ def test_what_makes_a_table_wrong_is_told():
     over = gs.sweep(small(traces=[{"generate": "philly", "jobs": 60, "loads": [1.5]}]))
     assert any("more work arrives than it can do (load 1.5" in line for line in over.warnings)
     busy = small(traces=[{"generate": "philly", "jobs": 300, "loads": [0.95]}])
-    assert any("set warm_up_s" in line for line in gs.sweep(busy).warnings)
+    assert any("warm_up leaves" in line for line in gs.sweep(busy | {"warm_up": "0%"}).warnings)
     calm = small(traces=[{"generate": "philly", "jobs": 60, "loads": [0.2]}])
     assert gs.sweep(calm).warnings == []
-    assert not any("warm_up_s" in line for line in gs.sweep(busy | {"warm_up_s": 9.0}).warnings)
+    for measured in ({}, {"warm_up_s": 9.0}, {"warm_up": "1m"}):
+        assert not any("warm_up" in line for line in gs.sweep(busy | measured).warnings)
     lacking = gs.sweep(small(policies=["easy"]))
     assert any(line.startswith("easy: ") and "(4 runs)" in line for line in lacking.warnings)
 
@@ -246,7 +249,7 @@ def test_how_many_jobs_a_seed_draws_is_no_axis():
     assert result.runs["jobs"].n_unique() > 1
     table = overview(result.study, result.runs)
     assert list(table.headings[:2]) == ["policy", "seeds"]
-    assert [row[:2] for row in table.texts] == [("fifo", "3"), ("srtf", "3")]
+    assert [row[:2] for row in table.texts] == [("fifo", "3"), ("srtf †", "3")]
     numbers = small(traces=[{"generate": "philly", "jobs": [50, 60]}])
     assert overview(gs.Study.of(numbers), gs.sweep(numbers).runs).headings[0] == "jobs"
 
@@ -366,3 +369,39 @@ def test_workers_that_die_at_random_moments_cost_nothing():
             ends.set()
             killer.join()
     assert facts(found).equals(expected)
+
+
+class OnlyNarrow(gs.Scheduler):
+    """Never starts a job of several GPUs."""
+
+    def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+        for job in state.waiting.tolist():
+            allocation = state.place(job) if state.gpus[job] == 1 else None
+            if allocation is not None:
+                actions.start(job, allocation)
+
+
+def test_runs_that_leave_other_jobs_are_not_compared_in_percent():
+    rows = [(at, 100, 16 if at % 2 else 1) for at in range(40)]
+    trace = gs.Trace.from_columns(*map(list, zip(*rows, strict=True)))
+    study = {
+        "name": "left", "traces": [trace], "clusters": [{"servers": 4, "gpus": 8}],
+        "policies": ["fifo-skip", {"policy": OnlyNarrow(), "label": "narrow"}], "seeds": [0],
+    }  # fmt: skip
+    result = gs.sweep(study)
+    shares = dict(zip(result.runs["policy"], result.runs["unserved_share"], strict=True))
+    assert shares["fifo-skip"] == 0
+    assert shares["narrow"] == pytest.approx(16 / 17, abs=0.02)
+    compared = result.compare("mean_jct_s", baseline="fifo-skip")
+    (row,) = compared.frame.filter(pl.col("policy") == "narrow").iter_rows(named=True)
+    assert row["ratio"] is None
+    assert any("of the GPU time were not finished" in line for line in compared.warnings)
+    assert row["is_beaten"] is None
+
+
+def test_preemption_that_costs_nothing_is_told():
+    free = gs.sweep(small(policies=["srtf"]))
+    assert any("costs nothing" in line for line in free.warnings)
+    traces = [{"generate": "philly", "model": 1, "jobs": 60, "restart_s": 60}]
+    paid = gs.sweep(small(policies=["srtf"], traces=traces))
+    assert not any("costs nothing" in line for line in paid.warnings)

@@ -140,6 +140,11 @@ def test_a_seed_gives_the_jobs_that_it_always_gave(name, model):
     assert digest.hexdigest() == DIGESTS[name, model]
 
 
+def test_a_restart_costs_what_the_model_says():
+    assert generate("philly", 10, model=1).restart_us is None
+    assert set(generate("philly", 10, model=2).restart_us.tolist()) == {60_000_000}
+
+
 def mean_jcts_h(jobs: int, model: int) -> list[float]:
     """The mean JCT under fifo-skip of each of 16 seeds: narrow jobs, without the first tenth."""
     cluster, means = Cluster.uniform(16), []
@@ -278,6 +283,7 @@ def test_generated_jobs_are_what_checked_columns_of_them_would_be(name, jobs, lo
         submit_s=made.submit_s,
         service_s=made.service_s,
         gpus=made.gpus,
+        restart_s=np.full(jobs, 60.0),
         **{column: getattr(made, column) for column in ("user", "queue", "group", "status")},
         name=name,
     )

@@ -1,1 +1,1 @@
-"""What the pictures of a comparison show: their points, axes and words, without any drawing."""
+"""The pictures of a result or a comparison."""

@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int64
+from gpusched.base.libraries import Later
 from gpusched.base.wording import duration, plural
-from gpusched.reporting.charts.chart import Axis, Curve, Dots, policies_of
-from gpusched.reporting.charts.highlights import highlighted
+from gpusched.reporting.charts.highlights import comparison_of, highlighted, marked
+from gpusched.reporting.drawing import style
 from gpusched.results.breakdown import NOT_GIVEN
 
 if TYPE_CHECKING:
+    import altair as alt
     import polars
 
+    from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
     from gpusched.traces.workload import Trace
+else:
+    alt = Later("altair")
 
 By = Literal["user", "width"]
 Measure = Literal["wait", "jct"]
@@ -37,56 +42,160 @@ def has_users(trace: Trace) -> bool:
     return trace.user is not None and any(trace.user.names)
 
 
-def means(comparison: Comparison, by: By, measure: Measure) -> Dots:
-    """Mean wait or JCT of the finished jobs of each group under each policy.
+def jct_by_width(source: Result | Comparison) -> alt.Chart:
+    """Draw the mean JCT of the finished jobs of 1, of 2 to 8 and of 9 or more GPUs.
 
-    The figures are those of :meth:`gpusched.Comparison.by`; of users who share a line they are
-    put together.
+    A dot per policy. Parameters: as :func:`jct_cdf`.
+
+    Returns
+    -------
+    altair.Chart
+
+    Raises
+    ------
+    TypeError
+        If ``source`` is neither a result nor a comparison.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> chart = gs.plot.jct_by_width(result)
+    """
+    return _means(comparison_of(source), "width", "jct")
+
+
+def wait_by_width(source: Result | Comparison) -> alt.Chart:
+    """Draw the mean wait of the finished jobs of 1, of 2 to 8 and of 9 or more GPUs.
+
+    A dot per policy. Parameters: as :func:`jct_cdf`.
+
+    Returns
+    -------
+    altair.Chart
+
+    Raises
+    ------
+    TypeError
+        If ``source`` is neither a result nor a comparison.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> chart = gs.plot.wait_by_width(result)
+    """
+    return _means(comparison_of(source), "width", "wait")
+
+
+def jct_by_user(source: Result | Comparison) -> alt.Chart:
+    """Draw the mean JCT of the finished jobs of each user, a dot per policy.
+
+    The fifteen users who ask for most GPU time have a line each, all others share one.
+    Parameters: as :func:`jct_cdf`.
+
+    Returns
+    -------
+    altair.Chart
 
     Raises
     ------
     ValueError
-        By user, if the trace has none.
+        If the trace has no users.
+
+    Examples
+    --------
+    >>> trace = gs.Trace.from_columns([0, 5, 9], [60, 60, 60], [1, 2, 1], user=["a", "b", "a"])
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(2, 8), policy="fifo")
+    >>> chart = gs.plot.jct_by_user(result)
+    """
+    return _means(comparison_of(source), "user", "jct")
+
+
+def wait_by_user(source: Result | Comparison) -> alt.Chart:
+    """Draw the mean wait of the finished jobs of each user, a dot per policy.
+
+    The fifteen users who ask for most GPU time have a line each, all others share one.
+    Parameters: as :func:`jct_cdf`.
+
+    Returns
+    -------
+    altair.Chart
+
+    Raises
+    ------
+    ValueError
+        If the trace has no users.
+
+    Examples
+    --------
+    >>> trace = gs.Trace.from_columns([0, 5, 9], [60, 60, 60], [1, 2, 1], user=["a", "b", "a"])
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(2, 8), policy="fifo")
+    >>> chart = gs.plot.wait_by_user(result)
+    """
+    return _means(comparison_of(source), "user", "wait")
+
+
+def _means(comparison: Comparison, by: By, measure: Measure) -> alt.Chart:
+    """Mean wait or JCT of the finished jobs of each group under each policy.
+
+    The figures are those of :meth:`gpusched.Comparison.by`; of users who share a line they are
+    put together.
     """
     groups = _users(comparison) if by == "user" else _widths(comparison)
     column = "user" if by == "user" else "gpus"
     every = None if not comparison.results else comparison.by(column)
-    curves = []
-    for place, label, _ in policies_of(comparison):
-        if every is None:
-            break
-        table = every.filter(every["policy"] == list(comparison.results)[place])
-        code, value = _pooled(groups, table, column, measure)
-        if len(code):
-            worst = int(value.argmax())
-            finding = (
-                f"{label}: longest for {groups.names[code[worst]]}, "
-                f"{duration(float(value[worst]))} on average"
-            )
-            x = np.maximum(value, _LEAST[measure])
-            curves.append(Curve(place, label, x, code.astype(np.float64), finding))
-    names = tuple(
+    names = [
         f"{name} ({plural(count, 'job')})"
         for name, count in zip(groups.names, groups.counts, strict=True)
-    )
-    ends = np.concatenate([curve.x for curve in curves] or [np.ones(1)])
+    ]
+    dots, findings, ends = style.Rows(), [], [1.0]
+    labels = list(marked(comparison))
+    for label, plain in zip(labels, comparison.results, strict=True):
+        if every is None:
+            break
+        code, value = _pooled(groups, every.filter(every["policy"] == plain), column, measure)
+        if not len(code):
+            continue
+        worst = int(value.argmax())
+        findings.append(
+            f"{label}: longest for {groups.names[code[worst]]}, "
+            f"{duration(float(value[worst]))} on average"
+        )
+        x = np.maximum(value, _LEAST[measure])
+        ends = [*x.tolist(), *(ends if ends != [1.0] else [])]
+        dots.add(
+            label, group=[names[line] for line in code], mean_s=x,
+            text=[duration(mean) for mean in x.tolist()],
+        )  # fmt: skip
     word = _WORDS[measure]
     small = " Less than 1 s is drawn at 1 s." if measure == "wait" else ""
-    return Dots(
-        f"{measure}_by_{by}",
+    axis = style.duration_scale(min(ends) / 1.4, max(ends) * 1.4, title=f"mean {word} (log scale)")
+    # Names stand above their lines: beside them, long ones would leave no room on a phone.
+    over = alt.Axis(
+        labelAlign="left", labelBaseline="bottom", labelPadding=-6, labelOffset=-7, ticks=False,
+        domain=False, grid=True, labelLimit=330,
+    )  # fmt: skip
+    chart: alt.Chart = dots.chart(height=40 * max(2, len(names))).mark_point(clip=True)
+    chart = chart.encode(
+        x=alt.X("mean_s:Q", **axis),
+        y=alt.Y("group:N", title=None, axis=over, scale=alt.Scale(domain=names)),
+        color=style.policy_colour(labels), shape=style.policy_shape(labels),
+        opacity=style.stands_out(),
+        tooltip=["policy:N", "group:N", alt.Tooltip("text:N", title="mean")],
+    ).add_params(style.highlight(highlighted(comparison)))  # fmt: skip
+    return style.picture(
+        chart, f"{measure}_by_{by}",
         f"Mean {word} by {'user' if by == 'user' else 'number of GPUs'}",
         f"Mean {word} of the finished jobs, a dot per policy: further left is better.{small}"
         + groups.note,
-        Axis(f"mean {word} (log scale)", "duration", (ends.min() / 1.4, ends.max() * 1.4)),
-        groups=names,
-        curves=tuple(curves),
-        highlighted=highlighted(comparison),
-    )
+        findings, has_lines=True,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """The lines of a chart from the bottom, and the line of each group of ``Result.by``."""
+    """The lines of a chart from the top, and the line of each group of ``Result.by``."""
 
     names: tuple[str, ...]
     counts: tuple[int, ...]
@@ -153,11 +262,10 @@ def _job_counts(comparison: Comparison, by: str) -> dict[str, int]:
 def _lines(
     lines: Sequence[tuple[str, tuple[str, ...]]], counts: Mapping[str, int], note: str = ""
 ) -> _Groups:
-    """Count lines, each of a name and its groups, from the bottom: the first is at the top."""
-    upward = list(lines)[::-1]
+    """Count lines, each of a name and its groups, from the top."""
     return _Groups(
-        tuple(name for name, _ in upward),
-        tuple(sum(counts[group] for group in groups) for _, groups in upward),
-        {group: line for line, (_, groups) in enumerate(upward) for group in groups},
+        tuple(name for name, _ in lines),
+        tuple(sum(counts[group] for group in groups) for _, groups in lines),
+        {group: line for line, (_, groups) in enumerate(lines) for group in groups},
         note,
     )

@@ -8,29 +8,147 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.reporting.charts.chart import Curve, policies_of
-from gpusched.reporting.charts.thinning import QUANTILES_RULE, thin_distribution
+from gpusched.base.libraries import Later
+from gpusched.base.wording import duration
+from gpusched.reporting.charts.highlights import comparison_of, highlighted, marked
+from gpusched.reporting.charts.thinning import QUANTILES_RULE, points_each, thin_distribution
+from gpusched.reporting.drawing import style
 from gpusched.results.result import Result
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from gpusched.studies.comparison import Comparison
+else:
+    alt = Later("altair")
 
-HOVER: Final = (".1%", "of the jobs")
-RULE: Final = f"{QUANTILES_RULE}."
-POINTS: Final = 1_000
+POINTS: Final = 400
 """The most points of a curve."""
+_MARKED: Final = (0.5, 0.95)
 
 
-def curves_of(
+def jct_cdf(source: Result | Comparison, *, points: int = POINTS) -> alt.LayerChart:
+    """Draw the share of finished jobs whose JCT is at most x, on a logarithmic axis of time.
+
+    Parameters
+    ----------
+    source
+        A result, or a comparison: a curve per policy. Of more than six the best that could be
+        deployed is highlighted.
+    points
+        The most points of a curve: evenly spaced quantiles, with the least and the largest
+        value; 8 or more. All curves have 2,000 together.
+
+    Returns
+    -------
+    altair.LayerChart
+        Notebooks show it; :func:`gpusched.plot.save` writes it.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 8 points.
+
+    Examples
+    --------
+    >>> import gpusched as gs
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> chart = gs.plot.jct_cdf(result)
+    >>> gs.plot.save(chart, "jct.pdf")
+    """
+    comparison = comparison_of(source)
+    return _distribution(
+        comparison, lambda r: r.jobs.jct_s[comparison.counted], points, 1e-6, "jct_cdf",
+        "Job completion time", "Share of the finished jobs that are done within a time",
+        "JCT (log scale)",
+    )  # fmt: skip
+
+
+def wait_cdf(source: Result | Comparison, *, points: int = POINTS) -> alt.LayerChart:
+    """Draw the share of finished jobs whose wait (all time without GPUs) is at most x.
+
+    The axis is logarithmic and begins at one second, with the jobs that wait less or not at all.
+    Parameters: as :func:`jct_cdf`.
+
+    Returns
+    -------
+    altair.LayerChart
+
+    Raises
+    ------
+    ValueError
+        As :func:`jct_cdf`.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> chart = gs.plot.wait_cdf(result)
+    """
+    comparison = comparison_of(source)
+    return _distribution(
+        comparison, lambda r: r.jobs.wait_s[comparison.counted], points, 1.0, "wait_cdf", "Wait",
+        "Share of the finished jobs that are without GPUs for at most a time, preemptions included "
+        "(less than 1 s is counted at 1 s)",
+        "wait (log scale)",
+    )  # fmt: skip
+
+
+def slowdown_cdf(source: Result | Comparison, *, points: int = POINTS) -> alt.LayerChart:
+    """Draw the share of the jobs on several servers whose slowdown from contention is at most x.
+
+    The slowdown is the run time over what it would have been on the same GPUs if no link were
+    shared. Jobs that ran on one server at a time use no link, and are left out.
+    Parameters: as :func:`jct_cdf`.
+
+    Returns
+    -------
+    altair.LayerChart
+
+    Raises
+    ------
+    ValueError
+        As :func:`jct_cdf`.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> trace = trace.with_profiles(gs.model.zoo(), seed=1)
+    >>> cluster = gs.Cluster.uniform(64, 8, nic_gbps=25, intra_gbps=400)
+    >>> result = gs.simulate(trace, cluster, policy="fifo", placement="spread", contention="shared")
+    >>> chart = gs.plot.slowdown_cdf(result)
+    """
+    comparison = comparison_of(source)
+    counted = comparison.counted
+
+    def slowdown(result: Result) -> Float64:
+        on_several = result.contention.jobs
+        return result.jobs.slowdown_contention[on_several[counted[on_several]]]
+
+    return _distribution(
+        comparison, slowdown, points, 1.0, "slowdown_cdf", "Slowdown from contention",
+        "Share of the jobs on several servers by their run time over what it would have been on "
+        "the same GPUs if no link were shared",
+        "run time / run time without contention", is_time=False,
+    )  # fmt: skip
+
+
+def _distribution(
     comparison: Comparison,
     values_of: Callable[[Result], Float64],
     points: int,
     least: float,
-    text: Callable[[float], str],
-) -> tuple[tuple[Curve, ...], float, float]:
-    """Return the curves and the ends of the axis.
+    name: str,
+    title: str,
+    caption: str,
+    axis: str,
+    *,
+    is_time: bool = True,
+) -> alt.LayerChart:
+    """Draw the empirical distribution of a quantity; half and 95 % of the jobs are marked.
 
-    The axis begins where one job in a thousand does; outliers are a zoom away.
+    The axis begins where one job in a thousand does.
 
     Parameters
     ----------
@@ -38,18 +156,49 @@ def curves_of(
         One value for each of some jobs of a result; NaN is left out.
     least
         The least value that the axis can show; smaller ones are counted there.
-    text
-        How a value is written.
+    is_time
+        Seconds on a logarithmic axis; otherwise numbers on a linear one.
     """
-    curves = []
+    policies = marked(comparison)
+    points = points_each(points, len(policies))
+    text: Callable[[float], str] = duration if is_time else "{:.2f}".format
     left, right = np.inf, least
-    for place, label, result in policies_of(comparison):
+    curves, dots, findings = style.Rows(), style.Rows(), []
+    for label, result in policies.items():
         values = values_of(result)
         values = values[np.isfinite(values)]
-        if len(values):
-            x, y = thin_distribution(np.maximum(values, least), points)
-            left, right = min(left, x[np.searchsorted(y, 1e-3)]), max(right, x[-1])
-            half, most = (text(float(x[np.searchsorted(y, share)])) for share in (0.5, 0.95))
-            finding = f"{label}: half of the jobs at most {half}, 95 % at most {most}"
-            curves.append(Curve(place, label, x, y, finding))
-    return tuple(curves), float(min(left, right)), float(right)
+        if not len(values):
+            continue
+        x, share = thin_distribution(np.maximum(values, least), points)
+        left, right = min(left, x[np.searchsorted(share, 1e-3)]), max(right, x[-1])
+        curves.add(label, x=x, share=share)
+        marks = np.searchsorted(share, _MARKED)
+        at = x[marks]
+        texts = [f"{part:.0%} of the jobs: at most {text(end)}"
+                 for part, end in zip(_MARKED, at.tolist(), strict=True)]  # fmt: skip
+        dots.add(label, x=at, share=share[marks], text=texts)
+        half, most = map(text, at.tolist())
+        findings.append(f"{label}: half of the jobs at most {half}, 95 % at most {most}")
+    low, high = float(min(left, right)), float(right)
+    if is_time:
+        x_axis = alt.X("x:Q", **style.duration_scale(low, high, title=axis))
+    else:
+        margin = max(0.02 * (high - 1.0), 0.005)
+        ends = [1.0 - margin, high + margin]
+        x_axis = alt.X("x:Q", title=axis, scale=alt.Scale(domain=ends, nice=False))
+    share_axis = alt.Y("share:Q", title="share of jobs", scale=alt.Scale(domain=[0, 1]),
+                       axis=alt.Axis(format="%", tickCount=5))  # fmt: skip
+    lines = curves.chart().mark_line(interpolate="step-after", clip=True)
+    lines = lines.encode(
+        x=x_axis, y=share_axis, **style.by_policy(list(policies)), opacity=style.stands_out()
+    ).add_params(style.highlight(highlighted(comparison)))
+    circles = dots.chart().mark_circle(opacity=1).encode(
+        x=x_axis, y=share_axis, color=style.policy_colour(list(policies)),
+        opacity=style.stands_out(), tooltip=[alt.Tooltip("policy:N"), alt.Tooltip("text:N")],
+    )  # fmt: skip
+    return style.picture(
+        alt.LayerChart(layer=[lines, circles], height=300), name, title,
+        f"{caption}: higher is better; dots are at half and 95 %. "
+        f"{QUANTILES_RULE[0].upper()}{QUANTILES_RULE[1:]}.",
+        findings,
+    )  # fmt: skip

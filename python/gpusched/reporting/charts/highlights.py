@@ -1,14 +1,40 @@
-"""Which policies stand out where curves lie over each other."""
+"""The policies of a chart, and which of them stand out where curves lie over each other."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from gpusched.reporting.charts.chart import MOST_COLOURED
+from gpusched.reporting.notes import policy_name
+from gpusched.results.result import Result
 
 if TYPE_CHECKING:
     from gpusched.studies.comparison import Comparison
+
+MOST_COLOURED: Final = 6
+"""Curves that are told apart when they lie over each other; of more, one is highlighted."""
+
+
+def comparison_of(source: Result | Comparison) -> Comparison:
+    """Return a comparison; of a single result one with itself alone.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    """
+    from gpusched.studies.comparison import Comparison
+
+    if isinstance(source, Comparison):
+        return source
+    if isinstance(source, Result):
+        return Comparison(source.trace, source.cluster, {source.spec.policy: source})
+    raise TypeError(f"expected a Result or a Comparison, not {type(source).__name__}")
+
+
+def marked(comparison: Comparison) -> dict[str, Result]:
+    """Return the results by the name of their policy with its marks, as charts write it."""
+    return {policy_name(label, result): result for label, result in comparison.results.items()}
 
 
 def best(
@@ -50,10 +76,9 @@ def chosen(comparison: Comparison) -> str | None:
     return next(iter(comparison.results), None)
 
 
-def highlighted(comparison: Comparison) -> frozenset[int]:
-    """Places of the policies that stand out: none in particular if there are few."""
-    labels = list(comparison.results)
+def highlighted(comparison: Comparison) -> list[str]:
+    """Return the marked names that stand out: none in particular if there are few."""
     label = chosen(comparison)
-    if label is None or len(labels) <= MOST_COLOURED:
-        return frozenset()
-    return frozenset((labels.index(label),))
+    if label is None or len(comparison.results) <= MOST_COLOURED:
+        return []
+    return [policy_name(label, comparison.results[label])]

@@ -7,60 +7,108 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int64
-from gpusched.reporting.charts.bars import knows_servers
-from gpusched.reporting.charts.chart import Grid, Grids, policies_of
+from gpusched.base.libraries import Later
+from gpusched.reporting.charts.highlights import comparison_of, marked
+from gpusched.reporting.charts.thinning import MOST_ROWS
 from gpusched.reporting.charts.time_axis import TimeAxis, end_of_most
+from gpusched.reporting.charts.timeline import first_of, knows_servers
+from gpusched.reporting.drawing import style
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from gpusched.model.cluster import Cluster
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
+else:
+    alt = Later("altair")
 
-MOST_ROWS: Final = 48
-NUM_COLUMNS: Final = 160
+_MOST_ROWS: Final = 48
+_MOST_COLUMNS: Final = 120
 
 
-def occupancy(comparison: Comparison) -> Grids:
-    """Return the share of allocated GPUs by servers and time, until most jobs are done.
+def servers(source: Result | Comparison) -> alt.Chart:
+    """Draw how full the servers are over time, a policy at a time, until most jobs are done.
+
+    There are at most 48 rows of neighbouring servers, and 2,000 fields; notebooks have a menu of
+    the policies. Parameters: as :func:`jct_cdf`.
+
+    Returns
+    -------
+    altair.Chart
 
     Raises
     ------
     ValueError
-        If no policy tells of servers.
+        If the placement takes the cluster for one pool.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> chart = gs.plot.servers(result)
     """
-    known = [found for found in policies_of(comparison) if knows_servers(found[2])]
+    comparison = comparison_of(source)
+    known = {label: result for label, result in marked(comparison).items() if knows_servers(result)}
     if not known:
         raise ValueError("no result tells on which servers jobs ran: their cluster is one pool")
     cluster = comparison.cluster
-    row_of, rows, row_gpus = _rows(cluster)
+    row_of, names, row_gpus = _rows(cluster)
     end_s = end_of_most(comparison)
     axis = TimeAxis.of(comparison, end_s)
-    edges_s = np.linspace(0.0, max(end_s - axis.origin_s, 1e-6), NUM_COLUMNS + 1)
+    span_s = max(end_s - axis.origin_s, 1e-6)
+    num_columns = min(_MOST_COLUMNS, MOST_ROWS // len(names))
+    edges_s = np.linspace(0.0, span_s, num_columns + 1)
     origin_us = int(comparison.trace.submit_us[0])
-    policies = []
-    for place, label, result in known:
-        held = _held(result, row_of, len(rows), edges_s, origin_us)
+    rows, findings = style.Rows(), []
+    for label, result in known.items():
+        held = _held(result, row_of, len(names), edges_s, origin_us)
         share = np.diff(held, axis=1) / np.diff(edges_s) / row_gpus[:, None]
         percent = np.clip(np.round(100 * share), 0, 100).astype(np.uint8)
-        finding = f"{label}: {100 * np.average(share.mean(1), weights=row_gpus):.0f} % allocated"
-        policies.append(Grid(place, label, percent, finding))
-    per_row = -(-cluster.num_servers // len(rows))
+        rows.add(label, percent=percent.ravel())
+        findings.append(
+            f"{label}: {100 * np.average(share.mean(1), weights=row_gpus):.0f} % allocated"
+        )
+    per_row = -(-cluster.num_servers // len(names))
     each = "a server" if per_row == 1 else f"{per_row:,} neighbouring servers"
-    return Grids(
-        "servers",
-        "Servers over time",
+    step = span_s / axis.unit_s / num_columns
+    labels = list(known)
+    chart: alt.Chart = (
+        rows.chart(height=max(120, min(480, 12 * len(names))))
+        .mark_rect(clip=True)
+        .encode(
+            x=axis.x("begin", 0.0, span_s), x2="end:Q",
+            y=alt.Y("servers:N", title=None, scale=alt.Scale(domain=list(names)),
+                    axis=alt.Axis(labelOverlap="greedy", ticks=False)),
+            color=alt.Color(
+                "percent:Q", title="GPUs allocated",
+                scale=alt.Scale(type="quantize", domain=[0, 100], range="heatmap"),
+                legend=alt.Legend(
+                    format=".0f", gradientLength=220, labelExpr="(datum.label || 0) + ' %'"
+                ),
+            ),
+            tooltip=[alt.Tooltip("servers:N"), alt.Tooltip("percent:Q", title="% allocated")],
+        )
+        .transform_filter("datum.policy === shown")
+        .transform_window(number="row_number()")
+        .transform_calculate(
+            servers=f"{list(names)}[floor((datum.number - 1) / {num_columns})]",
+            begin=f"((datum.number - 1) % {num_columns}) * {step!r}",
+            end=f"datum.begin + {step!r}",
+        )
+        .add_params(style.shown(labels, first_of(comparison, labels)))
+    )  # fmt: skip
+    return style.picture(
+        chart, "servers", "Servers over time",
         f"Share of the GPUs that are allocated: a row is {each}, a column the mean over "
-        f"1/{NUM_COLUMNS} of the time in which 99 % of the jobs are done.",
-        axis.axis(0.0, end_s - axis.origin_s),
-        policies=tuple(policies),
-        rows=rows,
-        edges=edges_s / axis.unit_s,
-    )
+        f"1/{num_columns} of the time in which 99 % of the jobs are done.",
+        findings,
+    )  # fmt: skip
 
 
 def _rows(cluster: Cluster) -> tuple[Int64, tuple[str, ...], Float64]:
     """Return the row of each server, the names of the rows, and their GPUs."""
-    per_row = -(-cluster.num_servers // MOST_ROWS)
+    per_row = -(-cluster.num_servers // _MOST_ROWS)
     ids = np.arange(cluster.num_servers)
     row_of = ids // per_row
     last = np.append(ids[per_row - 1 :: per_row], ids[-1])[: row_of[-1] + 1]

@@ -8,26 +8,110 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpusched.base.libraries import Later
 from gpusched.base.wording import duration
-from gpusched.reporting.charts.chart import Axis, Curve, Curves, policies_of
-from gpusched.reporting.charts.thinning import STEPS_RULE, kept_steps
+from gpusched.reporting.charts.highlights import comparison_of, marked
+from gpusched.reporting.charts.thinning import STEPS_RULE, kept_steps, points_each
 from gpusched.reporting.charts.time_axis import TimeAxis, end_of_most
+from gpusched.reporting.drawing import style
 from gpusched.results.result import Result
 from gpusched.schedules.series import Steps
 
 if TYPE_CHECKING:
-    from gpusched.studies.comparison import Comparison
+    import altair as alt
 
-_RULE: Final = (
-    f"{STEPS_RULE}; the axis ends where 99 % of the jobs are done, the rest is a zoom away."
-)
-POINTS: Final = 1_200
+    from gpusched.studies.comparison import Comparison
+else:
+    alt = Later("altair")
+
+POINTS: Final = 400
 """The most points of a curve."""
+
+
+def allocation(source: Result | Comparison, *, points: int = POINTS) -> alt.FacetChart:
+    """Draw the allocated GPUs over time, a strip per policy.
+
+    Parameters
+    ----------
+    source
+        A result, or a comparison.
+    points
+        The most points of a curve: of each slot of time the first, the lowest, the highest and
+        the last step, so that no peak is lost; 8 or more. All curves have 2,000 together.
+
+    Returns
+    -------
+    altair.FacetChart
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than 8 points.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> chart = gs.plot.allocation(result)
+    """
+    [chart] = strips(comparison_of(source), _series, points, [ALLOCATION])
+    return chart
+
+
+def queue(source: Result | Comparison, *, points: int = POINTS) -> alt.FacetChart:
+    """Draw the number of waiting jobs over time, a strip per policy, on a logarithmic axis.
+
+    Queues differ by orders of magnitude between policies; a linear axis shows the longest alone.
+    Parameters: as :func:`allocation`.
+
+    Returns
+    -------
+    altair.FacetChart
+
+    Raises
+    ------
+    ValueError
+        As :func:`allocation`.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> chart = gs.plot.queue(result)
+    """
+    [chart] = strips(comparison_of(source), _series, points, [QUEUE])
+    return chart
+
+
+def contention(source: Result | Comparison, *, points: int = POINTS) -> alt.FacetChart:
+    """Draw the rings (gangs on several servers) on the link that has most of them, over time.
+
+    Parameters: as :func:`allocation`.
+
+    Returns
+    -------
+    altair.FacetChart
+
+    Raises
+    ------
+    ValueError
+        As :func:`allocation`.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> trace = trace.with_profiles(gs.model.zoo(), seed=1)
+    >>> cluster = gs.Cluster.uniform(64, 8, nic_gbps=25, intra_gbps=400)
+    >>> result = gs.simulate(trace, cluster, policy="fifo", placement="spread", contention="shared")
+    >>> chart = gs.plot.contention(result)
+    """
+    [chart] = strips(comparison_of(source), _busiest, points, [RINGS])
+    return chart
 
 
 @dataclass(frozen=True)
 class Strip:
-    """A chart of one column of steps, with a strip per policy.
+    """A chart of one column of steps.
 
     Attributes
     ----------
@@ -37,12 +121,10 @@ class Strip:
         Of the chart.
     what, unit
         The quantity on the axis, and what a value counts.
-    top
-        The axis reaches at least so far.
     is_log
         Whether the axis is logarithmic; it begins at 1 then, and smaller values are drawn there.
-    limit
-        A line across every strip, and its name.
+    of_gpus
+        Whether all GPUs of the cluster are a limit, which is drawn across every strip.
     """
 
     column: str
@@ -51,9 +133,31 @@ class Strip:
     what: str
     unit: str
     caption: str
-    top: float = 1.0
     is_log: bool = False
-    limit: tuple[float, str] | None = None
+    of_gpus: bool = False
+
+
+ALLOCATION: Final = Strip(
+    "allocated_gpus", name="allocation", title="Allocation", what="GPUs", unit="GPUs",
+    caption="GPUs that jobs hold; the dotted line is all of the cluster's.", of_gpus=True,
+)  # fmt: skip
+QUEUE: Final = Strip(
+    "queue_jobs", name="queue", title="Queue", what="jobs", unit="jobs",
+    caption="Jobs that wait for GPUs, on a logarithmic axis; an empty queue is drawn at 1.",
+    is_log=True,
+)  # fmt: skip
+RINGS: Final = Strip(
+    "rings", name="contention", title="Contention", what="rings", unit="rings",
+    caption="Rings (gangs on several servers) on the link that has most of them.",
+)  # fmt: skip
+
+
+def _series(result: Result) -> Steps:
+    return result.series
+
+
+def _busiest(result: Result) -> Steps:
+    return result.contention.busiest
 
 
 def strips(
@@ -61,7 +165,7 @@ def strips(
     steps_of: Callable[[Result], Steps],
     points: int,
     charts: Sequence[Strip],
-) -> list[Curves]:
+) -> list[alt.FacetChart]:
     """Draw charts of the same steps; those of a result are asked for once, and not kept.
 
     Parameters
@@ -69,11 +173,14 @@ def strips(
     points
         The most points of a curve.
     """
+    policies = marked(comparison)
+    points = points_each(points, len(policies))
     end_s = end_of_most(comparison)
     axis = TimeAxis.of(comparison, end_s)
-    curves: list[list[Curve]] = [[] for _ in charts]
-    tops = [chart.top for chart in charts]
-    for place, label, result in policies_of(comparison):
+    tables: list[style.Rows] = [style.Rows() for _ in charts]
+    findings: list[list[str]] = [[] for _ in charts]
+    tops = [comparison.cluster.num_gpus if chart.of_gpus else 1.0 for chart in charts]
+    for label, result in policies.items():
         steps = steps_of(result)
         if not len(steps):
             continue
@@ -82,24 +189,42 @@ def strips(
             peak = int(values.argmax())
             tops[index] = max(tops[index], float(values[peak]))
             at = duration(float(steps.time_s[peak]) - axis.origin_s)
-            finding = f"{label}: at most {values[peak]:,.0f} {chart.unit}, first after {at}"
+            findings[index].append(
+                f"{label}: at most {values[peak]:,.0f} {chart.unit}, first after {at}"
+            )
             kept = kept_steps(steps.time_s, values, end_s, points)
-            x, y = axis.of_times(steps.time_s[kept]), values[kept].astype(np.float64)
-            if chart.is_log:
-                y = np.maximum(y, 1.0)
-            curves[index].append(Curve(place, label, x, y, finding))
-    horizontal = axis.axis(0.0, 1.01 * (end_s - axis.origin_s))
+            y = values[kept].astype(np.float64)
+            tables[index].add(
+                label, x=axis.of_times(steps.time_s[kept]),
+                y=np.maximum(y, 1.0) if chart.is_log else y,
+            )  # fmt: skip
+    x = axis.x("x", 0.0, 1.01 * (end_s - axis.origin_s))
+    labels = list(policies)
     return [
-        Curves(
-            chart.name, chart.title, f"{chart.caption} {_RULE}", horizontal,
-            _vertical(chart, top), tuple(drawn),
-            in_strips=True, hover=(",.0f", chart.unit), limit=chart.limit,
-        )
-        for chart, drawn, top in zip(charts, curves, tops, strict=True)
-    ]  # fmt: skip
+        _drawn(chart, table, x, top, labels, told)
+        for chart, table, top, told in zip(charts, tables, tops, findings, strict=True)
+    ]
 
 
-def _vertical(chart: Strip, top: float) -> Axis:
+def _drawn(
+    chart: Strip, table: style.Rows, x: alt.X, top: float, labels: list[str], findings: list[str]
+) -> alt.FacetChart:
     if chart.is_log:
-        return Axis(chart.what, "log", (0.9, 1.3 * max(top, 2.0)))
-    return Axis(chart.what, "linear", (0.0, 1.08 * top))
+        scale = alt.Scale(type="log", domain=[0.9, 1.3 * max(top, 2.0)], nice=False)
+        axis = alt.Axis(tickCount=3, format=",~r")
+    else:
+        scale = alt.Scale(domain=[0, 1.08 * top], nice=False)
+        axis = alt.Axis(tickCount=3, format=",~r")
+    area = alt.Chart().mark_area(interpolate="step-after", line=True, fillOpacity=0.25, clip=True)
+    parts = [
+        area.encode(
+            x=x, y=alt.Y("y:Q", title=chart.what, scale=scale, axis=axis, stack=None),
+            color=style.policy_colour(labels, legend=False),
+        )
+    ]  # fmt: skip
+    if chart.of_gpus:
+        parts.append(alt.Chart().mark_rule(style="limit").encode(y=alt.datum(top)))
+    strip = table.chart(alt.layer(*parts)).properties(height=60, width=style.WIDTH)
+    faceted: alt.FacetChart = strip.facet(row=alt.Row("policy:N", title=None, sort=labels))
+    rule = f"{STEPS_RULE}; the axis ends where 99 % of the jobs are done."
+    return style.picture(faceted, chart.name, chart.title, f"{chart.caption} {rule}", findings)

@@ -10,6 +10,8 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int64
 
+MOST_ROWS: Final = 2_000
+"""What a chart is drawn from, of all policies together."""
 _PER_SLOT: Final = 4
 _LEAST: Final = 2 * _PER_SLOT  # points: of a slot in the body and of one in the tail
 # Of the points of a curve over time, those behind the end of most jobs.
@@ -21,6 +23,19 @@ STEPS_RULE: Final = (
 QUANTILES_RULE: Final = "long curves keep evenly spaced quantiles, the least and the largest value"
 
 
+def points_each(points: int, num_curves: int) -> int:
+    """Return the most points of a curve where so many share a chart.
+
+    Raises
+    ------
+    ValueError
+        If fewer points are asked for than the rules need.
+    """
+    if points < _LEAST:
+        raise ValueError(f"points: must be at least {_LEAST}, not {points}")
+    return max(_LEAST, min(points, MOST_ROWS // max(1, num_curves)))
+
+
 def thin_distribution(values: Float64, points: int) -> tuple[Float64, Float64]:
     """Thin the empirical distribution of ``values`` (at least one) to ``points`` of its steps.
 
@@ -30,7 +45,6 @@ def thin_distribution(values: Float64, points: int) -> tuple[Float64, Float64]:
         Distinct sorted values, and the share of all values that are at most as large. The least
         and the largest value are always among them.
     """
-    _check(points)
     ordered = np.sort(values)
     ranks = np.linspace(1, len(ordered), min(points, len(ordered))).astype(np.int64)
     x = np.unique(ordered[ranks - 1])
@@ -48,7 +62,6 @@ def kept_steps(time_s: Float64, values: AnyArray, end_s: float, points: int) -> 
     array
         Places of the steps, int64, increasing.
     """
-    _check(points)
     if len(time_s) <= points:
         return np.arange(len(time_s))
     end_s = min(max(end_s, time_s[0]), time_s[-1])
@@ -59,11 +72,6 @@ def kept_steps(time_s: Float64, values: AnyArray, end_s: float, points: int) -> 
         edges = np.concatenate((edges, np.linspace(end_s, time_s[-1], in_tail + 1)[1:]))
     places = np.searchsorted(time_s, edges[:-1])
     return _extremes(values, [*places.tolist(), len(time_s)])
-
-
-def _check(points: int) -> None:
-    if points < _LEAST:
-        raise ValueError(f"points: must be at least {_LEAST}, not {points}")
 
 
 def _extremes(values: AnyArray, places: Sequence[int]) -> Int64:

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.arrays import Float64
+from gpusched.base.libraries import Later
 from gpusched.base.memo import Memo
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.wording import scale_of
-from gpusched.reporting.charts.chart import Axis
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
+else:
+    alt = Later("altair")
 
 _UNITS: Final = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 
@@ -49,11 +53,13 @@ class TimeAxis:
         """Where these times are on the axis."""
         return (time_s - self.origin_s) / self.unit_s
 
-    def axis(self, begin_s: float, end_s: float) -> Axis:
-        """The axis from so many to so many seconds since the origin."""
-        end_s = max(end_s, begin_s + 1e-6)
-        ends = (begin_s / self.unit_s, end_s / self.unit_s)
-        return Axis(f"{self.unit} since the first submission", "linear", ends)
+    def x(self, column: str, begin_s: float, end_s: float) -> alt.X:
+        """The axis of a column of such places, from so many to so many seconds since the origin."""
+        ends = [begin_s / self.unit_s, max(end_s, begin_s + 1e-6) / self.unit_s]
+        return alt.X(
+            f"{column}:Q", title=f"{self.unit} since the first submission",
+            scale=alt.Scale(domain=ends, nice=False, clamp=True),
+        )  # fmt: skip
 
 
 def first_submit_s(comparison: Comparison) -> float:

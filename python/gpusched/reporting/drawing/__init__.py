@@ -1,1 +1,1 @@
-"""Charts as figures of Plotly and of Matplotlib."""
+"""How charts look, and how they become files."""

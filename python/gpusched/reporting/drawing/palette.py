@@ -1,12 +1,11 @@
-"""Colours, dashes and ticks: the same in every figure."""
+"""Colours and dashes: the same in every chart."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-
-from gpusched.reporting.charts.chart import HeatMap
 
 COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1f2933")
 """Okabe and Ito (2008): told apart by colour-blind readers as well. Dashes take over from there."""
@@ -36,33 +35,19 @@ RATIO_COLOURS: Final = ("#0072b2", "#f6f7f8", "#d55e00")
 DARK_RATIO_COLOURS: Final = ("#4aa3df", "#222a32", "#ff8a3d")
 
 
-def colour_of(place: int) -> str:
-    """Return the colour of the policy at a place."""
-    return COLOURS[place % len(COLOURS)]
+def steps(colours: Sequence[str], count: int = 9) -> tuple[str, ...]:
+    """Return so many colours in equal steps from the first of three over the second to the third.
+
+    Scales take colours in steps (``type="quantize"``): a page names its colours, and what has a
+    name cannot be mixed.
+    """
+    rgb = [[int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in colours]
+    places = np.linspace(0, len(rgb) - 1, count)
+    mixed = [np.interp(places, range(len(rgb)), channel) for channel in zip(*rgb, strict=True)]
+    whole = np.rint(mixed).astype(int).T.tolist()
+    return tuple("#{:02x}{:02x}{:02x}".format(*each) for each in whole)
 
 
 def dash_of(place: int) -> str:
-    """Return the dash of the policy at a place, by its name in Plotly."""
+    """Return the name of the dash of the policy at a place."""
     return DASHES[place // len(COLOURS) % len(DASHES)]
-
-
-def opacity_of(place: int, highlighted: frozenset[int]) -> float:
-    """Return how opaque a policy is drawn where some are highlighted."""
-    return 1.0 if not highlighted or place in highlighted else FADED
-
-
-def ends_of(chart: HeatMap) -> tuple[float, float]:
-    """Return the ends of the scale of colours; a middle lies half-way between them."""
-    finite = chart.values[np.isfinite(chart.values)]
-    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
-    if chart.middle is not None:
-        reach = max(abs(low - chart.middle), abs(high - chart.middle), 1e-9)
-        return chart.middle - reach, chart.middle + reach
-    return low, high if high > low else low + 1.0
-
-
-def halves(base: float, low: float, high: float) -> list[tuple[float, float, str]]:
-    """Return the parts of a bar below and above the base, each with its colour."""
-    below, _, above = RATIO_COLOURS
-    parts = [(low, min(high, base), below), (max(low, base), high, above)]
-    return [(begin, end, colour) for begin, end, colour in parts if end > begin]

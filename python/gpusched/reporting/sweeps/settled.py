@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from gpusched.base.run_warning import warn
 from gpusched.base.wording import plural, written
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from gpusched.studies.sweep_result import SweepResult
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """An estimate between the ends of its interval; NaN where there is none."""
 
     value: float = math.nan
@@ -74,7 +73,7 @@ class Cell:
     setting: tuple[Any, ...]
     policy: str
     typical: Span
-    change: Span = field(default_factory=Span)
+    change: Span = Span()  # noqa: RUF009
     mean: float = math.nan
     worst: float = math.nan
     num: int = 0
@@ -163,22 +162,26 @@ class Settled:
     runs
         Those that are chosen, failed ones among them.
     policies
-        In the order of the study, with the place that gives each its colour.
+        Of these runs, in the order of the study.
     names
-        Of the policies, marked where they see the truth.
+        Of all policies of the study, whose order gives colours, marked where they see the truth.
     """
 
     runs: pl.DataFrame
     baseline: str
     level: float
     policies: tuple[str, ...]
-    places: dict[str, int]
     names: dict[str, str]
 
     def cells(self, metric: str, by: Sequence[str]) -> Cells:
         """Return the cells of a metric; see :func:`cells_of`."""
         check_metric(self.runs, metric)
         return cells_of(self.runs, metric, by, self.baseline, level=self.level)
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of all policies of the study: a policy keeps its colour without the others."""
+        return list(self.names.values())
 
     @property
     def note(self) -> str:
@@ -220,17 +223,15 @@ def settled(
     policies = tuple(policies_of(runs))
     if asked not in policies:
         asked = policies[0] if baseline is None else baseline_of(None, runs, baseline)
-    everything = policies_of(every)
     sees = set()
-    if "clairvoyant" in runs.columns:
-        sees = set(runs.filter(runs["clairvoyant"].fill_null(value=False))["policy"].to_list())
+    if "clairvoyant" in every.columns:
+        sees = set(every.filter(every["clairvoyant"].fill_null(value=False))["policy"].to_list())
     return Settled(
         runs=runs,
         baseline=asked,
         level=level,
         policies=policies,
-        places={policy: everything.index(policy) for policy in policies},
-        names={name: f"{name} {CLAIRVOYANT}" if name in sees else name for name in policies},
+        names={p: f"{p} {CLAIRVOYANT}" if p in sees else p for p in policies_of(every)},
     )
 
 
@@ -245,15 +246,6 @@ def span_of(cell: Cell, show: Shown) -> Span:
     if show not in ("typical", "change"):
         raise ValueError(f"show: must be 'typical' or 'change', not {show!r}")
     return cell.typical if show == "typical" else cell.change
-
-
-def unit_of(of: Measure, cells: Cells, show: Shown) -> tuple[float, str]:
-    """Return what one of the unit of an axis is, and the title of the axis."""
-    if show == "change" and cells.scale == "ratio":
-        return 1.0, f"{of.label}, ratio to the baseline"
-    scale, unit = of.unit_for(abs(span_of(cell, show).value) for cell in cells.cells)
-    title = of.title(unit)
-    return scale, f"{title}: difference to the baseline" if show == "change" else title
 
 
 def text_of(of: Measure, value: float, show: Shown, scale: Scale) -> str:

@@ -1,28 +1,30 @@
-"""One self-contained HTML page of a study, with filters: :func:`write_sweep`."""
+"""One self-contained HTML page of a study: :func:`write_sweep`."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from string import Template
 from typing import TYPE_CHECKING, Any, Final
 
-from gpusched.base.libraries import need
 from gpusched.base.replacing import write_text
 from gpusched.base.wording import plural
-from gpusched.reporting.chart_library import INLINE, library_tag
-from gpusched.reporting.charts.chart import Axis, Chart
-from gpusched.reporting.drawing import palette
-from gpusched.reporting.drawing.plotly_figures import layout_of
-from gpusched.reporting.drawing.time_ticks import COARSE
-from gpusched.reporting.page_parts import asset, colours
-from gpusched.reporting.sweeps.cdf_over_seeds import LEAST, WORDS, quantile_columns
+from gpusched.reporting.page import render, specification
+from gpusched.reporting.sweeps import pictures
 from gpusched.reporting.sweeps.measures import Measure, measure
-from gpusched.reporting.sweeps.settled import Cell, Settled, Shown, Span, settled, text_of
+from gpusched.reporting.sweeps.pictures import MOST_ROWS, WORDS, Found, Ruler, value_text
+from gpusched.reporting.sweeps.settled import (
+    Cell,
+    Cells,
+    Settled,
+    Shown,
+    Span,
+    settled,
+    text_of,
+)
 from gpusched.reporting.sweeps.study_runs import (
     Where,
     axes_of,
@@ -42,67 +44,96 @@ if TYPE_CHECKING:
     from gpusched.studies.sweep_result import SweepResult
 
 _MOST_BYTES: Final = 1_500_000
-_CELL_BYTES: Final = 92  # of one metric: twelve numbers of six digits and less
-_SETTING_BYTES: Final = 44
-MOST_ROWS: Final = 2_000
-"""Of the table that is seen at once."""
+_CELL_BYTES: Final = 1_300  # of one metric: the row of the table, and its points in five charts
+_MOST_FAILURES: Final = 200
 
 
 @dataclass(frozen=True, eq=False)
-class PageCells:
-    """The cells of a page.
+class SweepPage:
+    """The cells of a page, and the settings among which its reader chooses.
 
     Attributes
     ----------
     axes
-        In which the runs differ.
-    settings
-        Position of the value on each axis, and the policy, of each cell.
-    by_metric
-        The cells of each metric, in the order of ``settings``; None where a metric has no cell.
+        In which the runs differ, each with the places of its values.
+    cells
+        Of each metric, the first one shown at first.
     left_out
         Metrics for which there was no room.
-    scales
-        Of the changes of each metric: ``"ratio"`` or ``"difference"``.
-    warnings, headline
-        Of the comparison by the first metric.
     """
 
     study: Settled
-    axes: tuple[str, ...]
-    settings: tuple[tuple[tuple[int, ...], str], ...]
-    by_metric: dict[str, list[Cell | None]]
+    axes: dict[str, dict[Any, int]]
+    cells: dict[str, Cells]
     left_out: tuple[str, ...]
-    scales: dict[str, Scale]
-    warnings: tuple[str, ...]
-    headline: tuple[str, ...]
 
     @property
-    def measures(self) -> list[Measure]:
-        """The metrics, the first one chosen at first."""
-        return [measure(key) for key in self.by_metric]
-
-    @property
-    def first(self) -> list[Cell]:
+    def first(self) -> Cells:
         """The cells of the first metric."""
-        return [cell for cell in next(iter(self.by_metric.values())) if cell is not None]
+        return next(iter(self.cells.values()))
 
     @property
-    def quantiles(self) -> dict[str, dict[str, float]]:
-        """By time of jobs the metrics that are its quantiles, with their shares."""
-        found = {quantity: quantile_columns(list(self.by_metric), quantity) for quantity in WORDS}
-        return {quantity: shares for quantity, shares in found.items() if len(shares) > 1}
-
     def along(self) -> int:
-        """Return the axis along which pictures go at first: the load, or that of most values."""
-        if "load" in self.axes:
-            return self.axes.index("load")
-        sizes = [len(values_of(self.study.runs, axis)) for axis in self.axes]
-        return sizes.index(max(sizes)) if sizes else 0
+        """The axis along which pictures go: the load, or that of most values; -1 without one."""
+        sizes = [len(places) + 1_000 * (axis == "load") for axis, places in self.axes.items()]
+        return sizes.index(max(sizes)) if sizes else -1
+
+    @property
+    def axis(self) -> str:
+        """The name of the axis along which pictures go."""
+        return list(self.axes)[self.along]
+
+    @property
+    def start(self) -> tuple[Any, ...]:
+        """The setting that is shown at first: of loads the one nearest to 0.9."""
+        settings = [cell.setting for cell in self.first.cells]
+        if "load" not in self.axes:
+            return settings[0]
+        return min(settings, key=lambda setting: abs(0.9 - (setting[self.along] or 0.0)))
+
+    def key(self, setting: Sequence[Any], *, free: bool) -> str:
+        """Return the places of a setting, as the menus say them; ``free``: along the axis."""
+        return ",".join(
+            "*" if free and place == self.along else str(places[value])
+            for place, (places, value) in enumerate(zip(self.axes.values(), setting, strict=True))
+        )
+
+    def chosen(
+        self, found_of: Callable[[list[Cell]], Found], cells: Iterable[Cell], *, free: bool = False
+    ) -> Found:
+        """Return the rows of all settings, each with its own, and what is found at the first."""
+        by_setting: dict[str, list[Cell]] = {}
+        keys: dict[tuple[Any, ...], str] = {}
+        for cell in cells:
+            if cell.setting not in keys:
+                keys[cell.setting] = self.key(cell.setting, free=free)
+            by_setting.setdefault(keys[cell.setting], []).append(cell)
+        rows: pictures.Rows = []
+        findings: list[str] = []
+        for key, own in by_setting.items():
+            found, told = found_of(own)
+            rows += [each | {"at": key} for each in found]
+            if key == self.key(self.start, free=free):
+                findings = told
+        return rows, findings
+
+    def with_choice(
+        self, chart: Any, key: str, *, free: bool = False, **more: str
+    ) -> dict[str, Any]:
+        """Return the specification of a chart that shows the chosen setting, and what else is."""
+        chosen = {"free" if free else "at": self.key(self.start, free=free)} | more
+        spec = specification(chart)
+        spec["params"] += [{"name": name, "value": value} for name, value in chosen.items()]
+        columns = {"free": "at", "shown": "policy"}
+        spec.setdefault("transform", []).extend(
+            {"filter": f"datum.{columns.get(name, name)} === {name}"} for name in chosen
+        )
+        spec["usermeta"]["name"] += f"-{key}"
+        return spec
 
 
-def page_cells(study: Settled, metrics: Sequence[str] | None) -> PageCells:
-    """Return the cells of a study.
+def sweep_page(study: Settled, metrics: Sequence[str] | None) -> SweepPage:
+    """Compare the runs of a study.
 
     Parameters
     ----------
@@ -115,58 +146,25 @@ def page_cells(study: Settled, metrics: Sequence[str] | None) -> PageCells:
     ValueError
         If a metric is not known, or the cells of a single one are too many for a page.
     """
-    axes = tuple(varying(study.runs))
-    places = {axis: {v: i for i, v in enumerate(values_of(study.runs, axis))} for axis in axes}
+    axes = {
+        axis: {value: place for place, value in enumerate(values_of(study.runs, axis))}
+        for axis in varying(study.runs)
+    }
     chosen = _present(study) if metrics is None else list(dict.fromkeys(metrics))
-    found: dict[str, list[Cell]] = {}
+    found: dict[str, Cells] = {}
     room = 1
-    scales: dict[str, Scale] = {}
-    first = None
     for key in chosen:
-        if len(found) == room:
+        if len(found) >= room:
             break
-        compared = study.cells(key, axes)
-        found[key], scales[key] = compared.cells, compared.scale
-        if first is None:
-            first, room = compared, _room(len(compared.cells))
-    at: dict[tuple[tuple[int, ...], str], int] = {}
-    for cells in found.values():
-        for cell in cells:
-            at.setdefault((_position(cell, axes, places), cell.policy), len(at))
-    by_metric: dict[str, list[Cell | None]] = {}
-    for key, cells in found.items():
-        column: list[Cell | None] = [None] * len(at)
-        for cell in cells:
-            column[at[_position(cell, axes, places), cell.policy]] = cell
-        by_metric[key] = column
-    assert first is not None
-    return PageCells(
-        study=study,
-        axes=axes,
-        settings=tuple(at),
-        by_metric=by_metric,
-        left_out=tuple(chosen[len(found) :]),
-        scales=scales,
-        warnings=first.warnings,
-        headline=first.headline,
-    )
-
-
-def _position(
-    cell: Cell, axes: Sequence[str], places: dict[str, dict[Any, int]]
-) -> tuple[int, ...]:
-    return tuple(places[axis][value] for axis, value in zip(axes, cell.setting, strict=True))
-
-
-def _room(num_cells: int) -> int:
-    """Return how many metrics the page has room for."""
-    room = (_MOST_BYTES - _SETTING_BYTES * num_cells) // (_CELL_BYTES * max(1, num_cells))
-    if room < 1:
-        raise ValueError(
-            f"{num_cells:,} settings and policies are too many for one page: "
-            "choose some of them with where={...}"
-        )
-    return room
+        found[key] = study.cells(key, list(axes))
+        count = len(found[key].cells)
+        if count > MOST_ROWS:
+            raise ValueError(
+                f"{count:,} settings and policies are too many for one page: "
+                "choose some of them with where={...}"
+            )
+        room = max(1, _MOST_BYTES // (_CELL_BYTES * max(1, count)))
+    return SweepPage(study, axes, found, tuple(chosen[len(found) :]))
 
 
 def _present(study: Settled) -> list[str]:
@@ -183,189 +181,160 @@ def _present(study: Settled) -> list[str]:
     return found
 
 
-def page_data(page: PageCells) -> dict[str, Any]:
-    """Return all that the script of the page reads, as plain values."""
-    study, keys = page.study, list(page.by_metric)
-    index = {name: place for place, name in enumerate(study.policies)}
-    chart = Chart(name="", title="", caption="", x=Axis(""))
-    return {
-        "baseline": study.baseline,
-        "base": layout_of(chart, in_page=True),
-        "ticks": [[at, name] for at, name in COARSE.items()],
-        "mostRows": MOST_ROWS,
-        "axes": [_axis(page, axis) for axis in page.axes],
-        "policies": [
-            {"name": name, "label": study.names[name], "place": study.places[name]}
-            for name in study.policies
-        ],
-        "metrics": [
-            {
-                "key": of.key, "label": of.label, "kind": of.kind, "better": of.better,
-                "scale": page.scales[of.key], "values": _columns(page.by_metric[of.key]),
-            }
-            for of in page.measures
-        ],
-        "cells": [
-            {"at": list(at), "policy": index[policy], "num": _num(page, row)} | _mark(page, row)
-            for row, (at, policy) in enumerate(page.settings)
-        ],
-        "quantiles": [
-            {
-                "label": WORDS[quantity], "least": LEAST[quantity], "shares": list(shares.values()),
-                "metrics": [keys.index(key) for key in shares],
-            }
-            for quantity, shares in page.quantiles.items()
-        ],
-    }  # fmt: skip
+def charts_of(page: SweepPage, key: str) -> Iterator[dict[str, Any]]:
+    """Yield the pictures of a metric, each with all settings of which the page shows one."""
+    study, cells = page.study, page.cells[key]
+    several = len(study.policies) > 1
+    at = page.along
+    ruler = Ruler.of_cells(study, key, cells, "typical")
+    changes = Ruler.of_cells(study, key, cells, "change")
+    if page.axes:
+        found = page.chosen(
+            lambda own: pictures.lines_found(ruler, own, at), cells.cells, free=True
+        )
+        yield page.with_choice(pictures.lines_chart(ruler, found, page.axis), key, free=True)
+    if several:
+        found = page.chosen(lambda own: pictures.forest_found(changes, own), cells.cells)
+        yield page.with_choice(pictures.forest_chart(changes, found), key)
+        if page.axes:
+            found = page.chosen(
+                lambda own: pictures.heat_map_found(changes, own, at), cells.cells, free=True
+            )
+            chart = pictures.heat_map_chart(changes, found, page.axis)
+            yield page.with_choice(chart, key, free=True)
+        second = next(
+            (other for other in ("p99_jct_s", *page.cells) if other in page.cells and other != key),
+            None,
+        )
+        if second is not None:
+            yield page.with_choice(_pareto(page, ruler, key, second), key)
+    if page.axes:
+        yield from _sensitivity(page, ruler, key)
 
 
-def _axis(page: PageCells, axis: str) -> dict[str, Any]:
-    values = values_of(page.study.runs, axis)
-    is_number = page.study.runs[axis].dtype.is_numeric() and None not in values
-    return {
-        "name": axis,
-        "isNumber": is_number,
-        "values": values if is_number else list(range(len(values))),
-        "texts": [text_of_value(value) for value in values],
+def _pareto(page: SweepPage, of_x: Ruler, key: str, second: str) -> Any:
+    others = page.cells[second]
+    of_y = Ruler.of_cells(page.study, second, others, "typical")
+    up: dict[tuple[Any, ...], list[Cell]] = {}
+    for cell in others.cells:
+        up.setdefault(cell.setting, []).append(cell)
+    found = page.chosen(
+        lambda own: pictures.pareto_found(of_x, of_y, own, up.get(own[0].setting, [])),
+        page.cells[key].cells,
+    )
+    return pictures.pareto_chart(of_x, of_y, found)
+
+
+def _sensitivity(page: SweepPage, ruler: Ruler, key: str) -> Iterator[dict[str, Any]]:
+    """Yield how far each axis moves a metric from each setting, one policy at a time."""
+    cells = page.cells[key].cells
+    by_policy = {
+        policy: [cell for cell in cells if cell.policy == policy] for policy in page.study.policies
     }
 
+    def found_of(own: list[Cell]) -> Found:
+        rows: pictures.Rows = []
+        findings: list[str] = []
+        for cell in own:
+            at = dict(zip(page.axes, cell.setting, strict=True)) | {"policy": cell.policy}
+            found, told = pictures.sensitivity_found(ruler, by_policy[cell.policy], at, page.axes)
+            rows += found
+            findings += [f"{page.study.names[cell.policy]}, {line}" for line in told]
+        return rows, findings
 
-def text_of_value(value: Any) -> str:
-    """Return a value on an axis as a cell of a table has it."""
-    if value is None:
-        return "none"
-    return f"{value:,.6g}" if isinstance(value, int | float) else str(value)
-
-
-def _num(page: PageCells, row: int) -> int:
-    return max((cells[row].num for cells in page.by_metric.values() if cells[row]), default=0)  # type: ignore[union-attr]
-
-
-def _mark(page: PageCells, row: int) -> dict[str, str]:
-    marks = (cells[row].mark for cells in page.by_metric.values() if cells[row])  # type: ignore[union-attr]
-    found = next(marks, "")
-    return {"mark": found} if found else {}
-
-
-def _columns(cells: Sequence[Cell | None]) -> list[list[float | None]]:
-    spans = [
-        [_ends(span) for cell in cells for span in [getattr(cell, name, Span())]]
-        for name in ("typical", "change")
-    ]
-    made = [[ends[place] for ends in column] for column in spans for place in range(3)]
-    for name in ("mean", "worst", "num_better", "num_pairs", "p", "is_ahead"):
-        made.append([_short(getattr(cell, name)) if cell else None for cell in cells])
-    return made
+    found = page.chosen(found_of, cells)
+    if len(found[0]) <= MOST_ROWS:
+        caption = "One axis at a time from the chosen setting, of the chosen policy. Typical runs."
+        chart = pictures.sensitivity_chart(ruler, found, caption)
+        yield page.with_choice(chart, key, shown=page.study.names[page.study.policies[0]])
 
 
-def _ends(span: Span) -> tuple[float | None, float | None, float | None]:
-    return _short(span.value), _short(span.low), _short(span.high)
+def distributions(page: SweepPage) -> Iterator[dict[str, Any]]:
+    """Yield the distributions of JCT and wait, of which the page has quantiles."""
+    for quantity in WORDS:
+        shares = pictures.quantile_columns(list(page.cells), quantity)
+        if len(shares) > 1:
+            yield from _distribution(page, quantity, list(shares))
 
 
-def _short(value: float) -> float | None:
-    """Six digits are more than a page shows."""
-    return float(f"{value:.6g}") if value == value else None
+def _distribution(
+    page: SweepPage, quantity: pictures.Quantity, keys: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    by_setting: dict[tuple[Any, ...], dict[str, list[Cell]]] = {}
+    for key in keys:
+        for cell in page.cells[key].cells:
+            by_setting.setdefault(cell.setting, {}).setdefault(key, []).append(cell)
+
+    def found_of(own: list[Cell]) -> Found:
+        curves = pictures.curves_of(page.study, by_setting[own[0].setting], quantity)
+        return pictures.cdf_found(curves, quantity)
+
+    found = page.chosen(found_of, page.cells[keys[0]].cells)
+    if len(found[0]) <= MOST_ROWS:
+        chart = pictures.cdf_chart(page.study.labels, found, quantity, page.study.note)
+        yield page.with_choice(chart, quantity)
 
 
-_MOST_STATIC: Final = 400
-_MOST_FAILURES: Final = 200
-
-
-def filters(page: PageCells) -> str:
-    """Return the controls that choose what is seen."""
-    study = page.study
-    labels = [of.label for of in page.measures]
-    keys = list(page.by_metric)
-    second = keys.index("p99_jct_s") if "p99_jct_s" in keys[1:] else min(1, len(labels) - 1)
-    parts = [_menu("metric", "Metric", labels)]
-    if len(study.policies) > 1:
-        parts.append(_menu("show", "Shown as", ["typical", "change"], by_name=True))
-    if page.axes:
-        parts.append(_menu("along", "Along", page.axes, first=page.along()))
-    for place, axis in enumerate(page.axes):
-        names = [text_of_value(value) for value in values_of(study.runs, axis)]
-        parts.append(_menu(f"axis-{place}", axis, names))
-    if len(labels) > 1:
-        parts.append(_menu("second", "Against", labels, first=second))
-    if page.axes:
-        parts.append('<label><input type="checkbox" id="every"> table of all settings</label>')
-    boxes = "".join(
-        f'<label><input type="checkbox" id="policy-{index}" checked>'
-        f'<i class="{palette.dash_of(study.places[name])}" '
-        f'style="--c:var(--policy-{study.places[name] % len(palette.COLOURS)})"></i>'
-        f"{escape(study.names[name])}</label>"
-        for index, name in enumerate(study.policies)
-    )
-    fieldset = f"<fieldset><legend>Policies</legend>{boxes}</fieldset>"
-    return f'<form id="filters" aria-label="filters" hidden>{"".join(parts)}{fieldset}</form>'
-
-
-def _menu(
-    name: str, label: str, options: Sequence[str], *, first: int = 0, by_name: bool = False
-) -> str:
-    made = "".join(
-        f'<option value="{escape(option) if by_name else place}"'
-        f"{' selected' if place == first else ''}>{escape(option)}</option>"
-        for place, option in enumerate(options)
-    )
-    return f'<label>{escape(label)} <select id="{name}">{made}</select></label>'
-
-
-def choice(name: str, label: str, options: Sequence[str]) -> str:
-    """Return a menu that stands above one chart."""
-    return f'<p class="choice">{_menu(name, label, options)}</p>'
-
-
-def cells_table(page: PageCells) -> str:
-    """Return the table that is there without a script: the first metric at every setting."""
-    of, study = page.measures[0], page.study
+def cells_table(page: SweepPage, key: str) -> str:
+    """Return the table of a metric at every setting, which the script of the page cuts."""
+    of, study, cells = measure(key), page.study, page.cells[key]
     share = f"{study.level:.0%} interval"
     heads = [
         ("policy", "ascending", ""), *((axis, "ascending", "") for axis in page.axes),
-        ("seeds", "descending", "runs that did not fail"),
         ("typical", "descending" if of.better == "higher" else "ascending", "of all seeds"),
         (share, "ascending", "of a typical run"),
-        ("mean", "ascending", "of these runs"), ("worst", "ascending", "of these runs"),
         ("change", "ascending", f"ratio or difference to {study.baseline}, on the same jobs"),
         (share, "ascending", "of the change"),
         ("better", "descending", f"seeds in which it was better than {study.baseline}"),
         ("p", "ascending", "of no change, corrected for the number of rows"),
         ("growth", "descending", "where jobs pile up"),
+        ("mean", "ascending", "of the runs"), ("worst", "ascending", "of the runs"),
+        ("seeds", "descending", "runs that did not fail"),
     ]  # fmt: skip
-    head = [sorting(escape(name), first, title) for name, first, title in heads]
-    cells = next(iter(page.by_metric.values()))
-    known = [cell for cell in cells if cell is not None][:_MOST_STATIC]
-    scale = page.scales[of.key]
-    body = [_row(of, study.names[c.policy], c, scale, c.policy == study.baseline) for c in known]
-    caption = f'<caption id="metric-name">{escape(of.label)}</caption>'
-    return grid("each policy at each setting", head, body, ' id="metrics"', caption)
+    head = [
+        _on_axis(made) if 0 < place <= len(page.axes) else made
+        for place, made in enumerate(sorting(escape(name), *more) for name, *more in heads)
+    ]
+    body = [_row(page, of, cell, cells.scale) for cell in cells.cells]
+    caption = f'<caption>{escape(of.label)} <span class="setting"></span></caption>'
+    return grid(
+        f"{of.label} of each policy at each setting", head, body, ' class="metrics"', caption
+    )
 
 
-def _row(of: Measure, name: str, cell: Cell, scale: Scale, is_baseline: bool) -> str:
-    cells = [figure(text_of_value(value), value) for value in cell.setting]
+def _row(page: SweepPage, of: Measure, cell: Cell, scale: Scale) -> str:
+    cells = [_on_axis(figure(value_text(value), value)) for value in cell.setting]
     typical = of.text(cell.typical.value)
     cells += [
-        figure(str(cell.num), cell.num),
         figure(typical, cell.typical.value, is_best=cell.is_ahead),
         _between(of, cell.typical, "typical", scale),
-        figure(of.text(cell.mean), cell.mean),
-        figure(of.text(cell.worst), cell.worst),
     ]
-    if is_baseline:
+    if cell.policy == page.study.baseline:
         cells += map(figure, ("baseline", "", "", ""))
     else:
         value = cell.change.value
         cells += [
             figure(text_of(of, value, "change", scale), value),
             _between(of, cell.change, "change", scale),
-            figure(better_text(cell), cell.num_better),
-            figure(p_text(cell.p), cell.p),
+            figure(_better_text(cell), cell.num_better),
+            figure(_p_text(cell.p), cell.p),
         ]
-    cells.append(figure(cell.mark))
-    return row(escape(name), cells)
+    cells += [
+        figure(cell.mark),
+        figure(of.text(cell.mean), cell.mean),
+        figure(of.text(cell.worst), cell.worst),
+        figure(str(cell.num), cell.num),
+    ]
+    at = f' data-at="{page.key(cell.setting, free=False)}"'
+    return row(escape(page.study.names[cell.policy]), cells, at)
 
 
-def better_text(cell: Cell) -> str:
+def _on_axis(html: str) -> str:
+    """Mark a cell or heading of an axis: of one setting, as the caption has it, it is hidden."""
+    return re.sub(r"^<(t[hd])", r'<\1 class="axis"', html)
+
+
+def _better_text(cell: Cell) -> str:
     """Return in how many seeds a policy was better than the baseline."""
     return "" if math.isnan(cell.num_better) else f"{cell.num_better:.0f}/{cell.num_pairs}"
 
@@ -377,7 +346,7 @@ def _between(of: Measure, span: Span, show: Shown, scale: Scale) -> str:
     return figure(f"{low} to {high}", span.low)
 
 
-def p_text(value: float) -> str:
+def _p_text(value: float) -> str:
     """Return a p value as a table has it."""
     if math.isnan(value):
         return ""
@@ -407,11 +376,11 @@ def _failure(run: dict[str, Any], axes: Iterable[str]) -> str:
     return row(escape(run["policy"]), [figure(setting), figure(run["error"]), line])
 
 
-def remarks(source: Any, page: PageCells) -> list[str]:
+def remarks(source: Any, page: SweepPage) -> list[str]:
     """Return the warnings of the study, or of its runs, and of the comparison."""
     told = getattr(source, "warnings", None)
     lines = _warnings_of(page.study.runs) if told is None else list(told)
-    return list(dict.fromkeys([*lines, *page.warnings]))
+    return list(dict.fromkeys([*lines, *page.first.warnings]))
 
 
 def _warnings_of(runs: pl.DataFrame) -> list[str]:
@@ -422,15 +391,19 @@ def _warnings_of(runs: pl.DataFrame) -> list[str]:
     return [f"{line} ({plural(count, 'run')})" for line, count in counts.iter_rows()]
 
 
-def definitions(page: PageCells) -> str:
+def definitions(page: SweepPage) -> str:
     """Return what the metrics mean."""
     known = METRICS.all()
     terms = "".join(
         f"<dt>{escape(of.label)}</dt><dd>{escape(known[of.key].summary)}</dd>"
-        for of in page.measures
+        for of in map(measure, page.cells)
         if of.key in known
     )
-    return f"<dl>{terms}</dl>"
+    lines = []
+    if page.left_out:
+        shown, others = len(page.cells), ", ".join(page.left_out)
+        lines.append(f"For lack of room there are {shown} metrics; without: {others}.")
+    return f"<dl>{terms}</dl>{paragraphs(lines, 'footnote')}"
 
 
 def write_sweep(
@@ -442,16 +415,15 @@ def write_sweep(
     where: Where | None = None,
     baseline: str | None = None,
     level: float = 0.95,
-    plotly: str = INLINE,
 ) -> None:
     """Write a study as one HTML file that needs no network.
 
     It holds the table of all policies at all settings with intervals over the seeds, a metric
-    along an axis, as a field of colours and as paired differences, two metrics against each other,
-    the distributions of JCT and wait, how far each axis moves a metric, the runs that failed with
-    the lines that repeat them, and the warnings. Filters choose the metric, the axis, the setting
-    and the policies. Beside the chart library it has at most 2 MB: metrics for which there is no
-    room are named. :mod:`gpusched.reporting.plot` draws its pictures one by one.
+    along an axis, paired differences, as a list and as a field of colours, two metrics against each
+    other, the distributions of JCT and wait, how far each axis moves a metric, the runs that failed
+    with the lines that repeat them, and the warnings. Readers choose the metric and the setting.
+    Without the script that draws it has at most 2 MB: metrics for which there is no room are named.
+    :mod:`gpusched.plot` draws its pictures one by one.
 
     Parameters
     ----------
@@ -470,10 +442,6 @@ def write_sweep(
         A policy; None takes the study's, or the first.
     level
         Of the intervals.
-    plotly
-        The chart library: ``"inline"`` puts it into the file (4.7 MB), ``"cdn"`` links it, so that
-        the charts need a network. Anything else that ends in ``.js`` is the path, relative to the
-        page, or the address of a copy.
 
     Returns
     -------
@@ -482,8 +450,6 @@ def write_sweep(
 
     Raises
     ------
-    ImportError
-        Without Plotly; the message says what to install.
     TypeError
         If the source is neither.
     ValueError
@@ -496,13 +462,14 @@ def write_sweep(
     ...     "policy": ["fifo", "sjf"] * 4, "load": [0.7] * 4 + [0.9] * 4,
     ...     "seed": [1, 1, 2, 2] * 2, "mean_jct_s": [60.0, 50, 70, 55, 90, 65, 99, 70],
     ... })
-    >>> gs.reporting.write_sweep(runs, "study.html", plotly="cdn")
+    >>> gs.reporting.write_sweep(runs, "study.html")
     """
-    page = render_sweep(
-        source, assumptions, metrics=metrics, where=where, baseline=baseline, level=level,
-        plotly=plotly,
-    )  # fmt: skip
-    write_text(path, page)
+    write_text(
+        path,
+        render_sweep(
+            source, assumptions, metrics=metrics, where=where, baseline=baseline, level=level
+        ),
+    )
 
 
 def render_sweep(
@@ -513,38 +480,48 @@ def render_sweep(
     where: Where | None = None,
     baseline: str | None = None,
     level: float = 0.95,
-    plotly: str = INLINE,
 ) -> str:
     """Return the page that :func:`write_sweep` writes."""
-    need("plotly", "the page", "plotly")
-    library = library_tag(plotly)
     runs = runs_of(source)
     study = settled(source, varying(runs), where, baseline, level=level, tells=False)
     asked = metrics or getattr(getattr(source, "study", None), "metrics", None) or None
-    page = page_cells(study, asked)
+    page = sweep_page(study, asked)
     name = getattr(getattr(source, "study", None), "name", "")
     notes = remarks(source, page)
-    return Template(asset("study.html")).substitute(
-        title=escape(name or "a study"),
-        heading=escape(f"Study: {name}") if name else "A study of scheduling policies",
-        style=colours() + asset("report.css") + asset("study.css"),
-        script=asset("study.js") + asset("report.js"),
-        library=library,
+    return render(
+        "study.html.j2",
+        title=name or "a study",
+        heading=f"Study: {name}" if name else "A study of scheduling policies",
         caption=paragraphs([*_caption(page), *assumptions], "caption"),
-        headline=paragraphs(page.headline, "headline"),
-        filters=filters(page),
-        table=cells_table(page),
+        headline=paragraphs(page.first.headline, "headline"),
+        axes=[
+            {
+                "name": axis,
+                "texts": list(map(value_text, places)),
+                "start": places[value],
+            }
+            for (axis, places), value in zip(page.axes.items(), page.start, strict=True)
+        ],
+        along=page.along,
+        labels=study.labels,
+        shown=[study.names[policy] for policy in study.policies],
+        sections=[
+            {
+                "key": key, "label": measure(key).label, "cells": cells_table(page, key),
+                "charts": list(charts_of(page, key)),
+            }
+            for key in page.cells
+        ],
         footnotes=paragraphs(_footnotes(page), "footnote"),
-        figures=f'<div class="figures">{"".join(_figures(page))}</div>',
+        charts=list(distributions(page)),
         failures=failures(study.runs),
-        remarks=f"<h2>Remarks</h2>{items(notes)}" if notes else "",
+        remarks=items(notes) if notes else "",
         definitions=definitions(page),
         sources=paragraphs(_sources(source, study.runs), "caption"),
-        data=_data(page),
-    )
+    )  # fmt: skip
 
 
-def _caption(page: PageCells) -> list[str]:
+def _caption(page: SweepPage) -> list[str]:
     study = page.study
     counts = [
         plural(len(study.runs), "run"),
@@ -554,7 +531,7 @@ def _caption(page: PageCells) -> list[str]:
     return [f"{', '.join(counts)}. {study.note} Baseline: {study.baseline}."]
 
 
-def _footnotes(page: PageCells) -> list[str]:
+def _footnotes(page: SweepPage) -> list[str]:
     notes = [
         f"Changes are of typical pairs of runs on the same jobs, to {page.study.baseline} at the "
         "same setting: ratios, of shares and of metrics that may be zero differences. p: exact "
@@ -562,11 +539,6 @@ def _footnotes(page: PageCells) -> list[str]:
     ]
     if any(label != name for name, label in page.study.names.items()):
         notes.append("† clairvoyant: decides by the true service times")
-    if page.left_out:
-        notes.append(
-            f"For lack of room there are {len(page.by_metric)} metrics; without: "
-            f"{', '.join(page.left_out)}."
-        )
     return notes
 
 
@@ -582,50 +554,3 @@ def _sources(source: Any, runs: pl.DataFrame) -> list[str]:
             more = f" and {len(values) - 12:,} more" if len(values) > 12 else ""
             lines.append(f"{axis}: {shown}{more}")
     return lines
-
-
-def _figures(page: PageCells) -> Iterator[str]:
-    study = page.study
-    several = len(study.policies) > 1
-    band = f"bands are {study.level:.0%} intervals over the seeds"
-    if page.axes:
-        yield _figure("lines", f"Typical runs; {band}.")
-        yield _figure("heat_map", "The same, as a field for each policy and value.")
-    if several:
-        yield _figure(
-            "forest_plot",
-            "Each policy against the baseline, paired over the seeds: an interval that does not "
-            "cross the dashed line is a change that the seeds do not explain.",
-        )
-        if len(page.by_metric) > 1:
-            yield _figure(
-                "pareto", "The dashed line joins the policies that none beats in both metrics."
-            )
-    if page.quantiles:
-        menu = choice("quantity", "Of", [WORDS[quantity] for quantity in page.quantiles])
-        yield _figure(
-            "cdf_over_seeds", f"At the quantiles that runs have as metrics; {band}.", menu
-        )
-    if page.axes:
-        menu = choice("swung", "Policy", [study.names[name] for name in study.policies])
-        yield _figure(
-            "sensitivity",
-            "The least and the largest mean along each axis, from the chosen setting; "
-            "one axis is moved at a time.",
-            menu,
-        )
-
-
-def _figure(name: str, caption: str, menu: str = "") -> str:
-    return (
-        f'<figure><figcaption><h3 id="{name}-title"></h3><p id="{name}-setting"></p>'
-        f"<p>{escape(caption)}</p></figcaption>{menu}"
-        f'<div class="legend" id="{name}-legend"></div>'
-        f'<div class="chart" id="{name}" role="img" tabindex="0" aria-label=""></div></figure>'
-    )
-
-
-def _data(page: PageCells) -> str:
-    """The cells as JSON in which nothing can end the element that it stands in."""
-    text = json.dumps(page_data(page), separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

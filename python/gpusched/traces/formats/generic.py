@@ -258,6 +258,8 @@ def losses(trace: Trace) -> list[str]:
     lines = []
     if trace.epoch is not None and trace._origin_us() is None:  # beyond the year 9999
         lines.append(f"times are written in seconds: that second 0 was {trace.epoch} is left out")
+    if trace.reference_type is not None:
+        lines.append(f"that run times are those on {trace.reference_type} is left out")
     for column in ("profile", "graph"):
         if getattr(trace, column) is not None:
             lines.append(f"of each job's {column} the name alone is written")

@@ -21,6 +21,7 @@ import numpy as np
 
 from gpusched import _core
 from gpusched.base.arrays import Float64, Int32, Int64, UInt32, read_only
+from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS
 from gpusched.base.labels import Labels
 from gpusched.base.memory import check_fits
 from gpusched.base.run_warning import warn
@@ -343,7 +344,7 @@ def _bisect(rising: Callable[[float], float], low: float, high: float) -> float:
     return (low + high) / 2
 
 
-DEFAULT_CLUSTER: Final = Cluster.uniform(servers=64, gpus=8)
+DEFAULT_CLUSTER: Final = Cluster.uniform(NUM_SERVERS, GPUS_PER_SERVER)
 # How much a job's run time owes to its group, its width and itself (only the order matters).
 _GROUP_SHARE: Final = 0.75
 _WIDTH_SHARE: Final = 0.15
@@ -353,6 +354,8 @@ _GROUP_SPREAD: Final = 0.1
 # Model 2: within this time, unless they would keep more than this part of the cluster busy in it.
 _GROUP_SPREAD_S: Final = 2 * DAY_S
 _HEAVY_GROUP: Final = 0.0025
+RESTART_S: Final = 60
+"""What a restart costs a job of model 2, seconds."""
 _MAX_JOBS: Final = 2**31 - 1
 _LEAST_BYTES: Final = 110  # of a job, while its run time is drawn
 
@@ -360,7 +363,7 @@ _LEAST_BYTES: Final = 110  # of a job, while its run time is drawn
 def generate(
     name: str,
     jobs: int,
-    load: float = 0.9,
+    load: float = MAX_LOAD,
     cluster: Cluster | None = None,
     seed: int = 0,
     *,
@@ -378,6 +381,9 @@ def generate(
     The load is steady: the runs of a group lie within about two days of its date, but those of a
     group that would keep more than a four-hundredth of the cluster busy in these four days lie
     anywhere. A longer trace holds more of the same, and not larger bursts.
+
+    A job that goes on after a preemption pays 60 s (column ``restart_s``), this generator's own
+    choice: without a cost, policies that preempt would look better than they are.
 
     Parameters
     ----------
@@ -398,8 +404,8 @@ def generate(
         A whole number, 0 or more. One seed gives one workload on every machine.
     model
         2, or 1 for the workloads of versions before: runs of a group lie within a tenth of the
-        whole trace, so that bursts grow with its length and no mean settles, and jobs are
-        narrowed only to what all of the largest servers hold together.
+        whole trace, so that bursts grow with its length and no mean settles, jobs are narrowed
+        only to what all of the largest servers hold together, and a restart costs nothing.
 
     Returns
     -------
@@ -492,6 +498,7 @@ def generate(
         source=f"generate({name!r}, jobs={jobs}, load={load:g}, cluster={cluster}, seed={seed}, "
         f"model={model})",
         notes=(note,) if narrowed else (),
+        restart_us=None if model == 1 else read_only(np.full(jobs, RESTART_S * US_PER_S)),
     )
 
 

