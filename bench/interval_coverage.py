@@ -187,18 +187,51 @@ def _rows(
             yield row
 
 
+def recommended(experiments: int, num: int = 12, seed: int = 1) -> Section:
+    """Count what is called best, or a certain gain, where the labels are drawn by lot."""
+    from gpusched.studies.verdicts import not_beaten
+
+    random, rows = np.random.default_rng(seed), []
+    for (workload,), own in pl.read_parquet(RUNS).group_by("workload", maintain_order=True):
+        for metric in ("mean_jct_s", "p99_jct_s"):
+            wide = own.pivot("policy", index="seed", values=metric).drop("seed").cast(pl.Float64)
+            every, best, beaten, gain = wide.to_numpy(), 0, 0, 0
+            for _ in range(experiments):
+                drawn = random.permuted(every[random.integers(0, len(every), num)], axis=1)
+                left = not_beaten(dict(zip(wide.columns, drawn.T, strict=True)))
+                best, beaten = best + (len(left) == 1), beaten + (len(left) < len(wide.columns))
+                gain += gs.studies.ratio(drawn[:, 1], drawn[:, 0]).high < 1
+            name = f"{workload}: {gs.metrics()[metric].label}, {len(wide.columns)} policies"
+            shares = (f"{100 * count / experiments:.2f}" for count in (best, beaten, gain))
+            rows.append((name, str(num), *shares))
+            print(*rows[-1], sep=" | ", flush=True)
+    return Section(
+        title="Recommendations of noise",
+        method=f"{experiments:,} experiments each; the labels of each seed are drawn by lot. "
+        "Percent of the experiments in which one policy is called best, any is called beaten, and "
+        "a search would recommend what it found (the whole interval of one ratio below 1).",
+        columns=("runs", "seeds", "one best", "any beaten", "a gain"),
+        rows=rows,
+    )
+
+
 def main() -> None:
     """Count, print, and keep the table if a file is named."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--experiments", type=int, default=2_000)
     parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--noise", action="store_true", help="only what noise recommends")
     parser.add_argument("--runs", type=Path, help="make the stored runs anew, and no table")
     given = parser.parse_args()
     if given.runs is not None:
         make_runs().write_parquet(given.runs)
         return
     line = f"gpusched {gs.__version__} on {machine()}"
-    made = table(given.experiments, (*SYNTHETIC, *real_kinds()))
+    made = (
+        recommended(given.experiments)
+        if given.noise
+        else table(given.experiments, (*SYNTHETIC, *real_kinds()))
+    )
     if given.markdown is not None:
         given.markdown.write_text(f"{line}\n\n{made.markdown()}\n", encoding="utf-8")
 

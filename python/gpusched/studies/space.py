@@ -37,6 +37,10 @@ class Choices(msgspec.Struct, frozen=True):
         """Have a trial choose one."""
         return self.values[trial.suggest_categorical(name, range(len(self.values)))]
 
+    def parameter(self, value: Any) -> int | None:
+        """Return what Optuna is told for a trial to have a value; None if it is none of these."""
+        return self.values.index(value) if value in self.values else None
+
     def edge(self, value: Any) -> str:
         """Return an empty text: there is no edge."""
         return ""
@@ -89,6 +93,12 @@ class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
             return trial.suggest_int(name, int(self.low), int(self.high), step=step, log=self.log)
         drawn = trial.suggest_float(name, self.low, self.high, step=self.step, log=self.log)
         return drawn if self.step is not None else self._rounded(drawn)
+
+    def parameter(self, value: Any) -> float | None:
+        """Return what Optuna is told for a trial to have a value; None if it is none of these."""
+        step = self.step or (1 if self.is_integer and not self.log else None)
+        is_held = isinstance(value, int | float) and self.low <= value <= self.high
+        return value if is_held and not (step and (value - self.low) % step) else None
 
     def _rounded(self, value: float) -> float:
         """Leave out digits that nobody wants to read: a ten-thousandth of the range is enough."""
@@ -336,6 +346,18 @@ class PolicySpace:
             for option, what in one.options.items()
         }
         return one, values
+
+    def default_trial(self) -> dict[str, Any] | None:
+        """Return what Optuna is told for a trial of the first policy with default options.
+
+        None if the space does not hold all of these.
+        """
+        one = self.policies[0]
+        told: dict[str, Any] = {"policy": one.label} if len(self.policies) > 1 else {}
+        for option, what in one.options.items():
+            default = _registered(one.fixed.name, option, option)["default"]
+            told[f"{one.label} {option}"] = what.parameter(default)
+        return None if None in told.values() else told
 
     @property
     def columns(self) -> dict[tuple[str, str], str]:

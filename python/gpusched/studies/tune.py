@@ -349,7 +349,7 @@ def search(
     sampler: Any,
     pruner: Any,
 ) -> list[Attempt]:
-    """Search a space; equal arguments give equal trials.
+    """Search a space, from the default options on; equal arguments give equal trials.
 
     Parameters
     ----------
@@ -367,6 +367,9 @@ def search(
             direction="minimize" if better == "lower" else "maximize",
             study_name="gpusched",  # Hyperband has its brackets from it
         )
+    default = space.default_trial()
+    if default is not None and isinstance(sampler, str):  # others have a plan of their own
+        study.enqueue_trial(default)
     is_over: list[bool] = []
     # A sampler that has nothing left to try asks for this.
     study.stop = lambda: is_over.append(True)  # type: ignore[method-assign]

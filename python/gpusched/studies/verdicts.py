@@ -118,7 +118,9 @@ def pile_ups(results: Mapping[str, Result]) -> list[str]:
     """Say under which policies jobs pile up, in a sentence; nothing if under none."""
     growths = {label: float(result.metric(GROWTH)) for label, result in results.items()}
     told = [
-        f"{label} (growth {value:.2g})" for label, value in growths.items() if is_growing(value, 1)
+        f"{label} (growth {written(value)})"
+        for label, value in growths.items()
+        if is_growing(value, 1)
     ]
     if not told:
         return []

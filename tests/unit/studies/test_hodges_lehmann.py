@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bench.interval_coverage import SYNTHETIC, coverage, real_kinds, table
+from bench.interval_coverage import SYNTHETIC, coverage, real_kinds, recommended, table
 from gpusched.studies import (
     Estimate,
     difference,
@@ -208,3 +208,10 @@ def test_the_table_of_coverage_marks_what_falls_short():
     for kind, is_marked in ((wrong, True), (KINDS["ratio, lognormal"], False)):
         (row,) = table(200, (kind,), nums=(20,)).rows
         assert row[3].startswith("(") == is_marked
+
+
+def test_noise_is_seldom_recommended():
+    for name, _, best, beaten, gain in recommended(300).rows:
+        assert float(best) <= 1.0, name
+        assert float(beaten) <= 5.0 + 4.0, name  # three standard errors of 300 experiments
+        assert float(gain) <= 2.5 + 2.7, name

@@ -258,3 +258,24 @@ def test_optuna_keeps_its_voice():
     before = optuna.logging.get_verbosity()
     tuned(trials=1)
     assert optuna.logging.get_verbosity() == before
+
+
+@pytest.mark.parametrize(
+    ("space", "first"),
+    [
+        ({"policy": "las", "period_s": {"low": 10, "high": 3600}}, 60.0),
+        ({"policy": "las", "period_s": [600, 60, 10]}, 60.0),
+        ([{"policy": "las", "period_s": {"low": 10, "high": 3600, "log": True}}, "fifo"], 60.0),
+        ({"policy": "las", "period_s": [600, 10]}, None),
+        ({"policy": "las", "period_s": {"low": 100, "high": 3600}}, None),
+        ({"policy": "las", "period_s": {"low": 10, "high": 3510, "step": 70}}, None),
+    ],
+)
+def test_the_first_trial_has_the_default_options_if_the_space_holds_them(space, first):
+    assert gs.policies()["las"].parameters[0]["default"] == 60.0
+    found = tuned(space, pruner="none", trials=2).trials
+    if first is None:
+        assert 60.0 not in found["period_s"].to_list()
+    else:
+        column = "las.period_s" if isinstance(space, list) else "period_s"
+        assert found[column][0] == first
