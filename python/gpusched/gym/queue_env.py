@@ -29,7 +29,7 @@ from gpusched.engine.seams import placement_seam
 from gpusched.engine.simulation import simulate
 from gpusched.model.cluster import Cluster
 from gpusched.plugins.identity import PythonObject
-from gpusched.prediction.choose import resolve
+from gpusched.prediction.choose import for_trace, resolve
 from gpusched.results.result import Result
 from gpusched.schedules.schedule import REJECTED, Schedule, StoredSchedule
 from gpusched.specs.case import PredictedBy, core_cluster, job_columns
@@ -134,6 +134,7 @@ class Episodes:
         chosen = placement_seam(placement)
         if not isinstance(chosen.native, str):
             raise ValueError(f"placement: {chosen.label} is written in Python; name a native one")
+        predictor = for_trace(predictor, trace)
         predicted = resolve(predictor)
         if not isinstance(predicted, PredictedBy):
             raise ValueError(
@@ -214,7 +215,8 @@ class QueueEnv(gymnasium.Env[Any, Any]):
     trace, cluster, placement
         As of :func:`gpusched.simulate`; the placement is a native one.
     predictor
-        What is shown of service times: ``"oracle"``, ``"estimate"`` or ``"column"``, as of
+        What is shown of service times: ``"oracle"``, ``"estimate"``, ``"column"``, or ``"auto"``
+        (the users' estimates if every job has one, else the truth), as of
         :func:`gpusched.simulate`.
     reward
         A metric of :func:`gpusched.metrics`: ``"mean_wait_s"``, ``"mean_jct_s"`` or
@@ -263,7 +265,7 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         cluster: Cluster,
         *,
         placement: str = "consolidated",
-        predictor: str = "oracle",
+        predictor: str = "auto",
         reward: str = "mean_wait_s",
         slots: int = 128,
         jobs: int | None = None,
@@ -492,7 +494,7 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
         cluster: Cluster,
         *,
         placement: str = "consolidated",
-        predictor: str = "oracle",
+        predictor: str = "auto",
         reward: str = "mean_wait_s",
         slots: int = 128,
         jobs: int | None = None,

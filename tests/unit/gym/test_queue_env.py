@@ -284,3 +284,14 @@ def test_without_gymnasium_the_extra_is_named():
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, timeout=60, check=True
     )
     assert made.stdout.strip() == ('gpusched.gym needs gymnasium: pip install "gpusched-core[rl]"')
+
+
+def test_users_estimates_are_shown_if_every_job_has_one_and_else_the_truth():
+    estimated = TRACE.with_columns(estimate_s=3.0 * TRACE.service_s)
+    some = TRACE.with_columns(estimate_s=np.where(np.arange(300) == 7, np.nan, TRACE.service_s))
+    for trace, same in ((estimated, "estimate"), (TRACE, "oracle"), (some, "oracle")):
+        default, named = queue(trace), queue(trace, predictor=same)
+        assert played(default, shortest) == played(named, shortest)
+        assert (default.reset(seed=1)[0] == named.reset(seed=1)[0]).all()
+    other = queue(estimated, predictor="oracle")
+    assert (queue(estimated).reset(seed=1)[0] != other.reset(seed=1)[0]).any()
