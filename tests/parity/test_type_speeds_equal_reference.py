@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -67,6 +67,9 @@ def restated(job: Job, speeds: dict[str, float], reference: str | None) -> Job:
     )
 
 
+@example(
+    [Job(0, 142_858, 1, estimate_us=142_858)] * 3, (1.0, 1.0, 2.0), None, "a-srpt", "first-fit"
+)
 @given(
     jobs, st.tuples(SPEEDS, SPEEDS, SPEEDS), st.sampled_from([None, "A", "C"]),
     st.sampled_from(POLICIES), st.sampled_from([p for p in PLACEMENTS if p != KNOWING_NO_TYPES]),

@@ -11,7 +11,7 @@ from gpusched.reference.engine import Engine
 from gpusched.reference.lists import NonPreemptive
 from gpusched.reference.model import Active, Allocation
 from gpusched.reference.placements import limits
-from gpusched.reference.speeds import Ring, Stages
+from gpusched.reference.speeds import Ring, Stages, Table
 
 
 class VirtualMachine:
@@ -188,6 +188,8 @@ class ASrpt(NonPreemptive):
         largest = max(engine.cluster.sizes[server] for server in allowed)
         if len(allocation) <= math.ceil(job.gpus / (job.job.gpus_per_node or largest)):
             return needs.least_s
+        if isinstance(engine.speed, Table):
+            return engine.speed.iteration_s(job, allocation)
         ranks = engine.placer.ranks(job, allocation)
         assert isinstance(engine.speed, Ring | Stages)
         return engine.speed.placed_s(job, allocation, ranks)

@@ -294,6 +294,15 @@ class Table(Paced):
         """Return the least seconds per iteration at the job's own width."""
         return 1.0 / self.best(job)
 
+    def high(self, job: Active) -> float:
+        """Return the most seconds per iteration where it can run: on the slowest type, spread."""
+        known = [
+            self.throughput(job, self.cluster.gpu_types[index], job.gpus, is_spread)
+            for index in self.cluster.allowed_types(job.job)
+            for is_spread in (False, True)
+        ]
+        return 1.0 / min(self.best(job), *(each for each in known if each > 0))
+
     def best(self, job: Active) -> float:
         """Return the throughput on the fastest types that together have GPUs enough.
 
