@@ -43,7 +43,7 @@ class AdaSrsf final : public Scheduler {
     finder_.reset();
     rings_.clear();
     links_of_.clear();
-    if (!speed_->is_fixed() && state.jobs().has_profiles()) {
+    if (speed_->has(Flag::profiles)) {  // other speeds know no rings that share links
       finder_.emplace(state.cluster().network());
       rings_.resize(static_cast<std::size_t>(state.cluster().network().num_links()));
     }
