@@ -65,7 +65,7 @@ def num_words_of_pages(_: Path) -> int:
 
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
-    "lines of C++": (50_358, lambda _: num_lines(CPP_FILES)),
+    "lines of C++": (50_359, lambda _: num_lines(CPP_FILES)),
     "lines of the package": (72_753, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_099, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
     "statements of the package": (33_792, num_statements),

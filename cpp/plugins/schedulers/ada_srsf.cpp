@@ -43,7 +43,8 @@ class AdaSrsf final : public Scheduler {
     finder_.reset();
     rings_.clear();
     links_of_.clear();
-    if (speed_->has(Flag::profiles)) {  // other speeds know no rings that share links
+    const bool has_links = !speed_->is_fixed() && !speed_->has(Flag::linkless);
+    if (has_links && state.jobs().has_profiles()) {
       finder_.emplace(state.cluster().network());
       rings_.resize(static_cast<std::size_t>(state.cluster().network().num_links()));
     }
