@@ -35,7 +35,7 @@ from gpusched.reporting.sweeps.study_runs import (
 )
 from gpusched.reporting.tables import figure, grid, heading, items, paragraphs, row, sorting
 from gpusched.results.metric_registry import METRICS
-from gpusched.results.shown_metrics import all_metrics
+from gpusched.results.shown_metrics import main_metrics
 from gpusched.studies.verdicts import Scale
 
 if TYPE_CHECKING:
@@ -168,8 +168,8 @@ def sweep_page(study: Settled, metrics: Sequence[str] | None) -> SweepPage:
 
 
 def _present(study: Settled) -> list[str]:
-    """The metrics of tables, the main ones first, then other quantiles of JCT and wait."""
-    known = sorted(all_metrics(), key=lambda metric: metric.table != "main")
+    """The main metrics of tables; others are asked for by name."""
+    known = main_metrics()
     # What a run's speed was says something of the machine, and nothing of the policy.
     known = [metric for metric in known if "clock" not in metric.needs]
     columns = [metric.key for metric in known if metric.key in study.runs.columns]
