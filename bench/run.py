@@ -15,6 +15,7 @@ from bench import (
     around,
     assignment,
     backfilling,
+    commands,
     contention,
     contention_series,
     deadlines,
@@ -47,7 +48,7 @@ PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
     "prediction", "preemption", "options", "backfilling", "traps", "open", "states", "around",
     "memory", "threads", "sweeps", "order", "import", "reading", "exporting", "peers", "policies",
-    "crowds", "gavel", "decisions", "laws",
+    "crowds", "gavel", "decisions", "laws", "commands",
 )  # fmt: skip
 
 
@@ -141,6 +142,7 @@ def _sections(
         "peers": lambda: iter([python_peers.section(100_000, 3)]),
         "decisions": lambda: iter([queue_env.section(100_000 if quick else 1_000_000, repeats)]),
         "laws": lambda: iter([queue_env.laws_section()]),
+        "commands": lambda: iter([commands.section(1 if quick else 3)]),
     }
     for name in PARTS:
         if only is None or name in only:

@@ -66,13 +66,13 @@ def num_words_of_pages(_: Path) -> int:
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "lines of C++": (50_359, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (72_753, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the package": (72_794, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_099, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
-    "statements of the package": (33_792, num_statements),
+    "statements of the package": (33_816, num_statements),
     "modules of the package": (274, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (113, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
-    "words of README and docs": (180_698, num_words_of_pages),
+    "words of README and docs": (180_752, num_words_of_pages),
 }
 
 

@@ -344,3 +344,28 @@ def test_what_is_of_one_workload_is_not_asked_of_several(gpusched, jobs_csv, one
                       "--seeds", 2)  # fmt: skip
     assert result.exit_code == 2
     assert "is of one workload" in result.stderr
+
+
+def test_every_metric_of_the_seeds_is_shown_where_it_is_asked_for(gpusched):
+    asked = ("compare", *SMALL, "--seeds", 2, "-p", "fifo,sjf", "--as", "csv")
+    main, wide = (gpusched(*asked, *more).stdout.split("\n")[0] for more in ((), ("--wide",)))
+    assert "p95_wait_s" not in main
+    assert "p95_wait_s" in wide.split(",")
+
+
+def test_only_files_that_are_there_are_named(gpusched, monkeypatch):
+    monkeypatch.setattr("gpusched.cli.sweep.rendered", lambda *_, **__: None)
+    result = gpusched("compare", *SMALL, "--seeds", 2, "-p", "fifo")
+    assert [path.name for path in Path("gpusched-report").iterdir()] == ["runs.parquet"]
+    assert "report.html" not in result.stderr
+
+
+def test_a_page_that_cannot_be_drawn_costs_no_figures(gpusched, monkeypatch):
+    def fails(*_: object, **__: object) -> None:
+        raise FileNotFoundError("vega.js is missing")
+
+    monkeypatch.setattr("gpusched.cli.sweep.rendered", fails)
+    result = gpusched("compare", *SMALL, "--seeds", 2, "-p", "fifo,sjf")
+    assert result.exit_code == 2
+    assert "typical" in result.stdout
+    assert "vega.js is missing" in result.stderr

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 
-class Later:
+class LazyModule:
     """A module that is imported when something of it is asked for.
 
     Where ``import x`` at the top of a module would make ``import gpusched`` or a look at a public

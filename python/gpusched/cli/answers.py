@@ -44,6 +44,8 @@ def fitted(made: Table) -> Table:
     known, hidden = metrics(), list[str]()
     ways = [(known[c.key].gives_way, c.key, c.name) for c in made.columns if c.key in known]
     for _, key, name in sorted(way for way in ways if way[0] is not None):
+        if table_width(made) <= width:
+            break
         made = made.without({key})
         hidden.append(name)
         if table_width(made) <= width:

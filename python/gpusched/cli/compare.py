@@ -38,7 +38,9 @@ from gpusched.cli.options import (
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload import Workload, generated, load_workload
 from gpusched.plugins.policy import Policy
+from gpusched.prediction.choose import for_trace
 from gpusched.reporting.notes import caption, footnotes, remarks
+from gpusched.results.shown_metrics import all_metrics
 from gpusched.studies import comparison as study
 from gpusched.studies.study import WARM_UP, Study
 
@@ -118,7 +120,7 @@ def compare(
     if seeds > 1:
         if of_one:
             raise ValueError(f"--seeds: {of_one[0]} is of one workload")
-        _over_seeds(labels, seeds, workload, servers, how, speed, threads, out, shown)
+        _over_seeds(labels, seeds, workload, servers, how, speed, threads, out, wide, shown)
         return
     targets = ("report.html", "jobs.parquet")
     window_s = timeline.window_s()
@@ -197,10 +199,18 @@ def _over_seeds(
     speed: str | None,
     threads: int | None,
     out: Path,
+    wide: bool,
     shown: ShownOptions,
 ) -> None:
     """Compare on as many generated workloads, as a study of them does."""
-    from gpusched.cli.sweep import plain, rendered, run_quietly, show_comparison, show_overview
+    from gpusched.cli.sweep import (
+        executor_for,
+        plain,
+        rendered,
+        run_quietly,
+        show_comparison,
+        show_overview,
+    )
 
     first = load_workload(None, workload, servers, speed=speed, seed=how.seed)
     of_seeds = Study.of(
@@ -220,20 +230,22 @@ def _over_seeds(
             "max_intervals": how.max_intervals,
         }
     )
-    targets = ("report.html", "runs.parquet")
-    prepare_folder(out, targets, read_files(None, workload, servers.cluster))
-    executor = None if threads is None else f"threads:{threads}"
+    prepare_folder(
+        out, ("report.html", "runs.parquet"), read_files(None, workload, servers.cluster)
+    )
+    executor = executor_for(of_seeds, None if threads is None else f"threads:{threads}")
     result = run_quietly(plural(seeds, "seed"), of_seeds, executor=executor)
     if not len(result.finished):
         failed = result.runs.row(0, named=True)
         raise ValueError(f"policy {failed['policy']}: {failed['error']}")
-    text = rendered(result, None, is_asked=False)
     compared = result.compare("mean_jct_s")
-    files = {name.partition(".")[0]: str(out / name) for name in targets}
+    files: dict[str, str] = {}
     try:
-        if text is not None:
+        if (text := rendered(result, None, is_asked=False)) is not None:
             write_text(out / "report.html", text)
+            files["report"] = str(out / "report.html")
         result.to_parquet(out / "runs.parquet")
+        files["runs"] = str(out / "runs.parquet")
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if shown.is_json:
             told = {
@@ -246,7 +258,7 @@ def _over_seeds(
         else:
             show_lines(_caption(first, seeds, how))
             show_lines(first.assumptions, style="yellow")
-            show_overview(result, has_notes=False)
+            show_overview(result, all_metrics() if wide else None, has_notes=False)
             show_comparison(compared)
     remark(result.warnings, style="yellow")
     remark(f"wrote {path}" for path in files.values())
@@ -267,7 +279,7 @@ def _caption(first: Workload, seeds: int, how: RunOptions) -> list[str]:
         f"{trace.name}: {seeds} times {plural(len(trace), 'job')}, seeds {how.seed} to "
         f"{how.seed + seeds - 1}, load {trace.offered_load(cluster.num_gpus):.2f}; the first "
         f"{warm_up} not measured",
-        f"{cluster}, placement {how.placement}, predictor {how.predictor}{paid}",
+        f"{cluster}, placement {how.placement}, predictor {for_trace(how.predictor, trace)}{paid}",
     ]
 
 

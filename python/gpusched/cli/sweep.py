@@ -48,6 +48,7 @@ from gpusched.studies.sweep import sweep as run_study
 from gpusched.studies.sweep_result import SweepResult, overview
 
 if TYPE_CHECKING:
+    from gpusched.results.metric_registry import Metric
     from gpusched.studies.compared_runs import ComparedRuns
     from gpusched.studies.run_store import SweepStatus
     from gpusched.studies.sweep import SweepEstimate
@@ -113,10 +114,7 @@ def sweep(
         return
     read = Study.read(file)
     _check_metrics(table)
-    executor = place.executor()
-    if executor is None and (parts := python_parts(read)):
-        executor = "processes"
-        remark([f"written in Python, so in processes: {', '.join(parts)}"])
+    executor = executor_for(read, place.executor())
     if dry:
         has_processes = executor is not None and executor.startswith("processes")
         with ProgressDisplay() as display:
@@ -132,9 +130,9 @@ def sweep(
     page = _page(report, None if only else kept, {"study": file})
     result = run_quietly(read.title or read.name, file, None if only else kept, executor, only)
     text = None
-    if page is not None and len(result.finished):
-        text = rendered(result, table, is_asked=report is not None)
     try:
+        if page is not None and len(result.finished):
+            text = rendered(result, table, is_asked=report is not None)
         if page is not None and text is not None:
             write_text(page, text)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
@@ -150,6 +148,14 @@ def sweep(
         remark([f"{plural(result.num_done, 'run')} kept in {result.folder}"])
     if result.num_failed:
         raise typer.Exit(1)
+
+
+def executor_for(study: Study, asked: str | None) -> str | None:
+    """Return where the runs are done: in processes if they are written in Python, unless asked."""
+    if asked is None and (parts := python_parts(study)):
+        remark([f"written in Python, so in processes: {', '.join(parts)}"])
+        return "processes"
+    return asked
 
 
 def _places(study: Path, out: Path | None) -> tuple[Path, Path]:
@@ -272,9 +278,11 @@ def _show_estimate(study: Study, told: SweepEstimate, folder: Path, json: bool) 
     remark([f"finished runs would be kept in {os.fspath(folder)}"])
 
 
-def show_overview(result: SweepResult, *, has_notes: bool = True) -> None:
-    """Print the main metrics of typical runs, a row for all that differs."""
-    shown = overview(result.study, result.runs)
+def show_overview(
+    result: SweepResult, chosen: Sequence[Metric] | None = None, *, has_notes: bool = True
+) -> None:
+    """Print metrics of typical runs (None: the main ones), a row for all that differs."""
+    shown = overview(result.study, result.runs, chosen)
     if has_notes:
         show_lines(shown.notes)
     show_table(replace(shown, notes=()))

@@ -23,7 +23,7 @@ from gpusched.cli.options import (
     ClusterOptions,
     WorkloadOptions,
 )
-from gpusched.engine.type_speeds import told
+from gpusched.engine.type_speeds import say_run_times
 from gpusched.model.cluster import Cluster
 from gpusched.model.profiles import JobProfile
 from gpusched.traces.cluster_sizing import assumed_cluster
@@ -130,7 +130,7 @@ def load_workload(
         cost_s = not_negative("--restart", options.restart, MAX_SERVICE_US / US_PER_S)
         made = replace(made, trace=made.trace.with_columns(restart_s=cost_s))
     if speed is None:
-        said = tuple(told(made.trace, made.cluster))
+        said = tuple(say_run_times(made.trace, made.cluster))
         made = replace(made, assumptions=made.assumptions + said)
     return made if due is None else replace(made, trace=made.trace.with_deadlines(**due))
 
@@ -224,9 +224,9 @@ def _with_profiles(workload: Workload, models: tuple[JobProfile, ...], seed: int
 def _with_throughputs(workload: Workload, path: str, seed: int) -> Workload:
     """Take each job's model from its group where that names one; else draw it."""
     from gpusched.model.throughputs import read_throughputs
-    from gpusched.traces.model_columns import measured
+    from gpusched.traces.model_columns import add_throughputs
 
-    trace, said = measured(workload.trace, read_throughputs(path), seed)
+    trace, said = add_throughputs(workload.trace, read_throughputs(path), seed)
     return replace(workload, trace=trace, assumptions=workload.assumptions + said)
 
 

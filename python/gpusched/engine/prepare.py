@@ -29,7 +29,7 @@ from gpusched.engine.seams import (
     unread_models,
     untouched,
 )
-from gpusched.engine.type_speeds import stated
+from gpusched.engine.type_speeds import restate_services
 from gpusched.model.cluster import Cluster
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
@@ -134,7 +134,7 @@ def check_memory(needed: int, num_jobs: int, num_runs: int = 1) -> list[str]:
 
 def check_trace(spec: RunSpec, trace: Trace) -> None:
     """Raise a ValueError unless these are the jobs of the specification, or become those."""
-    run_on, _, _ = stated(trace, spec.cluster, spec.speed, spec.contention)
+    run_on, _, _ = restate_services(trace, spec.cluster, spec.speed, spec.contention)
     found, wanted = fingerprint(run_on), spec.trace
     if found != wanted.sha256:
         raise ValueError(
@@ -258,7 +258,7 @@ class Ready:
         self.policy = policy_seam(policy)
         self.placement = placement_seam(placement)
         self._given = trace
-        trace, self.speed, self.contention = stated(trace, cluster, speed, contention)
+        trace, self.speed, self.contention = restate_services(trace, cluster, speed, contention)
         self.trace = trace
         self._unread = unread_models(trace, speed, self.speed)
         from gpusched.prediction.choose import for_trace, resolve
@@ -407,7 +407,9 @@ class Ready:
         )
         made = copy.copy(self)
         made._given = Trace.concat([before, here], ["the run", "jobs"])
-        made.trace, _, _ = stated(made._given, self.spec.cluster, self.speed, self.contention)
+        made.trace, _, _ = restate_services(
+            made._given, self.spec.cluster, self.speed, self.contention
+        )
         made._take_jobs()
         made.spec = msgspec.structs.replace(self.spec, trace=TraceSource.of(made.trace))
         return made

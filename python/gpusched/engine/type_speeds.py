@@ -28,7 +28,7 @@ _CLOSE: Final = 1e-9
 _RUN_TIMES: Final = ("service_us", "estimate_us", "predicted_us")
 
 
-def stated(
+def restate_services(
     trace: Trace,
     cluster: Cluster,
     speed: str | SpeedChoice | None,
@@ -55,10 +55,10 @@ def stated(
         restate = _by_throughputs
     if restate is None:
         return trace, paces, shares
-    return _stated.of(trace, cluster, lambda: restate(trace, cluster)), paces, shares
+    return _restated_traces.of(trace, cluster, lambda: restate(trace, cluster)), paces, shares
 
 
-_stated: Memo[Trace, Trace] = Memo(4)
+_restated_traces: Memo[Trace, Trace] = Memo(4)
 
 
 def goes_by_speeds(trace: Trace, cluster: Cluster) -> bool:
@@ -66,7 +66,7 @@ def goes_by_speeds(trace: Trace, cluster: Cluster) -> bool:
     return cluster.has_speeds and trace.profile is None and trace.graph is None
 
 
-def told(trace: Trace, cluster: Cluster) -> list[str]:
+def say_run_times(trace: Trace, cluster: Cluster) -> list[str]:
     """Say on what services are taken for run times, where that decides how long jobs take."""
     if not goes_by_speeds(trace, cluster):
         return []
@@ -87,7 +87,7 @@ def told(trace: Trace, cluster: Cluster) -> list[str]:
     return [f"run times assumed: those {', '.join(each)}"]
 
 
-def on_offer(trace: Trace, speeds: Mapping[str, float], types: Sequence[str]) -> Trace:
+def restate_for_types(trace: Trace, speeds: Mapping[str, float], types: Sequence[str]) -> Trace:
     """Restate run times for clusters that are made of ``types`` alone, at ``speeds`` over one."""
     ran = _types_ran_on(trace)
     is_gone = ~np.isin(ran, ["", *types])

@@ -45,7 +45,10 @@ def caption(comparison: Comparison) -> list[str]:
     if not has_flag_of("speed", spec.speed, "steady"):
         settings += f", speed {spec.speed}, contention {spec.contention}"
     measured += comparison.same_jobs.lines("every policy")
-    measured += [*pile_ups(comparison.results), *restart_costs(comparison.results)]
+    measured += [
+        *pile_ups(comparison.growths),
+        *restart_costs(comparison.results),
+    ]
     return [workload, f"{cluster}, {settings}", *measured]
 
 

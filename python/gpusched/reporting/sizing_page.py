@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from gpusched.base.libraries import Later
+from gpusched.base.libraries import LazyModule
 from gpusched.base.replacing import write_text
 from gpusched.base.wording import written
 from gpusched.reporting.drawing import style
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gpusched.studies.sizing import Goal, SizeConfidence, Sizing, SizingRun
 else:
-    alt = Later("altair")
+    alt = LazyModule("altair")
 
 _HEADINGS: Final = {
     "gpus": "GPUs", "jobs_without": "jobs not run", "is_met": "goal met", "wall_s": "wall time",

@@ -8,7 +8,7 @@ from html import escape
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-from gpusched.base.libraries import Later
+from gpusched.base.libraries import LazyModule
 from gpusched.base.replacing import write_text
 from gpusched.base.wording import scale_of, written
 from gpusched.reporting.drawing import style
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gpusched.studies.tune import Tuning
 else:
-    alt = Later("altair")
+    alt = LazyModule("altair")
 
 BEST: Final = "best so far"
 TRIAL: Final = "a trial"

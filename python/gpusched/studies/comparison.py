@@ -287,6 +287,12 @@ class Comparison:
         return {label: self._ready[label] | self._of_same[label] for label in self.results}
 
     @cached_property
+    def growths(self) -> dict[str, float]:
+        """The metric ``growth`` of each policy, in the window."""
+        growth = shown_metrics.GROWTH
+        return {label: float(of.metric(growth, **self._cuts)) for label, of in self.results.items()}
+
+    @cached_property
     def same_jobs(self) -> SameJobs:
         """The jobs that every policy finishes, of which the metrics of jobs are."""
         return SameJobs(self.results, self.window)
@@ -848,7 +854,7 @@ def comparison_table(comparison: Comparison, *, is_wide: bool = False) -> Table:
     growth = shown_metrics.GROWTH
     shown = shown_metrics.all_metrics() if is_wide else shown_metrics.main_metrics()
     rows = {
-        label: summary | {growth: comparison.results[label].metric(growth, **comparison._cuts)}
+        label: summary | {growth: comparison.growths[label]}
         for label, summary in comparison.summaries.items()
     }
     grows = any(shown_metrics.is_growing(row[growth], 1) for row in rows.values())

@@ -614,7 +614,7 @@ def _names(plan: Plan) -> list[str]:
     """Return the name of each run."""
     study = plan.study
     common: list[Any] = ["gpusched run 1", _core.__version__, code_digest()]
-    common += [study.left_out, study.tail_s, _metric_content(study)]
+    common += [study.warm_up_cut, study.tail_s, _metric_content(study)]
     begun = hashlib.sha256(msgspec.json.encode(common))
     clusters = list(map(_cluster_content, plan.clusters))
     of_choice: dict[tuple[int, int, tuple[int, ...]], bytes] = {}
@@ -767,9 +767,10 @@ def _with_models(trace: Trace, entry: StudyTrace, seed: int) -> Trace:
             trace = trace.with_profiles(models, seed=seed)
     if entry.throughputs is not None:
         from gpusched.model.throughputs import read_throughputs
-        from gpusched.traces.model_columns import measured
+        from gpusched.traces.model_columns import add_throughputs
 
-        trace, _ = measured(trace, read_throughputs(entry.throughputs), seed)
+        trace, assumed = add_throughputs(trace, read_throughputs(entry.throughputs), seed)
+        trace = replace(trace, notes=(*trace.notes, *assumed))
     if entry.reference_type is not None:
         trace = trace.with_reference_type(entry.reference_type)
     if entry.deadlines is not None:

@@ -24,7 +24,7 @@ from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import duration, plural
 from gpusched.engine.simulation import simulate_quietly as simulate
-from gpusched.engine.type_speeds import on_offer, stated, told
+from gpusched.engine.type_speeds import restate_for_types, restate_services, say_run_times
 from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster, ServerGroup
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.metric_registry import METRICS
@@ -1121,7 +1121,7 @@ def size(
     if speeds is not None and trace.profile is None:
         if trace.reference_type is not None:  # which the speeds of kinds are over
             trace = replace(trace, reference_type=None, ran_on=None)
-        trace = on_offer(trace, speeds, kinds.types)
+        trace = restate_for_types(trace, speeds, kinds.types)
     options: dict[str, Any] = {
         "policy": str(Policy.parse(policy)) if isinstance(policy, str) else policy,
         "placement": placement,
@@ -1136,8 +1136,8 @@ def size(
     runs = SizingRuns(trace, kinds, goals, options, stop, window)
     found = _searched(runs, _most(runs, max_servers), max_runs)
     of_each = kinds.cluster((1,) * len(kinds.types))
-    run_on, paces, _ = stated(trace, of_each, speed, contention)
-    remarks += told(trace, of_each) if run_on is not trace else []
+    run_on, paces, _ = restate_services(trace, of_each, speed, contention)
+    remarks += say_run_times(trace, of_each) if run_on is not trace else []
     remarks += unread_types(run_on, of_each, str(paces))
     found = replace(found, remarks=tuple(remarks))
     if found.counts is None:

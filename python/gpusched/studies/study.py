@@ -457,7 +457,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         self._check_metrics()
 
     @property
-    def left_out(self) -> str | float:
+    def warm_up_cut(self) -> str | float:
         """Return what is not measured at the beginning: ``warm_up_s``, or ``warm_up``."""
         return self.warm_up if self.warm_up_s is None else self.warm_up_s
 

@@ -25,6 +25,7 @@ from gpusched.base.wording import duration, plural
 from gpusched.engine.prepare import check_memory, of_jobs
 from gpusched.engine.seams import own
 from gpusched.engine.simulation import simulate_quietly
+from gpusched.engine.type_speeds import say_run_times
 from gpusched.model.cluster import Cluster
 from gpusched.results.metric_registry import metrics
 from gpusched.results.run_remarks import free_restarts, unserved
@@ -302,7 +303,7 @@ class RunContext:
         The traces that are read or were given, by their positions in the study.
     choices
         Per role what its positions stand for, by (position, positions of values).
-    left_out, tail_s, metrics, max_intervals
+    warm_up_cut, tail_s, metrics, max_intervals
         Of the study; ``metrics`` are those that no summary has without being asked.
     """
 
@@ -310,7 +311,7 @@ class RunContext:
     sources: tuple[Trace | None, ...]
     clusters: tuple[Cluster, ...]
     choices: tuple[dict[tuple[int, tuple[int, ...]], Any], ...]
-    left_out: str | float
+    warm_up_cut: str | float
     tail_s: float | None
     metrics: tuple[str, ...]
     max_intervals: int | None
@@ -337,7 +338,7 @@ class RunContext:
             tuple(map(source_of, study.traces)),
             plan.clusters,
             choices,
-            study.left_out,
+            study.warm_up_cut,
             study.tail_s,
             tuple(key for key in study.metrics if not known_metrics[key].is_default),
             study.max_intervals,
@@ -345,7 +346,7 @@ class RunContext:
 
     def window(self, trace: Trace) -> RunWindow | None:
         """Return the part of a run that is measured; None: the whole."""
-        warm_up_s = warm_up_time(self.left_out, trace.submit_s) if len(trace) else 0.0
+        warm_up_s = warm_up_time(self.warm_up_cut, trace.submit_s) if len(trace) else 0.0
         return RunWindow.of(warm_up_s, self.tail_s)
 
     def num_jobs(self, run: PlannedRun) -> int:
@@ -513,7 +514,12 @@ def row_of(context: RunContext, trace: Trace, name: str, run: PlannedRun) -> Row
         row["run"] = name
         row["wall_s"] = result.wall_s
         row["total_s"] = time.perf_counter() - begin
-        row["warnings"] = [*unserved(result), *free_restarts(result), *result.warnings] or None
+        lines = [*unserved(result), *free_restarts(result), *result.warnings]
+        if context.entries[run.recipe.trace].throughputs is not None:
+            lines += trace.notes
+        if result.trace is not trace:
+            lines += say_run_times(trace, result.cluster)
+        row["warnings"] = lines or None
         return row
     except (KeyboardInterrupt, Cancelled):
         raise

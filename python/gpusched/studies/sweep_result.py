@@ -153,7 +153,7 @@ class SweepResult:
 
     @property
     def _has_warm_up(self) -> bool:
-        return warm_up_time(self.study.left_out, np.arange(2.0)) > 0
+        return warm_up_time(self.study.warm_up_cut, np.arange(2.0)) > 0
 
     def _failures(self) -> list[str]:
         failed = self.runs.filter(self.runs["error"].is_not_null())
@@ -187,20 +187,18 @@ class SweepResult:
 
     def _told(self) -> list[str]:
         """What the runs said themselves, with the policies they are of."""
-        import polars as pl
-
-        told = self.runs.select("policy", "warnings").drop_nulls("warnings")
-        if not len(told):
-            return []
-        counts = (
-            told.explode("warnings")
-            .group_by("policy", "warnings", maintain_order=True)
-            .agg(pl.len().alias("runs"))
-        )
-        return [
-            f"{policy}: {text} ({plural(number, 'run')})"
-            for policy, text, number in counts.iter_rows()
-        ]
+        runs = self.runs.select("warnings", "policy").drop_nulls("warnings")
+        policies: dict[str, list[str]] = {}
+        for texts, policy in runs.iter_rows():
+            for text in texts:
+                policies.setdefault(text, []).append(policy)
+        several = self.runs["policy"].n_unique()
+        lines = []
+        for text, named in policies.items():
+            own = list(dict.fromkeys(named))
+            whose = "" if len(own) == several > 1 else f"{', '.join(own)}: "
+            lines.append(f"{whose}{text} ({plural(len(named), 'run')})")
+        return lines
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write :attr:`runs` as one Parquet file.
@@ -261,15 +259,19 @@ def shown_metrics(study: Study, runs: pl.DataFrame) -> list[Metric]:
     return [m for m in main_metrics() if m.key in runs.columns][:_MOST_METRICS]
 
 
-def overview(study: Study, runs: pl.DataFrame) -> Table:
-    """Lay out each metric of a typical run, for all else that differs; a note has what does not."""
+def overview(study: Study, runs: pl.DataFrame, chosen: Sequence[Metric] | None = None) -> Table:
+    """Lay out metrics of a typical run, for all else that differs; a note has what does not.
+
+    None stands for the metrics of the study, else the main ones.
+    """
     import polars as pl
 
     done = runs.filter(pl.col("wall_s").is_not_null())
     order = [key for key in differing_axes(study, runs) if key != "policy"] + ["policy"]
     if not len(done):
         return table("", [*map(text_column, order)], [])
-    chosen = [metric for metric in shown_metrics(study, runs) if metric.key in done.columns]
+    wanted = shown_metrics(study, runs) if chosen is None else chosen
+    chosen = [metric for metric in wanted if metric.key in done.columns]
     groups = done.partition_by(order, maintain_order=True)
     values = [[_middle(done, of, metric) for metric in chosen] for of in groups]
     shown = [at for at in range(len(chosen)) if any(row[at] is not None for row in values)]

@@ -17,8 +17,6 @@ from gpusched.studies.hodges_lehmann import difference, holm, ratio, seeds_for, 
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.results.result import Result
-
 Scale = Literal["ratio", "difference"]
 _LEAST_GAIN: Final = 0.02
 _ALIKE: Final = 1.05
@@ -114,9 +112,8 @@ def is_significant(compared: Compared, row: Row) -> bool:
     return p is not None and p <= 1 - compared.level
 
 
-def pile_ups(results: Mapping[str, Result]) -> list[str]:
-    """Say under which policies jobs pile up, in a sentence; nothing if under none."""
-    growths = {label: float(result.metric(GROWTH)) for label, result in results.items()}
+def pile_ups(growths: Mapping[str, float]) -> list[str]:
+    """Say under which policies jobs pile up, by :data:`GROWTH` of each; nothing if under none."""
     told = [
         f"{label} (growth {written(value)})"
         for label, value in growths.items()

@@ -38,7 +38,7 @@ from gpusched.results.metric_registry import METRICS, Metric
 from gpusched.results.run_remarks import restart_costs, unserved
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import MOST_LEFT, SameJobs
-from gpusched.results.shown_metrics import column_of
+from gpusched.results.shown_metrics import GROWTH, column_of
 from gpusched.studies.fidelity_grades import (
     ANYWHERE,
     RESOLUTION_S,
@@ -750,6 +750,8 @@ def whatif(
     if window is not None:
         said.append(f"measures: of the runs {window}, on the clock of each")
     like = None if measured is None else measured.likeness(reference)
+    cuts: dict[str, Any] = {} if window is None else window.cuts
+    growths = {label: float(of.metric(GROWTH, **cuts)) for label, of in results.items()}
     return WhatIf(
         trace,
         outcomes[0],
@@ -761,7 +763,7 @@ def whatif(
         (
             *said,
             *same.lines("every case"),
-            *pile_ups(results),
+            *pile_ups(growths),
             *restart_costs(results),
             *_remarks(results),
         ),

@@ -429,7 +429,7 @@ def misread_services(trace: Trace, cluster: Cluster) -> list[str]:
     ]
 
 
-def measured(trace: Trace, read: Throughputs, seed: int) -> tuple[Trace, tuple[str, ...]]:
+def add_throughputs(trace: Trace, read: Throughputs, seed: int) -> tuple[Trace, tuple[str, ...]]:
     """Give jobs the models of a file, and return what was assumed of that, a sentence each.
 
     Where jobs are wider than what was measured of their models, tables go on to the widest job.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.engine.type_speeds import on_offer, stated, told
+from gpusched.engine.type_speeds import restate_for_types, restate_services, say_run_times
 from tests.each import each
 
 V100 = gs.ServerGroup(1, 4, "V100")
@@ -24,20 +24,20 @@ def times_on(cluster: gs.Cluster, trace: gs.Trace, **how: str) -> list[float]:
 
 
 def test_a_service_is_the_run_time_on_the_one_type_of_a_job_or_on_a_gpu_of_speed_1():
-    trace, speed, _ = stated(JOBS, BOTH, None, "none")
+    trace, speed, _ = restate_services(JOBS, BOTH, None, "none")
     assert trace.service_s.tolist() == [50, 100, 100, 50]
     assert trace.estimate_us.tolist() == [100_000_000, -1, 200_000_000, 100_000_000]
     assert speed.name == "table"
     assert times_on(BOTH, JOBS)[1:3] == [100, 100]
     assert "run times restated from those on GPUs of speed 1" in trace.source
-    assert stated(trace, BOTH, "table", "none")[0] is trace
+    assert restate_services(trace, BOTH, "table", "none")[0] is trace
 
 
 @each(("reference", "services"), [("V100", [50, 100, 50, 50]), ("A100", [100, 200, 100, 100])])
 def test_a_reference_type_that_is_declared_counts_for_all_jobs(reference, services):
     trace = JOBS.with_reference_type(reference)
-    assert stated(trace, BOTH, None, "none")[0].service_s.tolist() == services
-    assert told(trace, BOTH) == [f"run times: those on {reference}, as declared"]
+    assert restate_services(trace, BOTH, None, "none")[0].service_s.tolist() == services
+    assert say_run_times(trace, BOTH) == [f"run times: those on {reference}, as declared"]
 
 
 @each(
@@ -56,8 +56,8 @@ def test_a_reference_type_that_is_declared_counts_for_all_jobs(reference, servic
 )
 def test_what_is_assumed_of_run_times_is_said(types, said):
     trace = gs.Trace.from_columns([0, 0], [1, 1], [1, 1], gpu_types=types)
-    assert told(trace, BOTH) == said
-    assert told(trace, gs.Cluster((V100,))) == []
+    assert say_run_times(trace, BOTH) == said
+    assert say_run_times(trace, gs.Cluster((V100,))) == []
 
 
 def test_another_speed_leaves_services_as_they_are_and_says_that_speeds_are_not_read():
@@ -161,13 +161,18 @@ def test_the_type_that_a_job_ran_on_is_that_of_its_run_time():
         [0, 1, 2, 3], [100] * 4, [1] * 4, gpu_types=["", "A100", "V100", ""],
         ran_on=["A100", "V100", "", "T4"],
     )  # fmt: skip
-    assert stated(trace, BOTH, None, "none")[0].service_s.tolist() == [100, 50, 100, 50]
-    assert told(trace, BOTH) == [
+    assert restate_services(trace, BOTH, None, "none")[0].service_s.tolist() == [100, 50, 100, 50]
+    assert say_run_times(trace, BOTH) == [
         "run times assumed: those on the type that was used (2 jobs), on the one type that is "
         "allowed (1 job), on a GPU of speed 1 (1 job)"
     ]
     declared = trace.with_reference_type("A100")
-    assert stated(declared, BOTH, None, "none")[0].service_s.tolist() == [100, 100, 200, 100]
+    assert restate_services(declared, BOTH, None, "none")[0].service_s.tolist() == [
+        100,
+        100,
+        200,
+        100,
+    ]
 
 
 def test_run_times_on_types_that_are_not_on_offer_are_restated_for_those_that_are():
@@ -175,10 +180,10 @@ def test_run_times_on_types_that_are_not_on_offer_are_restated_for_those_that_ar
         [0, 0, 0], [100] * 3, [1] * 3, gpu_types=["", "A100", ""], ran_on=["T4", "T4", "A100"]
     )
     fast = {"T4": 0.5, "A100": 2.0}
-    offered = on_offer(trace, fast, ["A100"])
+    offered = restate_for_types(trace, fast, ["A100"])
     only = gs.Cluster((A100,))
-    assert stated(offered, only, None, "none")[0].service_s.tolist() == [25, 25, 100]
+    assert restate_services(offered, only, None, "none")[0].service_s.tolist() == [25, 25, 100]
     all_there = gs.Cluster((A100, gs.ServerGroup(1, 1, "T4", speed=0.5)))
-    both = stated(trace, all_there, None, "none")[0]
+    both = restate_services(trace, all_there, None, "none")[0]
     assert both.service_s.tolist() == [25, 25, 100]
-    assert on_offer(trace, fast, ["T4", "A100"]) is trace
+    assert restate_for_types(trace, fast, ["T4", "A100"]) is trace

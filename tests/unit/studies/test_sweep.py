@@ -405,3 +405,20 @@ def test_preemption_that_costs_nothing_is_told():
     traces = [{"generate": "philly", "model": 1, "jobs": 60, "restart_s": 60}]
     paid = gs.sweep(small(policies=["srtf"], traces=traces))
     assert not any("costs nothing" in line for line in paid.warnings)
+
+
+def test_what_all_runs_take_for_granted_is_said_once():
+    cluster = gs.Cluster((gs.ServerGroup(2, 8, "V100"), gs.ServerGroup(2, 8, "A100", speed=2.1)))
+    trace = a_trace(60).with_reference_type("V100")
+    result = gs.sweep(small(traces=[trace], clusters=[cluster]))
+    assert "run times: those on V100, as declared (4 runs)" in result.warnings
+    assert not any("equally fast" in line for line in result.warnings)
+
+
+def test_what_was_assumed_of_throughputs_is_said(tmp_path):
+    table = tmp_path / "rates.csv"
+    table.write_text("model,gpu_type,gpus,iterations_per_s\nm,gpu,1,10\nm,gpu,2,18\n")
+    traces = [{"generate": "philly", "model": 1, "jobs": 60, "throughputs": str(table)}]
+    lines = gs.sweep(small(traces=traces, speeds=["table"])).warnings
+    assert any(line.startswith("models assumed: those of 60 jobs drawn from 1") for line in lines)
+    assert any(line.startswith("throughputs assumed: ") for line in lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gpusched as gs
-from gpusched.traces.model_columns import measured
+from gpusched.traces.model_columns import add_throughputs
 
 CURVE = {1: 10.0, 2: 18.0, 4: 32.4}
 READ = gs.model.Throughputs(
@@ -19,7 +19,7 @@ CLUSTER = gs.Cluster((gs.ServerGroup(1, 16, "V100"),))
 
 def test_tables_go_on_to_the_widest_job_and_that_is_said():
     jobs = gs.Trace.from_columns([0, 0, 0, 0], [9] * 4, [4, 8, 16, 16], group=["m", "m", "m", "n"])
-    made, said = measured(jobs, READ, 0)
+    made, said = add_throughputs(jobs, READ, 0)
     assert said == (
         "throughputs assumed: those of 2 jobs of more GPUs than were measured; tables go on to 16 "
         "GPUs by the factor between their last two numbers",
@@ -33,7 +33,7 @@ def test_tables_go_on_to_the_widest_job_and_that_is_said():
 
 def test_tables_that_are_wide_enough_stay_as_they_are():
     jobs = gs.Trace.from_columns([0, 0], [9, 9], [4, 16], group=["m", "n"])
-    made, said = measured(jobs, READ, 0)
+    made, said = add_throughputs(jobs, READ, 0)
     assert said == ()
     assert made.profiles == tuple(READ.values())
 

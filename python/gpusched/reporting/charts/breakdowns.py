@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int64
-from gpusched.base.libraries import Later
+from gpusched.base.libraries import LazyModule
 from gpusched.base.wording import duration, plural
 from gpusched.reporting.charts.highlights import comparison_of, highlighted, marked
 from gpusched.reporting.drawing import style
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpusched.studies.comparison import Comparison
     from gpusched.traces.workload import Trace
 else:
-    alt = Later("altair")
+    alt = LazyModule("altair")
 
 By = Literal["user", "width"]
 Measure = Literal["wait", "jct"]

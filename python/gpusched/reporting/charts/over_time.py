@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.base.libraries import Later
+from gpusched.base.libraries import LazyModule
 from gpusched.base.wording import duration
 from gpusched.reporting.charts.highlights import comparison_of, marked
 from gpusched.reporting.charts.thinning import STEPS_RULE, kept_steps, points_each
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gpusched.studies.comparison import Comparison
 else:
-    alt = Later("altair")
+    alt = LazyModule("altair")
 
 POINTS: Final = 400
 """The most points of a curve."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.base.libraries import Later
+from gpusched.base.libraries import LazyModule
 from gpusched.base.memo import Memo
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.wording import scale_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
 else:
-    alt = Later("altair")
+    alt = LazyModule("altair")
 
 _UNITS: Final = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 

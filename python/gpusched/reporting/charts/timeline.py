@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
-from gpusched.base.libraries import Later
+from gpusched.base.libraries import LazyModule
 from gpusched.base.wording import duration, plural
 from gpusched.reporting.charts.highlights import chosen, comparison_of, marked
 from gpusched.reporting.charts.time_axis import TimeAxis, first_submit_s
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
 else:
-    alt = Later("altair")
+    alt = LazyModule("altair")
 
 MOST_BARS: Final = 1_500
 """Bars of each policy."""

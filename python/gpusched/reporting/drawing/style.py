@@ -9,14 +9,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
 
-from gpusched.base.libraries import Later, need
+from gpusched.base.libraries import LazyModule, need
 from gpusched.base.replacing import write_bytes
 from gpusched.reporting.drawing import palette
 
 if TYPE_CHECKING:
     import altair as alt
 else:
-    alt = Later("altair")
+    alt = LazyModule("altair")
 
 OneChart = TypeVar("OneChart")
 WIDTH: Final = 640

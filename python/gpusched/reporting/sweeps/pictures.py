@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.base.libraries import Later
+from gpusched.base.libraries import LazyModule
 from gpusched.base.suggest import nearest
 from gpusched.base.wording import duration
 from gpusched.reporting.drawing import style
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from gpusched.studies.sweep_result import SweepResult
 else:
-    alt = Later("altair")
+    alt = LazyModule("altair")
 
 Quantity = Literal["jct_s", "wait_s"]
 Rows = list[dict[str, Any]]
