@@ -19,6 +19,7 @@ from gpusched.reporting.sizing_page import (
     render_sizing,
 )
 from gpusched.reporting.sweeps.sweep_page import render_sweep
+from gpusched.results.shown_metrics import main_metrics
 from tests.unit.reporting.chart_rows import unfolded
 from tests.unit.reporting.example_study import CLUSTERS, ERROR, LOADS, POLICIES, REPEAT
 from tests.unit.reporting.example_study import runs as example_runs
@@ -351,3 +352,15 @@ def test_a_mix_of_two_types_shows_which_counts_met_the_goal():
 def test_without_an_answer_the_page_says_so():
     jobs = gs.Trace.from_columns([0], [10], [1])
     assert "No number of servers was found" in render_sizing(gs.size(jobs, "mean_jct_s < 1"))
+
+
+def test_a_page_of_a_study_has_its_main_metrics_and_both_distributions():
+    cluster = {"servers": 4, "gpus": 8}
+    traces = [{"generate": "philly", "jobs": 80, "loads": [0.9]}]
+    study = {"name": "s", "traces": traces, "clusters": [cluster], "policies": ["fifo", "sjf"]}
+    page = render_sweep(gs.sweep(study | {"seeds": [1, 2]}))
+    sections = re.findall(r'<section data-metric="(\w+)"', page)
+    assert sections[0] == "mean_jct_s"
+    assert set(sections) <= {metric.key for metric in main_metrics()}
+    for quantity in ("jct_s", "wait_s"):
+        assert f'id="cdf_over_seeds-{quantity}"' in page

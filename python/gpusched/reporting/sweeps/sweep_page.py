@@ -250,9 +250,9 @@ def _sensitivity(page: SweepPage, ruler: Ruler, key: str) -> Iterator[dict[str, 
 
 
 def distributions(page: SweepPage) -> Iterator[dict[str, Any]]:
-    """Yield the distributions of JCT and wait, of which the page has quantiles."""
+    """Yield the distributions of JCT and wait, of which the runs have quantiles."""
     for quantity in WORDS:
-        shares = pictures.quantile_columns(list(page.cells), quantity)
+        shares = pictures.quantile_columns(page.study.runs.columns, quantity)
         if len(shares) > 1:
             yield from _distribution(page, quantity, list(shares))
 
@@ -260,16 +260,17 @@ def distributions(page: SweepPage) -> Iterator[dict[str, Any]]:
 def _distribution(
     page: SweepPage, quantity: pictures.Quantity, keys: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
+    cells = {key: page.study.cells(key, list(page.axes)).cells for key in keys}
     by_setting: dict[tuple[Any, ...], dict[str, list[Cell]]] = {}
-    for key in keys:
-        for cell in page.cells[key].cells:
+    for key, own in cells.items():
+        for cell in own:
             by_setting.setdefault(cell.setting, {}).setdefault(key, []).append(cell)
 
     def found_of(own: list[Cell]) -> Found:
         curves = pictures.curves_of(page.study, by_setting[own[0].setting], quantity)
         return pictures.cdf_found(curves, quantity)
 
-    found = page.chosen(found_of, page.cells[keys[0]].cells)
+    found = page.chosen(found_of, cells[keys[0]])
     if len(found[0]) <= MOST_ROWS:
         chart = pictures.cdf_chart(page.study.labels, found, quantity, page.study.note)
         yield page.with_choice(chart, quantity)
