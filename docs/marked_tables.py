@@ -20,14 +20,6 @@ from gpusched_papers.claims import MEANINGS
 from gpusched_papers.registry import known_papers
 
 DOCS: Final = Path(__file__).resolve().parent
-PAGES: Final = (
-    DOCS / "howto" / "test-a-policy.md",
-    DOCS / "howto" / "traces.md",
-    DOCS / "reference" / "bounds.md",
-    DOCS / "reference" / "metrics.md",
-    DOCS / "reference" / "trace-audit.md",
-    DOCS / "studies" / "index.md",
-)
 _MARKED: Final = re.compile(
     r"(<!-- table: (?P<name>[\w ]+) -->\n)(?P<rows>.*?)(<!-- end of table -->\n)", re.DOTALL
 )
@@ -36,6 +28,12 @@ _MARKED: Final = re.compile(
 def marked(text: str) -> str:
     """Return ``text`` with every marked table written anew."""
     return _MARKED.sub(lambda found: f"{found[1]}\n{_TABLES[found['name']]()}\n{found[4]}", text)
+
+
+def pages() -> dict[Path, str]:
+    """Return each page that marks a table, as it should be."""
+    texts = {path: path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md"))}
+    return {path: marked(text) for path, text in texts.items() if names_in(text)}
 
 
 def names_in(text: str) -> list[str]:

@@ -302,8 +302,7 @@ def _text(value: Any) -> str:
 
 def pages() -> dict[Path, str]:
     """Return every page that is written here, in whole or in part, as it should be."""
-    parts = {path: marked_tables.marked(path.read_text("utf-8")) for path in marked_tables.PAGES}
-    return {PAGE: page(), COLUMNS_PAGE: columns_page(), **parts}
+    return {PAGE: page(), COLUMNS_PAGE: columns_page(), **marked_tables.pages()}
 
 
 def main() -> None:
