@@ -277,11 +277,13 @@ class Result:
             "digest": self.digest,
         }
 
-    def _of_jobs(self, jobs: Bool, window: RunWindow | None) -> Summary:
-        """Return what is said of finished jobs, of some of them."""
+    def _of_jobs(self, jobs: Bool, window: RunWindow | None, more: Iterable[str] = ()) -> Summary:
+        """Return what is said of finished jobs, of some of them: default metrics and more."""
         from gpusched.results.metric_registry import computed, metrics
 
-        some = [each for each in metrics().values() if each.is_default and each.is_of_finished]
+        asked = {*more}
+        every = [each for each in metrics().values() if each.is_default or each.key in asked]
+        some = [each for each in every if each.is_of_finished]
         return computed(self._facts(window, jobs), some)
 
     def _facts(self, window: RunWindow | None, jobs: Bool | None = None) -> RunFacts:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+import hashlib
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
@@ -14,21 +17,84 @@ if TYPE_CHECKING:
     from gpusched.base.arrays import Bool
     from gpusched.results.result import Result
     from gpusched.results.run_window import RunWindow
+    from gpusched.traces.workload import Trace
 
 MOST_LEFT: Final = 0.01
 """Jobs that hold more of the GPU time than this make changes in percent say little."""
 
 UNSERVED: Final = "unserved_share"
-"""The column of :func:`unserved_share` in the runs of a study."""
+"""The part of the GPU time that jobs ask for which a run does not finish."""
+OTHERS: Final = "others_share"
+"""The part that some runs finish of those that are compared, and others do not."""
+LEFT: Final = "left"
+"""The jobs that a run does not finish, packed."""
 
 
-def unserved_share(result: Result, window: RunWindow | None) -> float:
-    """Return the part of the GPU time that jobs ask for which the run does not finish."""
+def say_left(result: Result, window: RunWindow | None) -> dict[str, Any]:
+    """Return the columns :data:`UNSERVED` and :data:`LEFT` of a run; the latter None of no job."""
     trace = result.trace
+    counted = _counted(trace, window)
+    left = counted & (np.asarray(result.schedule.status) != FINISHED)
+    packed = zlib.compress(np.packbits(left).tobytes()) if left.any() else None
+    return {UNSERVED: _share(trace, left, counted), LEFT: packed}
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Jobs that count in none of some runs, as one of them does not finish them.
+
+    Attributes
+    ----------
+    left
+        All of these, packed.
+    others
+        Those that another run finishes.
+    """
+
+    left: bytes
+    others: bytes
+
+    @classmethod
+    def of(cls, packed: Iterable[bytes | None]) -> Self:
+        """Gather the column :data:`LEFT` of runs, one of which leaves a job at least."""
+        every = list(packed)
+        there = [np.frombuffer(zlib.decompress(one), np.uint8) for one in every if one]
+        some = np.bitwise_or.reduce(there)
+        shared = np.bitwise_and.reduce(there) * np.uint8(len(there) == len(every))
+        return cls(some.tobytes(), (some & ~shared).tobytes())
+
+    def name(self, run: str) -> str:
+        """Return the name under which the row of a run without these jobs is kept."""
+        return f"{run}:{hashlib.sha256(self.left).hexdigest()[:16]}"
+
+    def measured(
+        self, result: Result, window: RunWindow | None, more: Iterable[str]
+    ) -> dict[str, Any]:
+        """Return what is said of finished jobs, but for these, and the column :data:`OTHERS`.
+
+        Parameters
+        ----------
+        more
+            Metrics beside the default ones.
+        """
+        trace = result.trace
+        left, others = (
+            np.unpackbits(np.frombuffer(jobs, np.uint8), count=len(trace)).astype(np.bool_)
+            for jobs in (self.left, self.others)
+        )
+        counted = _counted(trace, window)
+        found = result._of_jobs(counted & ~left, window, more)
+        return found | {OTHERS: _share(trace, others, counted)}
+
+
+def _counted(trace: Trace, window: RunWindow | None) -> Bool:
+    return np.ones(len(trace), np.bool_) if window is None else window.counted(trace)
+
+
+def _share(trace: Trace, some: Bool, counted: Bool) -> float:
+    """Return the part of the GPU time that some jobs ask for."""
     asked = trace.gpus * trace.service_s
-    is_left = np.asarray(result.schedule.status) != FINISHED
-    counted = np.ones(len(trace), np.bool_) if window is None else window.counted(trace)
-    return float(asked[counted & is_left].sum() / asked[counted].sum()) if counted.any() else 0.0
+    return float(asked[some].sum() / asked[counted].sum()) if counted.any() else 0.0
 
 
 class SameJobs:
@@ -44,8 +110,7 @@ class SameJobs:
 
     def __init__(self, results: Mapping[str, Result], window: RunWindow | None) -> None:
         self._window, trace = window, next(iter(results.values())).trace
-        every = np.ones(len(trace), np.bool_)
-        counted = every if window is None else window.counted(trace)
+        counted = _counted(trace, window)
         self.jobs: Bool = counted.copy()
         self._num_finished = {}
         for label, result in results.items():
@@ -56,8 +121,7 @@ class SameJobs:
             self.jobs &= finished
         others = counted & ~self.jobs
         self.num, self.num_others = (int(np.count_nonzero(some)) for some in (self.jobs, others))
-        asked = trace.gpus * trace.service_s
-        self.share_of_others = float(asked[others].sum() / asked[counted].sum())
+        self.share_of_others = _share(trace, others, counted)
 
     def measured(self, label: str, result: Result) -> dict[str, Any]:
         """Return what a run's summary says of finished jobs, of these alone.

@@ -14,7 +14,7 @@ from gpusched.base.arrays import Float64
 from gpusched.base.suggest import nearest
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import metrics
-from gpusched.results.same_jobs import MOST_LEFT, UNSERVED
+from gpusched.results.same_jobs import MOST_LEFT, OTHERS, UNSERVED
 from gpusched.results.shown_metrics import GROWTH
 from gpusched.studies.hodges_lehmann import (
     Estimate,
@@ -35,8 +35,9 @@ SEED: Final = "seed"
 Key = tuple[Any, ...]
 # What runs of equal axes may differ in.
 _NOT_AXES: Final = frozenset(
-    {"run", "digest", "wall_s", "clairvoyant", "warnings", "error", "repeat", SEED, UNSERVED}
-)
+    {"run", "digest", "wall_s", "clairvoyant", "warnings", "error", "repeat", SEED, UNSERVED,
+     OTHERS}
+)  # fmt: skip
 _NUMBERS: Final = (
     "typical", "low", "high", "level", "mean", "worst", "worst_share", "ratio", "ratio_low",
     "ratio_high", "difference", "difference_low", "difference_high", "p", "p_adjusted", GROWTH,
@@ -414,9 +415,10 @@ class Group:
         The metric ``growth`` of each run that has one.
     is_clairvoyant
         Whether any run saw the true run times.
-    unserved
-        The part of the GPU time that jobs ask for which a run did not finish: of the seed where it
-        is most.
+    unserved, others
+        The part of the GPU time that jobs ask for which a run did not finish, or which some of the
+        runs compared did and others did not: of the seed where it is most. 0 for metrics of all
+        jobs.
     """
 
     by_seed: dict[Any, float] = field(default_factory=dict)
@@ -424,6 +426,7 @@ class Group:
     growth: list[float] = field(default_factory=list)
     is_clairvoyant: bool = False
     unserved: float = 0.0
+    others: float = 0.0
 
     @property
     def median_growth(self) -> float | None:
@@ -455,7 +458,8 @@ class Group:
 
     def is_of_others_than(self, other: Group) -> bool:
         """Whether the two finish jobs that are too different for a change to say anything."""
-        return abs(self.unserved - other.unserved) > MOST_LEFT
+        apart = abs(self.unserved - other.unserved)
+        return max(apart, self.others, other.others) > MOST_LEFT
 
     def unpaired(self, other: Group) -> list[Any]:
         """Seeds that this one has and the other has not."""
@@ -479,7 +483,9 @@ def _settings_of(
     """
     _check_columns(runs, metric, axis, by)
     found: dict[Key, dict[Any, Group]] = {}
-    more = [name for name in (GROWTH, UNSERVED, "clairvoyant") if name in runs.columns]
+    known = metrics().get(metric)
+    of_jobs = (UNSERVED, OTHERS) if known is None or known.is_of_finished else ()
+    more = [name for name in (GROWTH, *of_jobs, "clairvoyant") if name in runs.columns]
     rows = runs.select(*dict.fromkeys((*by, axis, SEED, metric, *more))).iter_rows(named=True)
     for row in rows:
         setting = found.setdefault(tuple(row[name] for name in by), {})
@@ -495,6 +501,7 @@ def _settings_of(
             group.growth.append(growth)
         group.is_clairvoyant |= bool(row.get("clairvoyant"))
         group.unserved = max(group.unserved, row.get(UNSERVED) or 0.0)
+        group.others = max(group.others, row.get(OTHERS) or 0.0)
     names = dict.fromkeys(runs[axis])
     return {
         key: {name: setting[name].in_order() for name in names if name in setting}
@@ -570,7 +577,7 @@ def _row_warnings(
         if group.is_of_others_than(base):
             lines.append(
                 f"jobs with {100 * group.unserved:.3g}% of the GPU time were not finished, with "
-                f"{100 * base.unserved:.3g}% under {baseline}: no change"
+                f"{100 * base.unserved:.3g}% under {baseline}: too many for a change to say much"
             )
         pairs = num - len(alone)
         if pairs == 0:
@@ -677,7 +684,7 @@ def _weak_quantile(runs: pl.DataFrame, metric: str) -> list[str]:
 def _other_jobs(runs: pl.DataFrame, axis: str, by: Sequence[str]) -> list[str]:
     import polars as pl
 
-    if not _is_number(runs, "num_finished"):
+    if OTHERS in runs.columns or not _is_number(runs, "num_finished"):
         return []
     counts = runs.group_by(*by, "seed").agg(pl.col("num_finished").drop_nulls().n_unique())
     num = counts.filter(pl.col("num_finished") > 1).height

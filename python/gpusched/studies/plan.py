@@ -35,6 +35,7 @@ from gpusched.prediction import Predictor
 from gpusched.prediction.choose import predictor
 from gpusched.prediction.registry import PredictorChoice
 from gpusched.results.metric_registry import metrics
+from gpusched.results.same_jobs import LEFT, OTHERS, Apart
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.studies.run_store import frame_of
 from gpusched.studies.study import AXES, ROLES, ParameterAxis, Study, StudyTrace
@@ -292,6 +293,31 @@ class Plan:
             kept = kept.filter(pl.col("error").is_null())
         return set(kept["run"].to_list()) & set(self.names)
 
+    def compared(self, kept: pl.DataFrame) -> Iterator[tuple[list[str], Apart]]:
+        """Find runs that differ in nothing but the policy, and do not finish the same jobs.
+
+        Parameters
+        ----------
+        kept
+            The rows of runs; those that failed are not compared.
+
+        Returns
+        -------
+        iterator
+            Of names of such runs, with the jobs that are not common to them.
+        """
+        left = dict(kept.select("run", LEFT).iter_rows()) if LEFT in kept.columns else {}
+        alike: dict[object, list[str]] = {}
+        if any(left.values()):
+            done = self.done_in(kept)
+            for name, run in self.by_name.items():
+                if name in done:
+                    key = (run.recipe.name, run.cluster, run.choices[1:])
+                    alike.setdefault(key, []).append(name)
+        for names in alike.values():
+            if len({left[name] for name in names}) > 1:
+                yield names, Apart.of(left[name] for name in names)
+
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The axes as columns of the table of runs."""
@@ -355,10 +381,36 @@ class Plan:
         return {name: place for place, name in enumerate(self.names)}
 
     def labelled(self, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-        """Return the rows of runs with their values on each axis."""
-        labels = self.frame[[self._places[row["run"]] for row in rows]].drop("run")
+        """Return the rows of runs with their values on each axis.
+
+        A name may go on behind a colon, see :meth:`compared`.
+        """
+        names = [row["run"].partition(":")[0] for row in rows]
+        labels = self.frame[[self._places[name] for name in names]].drop("run")
         frame = frame_of(rows)
         return frame.drop(labels.columns, strict=False).hstack(labels)
+
+    def _of_same_jobs(self, kept: pl.DataFrame) -> pl.DataFrame:
+        """Put what runs achieve on the jobs that those compared all finish in its place."""
+        import polars as pl
+
+        wanted = [apart.name(name) for names, apart in self.compared(kept) for name in names]
+        if OTHERS not in kept.columns or not wanted:
+            return kept
+        again = kept.filter(pl.col("run").is_in(wanted)).with_columns(
+            pl.col("run").str.split(":").list.first()
+        )
+        has_error = (
+            pl.col("error").is_not_null() if "error" in kept.columns else pl.lit(value=False)
+        )
+        failed = again.filter(has_error)
+        kept = kept.filter(~pl.col("run").is_in(failed["run"].implode()))
+        known = metrics()
+        own = [key for key in again.columns if key in known and known[key].is_of_finished]
+        return pl.concat(
+            [kept.update(again.select("run", *own, OTHERS), on="run"), failed],
+            how="diagonal_relaxed",
+        )
 
     def table(self, kept: pl.DataFrame, repeat: str) -> pl.DataFrame:
         """Put what is known of the runs behind their axes.
@@ -373,7 +425,8 @@ class Plan:
         import polars as pl
 
         labels = self.frame
-        own = [key for key in kept.columns if key == "run" or key not in labels.columns]
+        kept = self._of_same_jobs(kept)
+        own = [key for key in kept.columns if key == "run" or key not in (*labels.columns, LEFT)]
         joined = labels.join(kept.select(own), on="run", how="left", maintain_order="left")
         missing: dict[str, Any] = {
             "wall_s": pl.Float64, "total_s": pl.Float64, "clairvoyant": pl.Boolean,

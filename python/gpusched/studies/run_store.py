@@ -21,6 +21,7 @@ from gpusched.base.files import naming, read_bytes
 from gpusched.base.replacing import PARTIAL, check_folder, write_bytes, write_text
 from gpusched.base.wording import duration, plural
 from gpusched.engine.code_digest import code_digest
+from gpusched.results.same_jobs import LEFT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -193,7 +194,9 @@ def _column(key: str, values: Sequence[Any]) -> pl.Series:
         values = [None if value is None else float(value) for value in values]
     elif len(kinds) > 1:
         values = [None if value is None else str(value) for value in values]
-    known: dict[str, Any] = {"error": pl.String, "warnings": pl.List(pl.String)}
+    known: dict[str, Any] = {
+        "error": pl.String, "warnings": pl.List(pl.String), LEFT: pl.Binary,
+    }  # fmt: skip
     return pl.Series(key, values, known.get(key))
 
 

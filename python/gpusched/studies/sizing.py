@@ -30,8 +30,10 @@ from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, S
 from gpusched.results.metric_registry import METRICS
 from gpusched.results.run_remarks import unread_types
 from gpusched.results.run_window import RunWindow
+from gpusched.results.shown_metrics import GROWTH
 from gpusched.schedules.schedule import REJECTED, UNFINISHED
 from gpusched.studies.threaded_runs import in_threads
+from gpusched.studies.verdicts import pile_ups
 from gpusched.traces.cluster_sizing import smallest_cluster
 from gpusched.traces.resampling import num_blocks, resampled
 
@@ -943,7 +945,7 @@ class Sizing:
         Returns
         -------
         list of str
-            How sure it is, and where more servers did not help.
+            How sure it is, whether jobs pile up, and where more servers did not help.
 
         Examples
         --------
@@ -963,6 +965,9 @@ class Sizing:
                     f"all other goals are met by {self._cluster(self.nearest)}, with {values}"
                 )
             return notes
+        if self.result is not None:
+            cuts = {} if self.window is None else self.window.cuts
+            notes += pile_ups({self.policy: float(self.result.metric(GROWTH, **cuts))})
         if len(self.counts) > 1:
             how = (
                 "every cheaper one lies below a mix of the same types that missed the goal"

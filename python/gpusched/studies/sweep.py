@@ -30,7 +30,7 @@ from gpusched.model.cluster import Cluster
 from gpusched.results.metric_registry import metrics
 from gpusched.results.run_remarks import free_restarts, unserved
 from gpusched.results.run_window import RunWindow
-from gpusched.results.same_jobs import UNSERVED, unserved_share
+from gpusched.results.same_jobs import Apart, say_left
 from gpusched.results.shown_metrics import GROWTH
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.executors import opened
@@ -160,6 +160,22 @@ def sweep(
     >>> len(result.runs), result.num_failed
     (8, 0)
     """
+    return run_study(
+        study, folder=folder, executor=executor, only=only, progress=progress, stop=stop
+    )
+
+
+def run_study(
+    study: Study | Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    folder: str | os.PathLike[str] | None,
+    executor: Any,
+    only: str | None,
+    progress: OnProgress | bool | None,
+    stop: threading.Event | None,
+    has_same_jobs: bool = True,
+) -> SweepResult:
+    """Do the same; ``has_same_jobs``: policies are measured by the jobs that all of them finish."""
     read = Study.of(study)
     plan = expand(read) if only is None else expand(read).only(only)
     store = None
@@ -167,7 +183,7 @@ def sweep(
         claim(folder, read)
         store = RunStore(folder)
         store.tidy()
-        warn(unreadable(plan), stacklevel=2)
+        warn(unreadable(plan), stacklevel=3)
         if only is None:
             write_plan(folder, read, plan.names)
     gathered = _Gathered(plan, store)
@@ -176,13 +192,16 @@ def sweep(
         watched(progress, read.title or read.name, "runs") as told,
     ):
         try:
-            _do(plan, gathered, executor, told, stop)
+            _do(plan, [(None, plan.left(gathered.done))], gathered, executor, told, stop)
+            if has_same_jobs and (again := _again(plan, gathered.frame()[0])):
+                _do(plan, again, gathered, executor, told, stop)
         except Cancelled:
-            raise Cancelled(gathered.num_done, len(plan.by_name), "runs") from None
+            total = len(plan.by_name)
+            raise Cancelled(min(gathered.num_done, total), total, "runs") from None
         finally:
             gathered.write()
     frame, damaged = gathered.frame()
-    warn(damaged, stacklevel=2)
+    warn(damaged, stacklevel=3)
     where = None if folder is None else os.fspath(folder)
     table = plan.table(frame, _repeat_line(study, folder))
     return SweepResult(read, table, where, tuple(damaged))
@@ -197,35 +216,55 @@ def _repeat_line(study: Any, folder: str | os.PathLike[str] | None) -> str:
     return 'gs.sweep(study, only="{run}")'
 
 
+Part = tuple[Apart | None, Sequence[tuple[str, PlannedRun]]]
+"""Runs of any jobs, or of the same, measured without some of these."""
+
+
+def _again(plan: Plan, kept: pl.DataFrame) -> list[Part]:
+    """Return runs that finish jobs which others, compared with them, do not; but for those kept."""
+    names = {*kept["run"]}
+    return [
+        (apart, runs)
+        for alike, apart in plan.compared(kept)
+        if (runs := [(name, plan.by_name[name]) for name in alike if apart.name(name) not in names])
+    ]
+
+
 def _do(
     plan: Plan,
+    parts: Sequence[Part],
     gathered: _Gathered,
     executor: Any,
     progress: OnProgress | None,
     stop: threading.Event | None,
 ) -> None:
-    left = plan.left(gathered.done)
+    left = [one for _, runs in parts for one in runs]
     total = len(plan.by_name)
+    num_before = total - len(left) - gathered.num_kept
 
     def tell(_: object = None) -> None:
         gathered.write(is_due=True)
         if progress is not None:  # of what cannot be lost any more
-            progress(Progress(total - len(left) + gathered.num_kept, total))
+            progress(Progress(num_before + gathered.num_kept, total))
 
     def lose(batch: Batch, error: Exception) -> None:
         """A batch that ended its worker is done again run by run: only one is to blame."""
         if len(batch.runs) > 1:
-            queue.extendleft(Batch(batch.recipe, (run,)) for run in reversed(batch.runs))
+            queue.extendleft(replace(batch, runs=(run,)) for run in reversed(batch.runs))
         else:
-            gathered.add([_failed_row(batch.runs[0][0], error)])
+            gathered.add([_failed_row(batch.kept_name(batch.runs[0][0]), error)])
 
     if left:
         context = RunContext.of(plan)
         python_time = PythonTime(plan, executor)
-        in_order = batches(left, [context.num_jobs(run) for _, run in left])
+        in_order = (
+            replace(batch, apart=apart)
+            for apart, runs in parts
+            for batch in batches(runs, [context.num_jobs(run) for _, run in runs])
+        )
         with opened(executor) as backend:
             if backend.shares_memory:
-                warn(context.remarks([run for _, run in left], backend.num_slots), stacklevel=3)
+                warn(context.remarks([run for _, run in left], backend.num_slots), stacklevel=4)
             queue = _Queue(side_by_side(in_order, min(backend.num_slots, MOST_TRACES)))
             shared = backend.share(context)
             for batch, rows in run_tasks(
@@ -399,13 +438,20 @@ class Batch:
     ----------
     runs
         Each with its name.
+    apart
+        Jobs that are not measured; None: the runs are measured for the first time.
     """
 
     recipe: Recipe
     runs: tuple[tuple[str, PlannedRun], ...]
+    apart: Apart | None = None
 
     def __str__(self) -> str:
         return f"{self.runs[0][0]}+{len(self.runs)}"
+
+    def kept_name(self, run: str) -> str:
+        """Return the name of the row of a run."""
+        return run if self.apart is None else self.apart.name(run)
 
 
 def batches(runs: Sequence[tuple[str, PlannedRun]], num_jobs: Sequence[int]) -> Iterator[Batch]:
@@ -494,15 +540,24 @@ def run_batch(context: RunContext, batch: Batch) -> list[Row]:
     except (KeyboardInterrupt, Cancelled):
         raise
     except Exception as error:
-        return [_failed_row(name, error) for name, _ in batch.runs]
-    return [row_of(context, trace, name, run) for name, run in batch.runs]
+        return [_failed_row(batch.kept_name(name), error) for name, _ in batch.runs]
+    return [
+        row_of(context, trace, batch.kept_name(name), run, batch.apart) for name, run in batch.runs
+    ]
 
 
-def row_of(context: RunContext, trace: Trace, name: str, run: PlannedRun) -> Row:
-    """Do a run, and return its row: metrics, or the error."""
+def row_of(
+    context: RunContext, trace: Trace, name: str, run: PlannedRun, apart: Apart | None = None
+) -> Row:
+    """Do a run, and return its row: metrics, or the error.
+
+    With ``apart``, metrics of finished jobs alone, without those.
+    """
     try:
         begin = time.perf_counter()
         result = context.result(trace, run)
+        if apart is not None:
+            return {"run": name} | apart.measured(result, context.window(trace), context.metrics)
         found = whole = result.summary_with((GROWTH, *context.metrics))
         window = context.window(trace)
         if window is not None:
@@ -510,7 +565,7 @@ def row_of(context: RunContext, trace: Trace, name: str, run: PlannedRun) -> Row
             found = whole | result.summary_with((GROWTH, *of_parts), **window.cuts)
         row: Row = {key: value for key, value in found.items() if key not in _SETTINGS}
         row[OFFERED_LOAD] = whole.get("load")
-        row[UNSERVED] = unserved_share(result, window)
+        row |= say_left(result, window)
         row["run"] = name
         row["wall_s"] = result.wall_s
         row["total_s"] = time.perf_counter() - begin
@@ -566,7 +621,7 @@ class PythonTime:
             if labels & self._parts:
                 self._spent_s += row.get("wall_s") or 0.0
         if self._parts and self._spent_s > _LONG_S:
-            warn([f"{', '.join(sorted(self._parts))}: {_HINT}"], stacklevel=4)
+            warn([f"{', '.join(sorted(self._parts))}: {_HINT}"], stacklevel=5)
             self._parts = frozenset()
 
 

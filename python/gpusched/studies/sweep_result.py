@@ -14,6 +14,7 @@ from gpusched.base.replacing import replacing
 from gpusched.base.tables import Cell, Column, Table, Value, html_page, table, text_column
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import Metric, metrics
+from gpusched.results.same_jobs import OTHERS
 from gpusched.results.shown_metrics import (
     CLAIRVOYANT,
     GROWTH,
@@ -49,10 +50,13 @@ class SweepResult:
         What was run.
     runs
         One row per run: ``run`` (its name), a column per axis, the metrics of
-        ``Result.summary()``, ``offered_load`` (the metric ``load``; the column ``load`` is what
-        was asked for), ``wall_s`` (of the simulation) and ``total_s`` (with its summary),
-        ``clairvoyant``, ``warnings``, and for a run that failed ``error`` and ``repeat``, a line
-        that does it again. Runs that were not done have neither metrics nor an error.
+        ``Result.summary()`` (of finished jobs where policies differ in which they finish: of those
+        that all finish), ``unserved_share`` and ``others_share`` (the parts of the GPU time of jobs
+        that the run does not finish, and that only some of the policies do), ``offered_load`` (the
+        metric ``load``; the column ``load`` is what was asked for), ``wall_s`` (of the simulation)
+        and ``total_s`` (with its summary), ``clairvoyant``, ``warnings``, and for a run that failed
+        ``error`` and ``repeat``, a line that does it again. Runs that were not done have neither
+        metrics nor an error.
     folder
         Where it is kept; None: nowhere.
     damaged
@@ -149,7 +153,9 @@ class SweepResult:
     @property
     def warnings(self) -> list[str]:
         """What there is to know before one believes the table, a sentence each."""
-        return [*self.damaged, *self._failures(), *self._unstable(), *self._told()]
+        return [
+            *self.damaged, *self._failures(), *self._unstable(), *self._other_jobs(), *self._told(),
+        ]  # fmt: skip
 
     @property
     def _has_warm_up(self) -> bool:
@@ -184,6 +190,20 @@ class SweepResult:
                 "warm_up leaves the first jobs out"
             )
         return lines
+
+    def _other_jobs(self) -> list[str]:
+        """Where policies finish different jobs, of which only those count that all finish."""
+        import polars as pl
+
+        if OTHERS not in self.runs.columns:
+            return []
+        some = self.finished.filter(pl.col(OTHERS) > 0)
+        most = some.group_by("trace", "cluster", maintain_order=True).agg(pl.col(OTHERS).max())
+        return [
+            f"{trace} on {cluster}: job metrics count the jobs that every policy finishes; others "
+            f"ask for up to {100 * share:.3g}% of the GPU time"
+            for trace, cluster, share in most.iter_rows()
+        ]
 
     def _told(self) -> list[str]:
         """What the runs said themselves, with the policies they are of."""

@@ -25,13 +25,14 @@ from gpusched.base.wording import plural
 from gpusched.plugins.policy import Policy
 from gpusched.results import shown_metrics
 from gpusched.results.metric_registry import metrics
+from gpusched.results.same_jobs import MOST_LEFT, OTHERS, UNSERVED
 from gpusched.studies import paper_tables
 from gpusched.studies.compared_runs import ComparedRuns, compare_runs
 from gpusched.studies.executors import Backend, opened
 from gpusched.studies.plan import choice_content, choices_of
 from gpusched.studies.space import PolicySpace
 from gpusched.studies.study import Study
-from gpusched.studies.sweep import sweep
+from gpusched.studies.sweep import run_study
 from gpusched.studies.sweep_result import SweepResult
 from gpusched.studies.verdicts import change_text
 from gpusched.studies.windows import Windows, windows_of
@@ -200,11 +201,15 @@ class Tuning:
 
 
 class Score(NamedTuple):
-    """The mean of the metric over all runs of a policy in a window; None with what went wrong."""
+    """The mean of the metric over all runs of a policy in a window; None with what went wrong.
+
+    ``unserved`` is the part of the GPU time that jobs of a run ask for and do not get, at most.
+    """
 
     value: float | None
     error: str | None
     num_runs: int
+    unserved: float = 0.0
 
 
 @dataclass
@@ -276,6 +281,7 @@ class Runner:
     progress: OnProgress | None
     num_done: int = 0
     _known: dict[tuple[int, str], Score] = field(default_factory=dict)
+    _most_unserved: float = math.inf
 
     def tell(self, _: object = None) -> None:
         """Tell how many trials are done."""
@@ -290,13 +296,20 @@ class Runner:
             for label in left:
                 own = done.filter(done["policy"] == label)
                 self._known[rung, label] = score_of(own, self.metric)
-        return {label: self._known[rung, label] for label in policies}
+        found = {label: self._known[rung, label] for label in policies}
+        for label, score in found.items():
+            if score.unserved > self._most_unserved and rung == len(self.windows.rungs) - 1:
+                lost = f"leaves {score.unserved:.1%} of the GPU time that jobs ask for"
+                found[label] = score._replace(value=None, error=f"{lost}: more than the baseline")
+        return found
 
     def reference(self, label: str, choice: Any, what: str = "") -> Candidate:
         """Run what is no trial in the whole search window; ValueError if ``what`` it is fails."""
         score = self.scores(len(self.windows.rungs) - 1, {label: choice})[label]
-        if what and score.value is None:
-            raise ValueError(f"{what} {label}: {score.error}")
+        if what:
+            if score.value is None:
+                raise ValueError(f"{what} {label}: {score.error}")
+            self._most_unserved = score.unserved + MOST_LEFT
         return Candidate(label, choice, None, score.value)
 
     def held_out(self, candidates: Sequence[Candidate]) -> SweepResult:
@@ -311,12 +324,14 @@ class Runner:
         self, study: Study, policies: Mapping[str, Any], part: str, progress: OnProgress
     ) -> SweepResult:
         entries = tuple({"policy": choice, "label": label} for label, choice in policies.items())
-        return sweep(
+        return run_study(
             msgspec.structs.replace(study, policies=entries, baseline=None, metrics=(self.metric,)),
             folder=None if self.folder is None else Path(self.folder) / part,
             executor=self.backend,
+            only=None,
             progress=progress,
             stop=self.stop,
+            has_same_jobs=part == HELD_OUT,  # the search does not know yet what else it will try
         )
 
 
@@ -336,7 +351,8 @@ def score_of(runs: pl.DataFrame, metric: str) -> Score:
         return Score(None, errors[0], len(runs))
     if values.null_count() or values.is_infinite().any():
         return Score(None, f"{metric} is not defined for each of its runs", len(runs))
-    return Score(math.fsum(values) / len(values), None, len(runs))
+    unserved = values_of(runs, UNSERVED).max() if metrics()[metric].is_of_finished else 0.0
+    return Score(math.fsum(values) / len(values), None, len(runs), float(unserved or 0.0))  # type: ignore[arg-type]
 
 
 def search(
@@ -489,10 +505,11 @@ def replicates(runs: pl.DataFrame, metric: str, titles: Mapping[str, str]) -> pl
 
     value = pl.col(metric)
     whole_mean = pl.when(value.is_not_null().all()).then(value.mean()).otherwise(None)
+    shares = [pl.col(key).max() for key in (UNSERVED, OTHERS) if key in runs.columns]
     return (
         runs.with_columns(values_of(runs, metric), pl.col("trace").replace(dict(titles)))
         .group_by("policy", "seed", maintain_order=True)
-        .agg(whole_mean.alias(metric))
+        .agg(whole_mean.alias(metric), *shares)
     )
 
 

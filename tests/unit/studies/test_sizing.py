@@ -71,6 +71,17 @@ def test_no_job_may_be_left_out(trace):
     assert found.table()["servers"].min() == 3
 
 
+def test_an_answer_under_which_jobs_pile_up_is_marked():
+    rows = [(10 * at, 100, 1) for at in range(400)]
+    jobs = gs.Trace.from_columns(*map(list, zip(*rows, strict=True)))
+
+    def notes(goal: str) -> list[str]:
+        return gs.size(jobs, goal, gpus_per_server=1, resamples=0).notes()
+
+    assert any("jobs pile up under" in line for line in notes("mean_wait_s < 4 h"))
+    assert not any("pile up" in line for line in notes("mean_wait_s < 1 s"))
+
+
 def test_where_more_servers_miss_the_goal_it_is_said(monkeypatch):
     from gpusched.studies.sizing import SizingRuns
 

@@ -40,9 +40,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     running: Any = sys.modules[run_batch.__module__]
     before = running.row_of
 
-    def row_of(context: Any, trace: Any, name: str, run: Any) -> Any:
+    def row_of(context: Any, trace: Any, name: str, run: Any, apart: Any) -> Any:
         done.append(name)
-        return before(context, trace, name, run)
+        return before(context, trace, name, run, apart)
 
     monkeypatch.setattr(running, "row_of", row_of)
     return done
@@ -381,22 +381,47 @@ class OnlyNarrow(gs.Scheduler):
                 actions.start(job, allocation)
 
 
-def test_runs_that_leave_other_jobs_are_not_compared_in_percent():
-    rows = [(at, 100, 16 if at % 2 else 1) for at in range(40)]
-    trace = gs.Trace.from_columns(*map(list, zip(*rows, strict=True)))
-    study = {
-        "name": "left", "traces": [trace], "clusters": [{"servers": 4, "gpus": 8}],
-        "policies": ["fifo-skip", {"policy": OnlyNarrow(), "label": "narrow"}], "seeds": [0],
+def narrow_and_all(wide: int) -> dict[str, Any]:
+    """A study of 200 jobs, ``wide`` of them of two GPUs, which one of its policies never starts."""
+    rows = [(at, 100 + at, 2 if at < wide else 1) for at in range(200)]
+    return {
+        "name": "left", "traces": [gs.Trace.from_columns(*map(list, zip(*rows, strict=True)))],
+        "clusters": [{"servers": 4, "gpus": 8}], "seeds": [0], "warm_up": "0%",
+        "policies": ["fifo-skip", {"policy": OnlyNarrow(), "label": "narrow"}],
     }  # fmt: skip
-    result = gs.sweep(study)
+
+
+def test_runs_that_leave_other_jobs_are_not_compared_in_percent():
+    result = gs.sweep(narrow_and_all(wide=20))
     shares = dict(zip(result.runs["policy"], result.runs["unserved_share"], strict=True))
     assert shares["fifo-skip"] == 0
-    assert shares["narrow"] == pytest.approx(16 / 17, abs=0.02)
+    assert result.runs["others_share"].to_list() == [pytest.approx(shares["narrow"])] * 2
     compared = result.compare("mean_jct_s", baseline="fifo-skip")
     (row,) = compared.frame.filter(pl.col("policy") == "narrow").iter_rows(named=True)
     assert row["ratio"] is None
     assert any("of the GPU time were not finished" in line for line in compared.warnings)
     assert row["is_beaten"] is None
+    whole = result.compare("makespan_s", baseline="fifo-skip").frame
+    assert whole["ratio"].null_count() == 0, "it is of the run, whichever jobs that finishes"
+
+
+def test_policies_are_measured_by_the_jobs_that_all_of_them_finish(tmp_path, monkeypatch):
+    study = narrow_and_all(wide=1)
+    (trace,), cluster = study["traces"], gs.Cluster.uniform(4, 8)
+    alone = gs.sweep(study | {"policies": ["fifo-skip"]}, folder=tmp_path)
+    assert alone.runs["mean_jct_s"][0] == gs.simulate(trace, cluster).metric("mean_jct_s")
+    done = counted(monkeypatch)
+    for executor in ("threads:2", "threads:1"):
+        result = gs.sweep(study, folder=tmp_path, executor=executor)
+        compared = gs.compare(trace, cluster, ["fifo-skip", OnlyNarrow()]).summaries.values()
+        for key in ("mean_jct_s", "p99_wait_s"):
+            assert result.runs[key].to_list() == [summary[key] for summary in compared]
+        assert result.runs["num_finished"].to_list() == [200, 199]
+        assert any("every policy finishes" in line for line in result.warnings)
+        assert result.compare("mean_jct_s").frame["ratio"].null_count() == 0
+    assert len(done) == 3, "the new policy, and both on the jobs that both finish"
+    again = gs.sweep(study | {"policies": ["fifo-skip"]}, folder=tmp_path)
+    assert again.runs["mean_jct_s"].equals(alone.runs["mean_jct_s"])
 
 
 def test_preemption_that_costs_nothing_is_told():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -173,7 +174,7 @@ def test_higher_is_better_where_the_metric_says_so():
 @pytest.fixture
 def _known_for_a_test() -> Iterator[None]:
     yield
-    for name in ("by-width-or-age", "fails-above"):
+    for name in ("by-width-or-age", "fails-above", "leaves-above"):
         with suppress(ValueError, KeyError):
             gs.unregister(name)
 
@@ -198,6 +199,32 @@ def test_policies_of_python_are_searched():
     assert found.best.name == "by-width-or-age"
     assert found.trials["weight"].n_unique() == 3
     assert found.best.parameters["weight"] == found.trials.sort("value", "trial")["weight"][0]
+
+
+@pytest.mark.usefixtures("_known_for_a_test")
+def test_a_trial_that_leaves_more_jobs_than_the_baseline_is_no_better():
+    @gs.register_scheduler("leaves-above")
+    class LeavesAbove(gs.Scheduler):
+        """Starts no wider jobs."""
+
+        def __init__(self, width: int = 64) -> None:
+            super().__init__()
+            self.width = width
+
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            for job in state.waiting.tolist():
+                if state.gpus[job] <= self.width:
+                    allocation = state.place(job)
+                    if allocation is not None:
+                        actions.start(job, allocation)
+
+    space = {"policy": "leaves-above", "width": [1, 64]}
+    found = tuned(space, trials=8, rungs=1, sampler="random")
+    assert set(found.trials["width"]) == {1, 64}
+    left, kept = (found.trials.filter(width=width).row(0, named=True) for width in (1, 64))
+    assert (left["state"], kept["state"]) == ("failed", "finished")
+    assert re.search(r"leaves \d.*% of the GPU time .*more than the baseline", left["error"])
+    assert found.best.parameters["width"] == 64
 
 
 @pytest.mark.usefixtures("_known_for_a_test")
