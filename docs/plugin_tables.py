@@ -241,7 +241,9 @@ _FACTS: Final[dict[str, Callable[[Plugin], str]]] = {
 
 def _plugins(kind: str) -> str:
     rows = ((f"`{p.name}`", p.summary, p.source) for p in _of_kind(kind))
-    return marked_tables.table((kind.removesuffix("s").capitalize(), "What it does", "Source"), rows)
+    return marked_tables.table(
+        (kind.removesuffix("s").capitalize(), "What it does", "Source"), rows
+    )
 
 
 def _flags(*kinds: str) -> str:

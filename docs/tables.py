@@ -1,7 +1,7 @@
 """Writes what the docs say of registered names, or with ``--check`` compares it with that.
 
-``columns.md`` is written in whole, marked tables of other pages in part: ``marked_tables.py`` has those of
-metrics, bounds, traces and papers, ``plugin_tables.py`` those of policies and other plug-ins.
+``columns.md`` is written in whole, marked tables of other pages in part. ``marked_tables.py`` has
+those of metrics, bounds, traces and papers, ``plugin_tables.py`` those of plug-ins.
 
 python docs/tables.py            # needs gpusched installed
 python docs/tables.py --check
