@@ -14,7 +14,8 @@ A page holds ``<!-- generated: WORDS -->`` and ``<!-- end of generated -->`` on 
 ``differences``, ``credits``
     Where policies depart from their sources; what of the plug-ins is that of a paper.
 
-Each policy must have a section, and one only, on the pages of policies.
+Each policy must have a section, and one only, on the pages of policies. The pages of placements and
+performance models must name each of these outside of what is generated.
 """
 
 from __future__ import annotations
@@ -38,6 +39,12 @@ PAGES_OF_POLICIES: Final = (
     "policies-queues", "policies-network", "policies-elastic", "policies-deadlines",
 )  # fmt: skip
 
+OTHER_PAGES: Final = {
+    "placements": "placements",
+    "speeds": "performance-models",
+    "contentions": "performance-models",
+}
+
 _MARKED: Final = re.compile(
     r"(<!-- generated: (?P<words>[^\n]+) -->\n)(?P<rows>.*?)(<!-- end of generated -->\n)",
     re.DOTALL,
@@ -58,7 +65,7 @@ def pages() -> list[Path]:
     Raises
     ------
     ValueError
-        If a policy has no section of its own, or several.
+        If a policy has no section of its own, or several, or another plug-in no rule.
     """
     check_sections()
     return [path for path in sorted(REFERENCE.glob("*.md")) if words_in(path.read_text("utf-8"))]
@@ -96,6 +103,10 @@ def check_sections() -> None:
         if sorted(names) != sorted(gs.policies()):
             wrong = sorted(name for name in gs.policies() if names.count(name) != 1)
             raise ValueError(f"not once in the {where} of the pages of policies: {wrong}")
+    for kind, page in OTHER_PAGES.items():
+        text = _MARKED.sub("", _text_of(page))
+        if missing := [p.name for p in _of_kind(kind) if f"`{p.name}`" not in text]:
+            raise ValueError(f"{page}.md has no rule of the {kind} {missing}")
 
 
 def _text_of(page: str) -> str:
