@@ -226,7 +226,8 @@ def _preempts(policy: Plugin) -> str:
     if not policy.preempts or bound is None:
         return "no"
     once = " In a pool of one-GPU jobs: at most one job per arrival, then." * bound.one_per_arrival
-    return f"{bound}. {bound.reason}{once}"
+    at = "" if str(bound).startswith("of ") else "at "
+    return f"{at}{bound}. {bound.reason}{once}"
 
 
 def _package(policy: Plugin) -> str:
