@@ -14,7 +14,7 @@ namespace gpusched {
 
 /// Preemptive list scheduling: give all GPUs out anew in the order's sequence, keep the chosen
 /// that run, place the chosen that wait, preempt whoever holds what they claim, and let the rest
-/// of the cluster go on. The five steps stand in docs/reference/semantics.md.
+/// of the cluster go on. The five steps stand in docs/reference/policies-queues.md.
 class PreemptiveScheduler : public Scheduler {
  public:
   PreemptiveScheduler(Owned<Order> order, const Parameters& parameters);

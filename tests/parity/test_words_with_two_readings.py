@@ -1,4 +1,4 @@
-"""Sentences of semantics.md that could be read in two ways: a case that tells which one holds."""
+"""Sentences of docs/reference that could be read in two ways: a case that tells which one holds."""
 
 from __future__ import annotations
 
