@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+import command_line
+import python_api
+
 import gpusched as gs
 from gpusched.bounds.registry import known_bounds
 from gpusched.traces.auditing.check_registry import trace_checks
@@ -158,4 +161,6 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "papers": _papers,
     "words of what is published": _known,
     "checks of traces": _trace_checks,
+    "commands": lambda: command_line.options(table),
+    "python api": lambda: python_api.modules(table),
 }
