@@ -1,6 +1,6 @@
 """Writes what the docs say of registered names, or with ``--check`` compares it with that.
 
-``policies.md`` and ``columns.md`` are written in whole, marked tables of other pages in part.
+``policies.md`` is written in whole, marked tables of other pages in part.
 
 python docs/tables.py            # needs gpusched installed
 python docs/tables.py --check
@@ -17,13 +17,11 @@ from typing import Any
 import marked_tables
 
 import gpusched as gs
-from gpusched import _core
 from gpusched.plugins.info import APPROXIMATE, FLAGS
 from gpusched_papers import chronus_leases as _of_papers  # noqa: F401
 from gpusched_papers.registry import known_papers
 
 PAGE = Path(__file__).resolve().parent / "reference" / "policies.md"
-COLUMNS_PAGE = PAGE.with_name("columns.md")
 
 HEAD = """\
 <!-- Written by `python docs/tables.py` from the registry: do not edit. -->
@@ -81,48 +79,6 @@ bandwidths in the cluster (`nic_gbps`, `intra_gbps`); a contention other than `n
 speed: `gs.simulate(..., speed="ring", contention="shared:degradation=0.1")`, or `--speed` and
 `--contention` on the command line.
 """
-
-
-COLUMNS_HEAD = """\
-<!-- Written by `python docs/tables.py` from the core's table of columns: do not edit. -->
-
-# The columns of jobs
-
-What the native core is given of jobs: arrays of exactly these types. A column has one value for
-each of what *one for each* names, where there are several the last runs fastest. The same table,
-`gpusched._core.JOB_COLUMNS`, gives the arguments of the core's job table, its checks, and what a
-saved case holds. *Speeds* are those that read a column: **bold** ones refuse jobs without it.
-"""
-
-
-def columns_page() -> str:
-    return (
-        COLUMNS_HEAD
-        + "\n"
-        + marked_tables.table(
-            ("column", "type", "unit", "one for each", "values", "what it is for", "speeds"),
-            (
-                (
-                    f"`{column.name}`" + (", required" if column.is_required else ""),
-                    column.dtype,
-                    column.unit,
-                    column.per,
-                    column.rule,
-                    column.text,
-                    ", ".join(_readers(column.name)),
-                )
-                for column in _core.JOB_COLUMNS
-            ),
-        )
-    )
-
-
-def _readers(column: str) -> Iterator[str]:
-    for speed in gs.speeds().values():
-        if column in speed.columns:
-            yield f"**{speed.name}**"
-        elif column in speed.optional_columns:
-            yield speed.name
 
 
 def page() -> str:
@@ -302,7 +258,7 @@ def _text(value: Any) -> str:
 
 def pages() -> dict[Path, str]:
     """Return every page that is written here, in whole or in part, as it should be."""
-    return {PAGE: page(), COLUMNS_PAGE: columns_page(), **marked_tables.pages()}
+    return {PAGE: page(), **marked_tables.pages()}
 
 
 def main() -> None:
