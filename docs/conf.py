@@ -1,6 +1,16 @@
 """Sphinx: ``sphinx-build -W -b html docs docs/_build``, with the extra "docs" installed."""
 
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
 import gpusched
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import python_api
 
 project = "gpusched"
 author = "The gpusched developers"
@@ -25,3 +35,8 @@ html_theme_options = {
     "fixed_sidebar": True,
     "page_width": "1100px",
 }
+
+
+def setup(app: Any) -> None:
+    """Have the page of the Python API hold all docstrings once it is built."""
+    app.connect("source-read", python_api.add_docstrings)

@@ -11,10 +11,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+import command_line
+import python_api
+
 import gpusched as gs
 from gpusched.bounds.registry import known_bounds
 from gpusched.traces.auditing.check_registry import trace_checks
 from gpusched.traces.format_registry import trace_formats
+from gpusched.traces.intake.column_choice import ALIASES, MORE_ALIASES
 from gpusched.traces.job_columns import JOB_COLUMNS, JobColumn
 from gpusched_papers.claims import MEANINGS
 from gpusched_papers.registry import known_papers
@@ -89,19 +93,71 @@ def _formats() -> str:
 
 def _job_columns() -> str:
     rows = (
-        (f"`{column.name}`", column.text.removesuffix("."), _empty(column))
+        (
+            f"`{column.name}`",
+            column.text.removesuffix(".") + ("" if column.is_used else "; kept, used by no policy"),
+            _values(column),
+            _empty(column),
+            _absent(column),
+        )
         for column in JOB_COLUMNS.values()
         if column.kind != "model"
     )
-    return table(("column", "meaning", "an empty one"), rows)
+    return table(("column", "meaning", "values", "an empty value", "without the column"), rows)
+
+
+_KINDS: Final = {
+    "duration": "s", "moment": "s or a date", "whole": "whole number", "amount": "number",
+    "number": "number", "label": "text", "id": "whole number or text", "types": "text",
+}  # fmt: skip
+
+
+def _values(column: JobColumn) -> str:
+    """What a value may be; the greatest values that numbers of their type hold are left out."""
+    bounds = [
+        f"{word} {bound:g}"
+        for word, bound in (("above", column.above), ("at least", column.least))
+        if bound is not None
+    ]
+    if column.most is not None and column.most <= 1:
+        bounds.append(f"at most {column.most:g}")
+    if column.beside is not None:
+        bounds.append(column.beside.rule)
+    return ", ".join([_KINDS[column.kind], *bounds])
+
+
+def _column_names() -> str:
+    names = dict.fromkeys([*ALIASES, *MORE_ALIASES])
+    rows = (
+        (
+            f"`{name}`",
+            ", ".join(f"`{other}`" for other in ALIASES.get(name, ())),
+            ", ".join(f"`{other}`" for other in MORE_ALIASES.get(name, ())),
+        )
+        for name in names
+    )
+    return table(("column", "also read as", "if none of these exists"), rows)
 
 
 def _empty(column: JobColumn) -> str:
-    """What a value stands for that is not given."""
+    """What a missing value of a column stands for."""
     if column.kind == "id" or (column.is_numeric and not column.may_miss):
         return "an error"
     if column.is_null or not column.is_numeric:
         return column.default if column.default == "unknown" else "none"
+    return _default(column)
+
+
+def _absent(column: JobColumn) -> str:
+    """What jobs of a trace without the column have."""
+    if column.kind == "id":
+        return "the position"
+    if column.is_required:
+        return "an error"
+    return _default(column) if column.is_numeric and not column.is_null else _empty(column)
+
+
+def _default(column: JobColumn) -> str:
     return f"{column.default / column.units:g}"
 
 
@@ -152,10 +208,13 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "lower bounds": lambda: _bounds("total-jct", "makespan"),
     "bounds on deadlines": lambda: _bounds("deadlines-met"),
     "job columns": _job_columns,
+    "column names": _column_names,
     "trace formats": _formats,
     "laws": _laws,
     "claims": _claims,
     "papers": _papers,
     "words of what is published": _known,
     "checks of traces": _trace_checks,
+    "commands": lambda: command_line.options(table),
+    "python api": lambda: python_api.modules(table),
 }

@@ -15,11 +15,10 @@ def documented() -> set[str]:
     """Dotted names of all that the Python reference describes."""
     text = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
     module, names = "gpusched", set()
-    for directive, name in re.findall(r"^\.\. (auto\w+|currentmodule):: ([\w.]+)$", text, re.M):
-        if directive == "currentmodule":
-            module = name
-        else:
-            names.add(name if name.startswith("gpusched.") else f"{module}.{name}")
+    for heading, name in re.findall(r"^## (gpusched[\w.]*)$|^\| `(\w+)` \|", text, re.MULTILINE):
+        module = heading or module
+        if name:
+            names.add(f"{module}.{name}")
     return names
 
 
