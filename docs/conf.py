@@ -1,5 +1,11 @@
 """Sphinx: ``sphinx-build -W -b html docs docs/_build``, with the extra "docs" installed."""
 
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
 import gpusched
 
 project = "gpusched"
@@ -8,7 +14,7 @@ copyright = "The gpusched developers"
 release = version = gpusched.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "studies/data"]  # what the pages link to as files
 source_suffix = {".md": "markdown"}
 
 myst_enable_extensions = ["deflist", "dollarmath"]
@@ -25,3 +31,21 @@ html_theme_options = {
     "fixed_sidebar": True,
     "page_width": "1100px",
 }
+
+_HERE = Path(__file__).parent
+_LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+\.md)(?:#[^)]*)?\)")
+
+
+def _link_files(app: Any, docname: str, source: list[str]) -> None:
+    """Link Markdown files that are no pages, such as contributing/testing.md, as files."""
+
+    def link(match: re.Match[str]) -> str:
+        path = (_HERE / docname).parent.joinpath(match[1]).resolve()
+        inside = path.is_relative_to(_HERE) and not path.is_relative_to(_HERE / "studies" / "data")
+        return match[0] if inside or not path.exists() else f"](path:{match[1]})"
+
+    source[0] = _LINK.sub(link, source[0])
+
+
+def setup(app: Any) -> None:
+    app.connect("source-read", _link_files)
