@@ -245,5 +245,5 @@ def _report(path: str | None) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m bench.ring_calibration")
-    parser.add_argument("path", nargs="?", help="folder of Pollux's tables (default: in $GPUSCHED_DATA)")
+    parser.add_argument("path", nargs="?", help="Pollux's tables (default: in $GPUSCHED_DATA)")
     _report(parser.parse_args().path)

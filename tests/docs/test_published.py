@@ -183,7 +183,8 @@ def test_means_and_intervals_of_a_page_stand_in_its_data(name):
     for mean, half in PAIR.findall(prose_and_tables(name)):
         mean_digit, half_digit = (0.501 * 10.0 ** -len(x.partition(".")[2]) for x in (mean, half))
         assert any(
-            abs(abs(float(mean)) - abs(one)) <= mean_digit and abs(float(half) - other) <= half_digit
+            abs(abs(float(mean)) - abs(one)) <= mean_digit
+            and abs(float(half) - other) <= half_digit
             for one, other in known
         ), (mean, half)
 
