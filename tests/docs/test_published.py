@@ -200,6 +200,16 @@ def test_the_page_of_all_papers_says_what_the_study_says(name):
                 assert shown in found, row
 
 
+def test_the_page_of_baselines_shows_what_is_in_its_data():
+    counted, of_gavel, _ = tables(data_of("baselines"))
+    equal = {(row[3], row[4]) for row in counted[1:]}
+    jcts = {tuple(row[2:]) for row in of_gavel[1:]}
+    shown, jcts_shown = list(tables(text_of("baselines")))[:2]
+    counts = [re.findall(r"\d+", row[-1].replace(",", "")) for row in shown[1:]]
+    assert {tuple(row) for row in counts} <= equal
+    assert {tuple(row[1:]) for row in jcts_shown[1:]} == jcts
+
+
 def test_a_plug_in_that_names_a_paper_says_what_is_the_paper_s():
     registries = (
         gs.policies(), gs.placements(), gs.speeds(), gs.contentions(), gs.predictors()
