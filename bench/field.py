@@ -38,22 +38,22 @@ _HEAD = """\
 # The state of the field
 
 All policies on the same jobs: the study `examples/field.toml`, which `gpusched sweep` runs,
-by `{command}`. What stands here is ours: measured by that command. Another policy gets its row by
-the same command with `--policy NAME`: what is in the folder is not run again.
+measured by `{command}`. To add a policy, run the same command with `--policy NAME`: completed
+runs are kept.
 
-Jobs run whole, on servers of 8 GPUs under the placement `consolidated`; they do not slow each other
-down, and each resume costs a job 60 s. The clusters behind the real traces are not known
-(ITP), or were far larger than one window needs (Philly): each window has the fewest servers at
-which `fifo-skip` keeps the mean wait within an hour. The generated workloads have a load of 0.9.
+Jobs run whole, on servers of 8 GPUs under the placement `consolidated`. They do not slow each
+other down, and each resume costs a job 60 s. The clusters behind the real traces are unknown
+(ITP) or far larger than one window needs (Philly): each window has the fewest servers at which
+`fifo-skip` keeps the mean wait within an hour. The generated workloads have a load of 0.9.
 
-A policy that asks for services has two rows: what it does by predictions (the mean of the user and
-group where the jobs name them, else a random forest of one seed), and, marked *clairvoyant*, what
-it would do if it knew the truth. Only the former can be deployed, and only they are compared
-among each other. Figures are of typical runs, with 95 % intervals over seeds (Hodges-Lehmann; with
-fewer than six seeds their range). Where there is none, it was one run: on a real window nothing is
-drawn but by `random` and by a forest. Policies for deadlines, for jobs of elastic width and for
-jobs that are all there at the beginning are not asked here. Policies that differ only where jobs
-communicate, have weights or are elastic have equal figures.
+A policy that uses run times has two rows. One is with predictions (the mean of the user and group
+where the jobs name them, else a random forest of one seed). The other, marked *clairvoyant*, is
+with true run times. Only the former can be deployed, and only these are compared with each other.
+Values are of typical runs, with 95% intervals over seeds (Hodges-Lehmann; with fewer than six
+seeds their range). A value without an interval is of one run: on a real window only `random` and
+a forest draw anything. Policies for deadlines, for elastic jobs and for complete batches are left
+out. Policies that differ only where jobs communicate, have weights or are elastic have equal
+values.
 """
 
 

@@ -1,6 +1,6 @@
 """How far off the answers on a base case are, by its grade, at made-up sites.
 
-``python -m bench.grade_study`` prints the table of docs/studies/fidelity.md.
+``python -m bench.grade_study`` prints the table of docs/explanation/fidelity.md.
 At a made-up site all is known, so what a what-if says can be held against what the change does
 there.
 """

@@ -13,7 +13,7 @@ python -m bench.ring_calibration [FOLDER]    # of the step times of Pollux
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -244,4 +244,6 @@ def _report(path: str | None) -> None:
 
 
 if __name__ == "__main__":
-    _report(sys.argv[1] if len(sys.argv) > 1 else None)
+    parser = argparse.ArgumentParser(prog="python -m bench.ring_calibration")
+    parser.add_argument("path", nargs="?", help="Pollux's tables (default: in $GPUSCHED_DATA)")
+    _report(parser.parse_args().path)

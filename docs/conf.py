@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ copyright = "The gpusched developers"
 release = version = gpusched.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "studies/data"]  # what the pages link to as files
 source_suffix = {".md": "markdown"}
 
 myst_enable_extensions = ["deflist", "dollarmath"]
@@ -37,6 +38,22 @@ html_theme_options = {
 }
 
 
+_HERE = Path(__file__).parent
+_LINK = re.compile(r"\]\((?!\w+:)([^)#\s]+\.md)(?:#[^)]*)?\)")
+
+
+def _link_files(app: Any, docname: str, source: list[str]) -> None:
+    """Link Markdown files that are no pages, such as contributing/testing.md, as files."""
+
+    def link(match: re.Match[str]) -> str:
+        path = (_HERE / docname).parent.joinpath(match[1]).resolve()
+        inside = path.is_relative_to(_HERE) and not path.is_relative_to(_HERE / "studies" / "data")
+        return match[0] if inside or not path.exists() else f"](path:{match[1]})"
+
+    source[0] = _LINK.sub(link, source[0])
+
+
 def setup(app: Any) -> None:
-    """Have the page of the Python API hold all docstrings once it is built."""
+    """Have the page of the Python API hold all docstrings, and links lead to files."""
     app.connect("source-read", python_api.add_docstrings)
+    app.connect("source-read", _link_files)

@@ -6,6 +6,7 @@ A page holds ``<!-- table: metrics -->`` and ``<!-- end of table -->`` on lines 
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -193,6 +194,39 @@ def _claims() -> str:
     return table(("claim", "what it says"), rows)
 
 
+def _field_ranks() -> str:
+    rows = (
+        (f"`{row['policy']}`", *(row[key] for key in _FIELD_RANKS))
+        for row in _data("field-ranks.csv")
+        if row["ranked_among"] == "21"
+    )
+    return table(("policy", *_FIELD_RANKS.values()), rows)
+
+
+def _field_workloads() -> str:
+    order = [row["policy"] for row in _data("field-ranks.csv") if row["ranked_among"] == "21"]
+    found = {
+        (row["workload"], row["policy"]): row
+        for row in _data("field.csv")
+        if row["run_times"] != "true"
+    }
+    rows = (
+        (
+            f"`{policy}`",
+            *(found[workload, policy][key] for workload in _FIELD_SHOWN for key in _FIELD_VALUES),
+        )
+        for policy in order
+    )
+    head = (f"{of}: {what}" for of in _FIELD_SHOWN.values() for what in _FIELD_VALUES.values())
+    return table(("policy", *head), rows)
+
+
+def _data(name: str) -> list[dict[str, str]]:
+    """Rows of a file with data of the studies."""
+    with (DOCS / "studies" / "data" / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Write a table in Markdown."""
     lines = [list(head)]
@@ -201,6 +235,19 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
+_FIELD_RANKS: Final = {
+    "mean_jct_h": "mean JCT",
+    "mean_wait_h": "mean wait",
+    "p95_wait_h": "p95 wait",
+    "p95_bounded_slowdown": "p95 bounded slowdown",
+    "tenant_fairness": "fairness between users",
+}
+_FIELD_SHOWN: Final = {"Philly week 8": "real", "philly (drawn)": "generated"}
+_FIELD_VALUES: Final = {
+    "mean_jct_h": "mean JCT, h",
+    "p95_wait_h": "p95 wait, h",
+    "thorough_gap": "gap",
+}
 _TABLES: Final[dict[str, Callable[[], str]]] = {
     "metrics": lambda: _metrics("", "predictions"),
     "metrics of contention": lambda: _metrics("contention"),
@@ -217,4 +264,6 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "checks of traces": _trace_checks,
     "commands": lambda: command_line.options(table),
     "python api": lambda: python_api.modules(table),
+    "field ranks": _field_ranks,
+    "field workloads": _field_workloads,
 }

@@ -21,18 +21,18 @@ _DONE: Final = "done"  # in the folder of what is kept; the runs of a paper are 
 _HEAD: Final = """\
 <!-- Written by `gpusched reproduce all`: do not edit. -->
 
-# Reproductions
+# Reproductions: all published figures
 
-What papers publish beside what our runs of their experiments give, written by one command:
-`{command}`. The studies of [this part](index.md) say what was run.
+What papers publish, next to what our runs of their experiments give. One command wrote this file:
+`{command}`. The studies in the documentation describe what was run.
 
-*Known* says how a published figure is known:
+*Known* says how we know a published figure:
 
 {meanings}
 
 *Verdict*: {rule}
 
-*Seconds*: processor time of all parts, whichever call ran them and kept them.
+*Seconds*: processor time of all parts, including those that an earlier call ran and kept.
 """
 
 

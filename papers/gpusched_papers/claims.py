@@ -28,10 +28,10 @@ Known = Literal["text", "abstract", "artefact", "second-hand", "derived"]
 """How a published figure or statement is known."""
 
 MEANINGS: Final[Mapping[str, str]] = {
-    "text": "stands in the body of the paper, and was read there",
-    "abstract": "stands in the abstract; the body was not read, or does not say more",
-    "artefact": "recorded in files that the authors published beside the paper",
-    "second-hand": "told by others of the paper; whether it says so was not seen",
+    "text": "stated in the body of the paper, which we read",
+    "abstract": "stated in the abstract; we did not read the body, or it says no more",
+    "artefact": "recorded in files that the authors published with the paper",
+    "second-hand": "reported by others; we did not check it in the paper",
     "derived": "computed here from published figures, or proved here in the paper's terms",
 }
 """What each of the words means."""

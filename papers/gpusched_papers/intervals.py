@@ -1,6 +1,6 @@
 """Means over seeds with Student's t: what papers publish, and what ours is compared with.
 
-Means of few skewed runs are uncertain beyond what t says (docs/studies/statistics.md).
+Means of few skewed runs are uncertain beyond what t says (docs/studies/intervals.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is published stands in the papers' files: pages and plug-ins take it from there."""
+"""What is published stands in the papers' files: pages, data and plug-ins take it from there."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ from gpusched_papers.claims import MEANINGS, RULE, Claim
 from gpusched_papers.registry import known_papers
 
 STUDIES = Path(__file__).resolve().parents[2] / "docs" / "studies"
-ALL_PAPERS = STUDIES / "reproductions.md"
-PAGES = {
-    "a-srpt": "a-srpt.md", "dancer": "dancer-study.md", "fgd": "filling.md",
-    "matching": "matching.md", "sjf-bco": "sjf-bco.md",
-}  # fmt: skip
+DATA = STUDIES / "data"
+ALL_PAPERS = DATA / "reproductions.md"
 PAPERS = {name: paper.known() for name, paper in known_papers().items() if paper.published}
 every_paper = pytest.mark.parametrize("name", sorted(PAPERS))
 
@@ -26,15 +23,27 @@ MARK = re.compile(r"\[([a-z-]+)\](?!\()")
 CREDITING = re.compile(
     r"\b[Pp]ublished\b(?! (?:servers|traces))|\babstract\b|\bauthors'|\bthe paper's? (?!abstract)"
 )
-# Of sentences about what is not published, or not known, or where it is told.
-ABOUT = re.compile(
-    r"\bnot published\b|\bunpublished\b|\bnot known\b|\bWhat is published\b|\bnot the paper's\b"
-    r"|published figures come|was not read|compared with|what is published|\bcalled ours\b"
+# Of a page that says once how all is known that it credits to the paper without a word.
+DEFAULT = re.compile(
+    r"[Ww]hat this page (?:calls published|credits to the paper) is from [^\[\].]*\[([a-z-]+)\]"
 )
+ABOUT = re.compile(r"\bnot published\b|\bunpublished\b")  # what is not published
 
 
 def text_of(name: str) -> str:
-    return (STUDIES / PAGES[name]).read_text("utf-8")
+    """The page of a paper's study."""
+    return (STUDIES / f"{name}.md").read_text("utf-8")
+
+
+def data_of(name: str) -> str:
+    """The full tables of a paper's study."""
+    return (DATA / f"{name}.md").read_text("utf-8")
+
+
+def default_of(name: str) -> str | None:
+    """How what is credited to the paper is known unless a word says otherwise."""
+    found = DEFAULT.search(" ".join(text_of(name).split()))
+    return found[1] if found else None
 
 
 def tables(text: str) -> Iterator[list[list[str]]]:
@@ -43,7 +52,7 @@ def tables(text: str) -> Iterator[list[list[str]]]:
         yield [
             [cell.strip() for cell in line.strip().strip("|").split(" | ")]
             for line in block.splitlines()
-            if not line.startswith("| ---")
+            if not re.match(r"\|(?: ?-| ?:?-)", line)
         ]
 
 
@@ -54,6 +63,13 @@ def figures_of(claim: Claim) -> set[str]:
         if value is not None:
             found |= {f"{value:g}", f"{value:.0f}", f"{100 * value:.1f}", f"{100 * value:.0f}"}
     return found
+
+
+PAIR = re.compile(r"(-?\d+(?:\.\d+)?) ± (\d+(?:\.\d+)?)")
+
+
+def prose_and_tables(name: str) -> str:
+    return " ".join(text_of(name).replace(",", "").split())
 
 
 def figures(cell: str) -> list[str]:
@@ -70,13 +86,21 @@ def sentences(text: str) -> Iterator[str]:
         yield from re.split(r"(?<=[.!?])\s+(?=[A-Z*`\[])", " ".join(block.split()))
 
 
-def test_every_paper_has_its_page_and_its_file():
-    assert set(PAPERS) == set(PAGES)
+@every_paper
+def test_every_paper_has_its_page_and_its_data(name):
+    assert "](data/" + name + ".md)" in text_of(name)
+    assert f"](../{name}.md)" in data_of(name)
+    assert f"({name}.md)" in (DATA / "README.md").read_text("utf-8")
+
+
+@every_paper
+def test_a_page_says_how_its_paper_is_known(name):
+    assert default_of(name) in {claim.known for claim in PAPERS[name].claims}
 
 
 @every_paper
 def test_words_in_brackets_are_known_words(name):
-    assert set(MARK.findall(text_of(name))) <= set(MEANINGS)
+    assert set(MARK.findall(text_of(name) + data_of(name))) <= set(MEANINGS)
 
 
 @every_paper
@@ -86,7 +110,7 @@ def test_a_sentence_that_credits_the_paper_says_how_it_is_known(name):
         for sentence in sentences(text_of(name))
         if CREDITING.search(sentence) and not MARK.search(sentence) and not ABOUT.search(sentence)
     ]
-    assert bare == []
+    assert bare == [] or default_of(name)
 
 
 @every_paper
@@ -94,7 +118,8 @@ def test_published_columns_and_rows_stand_in_the_file(name):
     known = {word: set[str]() for word in MEANINGS}
     for claim in PAPERS[name].claims:
         known[claim.known] |= figures_of(claim)
-    for headings, *rows in tables(text_of(name)):
+    every = set[str]().union(*known.values())
+    for headings, *rows in tables(data_of(name)):
         for column, heading in enumerate(headings):
             if not heading.startswith("published"):
                 continue
@@ -104,13 +129,18 @@ def test_published_columns_and_rows_stand_in_the_file(name):
                 assert set(figures(row[column])) <= of, (heading, row)
         for row in rows:
             if row[0].startswith("published"):
-                every = set[str]().union(*known.values())
                 assert {figure for cell in row[1:] for figure in figures(cell)} <= every
+    for headings, *rows in tables(text_of(name)):
+        for column, heading in enumerate(headings):
+            if heading == "Published":
+                shown = {figure for row in rows for figure in figures(row[column].replace(",", ""))}
+                assert shown, headings
+                assert shown <= every, shown - every
 
 
 @every_paper
 def test_every_published_figure_is_shown_on_the_page(name):
-    shown = set(figures(text_of(name).replace(",", "")))
+    shown = set(figures((text_of(name) + data_of(name)).replace(",", "")))
     for claim in PAPERS[name].claims:
         for value in (claim.value, claim.up_to):
             if value is not None:
@@ -120,9 +150,9 @@ def test_every_published_figure_is_shown_on_the_page(name):
 
 @every_paper
 def test_the_verdicts_of_a_page_follow_from_its_figures(name):
-    """A page's own intervals and published figures give the words beside them."""
+    """Our intervals and published figures give the words beside them."""
     number = r"-?\d+(?:\.\d+)?"
-    for headings, *rows in tables(text_of(name)):
+    for headings, *rows in tables(data_of(name)):
         if headings[-1] != "verdict":
             continue
         for row in rows:
@@ -139,15 +169,45 @@ def test_the_verdicts_of_a_page_follow_from_its_figures(name):
             ), row
 
 
+@every_paper
+def test_means_and_intervals_of_a_page_stand_in_its_data(name):
+    """A mean and its half width, as they are, in hours for seconds, or in per cent above 1."""
+    pairs = {
+        (float(mean), float(half)) for mean, half in PAIR.findall(data_of(name).replace(",", ""))
+    }
+    known = [
+        (mean * unit - base, half * unit)
+        for mean, half in pairs
+        for unit, base in ((1, 0), (1 / 3600, 0), (100, 100))
+    ]
+    for mean, half in PAIR.findall(prose_and_tables(name)):
+        mean_digit, half_digit = (0.501 * 10.0 ** -len(x.partition(".")[2]) for x in (mean, half))
+        assert any(
+            abs(abs(float(mean)) - abs(one)) <= mean_digit
+            and abs(float(half) - other) <= half_digit
+            for one, other in known
+        ), (mean, half)
+
+
 @pytest.mark.skipif(not ALL_PAPERS.exists(), reason="the page of all papers is not in docs")
 @every_paper
 def test_the_page_of_all_papers_says_what_the_study_says(name):
     found = ALL_PAPERS.read_text("utf-8")
-    for headings, *rows in tables(text_of(name)):
+    for headings, *rows in tables(data_of(name)):
         if headings[-1] == "verdict":
             for row in rows:
                 shown = " | ".join(cell for cell in row[:-1])
                 assert shown in found, row
+
+
+def test_the_page_of_baselines_shows_what_is_in_its_data():
+    counted, of_gavel, _ = tables(data_of("baselines"))
+    equal = {(row[3], row[4]) for row in counted[1:]}
+    jcts = {tuple(row[2:]) for row in of_gavel[1:]}
+    shown, jcts_shown = list(tables(text_of("baselines")))[:2]
+    counts = [re.findall(r"\d+", row[-1].replace(",", "")) for row in shown[1:]]
+    assert {tuple(row) for row in counts} <= equal
+    assert {tuple(row[1:]) for row in jcts_shown[1:]} == jcts
 
 
 def test_a_plug_in_that_names_a_paper_says_what_is_the_paper_s():

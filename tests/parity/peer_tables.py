@@ -1,4 +1,4 @@
-"""Our baselines beside the authors' programs, as tables of docs/studies/baselines.md.
+"""Our baselines beside the authors' programs, as tables of docs/studies/data/baselines.md.
 
 python -m tests.parity.peer_tables    # prints both; needs $GPUSCHED_DATA
 """
@@ -79,7 +79,7 @@ def gavel_rows() -> Iterable[Row]:
         ours, theirs = gavel.our_jct_s(policy), gavel.peer_jct_s(name)
         yield (
             f"`{name}`", f"`{policy}`", f"{theirs.mean():,.0f} s", f"{ours.mean():,.0f} s",
-            f"{ours.mean() / theirs.mean() - 1:+.1%}".replace("%", " %"),
+            f"{ours.mean() / theirs.mean() - 1:+.1%}",
             f"{gavel.rank_correlation(ours, theirs):.3f}",
         )  # fmt: skip
 

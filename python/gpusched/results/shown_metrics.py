@@ -24,7 +24,7 @@ SEES_TRUTH: Final = "clairvoyant: decides by the true service times"
 GROWTH: Final = "growth"
 """The metric that says where jobs pile up: every run of a study has it."""
 GROWTH_NOTE: Final = "Growth: jobs pile up, and figures hold for this length alone."
-# Of docs/studies/statistics.md: growth beyond which jobs pile up, by the number of seeds.
+# Of docs/studies/intervals.md: growth beyond which jobs pile up, by the number of seeds.
 _GROWING: Final = {1: 1.5, 5: 1.25}
 
 

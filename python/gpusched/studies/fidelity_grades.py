@@ -527,7 +527,7 @@ MEASURES: Final = (
     Measure("unexplained", "waiting time unexplained", (0.10, 0.25, 0.40, 0.60)),
     Measure("allocation_error", "allocation error", (0.02, 0.05, 0.10, 0.20)),
 )
-"""What is graded; docs/studies/fidelity.md argues for the limits."""
+"""What is graded; docs/explanation/fidelity.md argues for the limits."""
 
 MIN_JOBS: Final = 100
 MIN_WAITED: Final = 30

@@ -55,7 +55,7 @@ def signed_rank(values: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Estimate the middle of values: of differences, how far they lie from zero.
 
     Exact where the values lie symmetrically about their middle, and near that otherwise (see
-    docs/studies/statistics.md). A value of zero counts against a difference.
+    docs/studies/intervals.md). A value of zero counts against a difference.
 
     Parameters
     ----------
