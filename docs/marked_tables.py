@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
+import messages
+
 import gpusched as gs
 from gpusched.bounds.registry import known_bounds
 from gpusched.traces.auditing.check_registry import trace_checks
@@ -155,6 +157,7 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "trace formats": _formats,
     "laws": _laws,
     "claims": _claims,
+    "messages": messages.written,
     "papers": _papers,
     "words of what is published": _known,
     "checks of traces": _trace_checks,
