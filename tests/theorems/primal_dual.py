@@ -3,7 +3,7 @@
 Jobs arrive one by one; their windows are of whole slots, changes cost nothing, and prices know the
 bounds on values from the start (``prices="theory"``). Then what is admitted is worth at least
 ``OPT / (2 alpha')``, with ``OPT`` of the integer program that knows all jobs at once, and OPT is at
-most the upper bound that the prices certify. Derived here (docs/howto/dancer.md); it claims
+most the upper bound that the prices certify. Derived here (docs/howto/deadlines.md); it claims
 something where ``x`` is at most 1, which holds on every instance that is drawn.
 """
 
