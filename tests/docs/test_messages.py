@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
+import runpy
 from functools import cache
 
 import pytest
@@ -12,10 +12,8 @@ from tests import mistakes
 from tests.docs.blocks import ROOT
 from tests.each import each
 
-sys.path.insert(0, str(ROOT / "docs"))
-
-from messages import ELSEWHERE, MESSAGES
-
+PAGE = runpy.run_path(str(ROOT / "docs" / "messages.py"))
+MESSAGES, ELSEWHERE = PAGE["MESSAGES"], PAGE["ELSEWHERE"]
 LEAST_LETTERS = 5
 """What is shorter would occur somewhere anyway."""
 OURS = [message for rows in MESSAGES.values() for message, _, _ in rows]
