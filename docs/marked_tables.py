@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import command_line
+import messages
 import python_api
 
 import gpusched as gs
@@ -259,6 +260,7 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "trace formats": _formats,
     "laws": _laws,
     "claims": _claims,
+    "messages": messages.written,
     "papers": _papers,
     "words of what is published": _known,
     "checks of traces": _trace_checks,

@@ -1,6 +1,6 @@
 """Mistakes as newcomers make them, and what must be named in the answer.
 
-The page docs/reference/mistakes.md is written from this table by docs/mistakes.py.
+docs/messages.py explains the answers; a test holds that it has them all.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A mistake of the user is one line on stderr and exit code 2, never a traceback.
 
-Those that newcomers make are in tests/mistakes.py, and on a page of the docs.
+Those that newcomers make are in tests/mistakes.py; docs/reference/messages.md explains the answers.
 """
 
 from __future__ import annotations
