@@ -19,9 +19,6 @@ napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the signatures of a typed package say enough in the source
 
-html_theme = "alabaster"
-html_theme_options = {
-    "description": "A scheduling core for GPU clusters",
-    "fixed_sidebar": True,
-    "page_width": "1100px",
-}
+html_theme = "furo"
+html_title = f"gpusched {release}"
+html_theme_options = {"navigation_with_keys": True}
