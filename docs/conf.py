@@ -21,4 +21,8 @@ autodoc_typehints = "none"  # the signatures of a typed package say enough in th
 
 html_theme = "furo"
 html_title = f"gpusched {release}"
-html_theme_options = {"navigation_with_keys": True}
+html_theme_options = {
+    "navigation_with_keys": True,
+    # Tables that commands print are up to 100 columns wide.
+    "light_css_variables": {"code-font-size": "var(--font-size--small--2)"},
+}
