@@ -24,5 +24,5 @@ html_title = f"gpusched {release}"
 html_theme_options = {
     "navigation_with_keys": True,
     # Tables that commands print are up to 100 columns wide.
-    "light_css_variables": {"code-font-size": "var(--font-size--small--2)"},
+    "light_css_variables": {"code-font-size": "var(--font-size--small--3)"},
 }
