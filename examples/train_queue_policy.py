@@ -10,7 +10,7 @@ It knows the true run times of jobs (predictor `oracle`), as `sjf` does, and as 
 whose estimates are the truth where a trace has none.
 
 Three blocks of seeds make workloads, and no seed is in two of them. A policy is trained on the
-workload of `--seed`, 1 to 3 for the figures in docs/howto/reinforcement-learning.md. That jobs come
+workload of `--seed`, 1 to 3 for the figures in docs/tutorials/train-an-rl-policy.md. That jobs come
 from `itp` at a load of 1.0 was chosen by looking at results on the seeds 1001 to 1020. It is judged
 on the seeds 90000 to 90019, which nothing was chosen by; choose nothing by them either.
 """
