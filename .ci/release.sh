@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# What a release is made of, in a folder: the sdist, made twice and equal bit for bit; the wheel,
-# repaired for other Linux systems, at most 5 MB, installed and run in an empty environment; a list of
-# all that is installed with it (CycloneDX); and what is known against any of it.
+# A release candidate in a folder, if version, changelog, citation and tag agree: the sdist, made twice
+# and equal bit for bit; the wheel, repaired for other Linux systems, at most 5 MB, installed and run in
+# an empty environment; a list of all that is installed with it (CycloneDX); and what is known against
+# any of it. The last lines say what is left for a human.
 #
 #   .ci/release.sh FOLDER [PYTHON]
 #
@@ -9,6 +10,31 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 readonly root=$PWD most_bytes=5000000
+
+# same WHAT FOUND: fails unless it is the version of pyproject.toml.
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml)
+readonly version
+same() {
+  if [[ $2 != "$version" ]]; then
+    printf '%s has version "%s", pyproject.toml "%s"\n' "$1" "$2" "$version" >&2
+    exit 1
+  fi
+}
+same CHANGELOG.md "$(sed -n 's/^## \([^ ]*\).*/\1/p' CHANGELOG.md | head -n 1)"
+same CITATION.cff "$(sed -n 's/^version: //p' CITATION.cff)"
+for tag in $(git tag --points-at HEAD --list 'v*'); do same "the tag $tag" "${tag#v}"; done
+tagged=$(git rev-parse --quiet --verify "refs/tags/v$version^{commit}") || tagged=none
+readonly tagged
+if [[ $tagged != none && $tagged != "$(git rev-parse HEAD)" ]]; then
+  printf 'v%s is the tag of another commit: %s\n' "$version" "$tagged" >&2
+  exit 1
+fi
+if [[ -n $(git status --porcelain) ]]; then
+  printf 'commit first: a release is made of what is committed\n' >&2
+  exit 1
+fi
+printf '%s: version, changelog, citation and tag agree\n' "$version"
+
 mkdir -p "$1"
 out=$(realpath "$1")
 readonly out python=${2:-python3}
@@ -71,3 +97,14 @@ if grep -q 'could not be audited' "$out/pip-audit.txt"; then
   skipped=$(grep -c 'could not be audited' "$out/pip-audit.txt")
   printf 'pip-audit: %d parts were not found at the index, so nothing is known of them\n' "$skipped"
 fi
+
+printf '\n%s: a candidate of %s is in %s. Left to do by hand:\n' "gpusched-core" "$version" "$out"
+if [[ $tagged == none ]]; then
+  printf '  git tag -a v%s -m "gpusched %s" && git push origin v%s\n' "$version" "$version" "$version"
+fi
+cat <<'END'
+  read pip-audit.txt and gpusched.cdx.json
+  fetch the wheels that the workflow "wheels" builds for the tag, and try one on another machine
+  upload sdist and wheels to the package index
+  publish the section of CHANGELOG.md as the release notes
+END

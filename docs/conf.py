@@ -30,11 +30,12 @@ napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the signatures of a typed package say enough in the source
 
-html_theme = "alabaster"
+html_theme = "furo"
+html_title = f"gpusched {release}"
 html_theme_options = {
-    "description": "A scheduling core for GPU clusters",
-    "fixed_sidebar": True,
-    "page_width": "1100px",
+    "navigation_with_keys": True,
+    # Tables that commands print are up to 100 columns wide.
+    "light_css_variables": {"code-font-size": "var(--font-size--small--3)"},
 }
 
 

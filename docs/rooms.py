@@ -1,12 +1,12 @@
-"""Draw the rooms of the package and of the core from their imports and includes.
+"""Draw the modules of the package and of the core from their imports and includes.
 
     python docs/rooms.py [--tree CHECKOUT] [--draw FILE.svg]
 
-A room is a folder, or a folder in it that stands on rooms above it (``INNER``). A line down from
-one room to another means that a file of the one imports or includes a file of the other, inside a
-function or for a type checker alone as well; it is drawn where no way over other rooms stands for
-it. A room stands above all that it needs. Without ``--draw`` only the table of the rooms is
-printed, as Markdown.
+A module ("room" in the code) is a folder, or a folder in it that is above others (``INNER``). A
+line down from one module to another means that a file of the one imports or includes a file of the
+other, inside a function or for a type checker alone as well. It is drawn unless it follows from
+others. A module is above all that it needs. Without ``--draw`` the script only prints the table of
+the modules, as Markdown.
 """
 
 from __future__ import annotations
@@ -116,10 +116,10 @@ def package(tree: Path) -> House:
 
 def table(house: House) -> str:
     """Return a Markdown table of the rooms, from the ground up."""
-    lines = [f"| room of {house.title} | files | lines |", "|---|--:|--:|"]
+    lines = [f"| module of {house.title} | files | lines |", "|---|--:|--:|"]
     rooms = [room for floor in house.floors for room in floor]
     lines += [f"| `{room}` | {house.files[room]} | {house.lines[room]:,} |" for room in rooms]
-    total = f"| {len(rooms)} rooms | {house.files.total()} | {house.lines.total():,} |"
+    total = f"| {len(rooms)} modules | {house.files.total()} | {house.lines.total():,} |"
     return "\n".join([*lines, total])
 
 
@@ -158,14 +158,14 @@ def draw(houses: list[House], path: Path) -> None:
                 boxes.mark_text(dy=-6).encode(text="room:N"),
                 boxes.mark_text(dy=7, color="#44546a").encode(text="lines:N"),
                 width=1000, height=78 * len(house.floors),
-                title=f"{house.title}: {len(house.files)} rooms, {house.lines.total():,} lines",
+                title=f"{house.title}: {len(house.files)} modules, {house.lines.total():,} lines",
             )
         )  # fmt: skip
     alt.vconcat(*drawn).configure_view(stroke=None).save(str(path))
 
 
 def main() -> None:
-    """Print the tables, and draw."""
+    """Print the tables, and draw the picture."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--tree", type=Path, default=Path(__file__).resolve().parent.parent)
     parser.add_argument("--draw", type=Path, help="an SVG or PNG file")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.docs.blocks import ROOT, outside_of_fences, pages
 
-SOURCES = ("python", "cpp", "tests", "bench", "examples", "docs")
+SOURCES = ("python", "cpp", "tests", "bench", "examples", "docs", "contributing")
 KINDS = {".py", ".cpp", ".hpp", ".md", ".toml", ".cff"}
 
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
@@ -17,7 +17,8 @@ _PAGE = re.compile(r"(?<![\w/.])docs/[\w/-]+\.(?:md|py)\b")
 
 def shown() -> list[str]:
     """Return the pages and the other Markdown files."""
-    return [*pages(), "CHANGELOG.md", "bench/README.md"]
+    others = [*ROOT.glob("*.md"), *ROOT.glob("contributing/*.md"), ROOT / "bench/README.md"]
+    return sorted({*pages(), *(path.relative_to(ROOT).as_posix() for path in others)})
 
 
 def test_relative_links_lead_somewhere():

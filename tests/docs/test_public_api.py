@@ -52,15 +52,6 @@ def test_what_the_python_reference_names_of_the_package_is_public():
     assert short <= public()
 
 
-def test_every_page_of_a_group_is_in_its_index():
-    for index in ROOT.glob("docs/*/index.md"):
-        text = index.read_text(encoding="utf-8")
-        listed = set(re.findall(r"^\| \[[^\]]+\]\(([\w-]+)\.md\) \| .+\? \|$", text, re.MULTILINE))
-        in_tree = set(text.partition("```{toctree}\n:hidden:\n")[2].split()) - {"```"}
-        pages = {page.stem for page in index.parent.glob("*.md")} - {"index"}
-        assert listed == in_tree == pages, index
-
-
 SHOWN = ("State", "Actions", "Allocation", "FreeGpus", "Request", "Placement")
 """What a call shows to a plug-in; one page describes all of it."""
 
