@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import replace
 
@@ -30,12 +31,17 @@ ON_SERVERS = [name for name in PLACEMENTS if name != "count"]
 UNITS = st.sampled_from([1, 7, SECOND])
 
 
-@pytest.mark.parametrize("contention", CONTENTIONS)
+@pytest.mark.parametrize(
+    ("speed", "contention"),
+    [*itertools.product(["ring", "proportional"], CONTENTIONS), ("table", "none")],
+)
 @given(data=st.data(), unit=UNITS)
-def test_the_core_equals_the_reference_where_speed_depends_on_placement(contention, data, unit):
+def test_the_core_equals_the_reference_where_speed_depends_on_placement(
+    speed, contention, data, unit
+):
     policy = data.draw(st.sampled_from(POLICIES))
     placement = data.draw(st.sampled_from(ON_SERVERS))
-    case = data.draw(contended_cases(policy, placement, "ring", contention, scales=SCALES))
+    case = data.draw(contended_cases(policy, placement, speed, contention, scales=SCALES))
     assert_equal(case.at(unit))
 
 

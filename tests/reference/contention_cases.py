@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpusched.reference import Network, Profile
+from gpusched.reference import Network, Profile, Samples, Throughputs
 from tests.reference.cases import Case, cases
 from tests.reference.drawing import Generator, Source, flag, shuffled, some_of
 from tests.reference.policy_cases import TAKING_TURNS, Pools
@@ -66,6 +66,46 @@ def profiles(source: Source) -> Profile:
     )
 
 
+@Generator
+def samples(source: Source, is_on_links: bool) -> Samples:
+    """What workers of all GPU types do."""
+    per_s = {name: source.one_of([0.0, 1.0, 2.0, 2.0, 3.0, 3.1, 7.0]) for name in ALL_TYPES}
+    most = {name: source.one_of([0, 0, 3, 10, 12]) for name in ALL_TYPES}
+    return Samples(
+        per_s,
+        batch=source.one_of([1, 7, 12, 30]),
+        most=most if flag(source) else {},
+        gradient_bytes=source.one_of([0.0, 1e8, 2.3e9]) if is_on_links else 0.0,
+    )
+
+
+@Generator
+def useful_samples(source: Source) -> Samples:
+    """What workers do where a job can run on each type, as most policies take for granted."""
+    made = samples.draw(source, True)
+    return replace(made, per_s={name: pace or 1.0 for name, pace in made.per_s.items()}, most={})
+
+
+@Generator
+def tables(source: Source) -> Throughputs:
+    """Throughputs at every width on every type."""
+    widths = (1, 2, 3, 4, 8, 16)
+
+    def table() -> dict[str, Mapping[int, float]]:
+        paces = {name: source.one_of([1.0, 1.0, 2.0, 2.1, 0.3]) for name in ALL_TYPES}
+        return {name: {n: n * pace for n in widths} for name, pace in paces.items()}
+
+    return Throughputs(table(), table() if flag(source) else None)
+
+
+MODELS: Mapping[str, tuple[str, Generator[Any]]] = {
+    "fixed": ("profile", profiles),
+    "ring": ("profile", profiles),
+    "proportional": ("samples", useful_samples),
+    "table": ("throughputs", tables),
+}
+"""What a speed reads of a job."""
+
 CONTENTION_PARAMETERS: Mapping[str, Pools] = {
     "none": {},
     "reserved": {},
@@ -109,13 +149,14 @@ def contended_cases(
     case = cases.draw(source, policy, placement, scales=scales)
     if case.scale not in ("lone", *WIDE) and source.between(0, 3):
         case = crowded(case)
-    models = [profiles.draw(source) for _ in range(source.between(1, 3))]
+    kind, model = MODELS[speed]
+    models = [model.draw(source) for _ in range(source.between(1, 3))]
     shared = contention_parameters.draw(source, contention)
     if "period_s" in case.policy_params and shared.get("degradation") == 1e6:
         del shared["degradation"]  # a job that hardly moves sees millions of periods
     return replace(
         case,
-        jobs=[replace(job, profile=source.one_of(models)) for job in case.jobs],
+        jobs=[replace(job, **{kind: source.one_of(models)}) for job in case.jobs],
         policy_params=ending(policy, case),
         speed=speed,
         contention=contention,

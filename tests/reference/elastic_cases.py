@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpusched.reference import Job, Network, Outcome, Samples, Throughputs, make_engine
+from gpusched.reference import Job, Network, Outcome, Throughputs, make_engine
 from gpusched.reference.cluster import Cluster
 from gpusched.reference.model import Active
 from gpusched.reference.speeds import Proportional, Table, between, make_speed, tables_of
 from tests.reference.cases import clusters, scaled
-from tests.reference.contention_cases import networks, profiles
+from tests.reference.contention_cases import networks, profiles, samples
 from tests.reference.drawing import Generator, Source, flag, is_rare
 from tests.reference.reallocation import Part
 from tests.reference.scales import ALL_TYPES, TYPES
@@ -114,19 +114,6 @@ def throughputs(source: Source, counts: tuple[int, ...]) -> Throughputs:
 
     make = linear if is_rare(source, 3) else tables
     return Throughputs(make(), make() if flag(source) else None)
-
-
-@Generator
-def samples(source: Source, is_on_links: bool) -> Samples:
-    """What workers of all GPU types do."""
-    per_s = {name: source.one_of([0.0, 1.0, 2.0, 2.0, 3.0, 3.1, 7.0]) for name in ALL_TYPES}
-    most = {name: source.one_of([0, 0, 3, 10, 12]) for name in ALL_TYPES}
-    return Samples(
-        per_s,
-        batch=source.one_of([1, 7, 12, 30]),
-        most=most if flag(source) else {},
-        gradient_bytes=source.one_of([0.0, 1e8, 2.3e9]) if is_on_links else 0.0,
-    )
 
 
 @Generator

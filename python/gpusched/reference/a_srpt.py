@@ -11,7 +11,7 @@ from gpusched.reference.engine import Engine
 from gpusched.reference.lists import NonPreemptive
 from gpusched.reference.model import Active, Allocation
 from gpusched.reference.placements import limits
-from gpusched.reference.speeds import Ring, Stages, Table
+from gpusched.reference.speeds import Proportional, Ring, Stages, Table
 
 
 class VirtualMachine:
@@ -154,7 +154,10 @@ class ASrpt(NonPreemptive):
         """Return what jobs have in common that wait in one line."""
         if self.is_strict:
             return None
-        model = None if engine.speed.is_fixed else repr((job.job.profile, job.job.graph))
+        model = None
+        if not engine.speed.is_fixed:
+            of = job.job
+            model = repr((of.profile, of.graph, of.throughputs, of.samples))
         servers = tuple(engine.cluster.allowed_servers(job.job))
         return job.gpus, job.job.gpus_per_node, job.demand, servers, model
 
@@ -191,7 +194,7 @@ class ASrpt(NonPreemptive):
         if isinstance(engine.speed, Table):
             return engine.speed.iteration_s(job, allocation)
         ranks = engine.placer.ranks(job, allocation)
-        assert isinstance(engine.speed, Ring | Stages)
+        assert isinstance(engine.speed, Ring | Stages | Proportional)
         return engine.speed.placed_s(job, allocation, ranks)
 
     def wake(self, engine: Engine) -> int | None:

@@ -9,7 +9,7 @@ from gpusched.reference.engine import Engine
 from gpusched.reference.lists import NonPreemptive
 from gpusched.reference.model import Active, Allocation
 from gpusched.reference.orders import srsf
-from gpusched.reference.speeds import Ring, allocation_of, profile_of
+from gpusched.reference.speeds import Proportional, Ring, allocation_of, profile_of, samples_of
 
 
 class AdaSrsf(NonPreemptive):
@@ -29,7 +29,8 @@ class AdaSrsf(NonPreemptive):
         refused = []
         for job in queue:
             servers = tuple(engine.cluster.allowed_servers(job.job))
-            kind = (job.gpus, job.job.gpus_per_node, job.demand, servers, job.job.profile)
+            model = repr((job.job.profile, job.job.throughputs, job.job.samples))
+            kind = (job.gpus, job.job.gpus_per_node, job.demand, servers, model)
             if kind in refused:
                 continue
             allocation = engine.place(job)
@@ -42,7 +43,7 @@ class AdaSrsf(NonPreemptive):
     def is_admitted(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
         """Whether each link has room, and the job little to send beside each ring there."""
         speed = engine.speed
-        if not isinstance(speed, Ring):
+        if not isinstance(speed, Ring | Proportional) or speed.network is None:
             return True
         for link in speed.network.links(allocation):
             others = [
@@ -60,6 +61,7 @@ class AdaSrsf(NonPreemptive):
         return True
 
 
-def bytes_left(speed: Ring, now: int, job: Active) -> float:
+def bytes_left(speed: Ring | Proportional, now: int, job: Active) -> float:
     """Return gradients times remaining iterations, in millionths of a byte."""
-    return profile_of(job).gradient_bytes / speed.ideal_s(job) * job.remaining(now)
+    model = profile_of(job) if isinstance(speed, Ring) else samples_of(job)
+    return model.gradient_bytes / speed.ideal_s(job) * job.remaining(now)

@@ -10,7 +10,7 @@ from gpusched.reference.cluster import Cluster, Free, lowest_bits
 from gpusched.reference.model import Active, Allocation, Graph
 from gpusched.reference.packing import OWN, Packing
 from gpusched.reference.rng import below, draw
-from gpusched.reference.speeds import Ring, Speed, Stages, Table, graph_of
+from gpusched.reference.speeds import Proportional, Ring, Speed, Stages, Table, graph_of
 
 Counts = dict[int, int]
 """Server -> number of GPUs, servers in id order."""
@@ -333,16 +333,13 @@ class Placer:
 
 def limits(speed: Speed, job: Active) -> tuple[float, float, float]:
     """Return the least that could be, what heavy-edge gives, and the most."""
-    if isinstance(speed, Ring):
-        low = speed.ideal_s(job)
-        return low, low, speed.high(job)
     if isinstance(speed, Stages):
         placer = Placer("heavy-edge", {}, speed.cluster, 0, speed)
         allocation = placer.place(job, speed.cluster.idle())
         assert allocation is not None
         least = speed.placed_s(job, allocation, placer.ranks(job, allocation))
         return speed.low(job), least, max(speed.high(job), least)
-    if isinstance(speed, Table) and speed.can_run(job):
+    if isinstance(speed, Ring | Table | Proportional) and speed.can_run(job):
         low = speed.ideal_s(job)
         return low, low, speed.high(job)
     return 1.0, 1.0, 1.0

@@ -508,6 +508,25 @@ class Proportional(OnLinks):
             for gpus, types in candidates
         )
 
+    def high(self, job: Active) -> float:
+        """Return the most seconds of a round on GPUs of one type with the best links."""
+        names = [self.cluster.gpu_types[index] for index in self.cluster.allowed_types(job.job)]
+        rounds = (
+            self.round_s(job, [name] * job.gpus, self.best_bandwidth([name], job.gpus))
+            for name in names
+            if self.cluster.gpus_of(name) >= job.gpus
+        )
+        return max([self.ideal_s(job), *(each for each in rounds if each < math.inf)])
+
+    def placed_s(self, job: Active, allocation: Allocation, ranks: Sequence[int]) -> float:
+        """Return the seconds of a round where each GPU owns an equal part of its links."""
+        bandwidth = math.inf
+        if self.network is not None:
+            bandwidth = slowest_link(self.network, self.cluster, allocation, reserved, [])
+        return self.at_least_ideal(
+            job, job.gpus, self.round_s(job, self.workers(allocation), bandwidth)
+        )
+
     def best_bandwidth(self, names: Sequence[str], gpus: int) -> float:
         """Return the bytes per second of the best ring on servers of these types."""
         if self.network is None:

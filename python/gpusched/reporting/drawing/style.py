@@ -206,10 +206,10 @@ def highlight(labels: Sequence[str] = ()) -> alt.Parameter:
     return alt.param(name="highlight", value=list(labels))
 
 
-def stands_out() -> Any:
+def stands_out() -> alt.OpacityValue:
     """Return the opacity by the parameter ``highlight``."""
     test = "!length(highlight) || indexof(highlight, datum.policy) >= 0"
-    return alt.condition(test, alt.value(1), alt.value(palette.FADED))
+    return alt.OpacityValue(palette.FADED, condition={"test": test, "value": 1})
 
 
 def shown(labels: Sequence[str], first: str) -> alt.Parameter:
