@@ -164,7 +164,7 @@ ELSEWHERE: Final[tuple[Row, ...]] = (
 def written() -> str:
     """Return the sections of the page, a table each."""
     parts = {**MESSAGES, "Python and the operating system": ELSEWHERE}
-    return "\n".join(f"### {part}\n\n{_table(rows)}" for part, rows in parts.items())
+    return "\n".join(f"## {part}\n\n{_table(rows)}" for part, rows in parts.items())
 
 
 def _table(rows: tuple[Row, ...]) -> str:

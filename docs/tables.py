@@ -16,6 +16,7 @@ from pathlib import Path
 import marked_tables
 import plugin_tables
 
+
 def pages() -> dict[Path, str]:
     """Return every page that is written here, in whole or in part, as it should be."""
     texts = marked_tables.pages()
