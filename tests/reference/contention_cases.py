@@ -98,7 +98,7 @@ def tables(source: Source) -> Throughputs:
     return Throughputs(table(), table() if flag(source) else None)
 
 
-MODELS: Mapping[str, tuple[str, Generator[Any]]] = {
+MODELS: Mapping[str, tuple[str, Generator[[], Any]]] = {
     "fixed": ("profile", profiles),
     "ring": ("profile", profiles),
     "proportional": ("samples", useful_samples),

@@ -201,7 +201,7 @@ class ObjectReader:
             self.of(getattr(module, name))
             for module in used.values()
             if isinstance(module, types.ModuleType) and not is_installed(module.__name__)
-            for name in sorted(_names_of(code))
+            for name in sorted(names_of(code))
             if hasattr(module, name)
         ]
 
@@ -247,6 +247,7 @@ def _globals_of(code: types.CodeType) -> frozenset[str]:
     return frozenset(used).union(*map(_globals_of, inner))
 
 
-def _names_of(code: types.CodeType) -> set[str]:
+def names_of(code: types.CodeType) -> set[str]:
+    """Names of globals and attributes in code, and in functions inside of it."""
     inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    return set(code.co_names).union(*map(_names_of, inner))
+    return set(code.co_names).union(*map(names_of, inner))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
+import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -19,6 +20,7 @@ from gpusched.plugins.info import (
     PreemptionBound,
     check_parameters_of,
     checked_flags,
+    has_flag,
     stated,
     written,
 )
@@ -159,6 +161,9 @@ def describe(seam: type, kind: str, name: str) -> PluginInfo:
         own = {parameter["name"] for parameter in parameters}
         added = _core.list_parameters(is_preemptive, scan == "strict")
         parameters += [bounded(entry) for entry in added if entry["name"] not in own]
+    says = any(has_flag(flags, flag) for flag in ("clairvoyant", "estimate"))
+    if kind in POLICY_KINDS and not says and _reads_times(seam):
+        flags = (*flags, "clairvoyant")
     differs = str(getattr(seam, "differs", "")) if kind in POLICY_KINDS else ""
     if differs:
         flags = tuple(dict.fromkeys((*flags, "approximate")))
@@ -174,6 +179,17 @@ def describe(seam: type, kind: str, name: str) -> PluginInfo:
         differs=differs,
         preemption=_preemption(seam, kind, name, flags, parameters),
     )
+
+
+def _reads_times(seam: type) -> bool:
+    """Whether a method reads the run times that a state shows; our own policies say when."""
+    if seam.__module__.startswith("gpusched"):
+        return False
+    from gpusched.base.object_digests import names_of
+
+    methods = (value for one in seam.__mro__ for value in vars(one).values())
+    code = (made.__code__ for made in methods if isinstance(made, types.FunctionType))
+    return any({"predicted_us", "remaining_us"} & names_of(each) for each in code)
 
 
 def _preemption(

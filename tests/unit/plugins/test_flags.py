@@ -344,3 +344,25 @@ def test_the_annotations_are_the_types_of_what_the_core_hands_out():
     assert {name: type(thing) for name, thing in seen.items()} == {
         name: hints[name] for name in ("state", "actions", "free", "request")
     }
+
+
+def test_a_policy_that_reads_run_times_is_marked_without_saying_so():
+    class Shortest(gs.Order):
+        def rank(self, view, jobs):
+            return self.time(view)[jobs]
+
+        def time(self, view):
+            return view.predicted_us
+
+    class ByEstimate(Shortest):
+        flags = ("estimate",)
+
+    class Widest(gs.Order):
+        def rank(self, view, jobs):
+            return -view.gpus[jobs]
+
+    trace, cluster = gs.generate("philly", 20), gs.Cluster.uniform(2, 8)
+    for policy, is_marked in ((Shortest(), True), (ByEstimate(), True), (Widest(), False)):
+        assert gs.simulate(trace, cluster, policy=policy).clairvoyant is is_marked
+    told = gs.simulate(trace, cluster, policy=Shortest(), predictor="last-value")
+    assert not told.clairvoyant
