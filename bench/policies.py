@@ -62,12 +62,17 @@ WAITING_COLUMNS = (
 
 @dataclass(frozen=True)
 class Run:
-    """One run: seconds of processor time, jobs that finished, whether the limit cut it short."""
+    """One run: seconds of processor time, jobs that finished, whether the limit cut it short.
+
+    ``changes``: starts, preemptions, resumes and resizes; ``instants``: at which anything was.
+    """
 
     seconds: float
     finished: int
     is_cut: bool
     stop_s: float = 0.0
+    changes: int = 0
+    instants: int = 0
 
     @property
     def rate(self) -> float:
@@ -157,8 +162,12 @@ def run(trace: gs.Trace, cluster: gs.Cluster, speed: str, policy: Any, limit_s: 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", gs.RunWarning)
-            gs.simulate(trace, cluster, policy=policy, speed=speed, stop=stop)
-        return Run(time.process_time() - begin, len(trace), is_cut=False)
+            made = gs.simulate(trace, cluster, policy=policy, speed=speed, stop=stop).schedule
+        seconds = time.process_time() - begin
+        started = int(np.count_nonzero(made.start_us >= 0))
+        changes = started + int(2 * made.preemptions.sum() + made.resizes.sum())
+        instants = made.counters["instants"]
+        return Run(seconds, len(trace), is_cut=False, changes=changes, instants=instants)
     except gs.Cancelled as cut:
         seconds = time.process_time() - begin
         return Run(seconds, cut.num_finished, True, time.perf_counter() - asked[0])

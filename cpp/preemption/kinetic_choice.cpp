@@ -318,13 +318,15 @@ void KineticChoice::take(const Candidate& candidate) {
   count(track, job.job, 1);
 }
 
-std::pair<std::uint16_t, RunningIndex::Entry> KineticChoice::reach_from_last(std::int64_t enough) {
+std::int64_t KineticChoice::find_last(std::int64_t enough) {
+  last_.clear();
   cursors_.clear();
   for (const Track& track : tracks_) {
     if (track.is_loose) sharpen_last(track, enough);
     cursors_.push_back(track.taken.last());
   }
-  for (std::int64_t sum = 0;;) {
+  std::int64_t sum = 0;
+  while (sum < enough) {
     std::size_t greatest = tracks_.size();
     Key key{};
     for (std::size_t i = 0; i < tracks_.size(); ++i) {
@@ -334,11 +336,12 @@ std::pair<std::uint16_t, RunningIndex::Entry> KineticChoice::reach_from_last(std
       greatest = i;
       key = own;
     }
-    const RunningIndex::Entry entry = tracks_[greatest].taken.at(cursors_[greatest]);
-    sum += entry.gpus;
-    if (sum >= enough) return {static_cast<std::uint16_t>(greatest), entry};
-    tracks_[greatest].taken.step_back(cursors_[greatest]);
+    const RunningIndex& taken = tracks_[greatest].taken;
+    last_.emplace_back(greatest, taken.at(cursors_[greatest]));
+    sum += last_.back().second.gpus;
+    taken.step_back(cursors_[greatest]);
   }
+  return sum;
 }
 
 /// A job that was taken is so no longer.
@@ -737,10 +740,12 @@ void KineticChoice::settle_skipping() {
         least_candidate(given_up_, [&](const Key& key, int gpus) { return lacking(gpus, key); });
     if (best.key.job == kNoJob) return;
     take(best);
-    // Whoever no longer fits is passed over, the first of them first.
-    while (total_ > num_gpus_) {
-      const auto [track, entry] = reach_from_last(total_ - num_gpus_);
-      pass_over(track, entry);
+    if (total_ <= num_gpus_) continue;
+    // Whoever no longer fits is passed over, the first of them first; not who fits once these are.
+    std::int64_t behind = find_last(total_ - num_gpus_);
+    for (auto job = last_.rbegin(); total_ > num_gpus_; ++job) {
+      behind -= job->second.gpus;
+      if (behind < total_ - num_gpus_) pass_over(job->first, job->second);
     }
   }
 }
@@ -748,8 +753,8 @@ void KineticChoice::settle_skipping() {
 void KineticChoice::settle_strictly() {
   constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   const auto pass_last = [&] {
-    const auto [track, entry] = reach_from_last(1);
-    pass_over(track, entry);
+    find_last(1);
+    pass_over(last_[0].first, last_[0].second);
   };
   for (;;) {
     const Candidate best = first_candidate();
@@ -766,23 +771,22 @@ void KineticChoice::settle_strictly() {
 
 /// The shortest prefix with as many GPUs as there are.
 void KineticChoice::settle_prefix() {
+  const auto pass_spare = [&] {
+    while (total_ > num_gpus_) {
+      find_last(1);
+      if (total_ - last_[0].second.gpus < num_gpus_) break;
+      pass_over(last_[0].first, last_[0].second);
+    }
+  };
   for (;;) {
     const Candidate best = first_candidate();
     if (best.key.job == kNoJob) break;
     const std::int64_t spare = total_ - num_gpus_;  // a candidate comes after as many: too late
     if (spare >= 0 && taken_from(best.key, spare + 1) <= spare) break;
     take(best);
-    while (total_ > num_gpus_) {
-      const auto [track, entry] = reach_from_last(1);
-      if (total_ - entry.gpus < num_gpus_) break;
-      pass_over(track, entry);
-    }
+    pass_spare();
   }
-  while (total_ > num_gpus_) {  // jobs may have changed places among each other
-    const auto [track, entry] = reach_from_last(1);
-    if (total_ - entry.gpus < num_gpus_) break;
-    pass_over(track, entry);
-  }
+  pass_spare();  // jobs may have changed places among each other
 }
 
 /// Of each width the last are left out that the budget, less what is wider, does not reach.

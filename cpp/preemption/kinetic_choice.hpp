@@ -267,8 +267,8 @@ class KineticChoice {
   [[nodiscard]] Candidate least_candidate(std::int64_t given_up, Lacks lacks);
   [[nodiscard]] Candidate first_candidate();
   void take(const Candidate& candidate);
-  /// The greatest taken job with which all from it on have `enough` GPUs.
-  [[nodiscard]] std::pair<std::uint16_t, RunningIndex::Entry> reach_from_last(std::int64_t enough);
+  /// Finds the last taken jobs that have `enough` GPUs, the last first; how many these have.
+  std::int64_t find_last(std::int64_t enough);
   void pass_over(std::uint16_t track, const RunningIndex::Entry& entry);
   void settle_skipping();
   void settle_strictly();
@@ -320,6 +320,7 @@ class KineticChoice {
   std::size_t num_passed_ = 0;
   Heap<Bend> bends_;
   std::vector<RunningIndex::Cursor> cursors_;
+  std::vector<std::pair<std::uint16_t, RunningIndex::Entry>> last_;  // taken jobs, by track
   std::vector<JobId> blunt_;  // whose bounds are no longer their keys
   bool has_loose_ = false;
   bool is_inexact_ = false;

@@ -342,41 +342,37 @@ void KineticScheduler::suspend_holders(const State& state, Actions& actions) {
 
 /// Step 5.
 void KineticScheduler::start_others(const State& state, Actions& actions) {
-  if (!choice_.has_unasked()) return;
+  const Occupancy& free = state.occupancy();
+  // Shares may still fit where no GPU is wholly free.
+  if (!choice_.has_unasked() || (free.num_free() == 0 && !state.jobs().has_shares())) return;
   if (choice_.has_many_classes()) {
     start_others_of_many(state, actions);
     return;
   }
-  const JobClasses& classes = state.classes();
-  // Shares may still fit where no GPU is wholly free.
-  const bool has_shares = state.jobs().has_shares();
-  for (;;) {
-    const std::int64_t free = state.occupancy().num_free();
-    if (free == 0 && !has_shares) return;
-    Key best{0, kNoJob};
-    ClassId best_id = 0;
-    for (const auto& group : classes.groups()) {
-      for (ClassId id = group.begin; id < group.end && classes.room(id) <= free; ++id) {
-        if (refused_[id].alone == num_freed_) continue;
-        const Key head = choice_.least_waiting(id);
-        if (head.job == kNoJob || (best.job != kNoJob && !(head < best))) continue;
-        best = head;
-        best_id = id;
-      }
+  const auto add_head = [&](ClassId id) {
+    const Key head = choice_.least_waiting(id);
+    if (head.job != kNoJob) others_.push({head, id});
+  };
+  others_.clear();
+  for (ClassId id = 0; id < refused_.size(); ++id) {
+    if (refused_[id].alone != num_freed_) add_head(id);
+  }
+  while (!others_.empty()) {
+    const auto [head, id] = others_.top();
+    others_.pop();
+    if (state.classes().room(id) > free.num_free()) continue;
+    if (placement_->place(free, state.request(head.job), allocation_)) {
+      start_other(state, id, head.job, actions);
+      add_head(id);
+    } else {
+      refused_[id].alone = num_freed_;
     }
-    if (best.job == kNoJob) return;
-    if (!placement_->place(state.occupancy(), state.request(best.job), allocation_)) {
-      refused_[best_id].alone = num_freed_;
-      continue;
-    }
-    start_other(state, best_id, best.job, actions);
   }
 }
 
 /// A class that was refused stays closed until anything has come free.
 void KineticScheduler::start_others_of_many(const State& state, Actions& actions) {
   const Occupancy& free = state.occupancy();
-  if (free.num_free() == 0 && !state.jobs().has_shares()) return;
   if (closed_at_ != num_freed_) choice_.reopen();
   closed_at_ = num_freed_;
   placeable_.begin_walk(state);

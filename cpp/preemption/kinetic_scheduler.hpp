@@ -148,6 +148,7 @@ class KineticScheduler : public Scheduler {
   std::vector<Key> bent_;
   ClaimableGpus claimable_;
   std::vector<Refusal> refused_;
+  Heap<ClassHead> others_;  // the first of each class that may start where it is in nobody's way
   std::uint64_t num_freed_ = 1;         // times at which anything came free, alone
   std::uint64_t num_freed_passed_ = 1;  // and counting who is passed over as free
   // With many classes: what had come free when the closed ones were refused.

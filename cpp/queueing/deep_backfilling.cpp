@@ -72,7 +72,7 @@ void Reservations::add(const State& state, JobId job) {
 
 /// Where too few are free for a while in all, no placement need be asked.
 bool Reservations::find(const State& state, const Request& request, Time length, Held& held) {
-  Occupancy free = state.occupancy();
+  free_ = state.occupancy();
   auto next = running_->first_after(Time{-1});
   for (std::size_t step = 0; (step = next_fit(step, request.gpus, length)) < steps_.size();) {
     const Time at = steps_[step].at;
@@ -82,36 +82,36 @@ bool Reservations::find(const State& state, const Request& request, Time length,
     }
     for (; next.is_valid() && running_->at(next).end <= at; running_->step(next)) {
       const Slot& run = state.slot(running_->at(next).job);
-      free.release(run.gpus, run.pieces);
+      free_->release(run.gpus, run.pieces);
     }
-    if (!accepts(free, request, at, at + length)) continue;
+    if (!accepts(request, at, at + length)) continue;
     held = {at, at + length, request.gpus, allocation_.pieces};
     return true;
   }
   return false;
 }
 
-bool Reservations::accepts(const Occupancy& free, const Request& request, Time begin, Time end) {
+bool Reservations::accepts(const Request& request, Time begin, Time end) {
   const auto can_be_placed = [&](const Occupancy& left) {
     return placement_->widest(left, request.types) >= request.room() &&
            placement_->place(left, request, allocation_);
   };
-  if (!can_be_placed(free)) return false;
-  Occupancy left = free;
+  if (!can_be_placed(*free_)) return false;
+  left_ = free_;  // in its memory
   for (const Held& held : held_) {
     if (held.begin >= end || begin >= held.end) continue;
     taken_.reset(0);
     for (Piece piece : held.pieces) {
       // What is promised for later may be held by a job that still runs.
-      piece.mask &= left.free_mask(piece.server);
+      piece.mask &= left_->free_mask(piece.server);
       piece.gpus = std::popcount(piece.mask);
       if (piece.gpus == 0) continue;
       taken_.pieces.push_back(piece);
       taken_.gpus += piece.gpus;
     }
-    if (taken_.gpus > 0) left.acquire(taken_.gpus, taken_.pieces);
+    if (taken_.gpus > 0) left_->acquire(taken_.gpus, taken_.pieces);
   }
-  return can_be_placed(left);
+  return can_be_placed(*left_);
 }
 
 bool Reservations::admits(const State& state, JobId job, const Allocation& allocation) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -63,7 +64,7 @@ class Reservations {
   [[nodiscard]] std::size_t next_fit(std::size_t step, std::int64_t gpus, Time length) const;
   [[nodiscard]] bool is_free(std::size_t& step, std::int64_t gpus, Time end) const;
   [[nodiscard]] bool find(const State& state, const Request& request, Time length, Held& held);
-  [[nodiscard]] bool accepts(const Occupancy& free, const Request& request, Time begin, Time end);
+  [[nodiscard]] bool accepts(const Request& request, Time begin, Time end);
 
   Ref<Placement> placement_;
   Ref<const RunningIndex> running_;
@@ -72,6 +73,8 @@ class Reservations {
   std::vector<Step> steps_;
   Allocation allocation_;
   Allocation taken_;
+  std::optional<Occupancy> free_;  // at the instant that is looked at, but for promises
+  std::optional<Occupancy> left_;  // and with them
 };
 
 /// The waiting jobs of each class by (key, JobId), and a walk over all of them in that order, in

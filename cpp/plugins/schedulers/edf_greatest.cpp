@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
-#include <span>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -100,7 +99,11 @@ class EdfGreatest final : public Scheduler {
   }
 
   /// GPUs of a type that are free from an instant on, until the next.
-  using Profile = std::map<Time, std::int64_t>;
+  struct Step {
+    Time at;
+    std::int64_t free;
+  };
+  using Profile = std::vector<Step>;
 
   [[nodiscard]] static bool is_wider(const Configuration& one, const Configuration* other) {
     if (other == nullptr || one.gpus != other->gpus)
@@ -108,24 +111,24 @@ class EdfGreatest final : public Scheduler {
     return one.rate > other->rate;
   }
 
-  static auto key_by(const State& state) {
-    return [&state](const ElasticJobs::Job& job) { return state.jobs().deadline(job.id).count(); };
+  /// Those without a deadline come behind all others, and those that were turned down behind these.
+  [[nodiscard]] auto key_by(const State& state) const {
+    return [&](const ElasticJobs::Job& job) {
+      if (is_turned_down(job.id)) return kMaxTicks + 2;
+      return std::min(kMaxTicks + 1, state.jobs().deadline(job.id).count());
+    };
   }
 
-  [[nodiscard]] bool is_turned_down(JobId job) const {
-    return std::binary_search(turned_down_.begin(), turned_down_.end(), job);
-  }
+  [[nodiscard]] bool is_turned_down(JobId job) const { return turned_down_.contains(job); }
 
   [[nodiscard]] bool is_promised(const State& state, JobId job) const {
     return !admits_all_ && state.jobs().deadline(job) != kNever && !is_turned_down(job);
   }
 
   void leave(const State& state, JobId id) {
-    if (std::erase(turned_down_, id) > 0) return;
-    const Time deadline = state.jobs().deadline(id);
-    line_.erase({deadline, id});
     ElasticJobs::Job& job = jobs_.job(id);
-    if (!job.held.empty()) holders_.erase({deadline.count(), id, &job});
+    if (!job.held.empty()) holders_.erase({key_by(state)(job), id, &job});
+    if (turned_down_.erase(id) == 0) line_.erase({state.jobs().deadline(id), id});
   }
 
   /// All that came, at once where nobody is turned down.
@@ -138,9 +141,7 @@ class EdfGreatest final : public Scheduler {
       for (const Entry& entry : entries_) consider(state, entry);
     }
     movers_.clear();
-    for (const JobId id : came_) {
-      if (!is_turned_down(id)) movers_.push_back(&jobs_.job(id));
-    }
+    for (const JobId id : came_) movers_.push_back(&jobs_.job(id));
     waiting_.add(movers_, key_by(state));
     came_.clear();
   }
@@ -158,7 +159,7 @@ class EdfGreatest final : public Scheduler {
     } else {
       decision.reason = "it or another job would miss its deadline";
       line_.erase(entry);
-      turned_down_.push_back(id);
+      turned_down_.insert(id);
     }
     decisions_.push_back(decision);
   }
@@ -169,7 +170,7 @@ class EdfGreatest final : public Scheduler {
     for (int type = 0; type < jobs_.num_types(); ++type) {
       profiles.push_back({{state.now(), jobs_.total(type)}});
     }
-    for (auto entry = line_.begin(); !entry.is_at_end(); ++entry) {
+    for (auto entry = line_.begin(); !entry.is_at_end() && entry->deadline != kNever; ++entry) {
       control_->check();
       const ElasticJobs::Job& job = jobs_.job(entry->id);
       if (job.is_mixed()) continue;
@@ -180,71 +181,60 @@ class EdfGreatest final : public Scheduler {
 
   /// When the job would end, which then has its GPUs until the end of a slot.
   [[nodiscard]] Time plan(const State& state, const ElasticJobs::Job& job,
-                          std::vector<Profile>& profiles) const {
+                          std::vector<Profile>& profiles) {
     auto left = static_cast<double>(state.remaining(job.id).count());
     const Time deadline = state.jobs().deadline(job.id);
+    next_.assign(profiles.size(), 0);
     for (Time at = state.now();;) {
       Time until = kNever;
+      for (std::size_t type = 0; type < profiles.size(); ++type) {
+        const Profile& profile = profiles[type];
+        while (next_[type] < profile.size() && profile[next_[type]].at <= at) ++next_[type];
+        if (next_[type] < profile.size()) until = std::min(until, profile[next_[type]].at);
+      }
       const Configuration* best = nullptr;
       for (const Configuration& known : job.configurations) {
-        const Profile& profile = profiles[static_cast<std::size_t>(known.type)];
-        if (known.gpus <= std::prev(profile.upper_bound(at))->second && is_wider(known, best)) {
+        const auto type = static_cast<std::size_t>(known.type);
+        if (known.gpus <= profiles[type][next_[type] - 1].free && is_wider(known, best)) {
           best = &known;
         }
       }
-      for (const Profile& profile : profiles) {
-        const auto next = profile.upper_bound(at);
-        if (next != profile.end()) until = std::min(until, next->first);
-      }
       if (best != nullptr) {
         const Time lasts{ceil_ticks(left / best->rate)};
-        Profile& profile = profiles[static_cast<std::size_t>(best->type)];
+        const auto type = static_cast<std::size_t>(best->type);
         if (until == kNever || lasts <= until - at) {
           const Time end = at + lasts;
           const std::int64_t slots = ceil_div((end - state.now()).count(), slot_.count());
-          take(profile, at, state.now() + slots * slot_, best->gpus);
+          take(profiles[type], next_[type], at, state.now() + slots * slot_, best->gpus);
           return end;
         }
         left -= static_cast<double>((until - at).count()) * best->rate;
-        take(profile, at, until, best->gpus);
+        take(profiles[type], next_[type], at, until, best->gpus);
       }
       if (until == kNever || until > deadline) return kNever;
       at = until;
     }
   }
 
-  static void take(Profile& profile, Time from, Time until, int gpus) {
-    for (const Time edge : {from, until}) {
-      const auto next = profile.upper_bound(edge);
-      profile.emplace(edge, std::prev(next)->second);
+  /// `from` is in the last step before `next`.
+  static void take(Profile& profile, std::size_t next, Time from, Time until, int gpus) {
+    auto step = profile.begin() + static_cast<std::ptrdiff_t>(next) - 1;
+    if (step->at < from) step = profile.insert(step + 1, {from, step->free});
+    std::int64_t free = 0;
+    for (; step != profile.end() && step->at < until; ++step) {
+      free = step->free;
+      step->free -= gpus;
     }
-    for (auto at = profile.find(from); at->first < until; ++at) at->second -= gpus;
+    if (step == profile.end() || step->at > until) profile.insert(step, {until, free});
   }
 
   void give_out(const State& state, Actions& actions) {
-    for (const JobId id : turned_down_) {
-      if (!jobs_.job(id).held.empty()) jobs_.drop(jobs_.job(id));
-    }
     jobs_.take_all_back();
     holders_.give_out(jobs_, waiting_, Time{0}, limit_to_held,
                       [this](ElasticJobs::Job& job) { give(job); });
-    for (const JobId id : turned_down_) {
-      if (jobs_.all_left() == 0) break;
-      give(jobs_.job(id));
-    }
     jobs_.apply(state, actions);
-    line_up_touched(state);
-  }
-
-  /// Who was touched holds what it wants now.
-  void line_up_touched(const State& state) {
-    const auto key = key_by(state);
-    movers_.clear();
-    for (ElasticJobs::Job* job : jobs_.touched()) {
-      if (!is_turned_down(job->id)) movers_.push_back(job);
-    }
-    holders_.update(jobs_, movers_, key, limit_to_held);
-    waiting_.update(movers_, key);
+    holders_.update(jobs_, jobs_.touched(), key_by(state), limit_to_held);
+    waiting_.update(jobs_.touched(), key_by(state));
   }
 
   /// It goes on as it is while that is left and nothing wider, or as wide and faster.
@@ -279,13 +269,14 @@ class EdfGreatest final : public Scheduler {
   bool admits_all_;
   ElasticJobs jobs_;
   Ref<const RunControl> control_;
-  SortedLine<Entry> line_;          // by (deadline, job)
-  RunningByKey holders_;             // those of them that hold GPUs
-  WaitingLine waiting_;             // and those that do not
-  std::vector<JobId> came_;         // since GPUs were given out last
-  std::vector<JobId> turned_down_;  // by JobId, as they came: best effort
+  SortedLine<Entry> line_;       // by (deadline, job)
+  std::set<JobId> turned_down_;  // best effort, behind those in the line
+  RunningByKey holders_;         // those of both that hold GPUs
+  WaitingLine waiting_;          // and those that do not
+  std::vector<JobId> came_;      // since GPUs were given out last
   // Of the present decision.
   std::vector<Entry> entries_;
+  std::vector<std::size_t> next_;  // step of each type in a plan
   std::vector<Ref<ElasticJobs::Job>> movers_;
   std::vector<Decision> decisions_;
   std::uint64_t num_broken_ = 0;
