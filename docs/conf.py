@@ -32,6 +32,8 @@ autodoc_typehints = "none"  # the signatures of a typed package say enough in th
 
 html_theme = "furo"
 html_title = f"gpusched {release}"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_theme_options = {
     "navigation_with_keys": True,
     # Tables that commands print are up to 100 columns wide.
