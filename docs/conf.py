@@ -24,6 +24,7 @@ source_suffix = {".md": "markdown"}
 
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
+smartquotes_action = "qe"  # the two hyphens of an option stay
 
 napoleon_google_docstring = False
 napoleon_use_rtype = False
