@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final
 
 from gpusched.cli import Commands, TraceCommands
@@ -18,12 +19,9 @@ def options(table: Table) -> str:
     """Write the shared options, and after them a section for each command."""
     commands = dict(_commands())
     rows = {name: [*_rows(command)] for name, command in commands.items()}
-    users: dict[tuple[str, ...], list[str]] = {}
-    for name, own in rows.items():
-        for row in own:
-            users.setdefault(row, []).append(name)
-    shared = {row: names for row, names in users.items() if len(names) >= _SHARED_BY}
-    parts = ["## Shared options\n", _shared_table(shared, table)]
+    users = Counter(row for own in rows.values() for row in own)
+    shared = [row for row, count in users.items() if count >= _SHARED_BY]
+    parts = ["## Shared options\n", table(("option", "value", "what it sets"), shared)]
     for name, command in commands.items():
         parts += _section(name, command, rows[name], shared, table)
     return "\n".join(parts).rstrip("\n") + "\n"
@@ -51,16 +49,11 @@ def _rows(command: Any) -> Iterator[tuple[str, ...]]:
         yield names, value, text + (" Required." if each.required else "")
 
 
-def _shared_table(shared: Mapping[tuple[str, ...], list[str]], table: Table) -> str:
-    rows = ((*row, ", ".join(f"`{name}`" for name in names)) for row, names in shared.items())
-    return table(("option", "value", "what it sets", "commands"), rows)
-
-
 def _section(
     name: str,
     command: Any,
     rows: list[tuple[str, ...]],
-    shared: Mapping[tuple[str, ...], list[str]],
+    shared: Collection[tuple[str, ...]],
     table: Table,
 ) -> Iterator[str]:
     yield f"## gpusched {name}\n"

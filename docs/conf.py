@@ -24,6 +24,7 @@ source_suffix = {".md": "markdown"}
 
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
+smartquotes_action = "qe"  # the two hyphens of an option stay
 
 napoleon_google_docstring = False
 napoleon_use_rtype = False
@@ -32,6 +33,8 @@ autodoc_typehints = "none"  # the signatures of a typed package say enough in th
 
 html_theme = "furo"
 html_title = f"gpusched {release}"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
 html_theme_options = {
     "navigation_with_keys": True,
     # Tables that commands print are up to 100 columns wide.
