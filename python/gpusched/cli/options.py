@@ -356,11 +356,12 @@ class ClusterOptions:
             return read_cluster(self.cluster).with_speeds(self.speeds or {})
         return None if self.servers is None else self.uniform(self.servers)
 
-    def uniform(self, servers: int) -> Cluster:
+    def uniform(self, servers: int, gpu_type: str = "gpu") -> Cluster:
         """Make a cluster of that many servers."""
         from gpusched.model.cluster import Cluster
 
-        return self.connected(Cluster.uniform(servers, self.gpus_per_server or GPUS_PER_SERVER))
+        gpus = self.gpus_per_server or GPUS_PER_SERVER
+        return self.connected(Cluster.uniform(servers, gpus, gpu_type))
 
 
 EqualServers = Annotated[ClusterOptions, only("servers", "gpus_per_server", "cluster")]
