@@ -27,8 +27,9 @@ from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.engine.type_speeds import restate_for_types, restate_services, say_run_times
 from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster, ServerGroup
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
+from gpusched.prediction.choose import for_trace
 from gpusched.results.metric_registry import METRICS
-from gpusched.results.run_remarks import unread_types
+from gpusched.results.run_remarks import lacking, unread_types
 from gpusched.results.run_window import RunWindow
 from gpusched.results.shown_metrics import GROWTH
 from gpusched.schedules.schedule import REJECTED, UNFINISHED
@@ -1144,6 +1145,7 @@ def size(
     run_on, paces, _ = restate_services(trace, of_each, speed, contention)
     remarks += say_run_times(trace, of_each) if run_on is not trace else []
     remarks += unread_types(run_on, of_each, str(paces))
+    remarks += lacking(trace, str(options["policy"]), str(for_trace(predictor, trace)))
     found = replace(found, remarks=tuple(remarks))
     if found.counts is None:
         return found
