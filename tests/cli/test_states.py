@@ -69,6 +69,7 @@ def test_when_prints_quantiles(path, tmp_path, gpusched):
     assert "50 %: in 30 min" in done.stdout
     assert "with one more server: 30 min sooner" in done.stdout
     assert "--history" in done.stderr
+    assert "still to be submitted are not counted" in done.stderr
     past = tmp_path / "past.csv"
     gs.generate("philly", 300, load=0.9, cluster=gs.Cluster.uniform(2, 8), seed=1).to_polars()[
         ["submit_s", "service_s", "gpus"]
@@ -77,6 +78,8 @@ def test_when_prints_quantiles(path, tmp_path, gpusched):
     found = json.loads(done.stdout)
     assert (found["id"], found["num_samples"], found["is_sampled"]) == ("wide", 50, True)
     assert found["start_s"]["p50"] > 1800
+    done = gpusched("when", "wide", "--state", path, "--history", past, "--samples", 5)
+    assert "still to be submitted" not in done.stderr
     done = gpusched("when", "--all", "--state", path, "--json")
     every = {each["id"]: each["start_s"]["p50"] for each in json.loads(done.stdout)["jobs"]}
     assert every["wide"] == 3600
