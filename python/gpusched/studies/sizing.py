@@ -284,8 +284,8 @@ def _speeds_over(
     declared = () if trace.reference_type is None else (trace.reference_type,)
     ran_on = () if trace.ran_on is None else trace.ran_on.names
     known = tuple(filter(None, dict.fromkeys((*types, *declared, *ran_on))))
-    for name in given:
-        if name not in known:
+    for name, speed in given.items():
+        if name not in known and speed != 1:  # a type of speed 1 is the reference
             raise ValueError(f"speeds: no GPUs on offer are {name!r}{nearest(name, known)}")
     one = 1.0 if trace.reference_type is None else given.get(trace.reference_type, 1.0)
     return tuple(given.get(name, 1.0) / one for name in types)
@@ -1070,8 +1070,8 @@ def size(
         GPUs of each server, for all types or each.
     speeds
         How many times as fast a GPU of each type is as that on which the run times of the trace are
-        stated (its ``reference_type``, if one is declared, may be among them); types that are left
-        out have 1. Without them all types count as equally fast, which is said.
+        stated (which has 1 or is its ``reference_type``, and need not be on offer); types that are
+        left out have 1. Without them all types count as equally fast, which is said.
     nic_gbps, intra_gbps
         Bandwidths of all servers, Gbit/s.
     policy, placement, predictor, speed, contention, seed
