@@ -141,6 +141,7 @@ FILES: Final = argument(
     "FILE...", ..., "A trace file, or several that become one trace; [bold]-[/] is stdin."
 )
 SEED: Final = in_panel(RUN, "S", 0, "Of all that is random.", min=0)
+DRY: Final = flag(RUN, "The same as --dry-run.", hidden=True)
 DATA: Final = in_panel(
     RUN, "FOLDER", None,
     "Where the published traces are, a folder each; what is missing is named. Default: "
