@@ -322,7 +322,7 @@ def test_it_is_a_command(tmp_path, capsys):
 def test_where_nobody_waits_nothing_is_asked():
     jobs = gs.Trace.from_columns([0, 10], [1, 1], [1, 1])
     with pytest.raises(ValueError, match="nobody waits"):
-        calibrate_starts(jobs, gs.Cluster.uniform(2, 8), questions=3)
+        gs.online.calibrate_starts(jobs, gs.Cluster.uniform(2, 8), questions=3)
 
 
 QUANTILES = (0.05, 0.5, 0.95)
