@@ -78,6 +78,7 @@ def test_a_memory_goes_along():
     options = ("--policy", "conservative")
     (refused,) = answers({"state": whole}, options=options)
     assert "keeps more than the state" in refused["error"]
+    assert 'requests have a "memory": "" while no job runs' in refused["error"]
     (begun,) = answers({"state": whole, "memory": ""}, options=options)
     (action,) = begun["actions"]
     assert (action["what"], action["id"]) == ("start", "a")

@@ -138,7 +138,7 @@ def test_columns_that_no_policy_uses_are_remarked_if_they_say_something(
 def test_mistakes_are_one_line(path, gpusched):
     for arguments, message in (
         (("decide",), "--state: the file is missing"),
-        (("decide", "--state", path, "--policy", "conservative"), "keeps more than the state"),
+        (("decide", "--state", path, "--policy", "conservative"), "decide --stream"),
         (("when", "nobody", "--state", path), "has no job 'nobody'"),
         (("when", "--state", path), "ID: name one job that waits, or --all"),
         (("when", "wide", "--all", "--state", path), "ID: name one job that waits, or --all"),

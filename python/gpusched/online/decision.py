@@ -20,6 +20,7 @@ from gpusched.base.defaults import POLICY
 from gpusched.base.draws import check_seed
 from gpusched.base.files import naming
 from gpusched.base.rejects import Rejects
+from gpusched.base.suggest import HintedError
 from gpusched.base.ticks import US_PER_S, seconds_to_us
 from gpusched.engine.seams import Chosen, placement_seam, policy_seam
 from gpusched.model.cluster import Cluster
@@ -50,6 +51,13 @@ if TYPE_CHECKING:
 
 # In the order of the core.
 _WHAT: Final = np.array(["start", "preempt", "resize", "finish", "reject", "cancel"])
+# Of the core, about a policy that cannot decide by a state alone.
+_REMEMBERS: Final = "keeps more than the state"
+_WITH_MEMORY: Final = (
+    '; pass memory=b"" while no job runs, and then the memory of each decision to the next',
+    '; use gpusched decide --stream, whose requests have a "memory": "" while no job runs, and '
+    "then that of the answer before",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +253,12 @@ def decide(
         policy_seam(policy), placement_seam(placement)
         return _nothing(state, begin, memory)
     if memory is None:
-        run, rows = shortest_run(state, asked(policy), placement_seam(placement), seed)
+        try:
+            run, rows = shortest_run(state, asked(policy), placement_seam(placement), seed)
+        except ValueError as error:
+            if _REMEMBERS not in str(error):
+                raise
+            raise HintedError(str(error), *_WITH_MEMORY) from None
         found = _core.decided(run)
         if rows is not None:
             for name in ("job", "held_job", "rejected"):
