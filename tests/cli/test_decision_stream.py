@@ -40,7 +40,9 @@ def test_a_request_is_answered_with_its_id():
     assert first["waiting"] is None
     assert (second["id"], second["actions"]) == ("x", [])
     assert (third["id"], third["actions"]) == (None, [START])
-    assert third["waiting"] == [{"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free"}]
+    assert third["waiting"] == [
+        {"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free after this decision"}
+    ]
 
 
 @each(

@@ -52,7 +52,7 @@ def test_decide_prints_actions(path, gpusched):
         }
     ]  # fmt: skip
     assert found["waiting"] == [
-        {"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free"}
+        {"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free after this decision"}
     ]  # fmt: skip
     done = gpusched("decide", "--state", path)
     assert "nothing is to be done now" in done.stdout

@@ -125,7 +125,7 @@ class ClusterDecision:
         >>> jobs = gs.Trace.from_columns([0, 10], [60, 60], [8, 16])
         >>> state = gs.online.ClusterState(gs.Cluster.uniform(2, 8), jobs, now_s=20)
         >>> gs.decide(state, policy="fifo").why(1)
-        'waits: it needs 16 GPUs, and 8 are free'
+        'waits: it needs 16 GPUs, and 8 are free after this decision'
         """
         job, jobs = operator.index(job), self.state.jobs
         if not 0 <= job < len(jobs):
@@ -141,14 +141,16 @@ class ClusterDecision:
             return "gives way to jobs that come first"
         if self.state.is_running[job]:
             return "goes on"
-        need = int(jobs.gpus[job])
+        need, then = int(jobs.gpus[job]), " after this decision" if len(self.what) else ""
         if jobs.share_milli is None and need > self._num_free:
             gone = self.state.num_withheld
             more = f", {gone:,} are out of use now" if gone else ""
-            return f"waits: it needs {need:,} GPUs, and {self._num_free:,} are free{more}"
+            return f"waits: it needs {need:,} GPUs, and {self._num_free:,} are free{then}{more}"
         assert self._run is not None
         if not _core.can_place(self._run, job if self._row_of is None else int(self._row_of[job])):
-            return f"waits: the placement finds no place for it in {self._num_free:,} free GPUs"
+            return (
+                f"waits: the placement finds no place for it in {self._num_free:,} free GPUs{then}"
+            )
         return "waits: there are GPUs for it, and the policy keeps it behind others"
 
     def to_polars(self) -> pl.DataFrame:
@@ -242,7 +244,7 @@ def decide(
     >>> decision.what.tolist(), decision.job.tolist(), decision.held_server.tolist()
     (['start'], [2], [0])
     >>> decision.why(1)
-    'waits: it needs 16 GPUs, and 4 are free'
+    'waits: it needs 16 GPUs, and 4 are free after this decision'
     """
     if not isinstance(state, ClusterState):
         raise TypeError(f"state: expected a ClusterState, not {state!r}")
