@@ -578,7 +578,8 @@ def _said(each: Sooner) -> str:
     if np.isnan(each.sooner_s):
         return "starts too rarely to say"
     if each.sooner_s == 0:
-        return f"no sooner (in {each.share_sooner:.0%} of the samples it is)"
+        often = f"{each.share_sooner:.0%}"
+        return "no earlier start" + (f" (earlier in {often} of samples)" if often != "0%" else "")
     side = "sooner" if each.sooner_s > 0 else "later"
     return (
         f"{duration(abs(each.sooner_s))} {side}, sooner in {each.share_sooner:.0%} of the samples"
