@@ -1,4 +1,4 @@
-"""``python -m bench`` is ``python bench/run.py``."""
+"""``python -m bench``; ``python bench/run.py`` does the same."""
 
 from bench.run import main
 

@@ -5,6 +5,7 @@ python -m bench.bound_gaps    # no times but the bounds'; minutes; real traces f
 
 from __future__ import annotations
 
+import argparse
 import time
 import warnings
 from collections import defaultdict
@@ -77,5 +78,6 @@ def _total_us(trace: gs.Trace, cluster: gs.Cluster, policy: str) -> float:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     warnings.simplefilter("ignore", gs.RunWarning)
     print(section().markdown())

@@ -1,4 +1,4 @@
-"""One command for all benchmarks: ``python bench/run.py [--quick] [--markdown FILE]``."""
+"""One command for all benchmarks: ``python -m bench [--quick] [--markdown FILE]``."""
 
 from __future__ import annotations
 
@@ -161,7 +161,8 @@ def _told(measured: Iterator[speed.Measured]) -> Iterator[speed.Measured]:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    about = __doc__.partition(":")[0] + "."
+    parser = argparse.ArgumentParser(prog="python -m bench", description=about)
     parser.add_argument("--quick", action="store_true", help="no 10^7 jobs, fewer repetitions")
     parser.add_argument("--only", nargs="+", choices=PARTS, help="some of the sections")
     parser.add_argument(

@@ -10,19 +10,19 @@ import gpusched as gs
 class HighestResponseRatioNext(gs.Order):
     """Shortest job first, but a job gains on the others while it waits."""
 
-    source = "Brinch Hansen, Software: Practice and Experience 1, 1971; aging=1."
+    source = "Brinch Hansen, Software: Practice and Experience 1, 1971; power=1."
     lifetime = "clock"  # the keys change with time; else "fixed", or "service": while running
     scan = "skip"
+    flags = ("clairvoyant",)  # uses predictions, which are true run times under an oracle
 
-    def __init__(self, aging: float = 1.0):
+    def __init__(self, power: float = 1.0):  # 0 is fifo
         super().__init__()
-        self.aging = aging
+        self.power = power
 
     def rank(self, view, jobs):
         """Return one key per entry of ``jobs``, an array of JobIds."""
-        predicted_us = view.predicted_us[jobs].astype(float)
         waited_us = view.now_us - view.submit_us[jobs]
-        return predicted_us / (predicted_us + self.aging * waited_us)
+        return -waited_us / view.predicted_us[jobs].astype(float) ** self.power
 
 
 @gs.register_order("my-srsf")
@@ -31,6 +31,7 @@ class MyShortestRemainingWork(gs.Order):
 
     lifetime = "service"
     preemptive = True
+    flags = ("clairvoyant",)
 
     def rank(self, view, jobs):
         """GPUs x predicted remaining service."""
@@ -42,7 +43,7 @@ trace = gs.generate("philly", jobs=2_000, load=1.2, cluster=cluster, seed=2)
 
 # A registered name is a policy as any other. Its parameters are those of its constructor and those
 # of the scheduler that runs it.
-policies = ["fifo-skip", "sjf", "hrrn", "hrrn:aging=10,scan=strict", "my-srsf", "srsf"]
+policies = ["fifo-skip", "sjf", "hrrn", "hrrn:power=0.5,scan=strict", "my-srsf", "srsf"]
 comparison = gs.compare(trace, cluster, policies)
 print(comparison.table().select("policy", "mean_jct_s", "mean_bounded_slowdown", "preemptions"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import gpusched as gs
@@ -76,3 +78,17 @@ def test_many_users_are_cut_and_counted(gpusched):
     made = gpusched("run", "-p", "fifo", "--jobs", 4_000, *FOUR, "--by", "user")
     assert made.exit_code == 0, made.stderr
     assert "more: see --as csv" in made.stdout
+
+
+def test_ids_are_written_as_they_are(gpusched, jobs_csv):
+    named = [
+        f"{row[0]},{row[1]},{row[2]},{12_345 + at}" if at else "submit_s,service_s,gpus,id"
+        for at, row in enumerate(line.split(",") for line in jobs_csv.read_text().splitlines())
+    ]
+    jobs_csv.write_text("\n".join(named) + "\n")
+    lost = gpusched("compare", jobs_csv, *FOUR, "-p", "fifo,srtf", "--losers").stdout
+    ids = [cells[1] for cells in map(str.split, lost.splitlines()) if "finished" in cells]
+    assert ids
+    assert all(re.fullmatch(r"12\d{3}", name) for name in ids)
+    told = gpusched("run", jobs_csv, *FOUR, "-p", "fifo", "--explain", f"id={ids[0]}").stdout
+    assert f"(id {ids[0]})" in told

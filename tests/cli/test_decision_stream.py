@@ -40,7 +40,9 @@ def test_a_request_is_answered_with_its_id():
     assert first["waiting"] is None
     assert (second["id"], second["actions"]) == ("x", [])
     assert (third["id"], third["actions"]) == (None, [START])
-    assert third["waiting"] == [{"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free"}]
+    assert third["waiting"] == [
+        {"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free after this decision"}
+    ]
 
 
 @each(
@@ -78,6 +80,7 @@ def test_a_memory_goes_along():
     options = ("--policy", "conservative")
     (refused,) = answers({"state": whole}, options=options)
     assert "keeps more than the state" in refused["error"]
+    assert 'requests have a "memory": "" while no job runs' in refused["error"]
     (begun,) = answers({"state": whole, "memory": ""}, options=options)
     (action,) = begun["actions"]
     assert (action["what"], action["id"]) == ("start", "a")

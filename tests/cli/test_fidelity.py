@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 
 import gpusched as gs
@@ -63,3 +64,12 @@ def test_an_swf_log_has_its_own_starts(gpusched, gpusched_json, log):
     assert again["cases"][0]["policy"] == "easy"
     assert again["cases"][0]["num_servers"] == 6
     assert again["grade"]["letter"] in "AB"
+
+
+def test_ids_are_written_as_they_are(gpusched, site, tmp_path):
+    path = tmp_path / "named.parquet"
+    site.to_polars().with_columns(id=1_000_000 + pl.int_range(pl.len())).write_parquet(path)
+    shown = gpusched("fidelity", path, "-p", "fifo", "--servers", 6).stdout
+    found = gs.fidelity(gs.read_trace(path), policies=["fifo"], servers=[6]).jobs()["id"]
+    table = shown.partition("waits that differ most")[2].splitlines()
+    assert table[2].split()[0] == str(found[0])

@@ -147,6 +147,8 @@ MISTAKES = [
         "nowhere.toml: No such file or directory",
     ),
     (f"{TUNE} --trials 0", "--trials"),
+    (f"{TUNE} --sampler tpee", "sampler: unknown 'tpee'; did you mean 'tpe'?"),
+    ("run -p fifo --report new/folder/a.html --placement spred", "did you mean 'spread'"),
     (f"{TUNE} --report study.toml", "study.toml"),
     (
         "sweep wrong.toml",
@@ -200,7 +202,7 @@ def test_a_mistake_is_one_line_and_leaves_no_file_behind(
         (tmp_path / name).write_text(text)
     log = jobs(0, 60)
     with_waits(log, log.service_us).to_polars().write_parquet(tmp_path / "log.parquet")
-    there = files_in(tmp_path)
+    there, folders = files_in(tmp_path), folders_in(tmp_path)
     result = gpusched(*arguments.split())
     assert result.exit_code == 2, result.output
     assert message in " ".join(result.stderr.split())
@@ -208,10 +210,15 @@ def test_a_mistake_is_one_line_and_leaves_no_file_behind(
     assert result.stderr.count("\n") == 1
     assert result.stdout == ""
     assert files_in(tmp_path) == there
+    assert folders_in(tmp_path) == folders
 
 
 def files_in(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def folders_in(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.is_dir()}
 
 
 def test_a_defect_of_ours_keeps_its_traceback(gpusched, monkeypatch):

@@ -201,3 +201,29 @@ def test_types_of_the_cluster_differ_in_speed_and_what_run_times_are_is_said(
     assert "V100, A100 count as equally fast for 300 jobs that may run on several" in equal.stderr
     for wrong, said in [("2", "is not of the form A=X,B=Y"), ("T4=2", "no GPUs are 'T4'")]:
         assert said in gpusched(*where, "--type-speeds", wrong).stderr
+
+
+def typed_jobs(path, *types):
+    rows = [f"{10 * row},60,2,{name}" for row, name in enumerate(types)]
+    path.write_text("\n".join(["submit_s,service_s,gpus,gpu_types", *rows]) + "\n")
+    return path
+
+
+def test_equal_servers_have_the_one_type_that_jobs_name(gpusched, gpusched_json, tmp_path):
+    path = typed_jobs(tmp_path / "typed.csv", "V100", "", "V100")
+    made = gpusched_json("run", path, "-p", "fifo", "--servers", 1, "--type-speeds", "V100=2")
+    assert made["cluster"]["description"] == "1 server x 8 V100 of speed 2 (8 GPUs)"
+    assert made["result"]["num_finished"] == 3
+    assert made["assumptions"][0] == "GPU type assumed: V100, the only one that jobs name"
+    assert "GPU type assumed: V100" in gpusched("trace", "audit", path, "--servers", 1).stderr
+    cut = gpusched_json("run", path, "-p", "fifo", "--servers", 1, "--from", 5, "--to", 15)
+    assert cut["cluster"]["description"] == "1 server x 8 GPUs (8 GPUs)"
+
+
+def test_equal_servers_of_several_types_must_be_listed(gpusched, tmp_path):
+    path = typed_jobs(tmp_path / "typed.csv", "V100", "T4", "T4|V100")
+    for command in (["compare"], ["run", "-p", "fifo"], ["trace", "info"], ["trace", "audit"]):
+        result = gpusched(*command, path, "--servers", 2)
+        assert result.exit_code == 2, result.output
+        said = "--servers: jobs of typed name the GPU types T4, V100; list the servers of each"
+        assert said in " ".join(result.stderr.split())

@@ -141,3 +141,14 @@ def test_every_study_takes_a_part_of_the_trace(gpusched, jobs_csv, command):
     assert "--filter" in result.stderr
     count = int((gs.read_trace(jobs_csv).gpus < 8).sum())
     assert f"jobs: {count} jobs" in result.stdout
+
+
+def test_a_policy_without_the_estimates_it_needs_is_noted_as_run_does(
+    gpusched, gpusched_json, jobs_csv
+):
+    said = "easy decides by users' estimates, and no job has one: the predictor oracle stands in"
+    assert said in gpusched_json("run", jobs_csv, "-p", "easy", "--servers", 4)["warnings"]
+    made = gpusched_json("size", jobs_csv, *GOAL, "-p", "easy", "--resamples", 0)
+    assert said in made["notes"]
+    assert said in gpusched("size", jobs_csv, *GOAL, "-p", "easy", "--resamples", 0).stdout
+    assert said not in gpusched_json("size", jobs_csv, *GOAL, "--resamples", 0)["notes"]

@@ -52,7 +52,7 @@ def test_decide_prints_actions(path, gpusched):
         }
     ]  # fmt: skip
     assert found["waiting"] == [
-        {"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free"}
+        {"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free after this decision"}
     ]  # fmt: skip
     done = gpusched("decide", "--state", path)
     assert "nothing is to be done now" in done.stdout
@@ -69,6 +69,7 @@ def test_when_prints_quantiles(path, tmp_path, gpusched):
     assert "50 %: in 30 min" in done.stdout
     assert "with one more server: 30 min sooner" in done.stdout
     assert "--history" in done.stderr
+    assert "still to be submitted are not counted" in done.stderr
     past = tmp_path / "past.csv"
     gs.generate("philly", 300, load=0.9, cluster=gs.Cluster.uniform(2, 8), seed=1).to_polars()[
         ["submit_s", "service_s", "gpus"]
@@ -77,6 +78,8 @@ def test_when_prints_quantiles(path, tmp_path, gpusched):
     found = json.loads(done.stdout)
     assert (found["id"], found["num_samples"], found["is_sampled"]) == ("wide", 50, True)
     assert found["start_s"]["p50"] > 1800
+    done = gpusched("when", "wide", "--state", path, "--history", past, "--samples", 5)
+    assert "still to be submitted" not in done.stderr
     done = gpusched("when", "--all", "--state", path, "--json")
     every = {each["id"]: each["start_s"]["p50"] for each in json.loads(done.stdout)["jobs"]}
     assert every["wide"] == 3600
@@ -135,7 +138,7 @@ def test_columns_that_no_policy_uses_are_remarked_if_they_say_something(
 def test_mistakes_are_one_line(path, gpusched):
     for arguments, message in (
         (("decide",), "--state: the file is missing"),
-        (("decide", "--state", path, "--policy", "conservative"), "keeps more than the state"),
+        (("decide", "--state", path, "--policy", "conservative"), "decide --stream"),
         (("when", "nobody", "--state", path), "has no job 'nobody'"),
         (("when", "--state", path), "ID: name one job that waits, or --all"),
         (("when", "wide", "--all", "--state", path), "ID: name one job that waits, or --all"),

@@ -80,8 +80,19 @@ def test_status_says_how_far_it_is(gpusched, gpusched_json, study):
     assert gpusched_json("sweep", "study.sweep", "--status")["num_left"] == 0
 
 
+@pytest.mark.parametrize("command", ["sweep", "reproduce"])
+def test_a_dry_run_has_one_name_that_is_shown(gpusched, gpusched_json, study, command):
+    shown = gpusched(command, "--help").stdout
+    assert "--dry-run" in shown
+    assert "--dry " not in shown
+    asked = (command, study if command == "sweep" else "sjf-bco")
+    short, whole = (gpusched_json(*asked, option) for option in ("--dry", "--dry-run"))
+    assert short.keys() == whole.keys()
+    assert not study.with_suffix(".sweep").exists()
+
+
 def test_dry_says_what_it_takes_and_runs_nothing(gpusched, gpusched_json, study):
-    result = gpusched("sweep", study, "--dry", "--threads", 3)
+    result = gpusched("sweep", study, "--dry-run", "--threads", 3)
     assert result.exit_code == 0, result.stderr
     assert "12 runs; 1,200 jobs to simulate, about " in result.stdout
     assert "on 3 workers" in result.stdout

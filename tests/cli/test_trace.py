@@ -38,9 +38,9 @@ def test_info_counts_the_load_of_the_jobs_that_fit(gpusched, gpusched_json, tmp_
     path = tmp_path / "wide.csv"
     path.write_text("submit_s,service_s,gpus,gpu_types\n0,10,1,\n1,10,99,\n2,10,1,A100\n5,10,2,\n")
     shown = " ".join(gpusched("trace", "info", path, "--servers", 1).stdout.split())
-    assert "load 0.750 on 1 server x 8 GPUs (8 GPUs); without 2 jobs that do not fit" in shown
+    assert "load 1.000 on 1 server x 8 A100 (8 GPUs); without 1 job that does not fit" in shown
     made = gpusched_json("trace", "info", path, "--servers", 1)
-    assert (made["num_jobs"], made["num_fitting"], made["load"]) == (4, 2, pytest.approx(30 / 40))
+    assert (made["num_jobs"], made["num_fitting"], made["load"]) == (4, 3, pytest.approx(1))
 
 
 def test_info_shows_what_jobs_ask_for_beside_gpus(gpusched, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import gpusched as gs
 from tests.docs.blocks import ROOT
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -138,3 +140,15 @@ def test_looking_ahead_waits_less_than_any_of_its_policies(tmp_path):
     }
     assert list(found) == ["looking ahead", "fifo", "fifo-skip", "sjf", "swf", "sgf"]
     assert found["looking ahead"] < min(found[name] for name in list(found)[1:])
+
+
+def test_the_parameter_of_the_order_matters_and_both_orders_see_run_times():
+    try:
+        made = runpy.run_path(str(EXAMPLES / "order.py"))
+        asked = ["hrrn", "hrrn:power=0.5", "my-srsf"]
+        found = gs.compare(made["trace"], made["cluster"], asked).results
+        assert found["hrrn"].digest != found["hrrn:power=0.5"].digest
+        assert all(result.clairvoyant for result in found.values())
+    finally:
+        for name in ("hrrn", "my-srsf"):
+            gs.unregister(name)

@@ -70,6 +70,7 @@ def reproduce(
     dry_run: bool = options.flag(
         options.RUN, "Show the stages and how many parts each has; run nothing."
     ),
+    dry: bool = options.DRY,
     out: Path | None = options.folder(
         None,
         "figures, tables.md, runs.csv and results.json (extra: [bold]plot[/]). Until all are "
@@ -87,7 +88,7 @@ def reproduce(
     executor = place.executor()
     is_all = name == papers.ALL
     known = list(papers.known_papers().values()) if is_all else [papers.paper(name)]
-    if dry_run:
+    if dry_run or dry:
         stages = {
             paper.name: paper.stages(
                 seeds=_seeds(paper, seeds, quick), quick=quick, data=data,

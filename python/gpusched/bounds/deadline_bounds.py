@@ -568,7 +568,7 @@ def deadline_bound(
     trace: Trace,
     cluster: Cluster,
     *,
-    speed: str | SpeedChoice = "table",
+    speed: str | SpeedChoice | None = None,
     values: bool = False,
 ) -> DeadlineBound:
     """Bound from above how many deadlines any schedule of ``trace`` on ``cluster`` can meet.
@@ -580,7 +580,8 @@ def deadline_bound(
     ----------
     speed
         The rates of the jobs. Where it is neither ``table`` nor one that leaves jobs their own
-        width, types cannot be told apart.
+        width, types cannot be told apart. None: ``table`` if the jobs have throughputs or the
+        types of the cluster have speeds (then ``trace`` must be that of a result), else ``fixed``.
     values
         Bound the value of the deadlines met instead of their number.
 
@@ -606,7 +607,7 @@ def deadline_bound(
     Examples
     --------
     >>> trace = gs.Trace.from_columns([0, 0], [10, 10], [8, 8], deadline_s=[10, 10])
-    >>> gs.bounds.deadline_bound(trace, gs.Cluster.uniform(1, 8), speed="fixed").dsr
+    >>> gs.bounds.deadline_bound(trace, gs.Cluster.uniform(1, 8)).dsr
     0.5
     """
     if trace.deadline_us is None:
@@ -616,6 +617,9 @@ def deadline_bound(
             0.0,
             np.zeros(len(trace), dtype=np.bool_),
         )
+    if speed is None:
+        is_measured = any(profile.throughput for profile in trace.profiles)
+        speed = _MEASURED if is_measured or cluster.has_speeds else "fixed"
     windows, is_possible = _possible(trace, cluster, speed, values)
     found = _Bounds(DeadlineJobs(windows, values, is_brief=False))
     found.compute_down_to(-1.0)

@@ -168,6 +168,7 @@ def _of_frame(frame: polars.DataFrame, num_names: int, title: str = "") -> Table
         for long, short in _SHORTER.items():
             shown = shown.replace(long, short)
         is_name = place < num_names and name != "job"
-        kind: Kind = "time" if name.endswith("_s") else "text" if name == "job" else "count"
+        is_id = name in ("job", "id")
+        kind: Kind = "time" if name.endswith("_s") else "text" if is_id else "count"
         columns.append(Column(shown, kind=kind, key=name, is_text=is_name))
     return table(title, columns, frame.iter_rows())

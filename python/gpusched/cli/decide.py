@@ -169,12 +169,9 @@ def when(
         show_table(_starts(every, cluster))
     else:
         print(every[0])
-    remark(
-        [
-            f"decided by {policy}, placement {how.placement}",
-            "jobs that are still to be submitted are not counted: some may go first",
-        ]
-    )
+    remark([f"decided by {policy}, placement {how.placement}"])
+    if known is None:
+        remark(["jobs that are still to be submitted are not counted: some may go first"])
     if every and not every[0].is_sampled:
         remark(["every job takes as long as the state says; --history draws run times"])
     if gone := cluster.num_withheld:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_type_hints
@@ -123,12 +124,31 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
         for name, (group, names) in groups.items():
             given[name] = group(**{field: given.pop(field) for field in names})
         shown = next((g for g in given.values() if isinstance(g, ShownOptions)), ShownOptions())
-        with printing(shown.form, shown.sort):
+        with printing(shown.form, shown.sort), _without_empty_folders(given):
             command(**given)
 
     wrapper.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {each.name: each.annotation for each in shown}
     return wrapper
+
+
+@contextmanager
+def _without_empty_folders(given: Mapping[str, Any]) -> Iterator[None]:
+    """Remove the new folders of ``--out`` and ``--report`` if a command fails and leaves no file.
+
+    They are made before the runs, so that a folder that cannot be written is an early error.
+    """
+    out, report = given.get("out"), given.get("report")
+    named = [out] if isinstance(out, Path) else []
+    named += [report.parent] if isinstance(report, Path) else []
+    new = [part for path in named for part in (path, *path.parents) if not part.exists()]
+    try:
+        yield
+    except BaseException:
+        for folder in sorted(new, key=lambda path: -len(path.parts)):
+            with suppress(OSError):  # it has files, or was not made
+                folder.rmdir()
+        raise
 
 
 TRACES: Final = argument(
@@ -141,6 +161,7 @@ FILES: Final = argument(
     "FILE...", ..., "A trace file, or several that become one trace; [bold]-[/] is stdin."
 )
 SEED: Final = in_panel(RUN, "S", 0, "Of all that is random.", min=0)
+DRY: Final = flag(RUN, "The same as --dry-run.", hidden=True)
 DATA: Final = in_panel(
     RUN, "FOLDER", None,
     "Where the published traces are, a folder each; what is missing is named. Default: "
@@ -356,11 +377,12 @@ class ClusterOptions:
             return read_cluster(self.cluster).with_speeds(self.speeds or {})
         return None if self.servers is None else self.uniform(self.servers)
 
-    def uniform(self, servers: int) -> Cluster:
+    def uniform(self, servers: int, gpu_type: str = "gpu") -> Cluster:
         """Make a cluster of that many servers."""
         from gpusched.model.cluster import Cluster
 
-        return self.connected(Cluster.uniform(servers, self.gpus_per_server or GPUS_PER_SERVER))
+        gpus = self.gpus_per_server or GPUS_PER_SERVER
+        return self.connected(Cluster.uniform(servers, gpus, gpu_type))
 
 
 EqualServers = Annotated[ClusterOptions, only("servers", "gpus_per_server", "cluster")]

@@ -26,6 +26,7 @@ from gpusched.cli.console import (
 )
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.options import (
+    DRY,
     OUTPUT,
     RUN,
     Input,
@@ -59,7 +60,7 @@ _REPORT: Final = "report.html"
 EPILOG: Final = """
 [bold]Examples[/]
 
-gpusched sweep study.toml --dry [dim]# how many runs, how long[/]
+gpusched sweep study.toml --dry-run [dim]# how many runs, how long[/]
 
 gpusched sweep study.toml [dim]# again after an interruption: it goes on[/]
 
@@ -76,11 +77,12 @@ def sweep(
         "STUDY", ..., "A study in TOML or JSON, or the folder of one that was begun.",
     ),
     *,
-    dry: bool = flag(
+    dry_run: bool = flag(
         RUN,
         "Say how many runs there are, how long they take and how much memory, from a "
         "short run of each policy.",
     ),
+    dry: bool = DRY,
     status: bool = flag(RUN, "Say how far it is, and run nothing."),
     only: str | None = in_panel(
         RUN, "RUN", None,
@@ -115,7 +117,7 @@ def sweep(
     read = Study.read(file)
     _check_metrics(table)
     executor = executor_for(read, place.executor())
-    if dry:
+    if dry_run or dry:
         has_processes = executor is not None and executor.startswith("processes")
         with ProgressDisplay() as display:
             display.stage("trying each policy once")

@@ -29,7 +29,7 @@ from gpusched.cli.options import (
     read_files,
     without,
 )
-from gpusched.cli.workload import deadline_options, load_workload, read_jobs
+from gpusched.cli.workload import deadline_options, equal_servers, load_workload, read_jobs
 from gpusched.model.cluster import Cluster
 from gpusched.traces.auditing.findings import Finding, TraceAudit, Verdict
 from gpusched.traces.auditing.trace_audit import judged, published_gpus
@@ -227,9 +227,11 @@ def audit(
 
     Without a cluster, nothing is said of demands that exceed it.
     """
-    processors, inventory = how.format_options.get("processors_per_gpu", 1), servers.named()
+    processors = how.format_options.get("processors_per_gpu", 1)
     with duplicate_ids_kept():
         jobs = read_jobs(trace, how)
+    inventory, assumed = equal_servers(jobs, servers)
+    remark(assumed)
     is_plain = len(trace) == 1 and processors == 1
     found = judged(jobs, inventory, published_gpus(trace[0]) if is_plain else None)
     if shown.is_json:

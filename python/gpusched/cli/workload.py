@@ -26,7 +26,7 @@ from gpusched.cli.options import (
 from gpusched.engine.type_speeds import say_run_times
 from gpusched.model.cluster import Cluster
 from gpusched.model.profiles import JobProfile
-from gpusched.traces.cluster_sizing import assumed_cluster
+from gpusched.traces.cluster_sizing import assumed_cluster, types_named
 from gpusched.traces.workload import Trace
 
 _STDIN: Final = "-"
@@ -110,7 +110,8 @@ def load_workload(
     to ``--load``, then given profiles or throughputs, then graphs, which are measured at ``speed``,
     then deadlines.
     """
-    cluster = servers.named()
+    has_types = bool(paths) and servers.cluster is None  # of its jobs, which are not read yet
+    cluster = None if has_types else servers.named()
     due = None if options.deadlines is None else deadline_options(options.deadlines)
     models = None if options.profiles is None else _read_profiles(options.profiles)
     heavy_share = None if options.graphs is None else _heavy_share(options.graphs)
@@ -145,11 +146,33 @@ def _loaded(
     trace = read_jobs(paths, options, seed)
     assumptions: tuple[str, ...] = ()
     if cluster is None:
+        cluster, assumptions = equal_servers(trace, servers)
+    if cluster is None:
         cluster, said = assumed_cluster(trace, servers.gpus_per_server or GPUS_PER_SERVER)
         cluster, assumptions = servers.connected(cluster), (said,)
     if options.load is not None:
         trace = trace.with_load(options.load, cluster.num_gpus)
     return Workload(trace, cluster, assumptions)
+
+
+def equal_servers(trace: Trace, servers: ClusterOptions) -> tuple[Cluster | None, tuple[str, ...]]:
+    """Return the cluster of ``--servers``, of the GPU type that jobs name, and say so.
+
+    Raises
+    ------
+    ValueError
+        If jobs name several types.
+    """
+    types = types_named(trace)
+    if servers.cluster is not None or servers.servers is None or not types:
+        return servers.named(), ()
+    if len(types) > 1:
+        raise ValueError(
+            f"--servers: jobs of {trace.name} name the GPU types {', '.join(types)}; list the "
+            "servers of each in a file, --cluster FILE, or leave --servers out"
+        )
+    cluster = servers.uniform(servers.servers, types[0])
+    return cluster, (f"GPU type assumed: {types[0]}, the only one that jobs name",)
 
 
 def _embedded(

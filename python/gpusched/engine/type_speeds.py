@@ -171,7 +171,8 @@ def _restated(trace: Trace, cluster: Cluster, rates: Float64) -> Trace:
 
     Those of jobs without a rate, and of those that cannot run, stay as they are.
     """
-    made = _times(trace, rates * iteration_limits(trace, cluster, speed=_TABLE)["low"])
+    low_s = iteration_limits(trace, cluster, speed=_TABLE)["low"]
+    made = _times(trace, rates * np.where(np.isfinite(low_s), low_s, 0.0))
     unknown = int(np.count_nonzero(rates == 0))
     stated_on = trace.reference_type or "GPUs of speed 1"
     left = f", but for {plural(unknown, 'job')} without a figure there" if unknown else ""

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from gpusched.online.market import JobPlacement as JobPlacement
     from gpusched.online.market import place_jobs as place_jobs
     from gpusched.online.starting import Sooner as Sooner
+    from gpusched.online.starting import StartCalibration as StartCalibration
     from gpusched.online.starting import StartForecast as StartForecast
+    from gpusched.online.starting import calibrate_starts as calibrate_starts
     from gpusched.online.starting import when as when
     from gpusched.online.starting import when_all as when_all
     from gpusched.online.states.state_formats import read_state as read_state
@@ -51,9 +53,11 @@ _load, __dir__, __all__ = lazy_names(
         "Matching": "online.assignment",
         "Plan": "online.batch_plan",
         "Sooner": "online.starting",
+        "StartCalibration": "online.starting",
         "StartForecast": "online.starting",
         "Transport": "online.assignment",
         "assign": "online.assignment",
+        "calibrate_starts": "online.starting",
         "fill": "online.filling",
         "place_jobs": "online.market",
         "plan": "online.batch_plan",

@@ -20,6 +20,7 @@ from gpusched.base.defaults import POLICY
 from gpusched.base.draws import check_seed
 from gpusched.base.files import naming
 from gpusched.base.rejects import Rejects
+from gpusched.base.suggest import HintedError
 from gpusched.base.ticks import US_PER_S, seconds_to_us
 from gpusched.engine.seams import Chosen, placement_seam, policy_seam
 from gpusched.model.cluster import Cluster
@@ -50,6 +51,13 @@ if TYPE_CHECKING:
 
 # In the order of the core.
 _WHAT: Final = np.array(["start", "preempt", "resize", "finish", "reject", "cancel"])
+# Of the core, about a policy that cannot decide by a state alone.
+_REMEMBERS: Final = "keeps more than the state"
+_WITH_MEMORY: Final = (
+    '; pass memory=b"" while no job runs, and then the memory of each decision to the next',
+    '; use gpusched decide --stream, whose requests have a "memory": "" while no job runs, and '
+    "then that of the answer before",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +125,7 @@ class ClusterDecision:
         >>> jobs = gs.Trace.from_columns([0, 10], [60, 60], [8, 16])
         >>> state = gs.online.ClusterState(gs.Cluster.uniform(2, 8), jobs, now_s=20)
         >>> gs.decide(state, policy="fifo").why(1)
-        'waits: it needs 16 GPUs, and 8 are free'
+        'waits: it needs 16 GPUs, and 8 are free after this decision'
         """
         job, jobs = operator.index(job), self.state.jobs
         if not 0 <= job < len(jobs):
@@ -133,14 +141,16 @@ class ClusterDecision:
             return "gives way to jobs that come first"
         if self.state.is_running[job]:
             return "goes on"
-        need = int(jobs.gpus[job])
+        need, then = int(jobs.gpus[job]), " after this decision" if len(self.what) else ""
         if jobs.share_milli is None and need > self._num_free:
             gone = self.state.num_withheld
             more = f", {gone:,} are out of use now" if gone else ""
-            return f"waits: it needs {need:,} GPUs, and {self._num_free:,} are free{more}"
+            return f"waits: it needs {need:,} GPUs, and {self._num_free:,} are free{then}{more}"
         assert self._run is not None
         if not _core.can_place(self._run, job if self._row_of is None else int(self._row_of[job])):
-            return f"waits: the placement finds no place for it in {self._num_free:,} free GPUs"
+            return (
+                f"waits: the placement finds no place for it in {self._num_free:,} free GPUs{then}"
+            )
         return "waits: there are GPUs for it, and the policy keeps it behind others"
 
     def to_polars(self) -> pl.DataFrame:
@@ -234,7 +244,7 @@ def decide(
     >>> decision.what.tolist(), decision.job.tolist(), decision.held_server.tolist()
     (['start'], [2], [0])
     >>> decision.why(1)
-    'waits: it needs 16 GPUs, and 4 are free'
+    'waits: it needs 16 GPUs, and 4 are free after this decision'
     """
     if not isinstance(state, ClusterState):
         raise TypeError(f"state: expected a ClusterState, not {state!r}")
@@ -245,7 +255,12 @@ def decide(
         policy_seam(policy), placement_seam(placement)
         return _nothing(state, begin, memory)
     if memory is None:
-        run, rows = shortest_run(state, asked(policy), placement_seam(placement), seed)
+        try:
+            run, rows = shortest_run(state, asked(policy), placement_seam(placement), seed)
+        except ValueError as error:
+            if _REMEMBERS not in str(error):
+                raise
+            raise HintedError(str(error), *_WITH_MEMORY) from None
         found = _core.decided(run)
         if rows is not None:
             for name in ("job", "held_job", "rejected"):

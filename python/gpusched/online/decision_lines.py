@@ -9,7 +9,7 @@ import msgspec
 
 from gpusched import _core
 from gpusched.base.files import in_a_line
-from gpusched.base.suggest import nearest
+from gpusched.base.suggest import HintedError, nearest
 from gpusched.online.decision import ClusterDecision, decide
 from gpusched.online.states.state_schema import StateFile, state_of
 
@@ -189,7 +189,8 @@ def _id_of(line: bytes) -> Id:
 
 
 def _refusal(id: Id, error: BaseException) -> bytes:
-    return msgspec.json.encode(Refusal(id, in_a_line(" ".join(str(error).split()))))
+    told = error.command_text if isinstance(error, HintedError) else str(error)
+    return msgspec.json.encode(Refusal(id, in_a_line(" ".join(told.split()))))
 
 
 Part = Literal["state", "request", "answer"]

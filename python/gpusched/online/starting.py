@@ -578,7 +578,8 @@ def _said(each: Sooner) -> str:
     if np.isnan(each.sooner_s):
         return "starts too rarely to say"
     if each.sooner_s == 0:
-        return f"no sooner (in {each.share_sooner:.0%} of the samples it is)"
+        often = f"{each.share_sooner:.0%}"
+        return "no earlier start" + (f" (earlier in {often} of samples)" if often != "0%" else "")
     side = "sooner" if each.sooner_s > 0 else "later"
     return (
         f"{duration(abs(each.sooner_s))} {side}, sooner in {each.share_sooner:.0%} of the samples"
@@ -633,6 +634,24 @@ class StartCalibration:
         """Return what quantiles are corrected by, by the answers that were known at a time.
 
         See :func:`~gpusched.online.starting.stretch_factors`.
+
+        Parameters
+        ----------
+        by_s
+            That time, seconds.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64, one per quantile.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(2, 8)
+        >>> log = gs.generate("philly", 200, load=1.3, cluster=cluster, seed=1)
+        >>> record = gs.online.calibrate_starts(log, cluster, questions=9, samples=5)
+        >>> len(record.factors()) == len(record.quantiles)
+        True
         """
         asked = self.asked_s < by_s
         known_s = np.minimum(self.wait_s[asked], by_s - self.asked_s[asked])
@@ -888,7 +907,7 @@ def when(
         of the calibration, else 5, 25, 50, 75 and 95 %.
     calibration
         How earlier forecasts of this cluster came true, see
-        :func:`~gpusched.online.starting.calibrate_starts`: the quantiles that are shown
+        :func:`~gpusched.online.calibrate_starts`: the quantiles that are shown
         are corrected by it. They must be its own.
     arrivals
         Whether jobs are submitted in the samples, for 28 days at most. That takes the longer the
@@ -1143,10 +1162,34 @@ def calibrate_starts(
 ) -> StartCalibration:
     """Ask when jobs start in the last weeks of a trace, and compare with its simulation.
 
+    Parameters
+    ----------
+    trace, cluster, policy
+        What is simulated.
+    weeks
+        Length of the part in which forecasts are made.
+    questions, samples
+        Random times at which one waiting job is asked about, and samples of each forecast.
+    seed
+        Seed for the times, the jobs and the forecasts.
+
+    Returns
+    -------
+    StartCalibration
+        The forecasts, and how long the jobs waited.
+
     Raises
     ------
     ValueError
         If no job waits at any of the instants, or as of :func:`gpusched.online.when`.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(2, 8)
+    >>> log = gs.generate("philly", 200, load=1.3, cluster=cluster, seed=1)
+    >>> record = gs.online.calibrate_starts(log, cluster, questions=9, samples=5)
+    >>> 0 <= record.share_within <= 1
+    True
     """
     draw = generator(seed)
     end_s = float(trace.submit_s[-1])

@@ -37,22 +37,22 @@ _HINT: Final = " (the trace states no cost: --restart TIME, or a column restart_
 def of_run(result: RunLog) -> list[str]:
     """All that a result itself has to say: what it lacked, misread, or took for granted."""
     return [
-        *lacking(result),
+        *lacking(result.trace, result.spec.policy, result.spec.predictor),
         *misread(result),
         *unread_types(result.trace, result.cluster, result.spec.speed),
     ]
 
 
-def lacking(result: RunLog) -> list[str]:
+def lacking(trace: Trace, policy: str, predictor: str) -> list[str]:
     """Name what the policy decides by and the trace does not have."""
-    known = registered(*POLICY_KINDS).get(result.spec.policy.partition(":")[0])
+    known = registered(*POLICY_KINDS).get(policy.partition(":")[0])
     if known is None:
         return []
-    trace, lines = result.trace, []
+    lines = []
     if known.has("deadlines"):
         lines += _missing(trace.deadline_us, len(trace), known.name, "deadline", "deadlines", "")
-    if known.has("estimate") and not predicts_by(result.spec.predictor, "estimate_us"):
-        instead = f": the predictor {result.spec.predictor} stands in"
+    if known.has("estimate") and not predicts_by(predictor, "estimate_us"):
+        instead = f": the predictor {predictor} stands in"
         lines += _missing(
             trace.estimate_us, len(trace), known.name, "estimate", "users' estimates", instead
         )

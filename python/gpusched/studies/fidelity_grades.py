@@ -1063,7 +1063,7 @@ _CASE: Final = (
     Column("far", key="distance"),
 )
 _JOB: Final = {
-    "id": text_column("waits that differ most: job"),
+    "id": Column("waits that differ most: job", kind="text", is_text=True),
     "row": Column("row", kind="text"),
     "submit_s": Column("submitted", kind="time", key="submit_s"),
     "gpus": Column("GPUs", kind="count"),

@@ -27,8 +27,9 @@ from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.engine.type_speeds import restate_for_types, restate_services, say_run_times
 from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster, ServerGroup
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
+from gpusched.prediction.choose import for_trace
 from gpusched.results.metric_registry import METRICS
-from gpusched.results.run_remarks import unread_types
+from gpusched.results.run_remarks import lacking, unread_types
 from gpusched.results.run_window import RunWindow
 from gpusched.results.shown_metrics import GROWTH
 from gpusched.schedules.schedule import REJECTED, UNFINISHED
@@ -283,8 +284,8 @@ def _speeds_over(
     declared = () if trace.reference_type is None else (trace.reference_type,)
     ran_on = () if trace.ran_on is None else trace.ran_on.names
     known = tuple(filter(None, dict.fromkeys((*types, *declared, *ran_on))))
-    for name in given:
-        if name not in known:
+    for name, speed in given.items():
+        if name not in known and speed != 1:  # a type of speed 1 is the reference
             raise ValueError(f"speeds: no GPUs on offer are {name!r}{nearest(name, known)}")
     one = 1.0 if trace.reference_type is None else given.get(trace.reference_type, 1.0)
     return tuple(given.get(name, 1.0) / one for name in types)
@@ -1069,8 +1070,8 @@ def size(
         GPUs of each server, for all types or each.
     speeds
         How many times as fast a GPU of each type is as that on which the run times of the trace are
-        stated (its ``reference_type``, if one is declared, may be among them); types that are left
-        out have 1. Without them all types count as equally fast, which is said.
+        stated (which has 1 or is its ``reference_type``, and need not be on offer); types that are
+        left out have 1. Without them all types count as equally fast, which is said.
     nic_gbps, intra_gbps
         Bandwidths of all servers, Gbit/s.
     policy, placement, predictor, speed, contention, seed
@@ -1144,6 +1145,7 @@ def size(
     run_on, paces, _ = restate_services(trace, of_each, speed, contention)
     remarks += say_run_times(trace, of_each) if run_on is not trace else []
     remarks += unread_types(run_on, of_each, str(paces))
+    remarks += lacking(trace, str(options["policy"]), str(for_trace(predictor, trace)))
     found = replace(found, remarks=tuple(remarks))
     if found.counts is None:
         return found

@@ -382,7 +382,8 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         Label of the policy that others are compared with; None: the first.
     warm_up
         What is not measured at the beginning of each run, where the cluster is still empty: a
-        part of the jobs in order of submission, ``"10%"``, or a time after the first one, ``"1d"``.
+        part of the jobs in order of submission, ``"10%"``, or a time after the first one, ``"1d"``;
+        or 0.
         Bounds, gaps and the makespan are those of whole runs.
     warm_up_s, tail_s
         As of ``Result.summary``; ``warm_up_s`` in place of ``warm_up``.
@@ -426,7 +427,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     predictors: tuple[Any, ...] = ("auto",)
     metrics: tuple[str, ...] = ()
     baseline: str | None = None
-    warm_up: str = WARM_UP
+    warm_up: str | int | float = WARM_UP
     warm_up_s: float | None = None
     tail_s: float | None = None
     max_intervals: int | None = None
@@ -450,11 +451,22 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         RunWindow.of(self.warm_up_s, self.tail_s)
         if self.warm_up_s is not None and self.warm_up != WARM_UP:
             raise ValueError("warm_up, warm_up_s: one of them at most can be given")
+        if not isinstance(self.warm_up, str):
+            self._read_warm_up(self.warm_up)
         with naming("warm_up"):
             RunWindow.of(warm_up_time(self.warm_up, np.zeros(1)))
         if self.max_intervals is not None and self.max_intervals < 1:
             raise ValueError(f"max_intervals: {self.max_intervals} must be at least 1")
         self._check_metrics()
+
+    def _read_warm_up(self, given: float) -> None:
+        """Take 0 for a time; of other numbers it is not clear whether they are seconds."""
+        if given != 0:
+            raise ValueError(
+                f'warm_up: {given!r} has no unit; write "{given}s", a share of jobs such as '
+                f'"10%", or warm_up_s = {given}'
+            )
+        msgspec.structs.force_setattr(self, "warm_up", "0s")
 
     @property
     def warm_up_cut(self) -> str | float:

@@ -771,6 +771,8 @@ def tune(
         ("rungs", rungs, _MOST_RUNGS),
     ):  # fmt: skip
         check_integer(name, value, 1, most)
+    sampler_of(sampler, seed, batch)  # a wrong name is found before anything is run
+    pruner_of(pruner, rungs)
     if not 0 < search_share < 1:
         raise ValueError(f"search_share: {search_share!r} must be above 0 and below 1")
     space = PolicySpace.of(policy_space)

@@ -83,6 +83,14 @@ def assumed_cluster(trace: Trace, gpus_per_server: int = GPUS_PER_SERVER) -> tup
     return cluster, f"cluster assumed: {cluster}, {why}"
 
 
+def types_named(trace: Trace) -> list[str]:
+    """Return the GPU types that jobs of a trace name, in alphabetical order."""
+    if trace.type_set is None:
+        return []
+    sets = {trace.type_sets[index] for index in np.unique(trace.type_set).tolist()}
+    return sorted({name for allowed in sets for name in allowed})
+
+
 def _types_of_jobs(trace: Trace) -> dict[str, Bool]:
     """Give each job one type: of those it may run on the one that most work may run on.
 

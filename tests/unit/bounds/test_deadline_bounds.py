@@ -210,6 +210,19 @@ def test_one_gpu_does_one_job_at_a_time():
     assert deadline_bound(jobs, one, speed="fixed").dsr == pytest.approx(2 / 3)
 
 
+def test_the_speed_is_what_the_jobs_have_figures_for_unless_it_is_named():
+    plain = gs.Trace.from_columns([0, 0, 0], [4, 4, 4], [1, 1, 1], deadline_s=[4, 8, 8])
+    one = gs.Cluster.uniform(1, 1, "V100")
+    assert deadline_bound(plain, one).bounds == deadline_bound(plain, one, speed="fixed").bounds
+    modelled = plain.with_profiles([gs.model.zoo()["resnet50"]])
+    assert deadline_bound(modelled, one).met == 2
+    measured = trace([(0, 5, 1, 2, 1, 0), (0, 5, 1, 1, 1, 0)])
+    named = deadline_bound(measured, cluster(), speed="table")
+    assert deadline_bound(measured, cluster()).bounds == named.bounds
+    with pytest.raises(ValueError, match="the jobs have no profiles"):
+        deadline_bound(plain, one.with_speeds({"V100": 2.0}))
+
+
 def test_what_no_width_makes_in_time_is_impossible():
     # 4 V100s are 10/4 as fast as one.
     jobs = trace([(0, 5, 1, 2, 1, 0), (0, 5, 1, 1, 1, 0)])

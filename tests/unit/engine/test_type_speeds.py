@@ -92,6 +92,14 @@ def test_a_job_whose_model_has_no_figure_on_the_reference_type_keeps_its_time_an
     assert "but for 1 job without a figure there" in result.trace.source
 
 
+def test_jobs_wider_than_the_table_keep_their_times_without_a_warning_of_numpy():
+    profile = gs.model.JobProfile("m", throughput={"A": {1: 1.0, 2: 2.0}, "B": {1: 0.5}})
+    jobs = gs.Trace.from_columns([0, 1, 2], [60, 60, 60], [1, 2, 64]).with_profiles([profile])
+    for cluster in (gs.Cluster.uniform(16, 8, "B"), gs.Cluster.uniform(1, 8, "B")):
+        run = gs.simulate(jobs.with_reference_type("A"), cluster, speed="table")
+        assert run.trace.service_s.tolist() == [120, 60, 60]
+
+
 def test_a_reference_type_without_a_speed_is_an_error():
     with pytest.raises(
         ValueError, match=r"reference_type: the cluster has no 'T4', .* known: A100"

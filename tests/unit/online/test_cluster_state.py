@@ -131,7 +131,7 @@ def test_a_decision_says_what_and_why():
     assert found.wake_s is None
     assert [found.why(job) for job in range(4)] == [
         "goes on",
-        "waits: it needs 16 GPUs, and 4 are free",
+        "waits: it needs 16 GPUs, and 4 are free after this decision",
         "starts on 1 server",
         "can never run: needs more GPUs than the cluster has",
     ]
@@ -330,7 +330,7 @@ def test_a_policy_goes_on_where_it_was():
         state_of_three(50, [0, 2, 3], {0: 0}), policy="conservative", memory=decision.memory
     )
     assert (decision.job.tolist(), decision.held_server.tolist()) == ([2], [1])
-    assert decision.why(1) == "waits: it needs 8 GPUs, and 0 are free"
+    assert decision.why(1) == "waits: it needs 8 GPUs, and 0 are free after this decision"
 
 
 def _asked_us(memory: bytes) -> list[int]:
@@ -529,7 +529,10 @@ def test_a_job_waits_for_gpus_that_are_out_of_use(tmp_path):
     decision = gs.decide(state, policy="fifo-skip")
     assert decision.job.tolist() == [1]
     assert decision.rejected.tolist() == [2]
-    assert decision.why(0) == "waits: it needs 16 GPUs, and 8 are free, 6 are out of use now"
+    assert (
+        decision.why(0)
+        == "waits: it needs 16 GPUs, and 8 are free after this decision, 6 are out of use now"
+    )
     assert gs.when(0, state, policy="easy").share_never == 1
     remembered = gs.decide(state, policy="conservative", memory=b"")
     assert (remembered.job.tolist(), remembered.rejected.tolist()) == ([1], [2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,16 @@ def test_alternatives_are_run():
         assert found[what].share_sooner == 1
     assert found["placement best-fit"].sooner_s == 0
     assert not gs.when(1, state(), alternatives=False).alternatives
+
+
+def test_an_alternative_that_is_no_earlier_has_its_share_unless_that_is_none():
+    found = gs.when(1, state())
+    assert str(found).splitlines()[-2] == "with placement best-fit: no earlier start"
+    each = dataclasses.replace(found.alternatives[2], share_sooner=0.25)
+    some = dataclasses.replace(found, alternatives=(each,))
+    assert str(some).endswith(
+        "with placement best-fit: no earlier start (earlier in 25% of samples)"
+    )
 
 
 @pytest.mark.parametrize("placement", ["best-fit", "gpu-packing", "consolidated"])
@@ -322,7 +333,7 @@ def test_it_is_a_command(tmp_path, capsys):
 def test_where_nobody_waits_nothing_is_asked():
     jobs = gs.Trace.from_columns([0, 10], [1, 1], [1, 1])
     with pytest.raises(ValueError, match="nobody waits"):
-        calibrate_starts(jobs, gs.Cluster.uniform(2, 8), questions=3)
+        gs.online.calibrate_starts(jobs, gs.Cluster.uniform(2, 8), questions=3)
 
 
 QUANTILES = (0.05, 0.5, 0.95)

@@ -260,6 +260,8 @@ def test_prices_buy_work_where_the_speeds_of_types_are_known():
         jobs.with_reference_type("T4"), **(asked | {"prices": {"A100": 2.0}}), speeds={"A100": 2.5}
     )
     assert unpriced.hourly_price == found.hourly_price
+    named = gs.size(jobs, **asked, speeds={"V100": 1, "A100": 2.5, "T4": 1})
+    assert named.counts == found.counts
     with pytest.raises(ValueError, match="speeds: no GPUs on offer are 'A10'; did you mean 'A100'"):
         gs.size(jobs, **asked, speeds={"A10": 2})
 

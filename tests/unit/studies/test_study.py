@@ -512,3 +512,15 @@ def test_a_warm_up_is_a_part_of_the_jobs_or_a_time(warm_up, seconds):
 def test_a_wrong_warm_up_is_refused_by_name(wrong):
     with pytest.raises(ValueError, match="warm_up"):
         gs.Study.of(small(**wrong))
+
+
+@pytest.mark.parametrize("zero", ["0", "0.0", '"0s"'])
+def test_no_warm_up_may_be_a_number(zero):
+    study = gs.Study.from_toml(FULL.replace("warm_up_s = 10.0", f"warm_up = {zero}"))
+    assert study.warm_up_cut == "0s"
+    assert gs.Study.from_toml(study.to_toml()) == study
+
+
+def test_a_warm_up_without_a_unit_says_what_to_write():
+    with pytest.raises(ValueError, match=r'warm_up: 3600 has no unit; write "3600s", .*"10%", or'):
+        gs.Study.from_toml(FULL.replace("warm_up_s = 10.0", "warm_up = 3600"))

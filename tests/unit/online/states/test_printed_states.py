@@ -275,8 +275,8 @@ def test_a_job_waits_for_servers_that_are_closed_now(state, closed, policy):
     decision = gs.decide(found, policy=policy)
     assert not decision.rejected.size
     assert decision.job.tolist() == ([] if policy == "fifo" else [2])  # all others pass it over
-    free = 10 if policy == "fifo" else 6
-    assert decision.why(1) == f"waits: it needs 18 GPUs, and {free} are free, 8 are out of use now"
+    free = "10 are free" if policy == "fifo" else "6 are free after this decision"
+    assert decision.why(1) == f"waits: it needs 18 GPUs, and {free}, 8 are out of use now"
 
 
 @pytest.mark.parametrize("mark", [" ", "_"])
