@@ -338,11 +338,11 @@ def test_an_array_that_claims_more_than_there_is_takes_no_space(tmp_path, shape)
     header = {"descr": "<f8", "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)
     (tmp_path / "a.npy").write_bytes(file.getvalue())
-    refused(tmp_path / "a.npy", gs.read_trace, "0 bytes do not hold shape")
+    refused(tmp_path / "a.npy", gs.read_trace, "0 bytes do not match shape")
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         for name in ("submit_s", "service_s", "gpus"):
             archive.writestr(f"{name}.npy", file.getvalue())
-    refused(tmp_path / "a.npz", gs.read_trace, "0 bytes do not hold shape")
+    refused(tmp_path / "a.npz", gs.read_trace, "0 bytes do not match shape")
 
 
 def test_a_parquet_of_equal_values_is_read_up_to_the_limit(tmp_path):

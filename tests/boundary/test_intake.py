@@ -313,7 +313,7 @@ def test_another_kind_of_frame_is_refused_with_the_remedy():
 
 def test_a_pandas_frame_with_a_name_twice_is_refused():
     frame = pd.DataFrame([[0, 1, 2, 3]], columns=["submit_s", "service_s", "gpus", "gpus"])
-    with pytest.raises(ValueError, match="frame: there are two columns 'gpus'"):
+    with pytest.raises(ValueError, match="frame: two columns are named 'gpus'"):
         Trace.from_pandas(frame)
 
 

@@ -52,7 +52,7 @@ def test_decide_prints_actions(path, gpusched):
         }
     ]  # fmt: skip
     assert found["waiting"] == [
-        {"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free"}
+        {"id": "wide", "why": "waits: it needs 16 GPUs, but 4 are free"}
     ]  # fmt: skip
     done = gpusched("decide", "--state", path)
     assert "nothing is to be done now" in done.stdout
@@ -91,8 +91,8 @@ def test_when_prints_quantiles(path, tmp_path, gpusched):
         (lambda s: s["jobs"][0].update(gpus=0), "Expected `int` >= 1"),
         (lambda s: s["jobs"][0].pop("service_s"), "missing required field `service_s`"),
         (lambda s: s["jobs"][0].update(submit_s="now"), "Expected `float`, got `str`"),
-        (lambda s: s["jobs"][1].update(held=[]), "'runs' runs and holds nothing"),
-        (lambda s: s["jobs"][1].pop("start_s"), "'runs' holds GPUs and has no start_s"),
+        (lambda s: s["jobs"][1].update(held=[]), "'runs' has start_s but no held GPUs"),
+        (lambda s: s["jobs"][1].pop("start_s"), "'runs' holds GPUs but has no start_s"),
         (lambda s: s["jobs"][1]["held"].append({"server": 1, "gpus": [0]}), "server twice"),
         (lambda s: s["jobs"][1]["held"][0].update(gpus=[0, 99]), "Expected `int` <= 63"),
         (lambda s: s["jobs"][1]["held"][0].update(server=5), "held_server: 5 is none of the 2"),
@@ -105,7 +105,7 @@ def test_a_file_that_is_wrong_is_refused_by_name(path, change, message):
     wrong = json.loads(path.read_text())
     change(wrong)
     path.write_text(json.dumps(wrong))
-    with pytest.raises(ValueError, match="not a readable state of a cluster") as caught:
+    with pytest.raises(ValueError, match="not a readable cluster state") as caught:
         gs.online.read_state(path)
     assert message in str(caught.value)
 
@@ -129,7 +129,7 @@ def test_columns_that_no_policy_uses_are_remarked_if_they_say_something(
         (tmp_path / "kueue.json").write_bytes(text)
         done = gpusched(*command.split(), "--state", tmp_path / "kueue.json")
         assert done.exit_code == 0, done.stderr
-        assert ("kept, and used by no policy: priority\n" in done.stderr) == is_told
+        assert ("columns kept, but used by no policy: priority\n" in done.stderr) == is_told
 
 
 def test_mistakes_are_one_line(path, gpusched):
@@ -139,7 +139,7 @@ def test_mistakes_are_one_line(path, gpusched):
         (("when", "nobody", "--state", path), "has no job 'nobody'"),
         (("when", "--state", path), "ID: name one job that waits, or --all"),
         (("when", "wide", "--all", "--state", path), "ID: name one job that waits, or --all"),
-        (("when", "runs", "--state", path), "runs already"),
+        (("when", "runs", "--state", path), "is already running"),
     ):
         done = gpusched(*arguments)
         assert done.exit_code == 2

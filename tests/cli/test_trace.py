@@ -98,7 +98,7 @@ def test_columns_that_are_not_used_are_remarked(gpusched, tmp_path, command):
     result = gpusched(*command.split(), tmp_path / "odd.csv")
     assert result.exit_code == 0, result.stderr
     assert "odd: columns not used: colour\n" in result.stderr
-    assert result.stderr.count("odd: kept, and used by no policy: qos\n") == 1
+    assert result.stderr.count("odd: columns kept, but used by no policy: qos\n") == 1
 
 
 def test_a_trace_may_come_from_stdin_packed_or_in_several_files(tmp_path):

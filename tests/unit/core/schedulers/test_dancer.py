@@ -288,7 +288,7 @@ def test_a_job_that_cannot_be_planned_is_turned_down(changes, reason):
         ({"deadline_s": math.inf}, r"jobs\[0\].deadline_s: inf"),
         ({"change_s": -1.0}, r"jobs\[0\].change_s: -1.0"),
         ({"rates": {("A", 1): -1.0}}, r"jobs\[0\].rates\['A', 1\]: -1.0"),
-        ({"rates": {("Z", 1): 1.0}}, r"jobs\[0\].rates\['Z', 1\]: there is no GPU type 'Z'"),
+        ({"rates": {("Z", 1): 1.0}}, r"jobs\[0\].rates\['Z', 1\]: unknown GPU type 'Z'"),
         ({"rates": {("A", 0): 1.0}}, r"the number of GPUs: 0"),
     ],
 )
