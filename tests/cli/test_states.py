@@ -66,8 +66,8 @@ def test_decide_prints_the_schema(gpusched):
 
 def test_when_prints_quantiles(path, tmp_path, gpusched):
     done = gpusched("when", "wide", "--state", path)
-    assert "50 %: in 30 min" in done.stdout
-    assert "with one more server: 30 min sooner" in done.stdout
+    assert "50%: in 30 min" in done.stdout
+    assert "with one more server: 30 min earlier" in done.stdout
     assert "--history" in done.stderr
     past = tmp_path / "past.csv"
     gs.generate("philly", 300, load=0.9, cluster=gs.Cluster.uniform(2, 8), seed=1).to_polars()[
@@ -95,7 +95,7 @@ def test_when_prints_quantiles(path, tmp_path, gpusched):
         (lambda s: s["jobs"][1].pop("start_s"), "'runs' holds GPUs but has no start_s"),
         (lambda s: s["jobs"][1]["held"].append({"server": 1, "gpus": [0]}), "server twice"),
         (lambda s: s["jobs"][1]["held"][0].update(gpus=[0, 99]), "Expected `int` <= 63"),
-        (lambda s: s["jobs"][1]["held"][0].update(server=5), "held_server: 5 is none of the 2"),
+        (lambda s: s["jobs"][1]["held"][0].update(server=5), "held_server: 5 is out of range"),
         (lambda s: s["jobs"][2].update(id="wide"), "wide"),
         (lambda s: s.update(now_s=5), "after now_s"),
         (lambda s: s["cluster"].update(servers=[]), "servers"),
@@ -113,7 +113,7 @@ def test_a_file_that_is_wrong_is_refused_by_name(path, change, message):
 @pytest.mark.parametrize("length", range(0, 360, 37))
 def test_a_file_that_is_cut_short_is_refused(path, length):
     path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(ValueError, match=r"cluster\.json: not a readable state"):
+    with pytest.raises(ValueError, match=r"cluster\.json: not a readable cluster state"):
         gs.online.read_state(path)
 
 

@@ -178,7 +178,7 @@ def test_an_audit_names_rows_effects_and_thresholds(gpusched, tmp_path):
     assert result.exit_code == 0, result.stderr
     text = " ".join(result.stdout.split())
     assert "duplicate-ids wrong 1 job has the id of another (line 4)" in text
-    assert "no run takes such ids" in text
+    assert "runs need unique ids" in text
     assert "wider-than-cluster wrong" in text
     assert "service_s must be positive: 1 (25.0% of the rows) (line 5)" in text
     assert "dominant-user" not in text

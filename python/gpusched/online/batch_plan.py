@@ -107,7 +107,7 @@ class Plan:
 
     @property
     def makespan_s(self) -> float:
-        """Last finish of the run, in seconds."""
+        """Makespan of the run, in seconds."""
         return self.chosen.makespan_s
 
     @property
@@ -311,7 +311,7 @@ def plan(
             best = (rows[-1], *ready[known][1:])
         if progress is not None:
             progress(Progress(len(rows), len(wanted)))
-    assert best is not None  # there is a kappa
+    assert best is not None  # at least one kappa was tried
     chosen, bound, result = best
     return Plan(
         policy=result.spec.policy,

@@ -1,4 +1,4 @@
-"""Decide which jobs can meet their deadlines, and how: :func:`plan_deadlines`."""
+"""Admit jobs that can meet their deadlines, and plan their GPUs: :func:`plan_deadlines`."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ class DeadlinePlan:
 
 
 _MOST_QUANTA = 100_000
-_MOST_CELLS = 10_000_000  # of quanta x segments
+_MOST_CELLS = 10_000_000  # quanta x segments
 _PRICES = ("market", "density", "theory", "constant")
 
 

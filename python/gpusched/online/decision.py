@@ -92,7 +92,7 @@ class ClusterDecision:
     memory: bytes | None = field(repr=False)
     _num_free: int = field(repr=False)
     _run: _core.Run | None = field(repr=False)  # None: no job
-    _row_of: Int64 | None = field(repr=False)  # of each job in the run, where that is another
+    _row_of: Int64 | None = field(repr=False)  # row of each job in the run, if different
 
     def __post_init__(self) -> None:
         freeze_columns(self, is_own=True)

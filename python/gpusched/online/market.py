@@ -268,7 +268,7 @@ class JobPlacement:
         ]
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a row for each job.
+        """Return one row per job.
 
         Returns
         -------

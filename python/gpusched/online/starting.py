@@ -254,7 +254,7 @@ def width_classes(gpus: np.ndarray[tuple[int], np.dtype[np.int32]] | Int64) -> I
 
 
 def _hill(services: Int64) -> float:
-    """Return Hill's estimate of the tail's exponent (Hill, 1975), at least a half."""
+    """Return Hill's estimate of the tail exponent (Hill, 1975), at least 0.5."""
     count = max(2, int(len(services) * _TAIL))
     top = np.log(services[-count:].astype(np.float64))
     mean = float((top - top[0]).mean())

@@ -138,7 +138,7 @@ def _servers(trace: Trace, jobs: Bool, gpus_per_server: int, max_load: float) ->
 
 
 def _busy_at_once(held: AnyArray, submit_us: Int64, service_us: Int64) -> float:
-    """Return the most GPUs in use at one time if every job started at its submission."""
+    """Return the peak demand: GPUs in use if every job started at its submission."""
     times = np.concatenate([submit_us, submit_us + service_us])
     change = np.concatenate([held, -held])
     order = np.lexsort((change, times))  # at one instant, ends come before starts

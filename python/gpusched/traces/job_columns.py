@@ -231,7 +231,7 @@ JOB_COLUMNS: Final = {
         JobColumn("graph", "graph", "i4", "model", "Its entry of `graphs`."),
     )
 }  # fmt: skip
-"""The columns by their names, in the order in which frames and files have them."""
+"""The columns by name, in the order of frames and files."""
 
 _MOMENTS: Final = {
     column.stored: column.name

@@ -146,7 +146,7 @@ class _ModelColumns:
         return name in _OF_JOBS
 
     def _used(self) -> list[JobProfile]:
-        """The profiles that jobs have."""
+        """Return the profiles that jobs use."""
         if self._trace.profile is None:
             return []
         return [self._trace.profiles[place] for place in np.unique(self._trace.profile).tolist()]

@@ -102,7 +102,7 @@ def _of_users(
 def separated(
     screen: Screen, ids: polars.Series, attempts: Attempts, users: polars.Series | None = None
 ) -> polars.Series:
-    """Make every row of one id a job; the second is ``ID#2``, and so on."""
+    """Make every row a job; repeated ids become ``ID#2`` and so on."""
     rows_of = _repeated(screen, ids)
     if not rows_of:
         return ids
@@ -460,7 +460,7 @@ def _require_ended(screen: Screen, attempts: Attempts) -> None:
 
 
 def _take_estimates(read: ReadColumns) -> None:
-    """Take time limits, if there are any."""
+    """Read time limits, if there are any."""
     label = next((name for name in ("Timelimit", "TimelimitRaw") if name in read.data), None)
     if label is None:
         return

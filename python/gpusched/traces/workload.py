@@ -564,7 +564,7 @@ class Trace:
         )
 
     def to_polars(self, *, dates: bool = False) -> polars.DataFrame:
-        """Return the columns under the names of :meth:`from_columns`, and row.
+        """Return the columns under the names of :meth:`from_columns`, and ``row``.
 
         Parameters
         ----------
@@ -704,7 +704,7 @@ class Trace:
 
     @property
     def service_s(self) -> Float64:
-        """Service times in seconds."""
+        """Run times (``service_s``) in seconds."""
         return us_to_seconds(self.service_us)
 
     @property
@@ -1055,7 +1055,7 @@ class Trace:
         return made if made.graph is None else made.with_graphs(made.graphs, made.graph)
 
     def rebased(self) -> Self:
-        """Return the same jobs with the first submit at 0; ``epoch`` and ``origin_s`` follow.
+        """Return the same jobs with the first submit at 0; adapt ``epoch`` and ``origin_s``.
 
         Returns
         -------
@@ -1143,7 +1143,7 @@ class Trace:
         seed: int = 0,
         weights: Iterable[float] | None = None,
     ) -> Self:
-        """Return the same jobs with these profiles in place of any they had.
+        """Return the same jobs with these profiles, which replace existing ones.
 
         Parameters
         ----------
@@ -1356,7 +1356,7 @@ class Trace:
         return self._with("with_elasticity", columns)
 
     def with_graphs(self, graphs: AnyGraphs, index: Any = None) -> Self:
-        """Return the same jobs with these graphs in place of any they had.
+        """Return the same jobs with these graphs, which replace existing ones.
 
         Parameters
         ----------

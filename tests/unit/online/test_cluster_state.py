@@ -391,7 +391,7 @@ MORE_SERVERS = gs.Cluster.uniform(3, 4)
         (9, [0, 1], RUNNING, {"cluster": MORE_SERVERS}, "another cluster"),
         (9, [0, 1], {0: 1, 1: 0}, {}, "does not hold the GPUs that it was given"),
         (9, [0, 1], {0: 0}, {}, "'job 1' does not hold the GPUs"),
-        (9, [0, 1], {}, {}, "'job 0' does not hold what"),
+        (9, [0, 1], {}, {}, "'job 0' does not hold the GPUs"),
         (9, [3], {3: 0}, {}, "'job 3' runs, but no decision in the memory started it"),
     ],
 )

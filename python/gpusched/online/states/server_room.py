@@ -77,7 +77,7 @@ class RoomServer:
         return masks
 
     def mask_of(self, types: Collection[str]) -> int:
-        """Return the GPUs of some types; all of them if it has none of these."""
+        """Return the mask of the GPUs of some types, or of all if it has none of these types."""
         return sum(mask for name, mask in self.types.items() if name in types) or self.all_gpus
 
     def num_free_of(self, gpu_type: str) -> int:

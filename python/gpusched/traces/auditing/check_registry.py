@@ -41,7 +41,7 @@ class Evidence:
 
     @property
     def num_jobs(self) -> int:
-        """Jobs of the trace."""
+        """Number of jobs."""
         return len(self.trace)
 
     @property
@@ -146,7 +146,7 @@ class TraceCheck:
     by_share: bool = False
 
     def __call__(self, evidence: Evidence) -> Finding:
-        """Judge a trace."""
+        """Check a trace."""
         outcome = self.judge(evidence)
         if self.by_share and outcome.verdict == "wrong" and evidence.num_jobs < FEW:
             what = f"{outcome.what}; {plural(evidence.num_jobs, 'job')}: too few to call this wrong"

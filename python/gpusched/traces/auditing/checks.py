@@ -48,7 +48,7 @@ _EQUAL: Final = 0.05
 
 def _repeats(columns: list[AnyArray]) -> Int64:
     """Return the jobs that equal an earlier one in all columns."""
-    order = np.lexsort(columns[::-1])  # stable: equal ones stay in the order of their index
+    order = np.lexsort(columns[::-1])  # stable: equal jobs keep their order
     same = np.ones(len(order) - 1, dtype=np.bool_)
     for column in columns:
         sorted_values = column[order]
@@ -103,7 +103,7 @@ def _has_ids(evidence: Evidence) -> bool:
     return not (is_ascending and int(ids.min()) >= 0 and int(ids.max()) < num_rows)
 
 
-# When jobs were submitted
+# Submit times
 
 
 @trace_check(
@@ -267,7 +267,7 @@ def _missing_long_runs(evidence: Evidence) -> Outcome:
     if half.sum() < _EXPECTED or not evidence.trace.span_us:
         return Outcome("unknown", "too few jobs to judge")
     known = np.sort(service_us[half])
-    # The last job itself runs beyond its own submit.
+    # Exclude the last job, which always runs beyond its own submission.
     beyond = 1.0 - np.searchsorted(known, last - submit_us[:-1], side="right") / len(known)
     expected = float(beyond.sum())
     if expected < _EXPECTED:
@@ -301,7 +301,7 @@ def _service_limit(evidence: Evidence) -> Outcome:
         low = np.searchsorted(lengths, 0.98 * lengths[at])
         high = np.searchsorted(lengths, 1.02 * lengths[at], side="right")
         others = total[high] - total[low] - counts[at]
-        # Per second: run times are mostly whole seconds.
+        # Compare per second: run times are mostly whole seconds.
         if counts[at] >= 10 * max(1.0, others / (0.04 * lengths[at])):
             heaps.append(int(lengths[at]))
     if not heaps:
@@ -493,7 +493,7 @@ def _more_gpus_in_use(evidence: Evidence) -> Outcome:
 
 
 def _in_use(evidence: Evidence) -> tuple[Int64, Int64]:
-    """Return all instants, and the thousandths of GPUs in use from each of them on."""
+    """Return all instants, and the thousandths of GPUs in use after each."""
     assert evidence.start_us is not None
     trace = evidence.trace
     milli = trace.gpus * np.int64(WHOLE_GPU)

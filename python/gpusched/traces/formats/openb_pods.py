@@ -102,7 +102,7 @@ def _no_share_of_none(read: ReadColumns) -> None:
 
 
 def recognises(source: Source) -> bool:
-    """Whether a file is such a list, with or without times."""
+    """Whether a file is a list of pods, with or without times."""
     return source.header in (SHORT, HEADER)
 
 

@@ -1,4 +1,4 @@
-"""The accounting of Slurm: ``sacct --parsable2``, with any delimiter.
+"""Slurm accounting: ``sacct --parsable2``, with any delimiter.
 
 Steps, jobs that wait or run, and jobs without GPUs are rejected and counted. Requeues of one job
 are merged. Times are local, unless they have an offset from UTC.

@@ -1,4 +1,4 @@
-"""The accounting of Slurm as JSON: ``sacct --json``.
+"""Slurm accounting as JSON: ``sacct --json``.
 
 The nested objects are converted to the table that ``sacct --parsable2`` prints, with times in
 seconds since 1970, and read like that.
@@ -68,7 +68,7 @@ def _within(job: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _id(job: Mapping[str, Any]) -> str:
-    """Return 123, 123_4 for a task, 123_[5-9] for tasks that wait, 123+1 for a part."""
+    """Return 123, 123_4 (task), 123_[5-9] (waiting tasks) or 123+1 (component)."""
     array, parts = _within(job, "array"), _within(job, "het")
     whole, task = _whole(array.get("job_id")), _whole(array.get("task_id"))
     waiting = text_of(array.get("task"))

@@ -187,7 +187,7 @@ def _cluster(
 
 
 def recognises(source: Source) -> bool:
-    """Whether a file is an object with servers."""
+    """Whether a file is a JSON object with servers."""
     return has_member(source, "nodes") or has_member(source, "sinfo")
 
 

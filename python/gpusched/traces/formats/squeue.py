@@ -315,7 +315,7 @@ def _limits(queue: _Queue, unlimited_s: int | None) -> Float64:
 
 
 def recognises(source: Source) -> bool:
-    """Whether a file is an object with jobs of a queue."""
+    """Whether a file is a JSON object with jobs of a queue."""
     return has_member(source, "jobs", "job_state")
 
 

@@ -335,7 +335,7 @@ def _assigned(
     if not keep_service:
         told += ", service = run time x alow/amin"
         ratio = (kinds.low / kinds.least)[candidate]
-        ratio[np.isnan(ratio)] = 1.0  # jobs that the cluster cannot hold
+        ratio[np.isnan(ratio)] = 1.0  # jobs that do not fit on the cluster
         changes["service_us"] = _scaled(trace.service_us, ratio)
         for column in ("estimate_us", "predicted_us"):
             guesses = getattr(trace, column)

@@ -54,7 +54,7 @@ DAY_S: Final = 86_400.0
 
 @dataclass(frozen=True)
 class Profile:
-    """A cluster's workload in numbers.
+    """Parameters of a cluster's workload.
 
     Attributes
     ----------
@@ -318,7 +318,7 @@ def _zipf_weights(num_names: int, exponent: float) -> Float64:
 
 
 def pick(uniform: Float64, shares: Sequence[float]) -> Int32:
-    """Map ``uniform`` numbers to the index of a share; the last one takes what is left over."""
+    """Map ``uniform`` numbers to the index of a share; the last share takes the rest."""
     bounds = np.cumsum(shares)[:-1]
     return np.asarray(np.searchsorted(bounds, uniform, side="right"), dtype=np.int32)
 
@@ -335,7 +335,7 @@ def _normal_cdf(z: float) -> float:
 
 
 def _bisect(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Return the zero of a function that rises from ``low`` to ``high``."""
+    """Return the root of an increasing function between ``low`` and ``high``."""
     if rising(low) > 0 or rising(high) < 0:
         raise ValueError("the profile's targets cannot be met with its shape")
     for _ in range(_BISECTIONS):
@@ -539,7 +539,7 @@ def _order_of_arrival(
         Maximum distance from the date, as a part of the whole span; at 1, anywhere.
     """
     date = random.random(num_groups)
-    # The difference of two uniform numbers: a hat around the group's date, wrapped at the ends.
+    # The difference of two uniform numbers: triangular around the date, wrapped at the ends.
     offset = (random.random(len(group)) - random.random(len(group))) * spread
     return stable_order(np.mod(date[group] + offset, 1.0))
 
@@ -584,7 +584,7 @@ def _labels(codes: Int32 | Int64, names: tuple[str, ...]) -> Labels:
     return Labels(read_only(codes.astype(np.int32, copy=False)), names)
 
 
-# Traces of one size have the same names.
+# Traces of one size share their names.
 @lru_cache(maxsize=8)
 def _names(kind: str, count: int) -> tuple[str, ...]:
     digits = len(str(count))

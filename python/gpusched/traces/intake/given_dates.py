@@ -110,7 +110,7 @@ def _of_numpy(column: str, values: Any, dtype: Any) -> polars.Series:
     if np.ma.isMaskedArray(values):
         missing = missing | np.ma.getmaskarray(values)
     ticks = given.astype("M8[us]")
-    # NumPy wraps around where a coarse unit reaches further than microseconds.
+    # NumPy overflows silently if a coarse unit exceeds the range of microseconds.
     finer = np.datetime_data(given.dtype)[0] in ("ns", "ps", "fs", "as", "us")
     if not finer and not (missing | (ticks.astype(given.dtype) == given)).all():
         raise ValueError(f"column {column!r}: times must lie in the years 1 to 9999")

@@ -303,12 +303,12 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
         {"state_reason": "ReqNodeNotAvail, UnavailableNodes:gpu02"},
         "state_reason is ReqNodeNotAvail",
     ),
-    "part": ({"het_job_id": {"set": True, "number": 42}}, "is one of several parts"),
+    "part": ({"het_job_id": {"set": True, "number": 42}}, "is part of a heterogeneous job"),
     "these servers": ({"required_nodes": "gpu02"}, "asks for servers by name"),
-    "not these": ({"excluded_nodes": "gpu[02-03]"}, "must not have servers that are there"),
+    "not these": ({"excluded_nodes": "gpu[02-03]"}, "excludes servers of the cluster"),
     "features": ({"features": "h100&nvlink"}, "features 'h100&nvlink'"),
     "exclusive": ({"exclusive": ["true"]}, "asks for whole servers"),
-    "shape": ({"tres_per_node": "gres/gpu:3", "node_count": 2}, "3 GPUs on each of 2 servers are"),
+    "shape": ({"tres_per_node": "gres/gpu:3", "node_count": 2}, "3 GPUs on each of 2 servers"),
 }  # fmt: skip
 
 

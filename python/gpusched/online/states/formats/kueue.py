@@ -335,7 +335,7 @@ def of_quotas(queues: Queues, workloads: Sequence[Workload], gpus_per_server: in
 def of_nodes(
     nodes: Sequence[KubeObject], queues: Queues, is_gpu: Callable[[str], bool]
 ) -> tuple[Layout, list[str]]:
-    """Return the servers that are given, and the names of those that no flavor has.
+    """Return the servers of the Nodes, and the names of those without a flavor.
 
     Raises
     ------
@@ -384,7 +384,7 @@ def read(
     resource: str | None = None,
     gpus_per_server: int = 8,
 ) -> ClusterState:
-    """Read workloads, queues, flavors and, if they are there, servers.
+    """Read workloads, queues, flavors and, if present, servers.
 
     Parameters
     ----------
