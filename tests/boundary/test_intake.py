@@ -302,7 +302,7 @@ def test_another_kind_of_frame_is_refused_with_the_remedy():
     wrong: list[tuple[Callable[..., Trace], Any, str]] = [
         (Trace.from_polars, frame.lazy(), r"not polars.LazyFrame; call \.collect\(\) first"),
         (Trace.from_polars, frame.to_pandas(), "not pandas.DataFrame; see Trace.from_pandas"),
-        (Trace.from_polars, frame.to_arrow(), r"not pyarrow.Table; polars\.from_arrow"),
+        (Trace.from_polars, frame.to_arrow(), r"not pyarrow.Table; convert .* polars\.from_arrow"),
         (Trace.from_pandas, frame, "not polars.DataFrame; see Trace.from_polars"),
         (Trace.from_pandas, {"gpus": [1]}, "not builtins.dict; see Trace.from_columns"),
     ]

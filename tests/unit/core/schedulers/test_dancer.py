@@ -312,9 +312,9 @@ def test_what_is_in_the_way_of_a_job_is_told():
 
 
 def test_prices_are_chosen_by_name():
-    with pytest.raises(ValueError, match="'dear' is none of market, density, theory, constant"):
+    with pytest.raises(ValueError, match="'dear' must be one of market, density, theory, constant"):
         plan_deadlines([job()], {"A": 2}, prices="dear")
-    with pytest.raises(ValueError, match="must name a GPU type"):
+    with pytest.raises(ValueError, match="must name at least one GPU type"):
         plan_deadlines([job()], {})
 
 
