@@ -1,7 +1,7 @@
-"""Messages that users meet: the message, its cause, and what to do. ``docs/tables.py`` writes the page.
+"""Messages that users meet: message, cause, and what to do. ``docs/tables.py`` writes the page.
 
-``...`` is what differs. Tests hold that the sources have every message, and that an answer to each of
-the mistakes in ``tests/mistakes.py`` is among them.
+``...`` marks variable parts. Tests check that the sources have every message, and that the messages
+for the mistakes in ``tests/mistakes.py`` are among them.
 """
 
 # ruff: noqa: E501
@@ -64,7 +64,7 @@ MESSAGES: Final[dict[str, tuple[Row, ...]]] = {
         ("must hold ..., not", "A column has another type, such as text.", "Convert it first."),
         ("has length ..., not", "Columns differ in length.", "Give one value per job in each."),
         ("the mask has shape", "A filter needs one truth value per job.", "Build it from the trace, as `trace.gpus >= 8`."),
-        ("durations need a table of throughputs", "A Gavel trace has steps, not times.", "Put `oracle_throughputs.json` beside it, or name a table: `throughputs=`."),
+        ("durations need a table of throughputs", "A Gavel trace has steps, not times.", "Put `oracle_throughputs.json` into its folder, or name a table: `throughputs=`."),
         ("truncated or damaged ...", "The file ends too early.", "Fetch it again."),
         ("if it is to be read, name a larger ...", "The file is larger, or unpacks to more, than the limit.", "`--max-bytes`, `max_bytes=`."),
         ("all jobs arrive at one instant; no load can be set", "A load is GPU time divided by the time between arrivals, which is 0.", "Leave `--load` out."),
@@ -157,12 +157,12 @@ ELSEWHERE: Final[tuple[Row, ...]] = (
     ("got an unexpected keyword argument", "A misspelt argument in Python.", "`help(gs.simulate)` lists them."),
     ("missing ... required positional argument", "An argument is missing in Python.", "Add it."),
 )
-"""Messages of Python, of the system and of libraries."""
+"""Messages of Python, the operating system and libraries."""
 # fmt: on
 
 
 def written() -> str:
-    """Return the sections of the page, a table each."""
+    """Return the sections of the page, one table each."""
     parts = {**MESSAGES, "Python and the operating system": ELSEWHERE}
     return "\n".join(f"## {part}\n\n{_table(rows)}" for part, rows in parts.items())
 

@@ -1,6 +1,6 @@
-"""Mistakes as newcomers make them, and what must be named in the answer.
+"""Common mistakes of new users, and what the message must name.
 
-docs/messages.py explains the answers; a test holds that it has them all.
+docs/messages.py explains the messages; a test checks that it has them all.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FILES = {
     "broken.toml": "[[servers]\n",
     "zero.toml": "[[servers]]\ncount = 0\ngpus = 8\n",
 }
-"""What lies in the folder."""
+"""Files in the working folder."""
 
 CLI: dict[str, dict[str, str]] = {
     "Commands and options": {
@@ -114,7 +114,7 @@ CLI: dict[str, dict[str, str]] = {
         "reproduce sjf-bco --seeds 1": "--seeds",
     },
 }
-"""By part, the arguments of ``gpusched`` and what the answer must name."""
+"""By topic: arguments of ``gpusched``, and what the message must name."""
 
 PYTHON: dict[str, dict[str, str]] = {
     "Names": {
@@ -199,7 +199,7 @@ PYTHON: dict[str, dict[str, str]] = {
         "gs.simulate(trace, cluster, policy=WrongCount())": "rank",
     },
 }
-"""By part, an expression and what the error must name; the names are those of :func:`given`."""
+"""By topic: an expression, and what the error must name; names are those of :func:`given`."""
 
 
 class NoRank(gs.Order):
@@ -242,7 +242,7 @@ def given() -> dict[str, Any]:
 
 @contextmanager
 def folder(path: Path) -> Iterator[None]:
-    """Work in a folder with :data:`FILES`."""
+    """Change into a folder with :data:`FILES` within this context."""
     for name, text in FILES.items():
         (path / name).write_text(text, encoding="utf-8")
     (path / "folder").mkdir()
@@ -256,17 +256,17 @@ def folder(path: Path) -> Iterator[None]:
 
 
 PARSER = ("No such", "Missing", "Got unexpected", "Invalid value", "Option ")
-"""How answers begin that come from the parser of the command line; other versions say otherwise."""
+"""Beginnings of messages from the command-line parser, which differ between its versions."""
 
 
 def said_by_command(arguments: str) -> tuple[int, str, str]:
-    """Return the exit code of ``gpusched``, what it printed to stderr, and to stdout."""
+    """Return the exit code of ``gpusched``, its stderr and its stdout."""
     made = CliRunner().invoke(app, arguments.split())
     return made.exit_code, made.stderr, made.stdout
 
 
 def said_by_python(expression: str, names: dict[str, Any]) -> BaseException | None:
-    """Return the error of an expression; None if there is none."""
+    """Return the error of an expression, or None."""
     run: Callable[[], Any] = lambda: eval(expression, dict(names))  # noqa: E731
     try:
         with warnings.catch_warnings():

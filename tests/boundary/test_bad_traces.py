@@ -273,7 +273,7 @@ DAMAGED = [
     ("a.npz", npz_bytes(**columns(gpus=[1])), "must be equally long, not"),
     ("a.npz", npz_bytes(**columns(gpus=np.ones((3, 2)))), "'gpus' must be one-dimensional"),
     ("a.npz", npz_bytes(**columns(gpus=np.array([{}]))), "pickled objects"),
-    ("a.npz", npz_bytes(), "there must be named columns"),
+    ("a.npz", npz_bytes(), "must have named columns"),
     ("a.parquet", parquet_bytes(**columns(gpus=[True] * 3)), "'gpus' must hold num"),
     ("a.parquet", parquet_bytes(**columns(id=[1.5, 2, 3])), "'id' must hold integ"),
     ("a.parquet", parquet_bytes(a=[1]), "column 'submit_s' is missing"),

@@ -52,7 +52,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (partial(AssignmentSolver().solve, [[1.0], [1e301]]), "row 1, column 0: 1e\\+301 is beyond"),
     (partial(transport, [[INF]], [1], [1]), "row 0, column 0: inf"),
     (partial(transport, [[-1e301]], [1], [1]), "row 0, column 0: -1e\\+301 is beyond 1e300"),
-    (partial(transport, np.zeros((0, 2)), [], [1, 1]), "value: must be a matrix with an entry"),
+    (partial(transport, np.zeros((0, 2)), [], [1, 1]), "value: must be a non-empty matrix"),
     (partial(transport, [[1.0]], [2**40], [1]), r"supply\[0\]: must be a whole number"),
     (placed([[1.0, NAN]]), r"rates\[0, 1\]: nan must be"),
     (placed([[1.0, 1e-300]]), r"rates\[\d\]: 1e-300 must lie between 1e-30 and 1e30, or be 0"),

@@ -302,7 +302,7 @@ def test_another_kind_of_frame_is_refused_with_the_remedy():
     wrong: list[tuple[Callable[..., Trace], Any, str]] = [
         (Trace.from_polars, frame.lazy(), r"not polars.LazyFrame; call \.collect\(\) first"),
         (Trace.from_polars, frame.to_pandas(), "not pandas.DataFrame; see Trace.from_pandas"),
-        (Trace.from_polars, frame.to_arrow(), r"not pyarrow.Table; polars\.from_arrow"),
+        (Trace.from_polars, frame.to_arrow(), r"not pyarrow.Table; convert .* polars\.from_arrow"),
         (Trace.from_pandas, frame, "not polars.DataFrame; see Trace.from_polars"),
         (Trace.from_pandas, {"gpus": [1]}, "not builtins.dict; see Trace.from_columns"),
     ]
@@ -313,7 +313,7 @@ def test_another_kind_of_frame_is_refused_with_the_remedy():
 
 def test_a_pandas_frame_with_a_name_twice_is_refused():
     frame = pd.DataFrame([[0, 1, 2, 3]], columns=["submit_s", "service_s", "gpus", "gpus"])
-    with pytest.raises(ValueError, match="frame: there are two columns 'gpus'"):
+    with pytest.raises(ValueError, match="frame: two columns are named 'gpus'"):
         Trace.from_pandas(frame)
 
 

@@ -57,7 +57,7 @@ def have(monkeypatch: pytest.MonkeyPatch, num_bytes: float) -> None:
     ("what", "needs"),
     [
         ("run", "a run of 400,000 jobs needs at least 21 MiB"),
-        ("generate", "to generate 400,000 jobs needs at least 42 MiB"),
+        ("generate", "generating 400,000 jobs needs at least 42 MiB"),
         ("read", "jobs.csv: to read it needs at least 20 MiB"),
     ],
 )
@@ -121,13 +121,13 @@ def test_to_generate_takes_what_is_said_to_be_needed_at_least_and_little_more(mo
     have(monkeypatch, NUM_JOBS * 110)
     gs.generate("philly", NUM_JOBS)
     have(monkeypatch, NUM_JOBS * 110 - 1)
-    with pytest.raises(MemoryError, match=r"to generate 400,000 jobs needs at least 42 MiB"):
+    with pytest.raises(MemoryError, match=r"generating 400,000 jobs needs at least 42 MiB"):
         gs.generate("philly", NUM_JOBS)
 
 
 def test_to_generate_what_needs_more_than_half_is_told(monkeypatch):
     have(monkeypatch, NUM_JOBS * 200)
-    with pytest.warns(gs.RunWarning, match="to generate 400,000 jobs needs at least 42 MiB"):
+    with pytest.warns(gs.RunWarning, match="generating 400,000 jobs needs at least 42 MiB"):
         gs.generate("philly", NUM_JOBS)
 
 
@@ -173,5 +173,5 @@ def test_on_the_command_line_it_is_a_mistake_in_a_line(tmp_path, monkeypatch):
     command = ["trace", "generate", "philly", str(tmp_path / "jobs.csv"), "--jobs", "2000"]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 2
-    assert "to generate 2,000 jobs needs at least" in done.stderr
+    assert "generating 2,000 jobs needs at least" in done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -41,7 +41,7 @@ def test_a_request_is_answered_with_its_id():
     assert (second["id"], second["actions"]) == ("x", [])
     assert (third["id"], third["actions"]) == (None, [START])
     assert third["waiting"] == [
-        {"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free after this decision"}
+        {"id": "wide", "why": "waits: it needs 16 GPUs, but 4 are free after this decision"}
     ]
 
 
@@ -94,8 +94,8 @@ def test_a_memory_goes_along():
     )
     assert on["actions"] == []
     assert on["memory"] not in (None, begun["memory"])
-    assert "not what an earlier decision gave" in wrong["error"]
-    assert none == {"id": 3, "error": "memory: is no base64"}
+    assert "not the memory of an earlier decision" in wrong["error"]
+    assert none == {"id": 3, "error": "memory: must be base64"}
 
 
 def test_empty_lines_and_an_empty_stream_are_nothing():

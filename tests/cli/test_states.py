@@ -52,7 +52,7 @@ def test_decide_prints_actions(path, gpusched):
         }
     ]  # fmt: skip
     assert found["waiting"] == [
-        {"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free after this decision"}
+        {"id": "wide", "why": "waits: it needs 16 GPUs, but 4 are free after this decision"}
     ]  # fmt: skip
     done = gpusched("decide", "--state", path)
     assert "nothing is to be done now" in done.stdout
@@ -66,8 +66,8 @@ def test_decide_prints_the_schema(gpusched):
 
 def test_when_prints_quantiles(path, tmp_path, gpusched):
     done = gpusched("when", "wide", "--state", path)
-    assert "50 %: in 30 min" in done.stdout
-    assert "with one more server: 30 min sooner" in done.stdout
+    assert "50%: in 30 min" in done.stdout
+    assert "with one more server: 30 min earlier" in done.stdout
     assert "--history" in done.stderr
     assert "still to be submitted are not counted" in done.stderr
     past = tmp_path / "past.csv"
@@ -94,11 +94,11 @@ def test_when_prints_quantiles(path, tmp_path, gpusched):
         (lambda s: s["jobs"][0].update(gpus=0), "Expected `int` >= 1"),
         (lambda s: s["jobs"][0].pop("service_s"), "missing required field `service_s`"),
         (lambda s: s["jobs"][0].update(submit_s="now"), "Expected `float`, got `str`"),
-        (lambda s: s["jobs"][1].update(held=[]), "'runs' runs and holds nothing"),
-        (lambda s: s["jobs"][1].pop("start_s"), "'runs' holds GPUs and has no start_s"),
+        (lambda s: s["jobs"][1].update(held=[]), "'runs' has start_s but no held GPUs"),
+        (lambda s: s["jobs"][1].pop("start_s"), "'runs' holds GPUs but has no start_s"),
         (lambda s: s["jobs"][1]["held"].append({"server": 1, "gpus": [0]}), "server twice"),
         (lambda s: s["jobs"][1]["held"][0].update(gpus=[0, 99]), "Expected `int` <= 63"),
-        (lambda s: s["jobs"][1]["held"][0].update(server=5), "held_server: 5 is none of the 2"),
+        (lambda s: s["jobs"][1]["held"][0].update(server=5), "held_server: 5 is out of range"),
         (lambda s: s["jobs"][2].update(id="wide"), "wide"),
         (lambda s: s.update(now_s=5), "after now_s"),
         (lambda s: s["cluster"].update(servers=[]), "servers"),
@@ -108,7 +108,7 @@ def test_a_file_that_is_wrong_is_refused_by_name(path, change, message):
     wrong = json.loads(path.read_text())
     change(wrong)
     path.write_text(json.dumps(wrong))
-    with pytest.raises(ValueError, match="not a readable state of a cluster") as caught:
+    with pytest.raises(ValueError, match="not a readable cluster state") as caught:
         gs.online.read_state(path)
     assert message in str(caught.value)
 
@@ -116,7 +116,7 @@ def test_a_file_that_is_wrong_is_refused_by_name(path, change, message):
 @pytest.mark.parametrize("length", range(0, 360, 37))
 def test_a_file_that_is_cut_short_is_refused(path, length):
     path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(ValueError, match=r"cluster\.json: not a readable state"):
+    with pytest.raises(ValueError, match=r"cluster\.json: not a readable cluster state"):
         gs.online.read_state(path)
 
 
@@ -132,7 +132,7 @@ def test_columns_that_no_policy_uses_are_remarked_if_they_say_something(
         (tmp_path / "kueue.json").write_bytes(text)
         done = gpusched(*command.split(), "--state", tmp_path / "kueue.json")
         assert done.exit_code == 0, done.stderr
-        assert ("kept, and used by no policy: priority\n" in done.stderr) == is_told
+        assert ("columns kept, but used by no policy: priority\n" in done.stderr) == is_told
 
 
 def test_mistakes_are_one_line(path, gpusched):
@@ -142,7 +142,7 @@ def test_mistakes_are_one_line(path, gpusched):
         (("when", "nobody", "--state", path), "has no job 'nobody'"),
         (("when", "--state", path), "ID: name one job that waits, or --all"),
         (("when", "wide", "--all", "--state", path), "ID: name one job that waits, or --all"),
-        (("when", "runs", "--state", path), "runs already"),
+        (("when", "runs", "--state", path), "is already running"),
     ):
         done = gpusched(*arguments)
         assert done.exit_code == 2

@@ -98,7 +98,7 @@ def test_columns_that_are_not_used_are_remarked(gpusched, tmp_path, command):
     result = gpusched(*command.split(), tmp_path / "odd.csv")
     assert result.exit_code == 0, result.stderr
     assert "odd: columns not used: colour\n" in result.stderr
-    assert result.stderr.count("odd: kept, and used by no policy: qos\n") == 1
+    assert result.stderr.count("odd: columns kept, but used by no policy: qos\n") == 1
 
 
 def test_a_trace_may_come_from_stdin_packed_or_in_several_files(tmp_path):
@@ -178,7 +178,7 @@ def test_an_audit_names_rows_effects_and_thresholds(gpusched, tmp_path):
     assert result.exit_code == 0, result.stderr
     text = " ".join(result.stdout.split())
     assert "duplicate-ids wrong 1 job has the id of another (line 4)" in text
-    assert "no run takes such ids" in text
+    assert "runs need unique ids" in text
     assert "wider-than-cluster wrong" in text
     assert "service_s must be positive: 1 (25.0% of the rows) (line 5)" in text
     assert "dominant-user" not in text

@@ -64,7 +64,7 @@ def test_jobs_that_name_gpu_types_get_servers_of_them(gpusched_json, tmp_path):
     [said] = [line for line in made["remarks"] if line.startswith("cluster assumed: ")]
     expected = gs.traces.smallest_cluster(gs.read_trace("typed.csv"))
     assert said.startswith(
-        f"cluster assumed: {expected}, 8-GPU servers of each type that jobs name"
+        f"cluster assumed: {expected}, 8-GPU servers of each type that jobs ask for"
     )
     assert set(expected.gpu_types) == {"T4", "V100"}
 

@@ -71,7 +71,7 @@ def test_only_policies_that_say_so_plan_a_batch(policy):
     jobs = gs.Trace.from_columns([0, 0, 0], [5, 6, 7], [1, 3, 2])
     cluster = gs.Cluster.uniform(2, 2)
     if not POLICIES[policy].has("offline"):
-        with pytest.raises(ValueError, match=f"policy {policy}: .*nothing to plan"):
+        with pytest.raises(ValueError, match=f"policy {policy}: .*cannot plan"):
             gs.online.plan(jobs, cluster, policy=policy, contention="none")
         with pytest.raises(ValueError, match="nothing to plan"):  # nor could the core
             plan_natively(jobs, cluster, policy)

@@ -117,7 +117,7 @@ def test_the_command_lists_them():
         ("name", "swf", "format: the name 'swf' is taken"),
         ("summary", "", "format another: summary must not be empty"),
         ("detection", " ", "format another: detection must not be empty"),
-        ("endings", ("abc",), "format another: write and endings go together"),
+        ("endings", ("abc",), "format another: write and endings must be given together"),
     ],
 )
 def test_a_wrong_registration_is_refused(field, value, message):

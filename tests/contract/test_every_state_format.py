@@ -88,7 +88,7 @@ def test_a_damaged_excerpt_is_a_mistake_or_another_state(name, tmp_path):
                 except ValueError as error:
                     message = str(error)
                 assert "\n" not in message
-                assert not message or "not a readable state of a cluster" in message
+                assert not message or "not a readable cluster state" in message
         file.write_bytes(whole)
 
 
@@ -123,11 +123,13 @@ def test_a_format_may_be_added(tmp_path):
 def test_no_format_and_no_file_are_mistakes(tmp_path):
     with pytest.raises(ValueError, match="no file in the folder ends in"):
         gs.online.read_state(tmp_path)
-    with pytest.raises(ValueError, match="no file is named"):
+    with pytest.raises(ValueError, match="at least one file is needed"):
         gs.online.read_state([])
     for name in "ab":
         (tmp_path / f"{name}.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"no known format of states; known: .*kueue, .*slurm"):
+    with pytest.raises(
+        ValueError, match=r"unknown format of a cluster state; known: .*kueue, .*slurm"
+    ):
         gs.online.read_state(tmp_path)
     with pytest.raises(ValueError, match="unknown state format 'slrum'"):
         gs.online.read_state(tmp_path, "slrum")

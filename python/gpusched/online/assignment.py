@@ -1,8 +1,7 @@
-"""Assignment problems on their own: rows to columns, one to one.
+"""Solve assignment and transportation problems: the solvers of the matching market, for any use.
 
-What the matching market is cleared with, for any other use. All methods return duals, so that an
-answer can be checked without being computed again, and are exact but for rounding: a sum is less
-than ``rows * 2**-30`` of the greatest finite figure from the best one.
+All methods return duals, by which a solution can be checked cheaply, and are exact up to rounding:
+a sum differs from the optimum by less than ``rows * 2**-30`` of the largest finite value.
 """
 
 from __future__ import annotations
@@ -18,22 +17,22 @@ from gpusched.base.arrays import Float64, Int32, Int64, read_only
 from gpusched.base.field_checks import unmasked
 
 _MOST_UNITS: Final = 2**31 - 1
-_MOST: Final = 1e300  # sums of costs are numbers
+_MOST: Final = 1e300  # keeps sums of costs finite
 
 
 def matrix_of(values: npt.ArrayLike, name: str) -> Float64:
-    """The values as a C-contiguous matrix with an entry at least."""
+    """Return the values as a non-empty C-contiguous matrix."""
     try:
         matrix = unmasked(name, values)
     except OverflowError:
         raise ValueError(f"{name}: an integer is beyond 1e300") from None
     if matrix.ndim != 2 or matrix.size == 0:
-        raise ValueError(f"{name}: must be a matrix with an entry, has shape {matrix.shape}")
+        raise ValueError(f"{name}: must be a non-empty matrix, has shape {matrix.shape}")
     return matrix
 
 
 def check_costs(costs: Float64, forbidden: float) -> None:
-    """Raise ValueError that names row, column and rule; ``-forbidden`` stands for no pair."""
+    """Raise ValueError naming row, column and rule; ``-forbidden`` marks a forbidden pair."""
     is_bad = ~((np.abs(costs) <= _MOST) | (costs == -forbidden))
     if is_bad.any():
         row, column = np.unravel_index(int(np.argmax(is_bad)), costs.shape)
@@ -43,7 +42,7 @@ def check_costs(costs: Float64, forbidden: float) -> None:
 
 
 def counts_of(values: npt.ArrayLike, name: str, size: int) -> Int32:
-    """Return ``size`` whole numbers; raise ValueError that names the first that is none."""
+    """Return ``size`` whole numbers; raise ValueError naming the first invalid one."""
     counts = unmasked(name, values)
     if counts.shape != (size,):
         raise ValueError(f"{name}: must have shape ({size},), has {counts.shape}")
@@ -58,8 +57,8 @@ def counts_of(values: npt.ArrayLike, name: str, size: int) -> Int32:
 
 Method = Literal["jonker-volgenant", "auction"]
 
-_RELATIVE_ERROR: Final = 1e-6  # of an auction over real numbers, in the range of the costs
-# Ranges below which parts of them are no longer normal numbers, and a factor that changes no bit.
+_RELATIVE_ERROR: Final = 1e-6  # of an auction with real costs, relative to their range
+# Smaller ranges are scaled to avoid subnormal numbers; a power of two is exact.
 _LEAST_RANGE: Final = 1e-250
 _UP: Final = 2.0**600
 
@@ -73,13 +72,13 @@ class Matching:
     rows, columns
         The pairs, by row: ``min(num_rows, num_columns)`` of them.
     cost
-        The sum over the pairs (of the values, where the greatest sum was asked for).
+        The sum over the pairs (of the values, if maximised).
     row_dual, column_dual
         Shapes ``(num_rows,)`` and ``(num_columns,)``: ``row_dual[i] + column_dual[j]`` is at
-        most ``cost[i, j]`` for every pair and equal to it for those assigned; the duals of what
-        is not assigned are 0 and those of its side at most 0. So they sum up to ``cost``. Where
-        the greatest sum was asked for, all signs are the other way round. All of this holds but
-        for rounding; an auction keeps it within its epsilon.
+        most ``cost[i, j]`` for every pair, with equality for assigned pairs; duals of unassigned
+        rows or columns are 0, and those of their side at most 0. So they sum to ``cost``. If
+        maximised, all signs are reversed. This holds up to rounding, for an auction up to its
+        epsilon.
     """
 
     rows: Int64
@@ -90,7 +89,7 @@ class Matching:
 
 
 class AssignmentSolver:
-    """A least-cost assignment whose rows can change, each at the cost of one augmenting path.
+    """A minimum-cost assignment with changeable rows; a change takes one augmenting path.
 
     Examples
     --------
@@ -115,8 +114,8 @@ class AssignmentSolver:
         Raises
         ------
         ValueError
-            As :func:`assign`, or if the solver is at work: in another thread, or around the handler
-            of a signal that calls it. The last solution stays, as it does on Ctrl-C.
+            As :func:`assign`, or if the solver is busy in another thread or in this call (from a
+            signal handler). The last solution is kept, also on Ctrl-C.
 
         Examples
         --------
@@ -130,10 +129,10 @@ class AssignmentSolver:
         return _matching(*self._solver.solve(costs.reshape(-1), *costs.shape))
 
     def change_row(self, row: int, cost: npt.ArrayLike) -> Matching:
-        """Solve with the costs of ``row`` replaced, from the duals so far.
+        """Replace the costs of ``row`` and solve, starting from the current duals.
 
-        Duals that far greater costs have left too coarse for the present ones are computed anew,
-        which takes as long as :meth:`solve`.
+        If much larger earlier costs made the duals too coarse, they are recomputed, which takes as
+        long as :meth:`solve`.
 
         Parameters
         ----------
@@ -143,16 +142,16 @@ class AssignmentSolver:
         Returns
         -------
         Matching
-            The cheapest one at the costs as they are now.
+            The cheapest one at the new costs.
 
         Raises
         ------
         ValueError
-            If nothing has been solved, the row is not there, a cost is NaN, minus infinity or
-            beyond 1e300, the solver is at work, or the allowed pairs would no longer suffice. The
-            costs stay as they were.
+            If nothing has been solved, the row does not exist, a cost is NaN, minus infinity or
+            beyond 1e300, the solver is busy, or the allowed pairs would no longer suffice. The
+            costs then do not change.
         KeyboardInterrupt
-            On Ctrl-C, within a second; so they do then.
+            On Ctrl-C, within a second; the costs then do not change.
 
         Examples
         --------
@@ -164,7 +163,7 @@ class AssignmentSolver:
         costs = unmasked("cost", cost)
         num_rows, num_columns = self._solver.shape
         if num_rows == 0:
-            raise ValueError("change_row: there is no solution; call solve first")
+            raise ValueError("change_row: no solution yet; call solve first")
         if not 0 <= row < num_rows:
             raise ValueError(f"row: must be 0 to {num_rows - 1}, is {row}")
         if costs.shape != (num_columns,):
@@ -179,26 +178,25 @@ def assign(
     method: Method = "jonker-volgenant",
     epsilon: float | None = None,
 ) -> Matching:
-    """Assign rows to columns, one to one, at the least sum of costs.
+    """Assign rows to columns, one to one, at the minimum total cost.
 
     Parameters
     ----------
     cost
-        Shape ``(num_rows, num_columns)``, either way round; the shorter side is assigned in
-        full. Infinity forbids a pair (minus infinity, if the greatest sum is asked for); all
-        others lie between -1e300 and 1e300.
-        C-contiguous float64 is read in place, all else is converted.
+        Shape ``(num_rows, num_columns)``; the shorter side is assigned in full. Infinity forbids a
+        pair (minus infinity, if maximised); other costs lie between -1e300 and 1e300.
+        C-contiguous float64 is read in place, other types are converted.
     maximise
-        Whether the sum is to be the greatest.
+        Whether to maximise the sum.
     method
         ``"jonker-volgenant"``: shortest augmenting paths (Jonker, Volgenant 1987) on short lists
         of candidates. ``"auction"``: forward auction with epsilon scaling (Bertsekas 1988).
     epsilon
-        Least increment of the auction: the sum is at most so much per column (per row, where
-        there are more) above the least one. By default less than 1 over the longer side where
-        all costs are whole numbers, which makes it exact; else such that all together err by
-        1e-6 of the range of the costs. Prices of more than ``2**48`` times that cannot grow by
-        it: then it is as small a part of them as they can grow by.
+        Minimum increment of the auction: the sum exceeds the minimum by at most this per column
+        (per row, if there are more rows). Default: for whole costs less than 1 over the longer
+        side, which makes the result exact; else such that the total error is 1e-6 of the range of
+        the costs. Prices above ``2**48`` times that cannot grow by so little; then the smallest
+        possible increment is used.
 
     Returns
     -------
@@ -208,9 +206,9 @@ def assign(
     Raises
     ------
     ValueError
-        If the shape is wrong, a cost is NaN, infinite the wrong way or beyond 1e300 (the message
-        names row, column and value), the allowed pairs do not suffice, or prices cannot grow by
-        the given ``epsilon`` (the message says by what they can).
+        If the shape is wrong, a cost is NaN, infinite with the wrong sign or beyond 1e300 (the
+        message names row, column and value), the allowed pairs do not suffice, or the given
+        ``epsilon`` is too small (the message has the minimum).
     KeyboardInterrupt
         On Ctrl-C, within a second.
 
@@ -220,13 +218,13 @@ def assign(
     3.0
     """
     costs = matrix_of(cost, "cost")
-    if maximise or method == "auction":  # what is solved then is not what a message should show
+    if maximise or method == "auction":  # check before the signs change, for the messages
         check_costs(costs, np.inf if maximise else -np.inf)
     if maximise:
         costs = -costs
     if method == "jonker-volgenant":
         if epsilon is not None:
-            raise ValueError("epsilon: only an auction has one")
+            raise ValueError("epsilon: applies only to method 'auction'")
         found = _matching(*_core.assign(costs.reshape(-1), *costs.shape))
     elif method == "auction":
         found = _auction(costs, epsilon)
@@ -244,7 +242,7 @@ def assign(
 
 
 def _auction(costs: Float64, epsilon: float | None) -> Matching:
-    """Rows bid for columns, or columns for rows where there are fewer."""
+    """Run an auction in which the shorter side bids."""
     bids = costs if costs.shape[0] <= costs.shape[1] else np.ascontiguousarray(costs.T)
     num_bidders, num_items = bids.shape
     spread = _range(bids)
@@ -256,7 +254,7 @@ def _auction(costs: Float64, epsilon: float | None) -> Matching:
     )
     if epsilon is not None and resolved > least:
         raise ValueError(
-            f"epsilon: {epsilon:g} is less than prices of these costs can grow by: at least "
+            f"epsilon: {epsilon:g} is too small for these costs; it must be at least "
             f"{resolved / scale:.3g}"
         )
     dual, price, value = dual / scale, price / scale, value / scale
@@ -277,13 +275,13 @@ def _auction(costs: Float64, epsilon: float | None) -> Matching:
 
 
 def _range(bids: Float64) -> float:
-    """Of the allowed pairs."""
+    """Return the range of the allowed pairs."""
     allowed = bids[np.isfinite(bids)]
     return float(np.ptp(allowed)) if allowed.size > 0 else 0.0
 
 
 def _default_epsilon(bids: Float64, spread: float) -> float:
-    """As :func:`assign` says; positive whatever the costs."""
+    """Return the default of :func:`assign`; always positive."""
     num_items: int = bids.shape[1]
     allowed = bids[np.isfinite(bids)]
     if spread == 0.0 or np.array_equal(allowed, np.rint(allowed)):
@@ -313,8 +311,8 @@ class Transport:
         The sum of value times flow.
     row_dual, price
         Shapes ``(num_rows,)`` and ``(num_columns,)``: ``row_dual[i] + price[j]`` is at least
-        ``value[i, j]``, and equal where units flow. Prices are at least 0, and 0 where room is
-        left; so are the row duals, where rows may keep units.
+        ``value[i, j]``, and equal where units flow. Prices are at least 0, and 0 where capacity is
+        left; likewise row duals, if rows may keep units.
     """
 
     flow: Int64
@@ -330,28 +328,28 @@ def transport(
     *,
     at_most: bool = False,
 ) -> Transport:
-    """Send units from rows to columns at the greatest sum of values; few columns, any rows.
+    """Send units from rows to columns at the maximum total value; for few columns.
 
     Parameters
     ----------
     value
-        Per unit, shape ``(num_rows, num_columns)``; minus infinity forbids a pair.
+        Value per unit, shape ``(num_rows, num_columns)``; minus infinity forbids a pair.
     supply, capacity
-        Whole units of each row and room of each column, shapes ``(num_rows,)`` and
+        Whole units of each row and capacity of each column, shapes ``(num_rows,)`` and
         ``(num_columns,)``.
     at_most
-        Whether rows may keep units that are worth nothing anywhere; else all are sent.
+        Whether rows may keep units without positive value; else all are sent.
 
     Returns
     -------
     Transport
-        The units of each pair, and the sum of their values.
+        The units of each pair, and their total value.
 
     Raises
     ------
     ValueError
-        If a shape is wrong, a value is NaN, infinite or beyond 1e300, a count is negative or no
-        whole number (the message names row, column and value), or the units cannot be sent.
+        If a shape is wrong, a value is NaN, infinite or beyond 1e300, a count is negative or not
+        whole (the message names row, column and value), or the units cannot be sent.
     KeyboardInterrupt
         On Ctrl-C, within a second.
 

@@ -1,4 +1,4 @@
-"""Plan a batch of gangs ahead: :func:`plan` searches the cap and the packers of SJF-BCO."""
+"""Plan a batch of jobs in advance: :func:`plan` searches caps and packers of SJF-BCO."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ UInt64 = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class PlanCandidate:
-    """One way to bind the batch, and how it fared.
+    """One plan for the batch, and its results.
 
     Attributes
     ----------
     kappa
-        The widest gang packed by fragments; None where the policy has no such parameter.
+        GPUs of the largest job packed into fragments; None if the policy has no such parameter.
     theta_s
-        The cap on the busy time of a GPU, in seconds: the tightest that was found, or the one
-        asked for, raised where a job fitted nowhere under it.
+        The cap on the busy time of a GPU, in seconds: the tightest that was found, or the given
+        one, raised if a job fitted nowhere under it.
     busy_s
-        The most estimated busy time that was bound to a GPU, at most ``theta_s``.
+        The maximum estimated busy time bound to a GPU, at most ``theta_s``.
     planned_makespan_s
-        Of the plan if every job took its service: no contention, the least span.
+        Makespan if every job took exactly its run time ``service_s``, without contention.
     makespan_s, mean_jct_s
-        Of the plan under the speed and the contention asked for.
+        Results under the given performance model and contention.
     caps_tried
-        Caps that the search tried.
+        Number of caps that the search tried.
     """
 
     kappa: int | None
@@ -64,20 +64,20 @@ class PlanCandidate:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A batch bound to GPUs, and the run of it: what :func:`plan` returns.
+    """A batch bound to GPUs, and its run: the return value of :func:`plan`.
 
     Attributes
     ----------
     policy
-        The policy's text; ``simulate`` with it binds and runs the batch in the same way.
+        The policy as text; ``simulate`` with it binds and runs the batch in the same way.
     result
-        The run under the speed and the contention asked for.
+        The run under the given performance model and contention.
     candidates
         One for each kappa that was tried.
     first, server, mask
         The GPUs bound to each job: job ``j`` has the rows ``first[j]`` to ``first[j + 1]`` of
         ``server`` and ``mask`` (a bit for each GPU); shapes ``(jobs + 1,)`` and ``(rows,)``. In
-        mode ``idle`` the GPUs that a job really gets are chosen when it starts.
+        mode ``idle`` the actual GPUs of a job are chosen when it starts.
     planned_busy_s
         U: the estimated busy time bound to each GPU, server by server, in seconds.
     lower_bound_s
@@ -97,7 +97,7 @@ class Plan:
 
     @property
     def kappa(self) -> int | None:
-        """The kappa of the chosen plan; None where the policy has none."""
+        """The kappa of the chosen plan; None if the policy has none."""
         return self.chosen.kappa
 
     @property
@@ -107,7 +107,7 @@ class Plan:
 
     @property
     def makespan_s(self) -> float:
-        """Last finish of the run, in seconds."""
+        """Makespan of the run, in seconds."""
         return self.chosen.makespan_s
 
     @property
@@ -117,7 +117,7 @@ class Plan:
 
     @property
     def busy_s(self) -> Float64:
-        """Time that each GPU really served jobs, server by server, in seconds."""
+        """Time that each GPU was allocated, server by server, in seconds."""
         rows = self.result.intervals
         length = rows["end_us"] - rows["start_us"]
         gpus = self.result.cluster.server_gpus
@@ -130,12 +130,12 @@ class Plan:
         return seconds
 
     def allocation(self, job: int) -> dict[int, tuple[int, ...]]:
-        """Give the GPUs bound to a job (a row of the trace), by server.
+        """Return the GPUs bound to a job (a row of the trace), by server.
 
         Returns
         -------
         dict
-            The numbers of the GPUs on each server that it has some of.
+            GPU numbers by server.
 
         Raises
         ------
@@ -196,12 +196,12 @@ def plan(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Plan:
-    """Bind a batch of gangs to GPUs so that it ends soon under contention.
+    """Bind a batch of jobs to GPUs for a short makespan under contention.
 
-    For each kappa, the tightest cap theta on the estimated busy time of a GPU is searched by
-    bisection, under which the policy's packers bind every job. What they bound is run under the
-    full model of speed and contention, and the plan with the least makespan is kept (the first
-    of equals). Yu, Ji, Rajan, Liu, MobiHoc 2022, algorithms 1 to 3.
+    For each kappa, bisection finds the tightest cap theta on the estimated busy time of a GPU for
+    which the policy's packers bind every job. Each plan is run under the full performance and
+    contention model, and the plan with the lowest makespan is returned (the first on a tie).
+    Yu, Ji, Rajan, Liu, MobiHoc 2022, algorithms 1 to 3.
 
     Parameters
     ----------
@@ -211,39 +211,39 @@ def plan(
         ``"sjf-bco"``, or a baseline: ``"ff"``, ``"ls"``, ``"rand"``; also a text or an object
         with parameters.
     kappas
-        By default 0 and each width of the batch: any value between two of them gives the same
-        plan as the lower one. Only for a policy that has the parameter.
+        Default: 0 and each number of GPUs in the batch; values in between give the same plan as the
+        next lower one. Only for a policy that has the parameter.
     theta_s
-        Use this cap, in seconds, and search none. Where a job fits nowhere under it, it is
-        raised to the least that admits the job.
+        Use this cap, in seconds, instead of a search. If a job fits nowhere under it, it is raised
+        to the lowest cap that admits the job.
     speed, contention
         As for :func:`gpusched.simulate`.
     mode, start, order, lambda_, u, tie
         Parameters of the policy; ``lambda_`` is its ``lambda``. None: the policy's own default.
-        In ``mode="queue"`` the run holds exactly the GPUs that were bound; in ``"idle"`` it takes
-        the cap alone from the plan.
+        In ``mode="queue"`` the run uses exactly the bound GPUs; in ``"idle"`` it takes only the cap
+        from the plan.
     seed
-        Of ``"rand"``, 0 to 2**64 - 1.
+        Seed of ``"rand"``, 0 to 2**64 - 1.
     tolerance
-        The search ends when the interval around the tightest cap is shorter than this part of
-        it. Feasibility need not be monotone in the cap, so a tighter one may exist elsewhere.
+        The search ends when the interval around the tightest cap is below this part of it.
+        Feasibility need not be monotone in the cap, so a tighter one may exist elsewhere.
     progress
-        As for :func:`gpusched.simulate`; what is counted are the values of kappa.
+        As for :func:`gpusched.simulate`; counts values of kappa.
     stop
-        Ends it when it is set, as for :func:`gpusched.simulate`.
+        Event that cancels the search, as for :func:`gpusched.simulate`.
 
     Returns
     -------
     Plan
-        The best that was found: its kappa, its cap and the result of its run.
+        The best plan found: its kappa, its cap and the result of its run.
 
     Raises
     ------
     ValueError
-        If the trace is no batch, a job is wider than the GPUs it may run on, the policy
-        plans nothing, or as :func:`gpusched.simulate`.
+        If the trace is not a batch, a job has more GPUs than it may run on, the policy cannot
+        plan, or as :func:`gpusched.simulate`.
     Cancelled
-        If ``stop`` was set, within a second; it tells how many values of kappa were done.
+        If ``stop`` was set, within a second; it has the number of finished values of kappa.
     KeyboardInterrupt
         On Ctrl-C, within a second.
 
@@ -274,7 +274,7 @@ def plan(
             stop=stop,
         )  # fmt: skip
         theta_s = bound.cap_us / 1e6
-        # The policy chooses GPUs itself, whatever the placement.
+        # The policy itself chooses GPUs, so the placement does not matter.
         result, planned = (
             simulate(
                 trace, cluster, policy=_with(packing, theta_s=theta_s), speed=own_speed,
@@ -299,7 +299,7 @@ def plan(
     best: tuple[PlanCandidate, _core.GangPlan, Result] | None = None
     wanted = _kappas(base, kappas, trace)
     for kappa in wanted:
-        # Equal for all up to the next width.
+        # The same for all values up to the next number of GPUs.
         known = None if kappa is None else int(widths[widths <= kappa].max(initial=0))
         if known not in ready:
             try:
@@ -311,7 +311,7 @@ def plan(
             best = (rows[-1], *ready[known][1:])
         if progress is not None:
             progress(Progress(len(rows), len(wanted)))
-    assert best is not None  # there is a kappa
+    assert best is not None  # at least one kappa was tried
     chosen, bound, result = best
     return Plan(
         policy=result.spec.policy,
@@ -340,7 +340,7 @@ def _check_batch(trace: Trace, cluster: Cluster) -> None:
         row = int(np.argmax(late))
         raise ValueError(
             f"submit_s[{row}] is {trace.submit_us[row] / 1e6:g} and submit_s[0] is "
-            f"{trace.submit_us[0] / 1e6:g}: a plan is of a batch, submitted at one instant"
+            f"{trace.submit_us[0] / 1e6:g}: all jobs of a batch must be submitted at one instant"
         )
 
 
@@ -349,7 +349,7 @@ def _base_policy(policy: str | Policy, settings: dict[str, Any], theta_s: float 
     if not isinstance(base, Policy):
         raise TypeError(f"policy: expected a name or a Policy, not {policy!r}")
     if not base.has("offline"):
-        raise ValueError(f"policy {base.name}: does not bind gangs to GPUs: nothing to plan")
+        raise ValueError(f"policy {base.name}: cannot plan, since it does not bind jobs to GPUs")
     given = {key: value for key, value in settings.items() if value is not None}
     if theta_s is not None:
         if not theta_s > 0:
@@ -357,7 +357,7 @@ def _base_policy(policy: str | Policy, settings: dict[str, Any], theta_s: float 
         given["theta_s"] = theta_s
     for key in given.keys() & base.parameters.keys():
         if key != "mode" and base.parameters[key] != given[key]:
-            raise ValueError(f"policy {base}: {key} is given as an argument as well")
+            raise ValueError(f"policy {base}: {key} is also given as an argument")
     return _with(base, **(given | base.parameters))
 
 
@@ -372,7 +372,7 @@ def _kappas(base: Policy, kappas: Sequence[int] | None, trace: Trace) -> list[in
         return [None]
     if "kappa" in base.parameters:
         if kappas is not None:
-            raise ValueError(f"policy {base}: kappa is given by kappas as well")
+            raise ValueError(f"policy {base}: kappa is also given by kappas")
         kappas = [int(base.parameters["kappa"])]  # type: ignore[arg-type]
     if kappas is None:
         return [0, *np.unique(trace.gpus).tolist()]

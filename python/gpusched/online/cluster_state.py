@@ -1,4 +1,4 @@
-"""A cluster at one instant: who runs where, and who waits."""
+"""A cluster snapshot: running jobs with their GPUs, and waiting jobs."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ _TYPES: Final[Mapping[str, Any]] = {
     "held_server": np.int64, "held_mask": np.uint64,
 }  # fmt: skip
 
-# What may stand for a column that is made of it.
+# Placeholders for columns that are filled in later.
 _LEFT_OUT: Any = None
 _NOTHING: Any = ()
 _HELD: Final = ("held_job", "held_server", "held_mask")
 
 
 class NamedServer(NamedTuple):
-    """What the source of a state calls a server, and the numbers that it gives its GPUs."""
+    """Name of a server in the source of a state, and the source's numbers of its GPUs."""
 
     name: str
     gpus: tuple[int, ...]
@@ -51,47 +51,47 @@ class NamedServer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClusterState:
-    """A real or simulated cluster at one instant, as :func:`decide` and :func:`when` take it.
+    """A snapshot of a real or simulated cluster, for :func:`decide` and :func:`when`.
 
-    Columns that are left out are those of jobs that have all waited since their submission.
+    By default, all jobs have waited since their submission.
 
     Attributes
     ----------
     cluster
         The servers.
     jobs
-        The jobs that wait or run now, submitted by now; None: nobody does. ``service_s`` is what is
-        known of their run times, a prediction; policies are told nothing else. A job that has
-        already run for longer is taken to be about to end.
+        The waiting and running jobs, submitted by now; None: no jobs. ``service_s`` is their
+        predicted run time, the only one that policies see. A job that has already run longer is
+        assumed to end now.
     now_s
         The time, on the clock of the jobs' ``submit_s``.
     start_s
-        float64 seconds, one per job: when its present run began; NaN where it waits. Default: all
+        float64 seconds, one per job: start of its current run; NaN where it waits. Default: all
         wait.
     attained_s
-        float64 seconds, one per job: service so far, restart costs left out. Default, and where it
-        is NaN: the time since ``start_s`` and the cost.
+        float64 seconds, one per job: run time so far, without restart overhead. Default, and where
+        NaN: the time since ``start_s`` plus ``cost_s``.
     cost_s
-        float64 seconds, one per job: what the present run paid first for its restart. Default: 0.
+        float64 seconds, one per job: restart overhead at the start of the current run. Default: 0.
     preemptions
-        int32, one per job: how often it was preempted. Default: 0.
+        int32, one per job: number of preemptions. Default: 0.
     held_job, held_server, held_mask
         int64, int64 and uint64, a row per running job and server, in any order: the row of the job,
-        the position of the server in the cluster, and the GPUs that it holds there; bit i is GPU i.
-        Job -1 holds what no job of the state may have now: GPUs of servers that are down, drained
-        or reserved, and those of jobs that the state does not have.
+        the position of the server in the cluster, and the GPUs allocated there; bit i is GPU i.
+        Job -1 holds GPUs that no job of the state may have now: on servers that are down, drained
+        or reserved, or held by jobs outside the snapshot.
     servers
-        What the source calls each server, and the numbers of its GPUs there; empty: no names.
+        Name of each server and numbers of its GPUs in the source; empty: no names.
     added_s
-        float64 seconds, one per job: work that was added to its service, at its arrival or by
-        preemptions. Default, and where it is NaN: what the policy that is asked adds
-        (``overrun_s``, and with ``restart=work`` its cost for each of the ``preemptions``).
+        float64 seconds, one per job: work added to its run time, at its arrival or by preemptions.
+        Default, and where NaN: what the policy adds (``overrun_s``, and with ``restart=work`` its
+        cost for each of the ``preemptions``).
 
     Raises
     ------
     ValueError, TypeError
-        If a column has another length or type, a value is out of its range, or a job holds other
-        than its number of GPUs; the message names column, row and rule.
+        If a column has a wrong length or type, a value is out of range, or a job does not hold its
+        number of GPUs; the message names column, row and rule.
 
     Examples
     --------
@@ -160,12 +160,12 @@ class ClusterState:
 
     @classmethod
     def of(cls, run: Simulation) -> Self:
-        """Return the present state of an open run, with what its policy knows of run times.
+        """Return the current state of an open run, with run times as its policy knows them.
 
         Returns
         -------
         ClusterState
-            The jobs that wait or run; those that finished are left out.
+            The waiting and running jobs, without finished ones.
 
         Raises
         ------
@@ -195,13 +195,13 @@ class ClusterState:
 
     @property
     def is_running(self) -> Bool:
-        """Per job, whether it holds GPUs."""
+        """bool, one per job: whether it holds GPUs."""
         found: Bool = ~np.isnan(self.start_s)
         return found
 
     @property
     def num_withheld(self) -> int:
-        """GPUs that no job of the state may have now."""
+        """Number of GPUs that no job of the state may have now."""
         return int(np.bitwise_count(self.held_mask[self.held_job < 0]).sum())
 
     @property
@@ -212,7 +212,7 @@ class ClusterState:
 
 @cache
 def no_jobs(name: str = "state") -> Trace:
-    """Return the jobs of a cluster that has none."""
+    """Return a trace without jobs."""
     return Trace.from_columns([0], [1], [1], name=name)._take(slice(0))
 
 
@@ -232,9 +232,9 @@ def _column(name: str, values: Any) -> AnyArray:
 
 
 def _check(columns: Mapping[str, AnyArray], jobs: Trace, now_s: float) -> None:
-    """Check what has a range, job by job."""
+    """Check the ranges of values."""
     if not 0 <= now_s <= MAX_SUBMIT_US / US_PER_S:
-        raise ValueError(f"now_s: {now_s} is not between 0 and {MAX_SUBMIT_US / US_PER_S:g}")
+        raise ValueError(f"now_s: {now_s} must lie between 0 and {MAX_SUBMIT_US / US_PER_S:g}")
     late = np.flatnonzero(jobs.submit_s > now_s)
     if late.size:
         raise ValueError(
@@ -258,7 +258,7 @@ def _check(columns: Mapping[str, AnyArray], jobs: Trace, now_s: float) -> None:
 
 
 def _check_held(state: ClusterState) -> None:
-    """Check that running jobs hold as many GPUs as they ask for, on servers that there are."""
+    """Check that running jobs hold their number of GPUs, on existing servers."""
     job, server = state.held_job, state.held_server
     for name, values, least, count in (
         ("held_job", job, -1, len(state.jobs)),
@@ -267,10 +267,10 @@ def _check_held(state: ClusterState) -> None:
         outside = (values < least) | (values >= count)
         if outside.any():
             wrong = values[int(np.argmax(outside))]
-            raise ValueError(f"{name}: {wrong} is none of the {count:,}")
+            raise ValueError(f"{name}: {wrong} is out of range; there are {count:,}")
     if (state.held_mask == 0).any():
         raise ValueError(f"held_mask: row {int(np.argmin(state.held_mask))} holds no GPU")
-    if not len(job):  # or the cluster is one pool
+    if not len(job):  # no job runs, or the cluster is a single pool
         return
     of_jobs = job >= 0
     held = np.bincount(job[of_jobs], np.bitwise_count(state.held_mask[of_jobs]), len(state.jobs))
@@ -282,13 +282,13 @@ def _check_held(state: ClusterState) -> None:
 
 
 def usable(state: ClusterState) -> tuple[ClusterState, list[int], list[list[int]]]:
-    """Return the state on a cluster of the GPUs that are up, and where these are on the whole one.
+    """Return the state on a cluster of the available GPUs only, and their original places.
 
     Returns
     -------
     tuple
-        The state, of each of its servers the position on the whole cluster, and of each the numbers
-        that its GPUs have there.
+        The state, and for each of its servers the position in the full cluster and the numbers of
+        its GPUs there.
     """
     cluster, of_jobs = state.cluster, state.held_job >= 0
     gone = np.zeros(cluster.num_servers, np.uint64)
@@ -343,35 +343,35 @@ def _domains_of(cluster: Cluster, servers: Sequence[ServerGroup]) -> tuple[Domai
 
 
 def asked(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
-    """Return a policy to be asked once, without what came before.
+    """Return a policy for a single decision without memory.
 
     Raises
     ------
     ValueError
-        If it is a scheduler of Python that is named, so that it would remember nothing; or as of
+        If it names a Python scheduler, as a new object would remember nothing; or as
         :func:`gpusched.simulate`.
     """
     chosen = policy_seam(policy)
     is_object = isinstance(policy, _core.Order | _core.Scheduler)
     if not is_object and isinstance(chosen.native, _core.Scheduler):
         raise ValueError(
-            f"policy: {chosen.label} is written in Python and may remember its decisions; give an "
-            "object of its class, which is asked as it is"
+            f"policy: {chosen.label} is written in Python and may remember its decisions; pass an "
+            "object of its class, which is used as is"
         )
     return chosen
 
 
 def snapshot_run(state: ClusterState, policy: Chosen, placement: Chosen, seed: int) -> _core.Run:
-    """Return a run of all jobs that begins at the state, before its first decision."""
+    """Return a run of all jobs that starts from the state, before its first decision."""
     return _begun(state, policy, placement, seed, None)
 
 
 def shortest_run(
     state: ClusterState, policy: Chosen, placement: Chosen, seed: int
 ) -> tuple[_core.Run, Int64 | None]:
-    """Return a run that takes the same first decision, and its jobs; None: all.
+    """Return a smaller run with the same first decision, and its jobs (None: all).
 
-    Where the decision looks at free GPUs and waiting jobs alone, the run has no others.
+    If the decision depends only on free GPUs and waiting jobs, the run has no other jobs.
     """
     is_of_the_queue = _is_of_the_queue(policy, placement, state) and _holds_allowed_types(state)
     if len(state.held_job) and is_of_the_queue:
@@ -379,7 +379,7 @@ def shortest_run(
         try:
             return _begun(state, policy, placement, seed, rows), rows
         except ValueError:
-            pass  # the run of all jobs names the one that is wrong
+            pass  # the run of all jobs raises the error with the right row
     return _begun(state, policy, placement, seed, None), None
 
 
@@ -403,7 +403,7 @@ def job_table(
     Parameters
     ----------
     rows
-        The jobs that the table is to have; default: all.
+        The jobs of the table; default: all.
     """
     columns = job_columns(state.jobs, state.cluster, uses_estimates=uses_estimates)
     if rows is not None:
@@ -418,14 +418,14 @@ def job_table(
 def snapshot_of(
     state: ClusterState, first_us: int | None = None, rows: Int64 | None = None
 ) -> _core.Snapshot:
-    """Return what a run of the core begins with.
+    """Return the core's snapshot from which a run starts.
 
     Parameters
     ----------
     first_us
-        When it first decides, unless something happens before; default: at the state's time.
+        Time of the first decision, unless an event comes earlier; default: the state's time.
     rows
-        The jobs that the run has, all of which wait; what others hold stays held. Default: all.
+        The jobs of the run, all waiting; GPUs of other jobs remain held. Default: all.
     """
     start_us = np.full(len(state.jobs), -1, np.int64)
     running = state.is_running
@@ -453,7 +453,7 @@ def snapshot_of(
 
 
 def added_us(state: ClusterState) -> Int64:
-    """Return the work added to each job; -1: what the policy adds."""
+    """Return the work added to each job in microseconds; -1: what the policy adds."""
     is_told = ~np.isnan(state.added_s)
     added: Int64 = np.full(len(state.jobs), -1, np.int64)
     added[is_told] = seconds_to_us(state.added_s[is_told])
@@ -461,7 +461,7 @@ def added_us(state: ClusterState) -> Int64:
 
 
 def _is_of_the_queue(policy: Chosen, placement: Chosen, state: ClusterState) -> bool:
-    """Whether neither running jobs nor the rows of jobs decide who starts where."""
+    """Whether the decision is independent of running jobs and of row numbers."""
     jobs = state.jobs
     asks_for_more = (jobs.share_milli, jobs.cpu_milli, jobs.memory_mib, jobs.gpus_per_node)
     return (
@@ -478,7 +478,7 @@ def _is_of_the_queue(policy: Chosen, placement: Chosen, state: ClusterState) -> 
 
 
 def _holds_allowed_types(state: ClusterState) -> bool:
-    """Whether no running job holds a GPU of a type that it does not allow."""
+    """Whether all running jobs hold only GPUs of allowed types."""
     if state.jobs.type_set is None:
         return True
     kinds = state.cluster.gpu_types
@@ -491,12 +491,12 @@ def _holds_allowed_types(state: ClusterState) -> bool:
 
 
 def refused(policy: Chosen, placement: Chosen) -> AbstractContextManager[None]:
-    """Have errors of the core name the policy and the placement."""
+    """Add the policy and the placement to errors of the core."""
     return naming(f"policy {policy.label}, placement {placement.label}")
 
 
 def description_of(policy: Chosen, placement: Chosen, seed: int) -> _core.RunDescription:
-    """Return what the core is told of a run in which jobs run for their service."""
+    """Return the core's description of a run with fixed run times."""
     return described(policy, placement, _FIXED, _ALONE, check_seed(seed))
 
 

@@ -1,4 +1,4 @@
-"""Decide which jobs can meet their deadlines, and how: :func:`plan_deadlines`."""
+"""Admit jobs that can meet their deadlines, and plan their GPUs: :func:`plan_deadlines`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gpusched.base.arrays import Bool, Float64, freeze_columns
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import supervised
 
-# Later instants are no longer exact once they are counted in slots and microseconds.
+# Later times are not exact when converted to slots and microseconds.
 _MAX_SECONDS = 2.0**42
-# Within these, prices and sums of values are numbers. Less work is over at once.
+# Limits that keep prices and sums of values finite, and work longer than an instant.
 _VALUES = (1e-100, 1e100)
 _WORK_SECONDS = (1e-9, 1e30)
-# Of a job's highest rate: what is slower does nothing in any window.
+# Relative to a job's highest rate; slower configurations are useless in any window.
 _LEAST_RATE = 1e-100
 _MAX_GPUS = 1_000_000
 
@@ -31,16 +31,16 @@ class DeadlineJob:
     Attributes
     ----------
     arrival_s, deadline_s
-        In seconds. A deadline that has passed at the arrival is none that can be met.
+        In seconds. A deadline before the arrival cannot be met.
     work
-        What is to be done, in any unit: iterations, samples.
+        Amount of work in any unit: iterations, samples.
     rates
-        Work per second by (GPU type, number of GPUs). 0: the job cannot run so, which is the same
-        as to leave it out. Rates need not be concave in the number of GPUs.
+        Work per second by (GPU type, number of GPUs). 0 or missing: the job cannot run so. Rates
+        need not be concave in the number of GPUs.
     value
-        Of meeting the deadline.
+        Value of meeting the deadline.
     change_s
-        Seconds without progress whenever the configuration changes, or the job runs again.
+        Seconds without progress whenever the configuration changes, or the job resumes.
     """
 
     arrival_s: float
@@ -96,12 +96,12 @@ class DeadlineTable:
 
 
 def _seconds(row: int, job: DeadlineJob, rate: float) -> float:
-    """What the work takes at this rate."""
+    """Return the seconds of the job's work at this rate."""
     where = f"jobs[{row}].work"
     work = number(where, job.work, 0.0)
     least, most = _WORK_SECONDS
     if work == 0:
-        raise ValueError(f"{where}: must be positive; a job without work has met its deadline")
+        raise ValueError(f"{where}: must be positive; a job without work meets any deadline")
     if not least <= work / rate <= most:
         raise ValueError(
             f"{where}: {work:g} takes {work / rate:.3g} s at the highest rate, {rate:g}; it must "
@@ -113,12 +113,12 @@ def _seconds(row: int, job: DeadlineJob, rate: float) -> float:
 def _configurations(
     row: int, job: DeadlineJob, types: list[str], available: np.ndarray
 ) -> list[tuple[int, int, float]]:
-    """By type, then the number of GPUs; without those that cannot run or do not fit."""
+    """Return the usable configurations, sorted by type and number of GPUs."""
     found = []
     for (name, width), rate in job.rates.items():
         where = f"jobs[{row}].rates[{name!r}, {width}]"
         if name not in types:
-            raise ValueError(f"{where}: there is no GPU type {name!r}; there are {types}")
+            raise ValueError(f"{where}: unknown GPU type {name!r}; known: {', '.join(types)}")
         whole(f"{where}: the number of GPUs", width, 1)
         if number(where, rate, 0.0) > 0 and width <= available[types.index(name)]:
             found.append((types.index(name), int(width), float(rate)))
@@ -126,7 +126,7 @@ def _configurations(
 
 
 def number(name: str, value: float, least: float, most: float = 1e300) -> float:
-    """Return the figure; raise TypeError or ValueError if it is none, or out of its range."""
+    """Return a number; raise TypeError or ValueError if it is not one or out of range."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}: expected a number, not {value!r}")
     if not (math.isfinite(value) and least <= value <= most):
@@ -135,7 +135,7 @@ def number(name: str, value: float, least: float, most: float = 1e300) -> float:
 
 
 def whole(name: str, value: int, least: int, most: int = _MAX_GPUS) -> int:
-    """Return the count; raise TypeError or ValueError if it is none, or out of its range."""
+    """Return an integer; raise TypeError or ValueError if it is not one or out of range."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name}: expected an integer, not {value!r}")
     if not least <= value <= most:
@@ -145,7 +145,7 @@ def whole(name: str, value: int, least: int, most: int = _MAX_GPUS) -> int:
 
 @dataclass(frozen=True)
 class DeadlineStep:
-    """GPUs that a plan holds from the begin of a slot to the end of a slot, in seconds."""
+    """GPUs of a plan from the start of a slot to the end of a slot, in seconds."""
 
     from_s: float
     until_s: float
@@ -155,31 +155,29 @@ class DeadlineStep:
 
 @dataclass(frozen=True, eq=False)
 class DeadlinePlan:
-    """What became of each job: what :func:`gpusched.plan_deadlines` returns.
+    """The decision on each job: the return value of :func:`gpusched.plan_deadlines`.
 
     Attributes
     ----------
     admitted
-        Shape ``(jobs,)``, as the others below.
+        Shape ``(jobs,)``, as the arrays below.
     cost
-        Of the cheapest schedule at the prices at its arrival; infinite where there was none.
+        Cost of the cheapest schedule at the prices at its arrival; infinite if there was none.
     reason
-        ``"admitted"``, ``"too dear"`` (the cost is the value or more), ``"no room"`` (too many
+        ``"admitted"``, ``"too dear"`` (the cost is at least the value), ``"no room"`` (too many
         GPUs are promised), ``"impossible"`` (not even on all GPUs), ``"too long"`` (its window has
-        more than 2^22 slots, and no schedule was found in the first of them), ``"cannot run"``
+        more than 2^22 slots, and no schedule was found in the first 2^22), ``"cannot run"``
         (it has no configuration).
     value
-        Of all jobs that were admitted.
+        Total value of the admitted jobs.
     upper_bound
-        No schedule in whole slots is worth more, however long the windows are; at least
-        ``value``. Slots that a window cuts count as far as they lie in it, with ``whole_slots``
-        (so at theory prices, unless told otherwise) not at all. Whole
-        slots by which all times are shifted do not change it.
+        Upper bound on the value of any schedule in whole slots, for windows of any length; at least
+        ``value``. Slots cut by a window count partly, or with ``whole_slots`` (the default at
+        theory prices) not at all. Shifting all times by whole slots does not change it.
     dual_objective, initial_objective, ratio, exponent
         The certificate: at theory prices with known bounds, ``dual_objective`` is at most
         ``initial_objective + ratio * value``. ``ratio`` is alpha', derived for ``exponent`` (the
-        greatest x of a type); a competitive ratio of ``2 * ratio`` is claimed where that is at
-        most 1.
+        largest x of a type); a competitive ratio of ``2 * ratio`` is claimed if that is at most 1.
     """
 
     jobs: tuple[DeadlineJob, ...] = field(repr=False)
@@ -199,12 +197,12 @@ class DeadlinePlan:
         freeze_columns(self, is_own=True)
 
     def steps(self, job: int) -> tuple[DeadlineStep, ...]:
-        """Give what is promised to a job, in the order of time; empty if it was not admitted.
+        """Return the GPUs promised to a job, in order of time; empty if it was not admitted.
 
         Returns
         -------
         tuple of DeadlineStep
-            GPUs of one type for a while, each.
+            Each with GPUs of one type for some time.
 
         Raises
         ------
@@ -222,7 +220,7 @@ class DeadlinePlan:
         return self._steps[job]
 
     def explain(self, job: int) -> str:
-        """Say in one sentence why a job was admitted or turned down.
+        """Explain in one sentence why a job was admitted or turned down.
 
         Returns
         -------
@@ -240,17 +238,17 @@ class DeadlinePlan:
         ...     arrival_s=0, deadline_s=3600, work=30_000, rates={("V100", 1): 1.0}
         ... )
         >>> gs.online.plan_deadlines([job], {"V100": 8}).explain(0)
-        'turned down: not even all GPUs together would meet the deadline'
+        'turned down: all GPUs together could not meet the deadline'
         """
         value = self.jobs[job].value
         if self.admitted[job]:
             return f"admitted: the cheapest schedule costs {self.cost[job]:.3g}, value {value:g}"
         text = {
             "too dear": f"the cheapest schedule costs {self.cost[job]:.3g}, value {value:g}",
-            "no room": "no schedule meets the deadline on the GPUs that are not promised",
-            "impossible": "not even all GPUs together would meet the deadline",
-            "too long": "no schedule was found in the first of the many slots of its window",
-            "cannot run": "it has no configuration that runs",
+            "no room": "no schedule meets the deadline on the GPUs not yet promised",
+            "impossible": "all GPUs together could not meet the deadline",
+            "too long": "no schedule was found in the first 2^22 slots of its window",
+            "cannot run": "it has no configuration that can run",
         }[self.reason[job]]
         scarce = self._scarce[job]
         if scarce is None or self.reason[job] not in ("too dear", "no room"):
@@ -262,7 +260,7 @@ class DeadlinePlan:
 
 
 _MOST_QUANTA = 100_000
-_MOST_CELLS = 10_000_000  # of quanta x segments
+_MOST_CELLS = 10_000_000  # quanta x segments
 _PRICES = ("market", "density", "theory", "constant")
 
 
@@ -279,53 +277,52 @@ def plan_deadlines(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> DeadlinePlan:
-    """Promise GPUs to jobs as they arrive, so that every job admitted meets its deadline.
+    """Promise GPUs to jobs as they arrive, such that all admitted jobs meet their deadlines.
 
-    Each job gets the schedule over configurations (a GPU type and a number of GPUs) and slots
-    that is cheapest at the present prices, by dynamic programming, and is admitted if it costs
-    less than the job's value. The price of a GPU in a slot grows with the GPUs promised. Nothing
-    is run, and no plan is changed later: the policy ``dancer`` does both. A
-    primal-dual form after the abstract of Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025; the
-    mathematics is derived here.
+    Dynamic programming finds the job's cheapest schedule over configurations (a GPU type and a
+    number of GPUs) and slots at the current prices; the job is admitted if this costs less than
+    its value. The price of a GPU in a slot grows with the GPUs promised. Nothing is run, and plans
+    do not change later: the policy ``dancer`` does both. A primal-dual form after the abstract of
+    Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025; the mathematics is derived here.
 
     Parameters
     ----------
     jobs
-        In any order; those of one arrival are decided on by value per GPU time.
+        In any order; jobs of one arrival are decided by value per GPU time.
     gpus
-        How many GPUs there are of each type.
+        Number of GPUs by type.
     slot_s
         Seconds between changes of configuration.
     prices
         ``"density"``: between bounds on the value per GPU slot of the jobs so far; ``"market"``:
-        the same, but not from below the price at which the jobs of late would just have been
-        served (for ``dancer``, where jobs without promises run too); ``"theory"``: the bounds of
-        the competitive ratio; ``"constant"``: the lower one of ``"density"``.
+        the same, but at least the price at which recent jobs would just have been served (for
+        ``dancer``, where jobs without promises run too); ``"theory"``: the bounds of the
+        competitive ratio; ``"constant"``: the lower bound of ``"density"``.
     quanta
-        The work of a job is cut into at most so many, 1 to 100,000; what is begun is not counted.
+        Maximum number of parts of a job's work, 1 to 100,000; partial ones are not counted.
     segments
-        The slots of a window are merged into at most so many; times ``quanta`` 10 million at
-        most.
+        Maximum number of segments into which the slots of a window are merged; times ``quanta`` at
+        most 10 million.
     whole_slots
-        Windows begin and end with whole slots. None: at theory prices.
+        Whether windows begin and end with whole slots. None: only at theory prices.
     known_bounds
-        Prices know all jobs from the start. None: at theory prices.
+        Whether prices know all jobs from the start. None: only at theory prices.
     progress
-        As for :func:`gpusched.simulate`; jobs count once they are decided on.
+        As for :func:`gpusched.simulate`; counts decided jobs.
     stop
-        Ends it when it is set, as for :func:`gpusched.simulate`.
+        Event that cancels the planning, as for :func:`gpusched.simulate`.
 
     Returns
     -------
     DeadlinePlan
-        Who was admitted, and the configuration of each in each slot.
+        The admitted jobs, and their configurations by slot.
 
     Raises
     ------
     ValueError
-        If a figure is out of its range; the message names the job and the field.
+        If a value is out of range; the message names the job and the field.
     Cancelled
-        If ``stop`` was set, within a second; it tells how many jobs had been decided on.
+        If ``stop`` was set, within a second; it has the number of decided jobs.
     KeyboardInterrupt
         On Ctrl-C, within a second.
 
@@ -341,9 +338,9 @@ def plan_deadlines(
     types = list(gpus)
     available = np.array([whole(f"gpus[{name!r}]", gpus[name], 0) for name in types], np.int64)
     if not types:
-        raise ValueError("gpus: must name a GPU type")
+        raise ValueError("gpus: must name at least one GPU type")
     if prices not in _PRICES:
-        raise ValueError(f"prices: {prices!r} is none of {', '.join(_PRICES)}")
+        raise ValueError(f"prices: {prices!r} must be one of {', '.join(_PRICES)}")
     rows = sorted(range(len(jobs)), key=lambda row: jobs[row].arrival_s)
     table = DeadlineTable(jobs, rows, types, available)
     slot_us = round(number("slot_s", slot_s, 1e-3, 1e9) * 1e6)
@@ -368,7 +365,7 @@ def plan_deadlines(
 
 
 def _read(plans: _core.DeadlinePlans, table: DeadlineTable, slot_s: float) -> DeadlinePlan:
-    """Back into the order and the units of the jobs."""
+    """Convert the core's plans to the order and units of the jobs."""
     size = len(table.rows)
     place = np.empty(size, np.int64)
     place[table.rows] = np.arange(size)

@@ -1,4 +1,4 @@
-"""One decision of a policy, on a cluster as it is: :func:`decide`."""
+"""Take one decision of a policy on a cluster snapshot: :func:`decide`."""
 
 from __future__ import annotations
 
@@ -62,29 +62,29 @@ _WITH_MEMORY: Final = (
 
 @dataclass(frozen=True, eq=False)
 class ClusterDecision:
-    """What a policy does now: what :func:`decide` returns. Jobs are rows of ``state.jobs``.
+    """The actions of a policy now, returned by :func:`decide`. Jobs are rows of ``state.jobs``.
 
     Attributes
     ----------
     state
-        What was decided on.
+        The input of the decision.
     what
-        Text, one per action, in an order in which they can be done: ``"preempt"`` first, then
-        ``"start"`` (or resume) and ``"resize"``.
+        Text, one per action, in a feasible order: ``"preempt"`` first, then ``"start"`` (or resume)
+        and ``"resize"``.
     job
         int64, one per action.
     held_job, held_server, held_mask
-        int64, int64 and uint64, a row per job that starts or is resized and server: the GPUs that
-        it gets there; bit i is GPU i. Empty under a placement without servers.
+        int64, int64 and uint64, a row per server of each started or resized job: the GPUs that it
+        gets there; bit i is GPU i. Empty under a placement without servers.
     rejected, reason
         int64, and texts: jobs that can never run on this cluster, and why.
     wake_s
-        When the policy wants to be asked again, whatever happens by then; None if only what
-        happens matters.
+        Time of the policy's requested wake-up, even if nothing happens before; None if it only
+        reacts to events.
     decision_s
-        Seconds that it took.
+        Seconds that the decision took.
     memory
-        What the next decision is to be given, if this one was given some.
+        Memory for the next decision, if this one was given some.
     """
 
     state: ClusterState = field(repr=False)
@@ -100,13 +100,13 @@ class ClusterDecision:
     memory: bytes | None = field(repr=False)
     _num_free: int = field(repr=False)
     _run: _core.Run | None = field(repr=False)  # None: no job
-    _row_of: Int64 | None = field(repr=False)  # of each job in the run, where that is another
+    _row_of: Int64 | None = field(repr=False)  # row of each job in the run, if different
 
     def __post_init__(self) -> None:
         freeze_columns(self, is_own=True)
 
     def why(self, job: int) -> str:
-        """Say what is done with a job of the state, and why.
+        """Explain what happens to a job of the state, and why.
 
         Returns
         -------
@@ -118,18 +118,18 @@ class ClusterDecision:
         IndexError
             If there is no such row.
         TypeError
-            If it is no whole number.
+            If ``job`` is not a whole number.
 
         Examples
         --------
         >>> jobs = gs.Trace.from_columns([0, 10], [60, 60], [8, 16])
         >>> state = gs.online.ClusterState(gs.Cluster.uniform(2, 8), jobs, now_s=20)
         >>> gs.decide(state, policy="fifo").why(1)
-        'waits: it needs 16 GPUs, and 8 are free after this decision'
+        'waits: it needs 16 GPUs, but 8 are free after this decision'
         """
         job, jobs = operator.index(job), self.state.jobs
         if not 0 <= job < len(jobs):
-            raise IndexError(f"job: {job} is none of the {len(jobs):,} rows")
+            raise IndexError(f"job: {job} is not one of the {len(jobs):,} rows")
         if job in self.rejected:
             return f"can never run: {self.reason[self.rejected.tolist().index(job)]}"
         done = [what for what, row in zip(self.what, self.job, strict=True) if row == job]
@@ -138,20 +138,18 @@ class ClusterDecision:
             where = f" on {count} server{'s' if count > 1 else ''}" if count else ""
             return f"{'starts' if 'start' in done else 'is resized'}{where}"
         if "preempt" in done:
-            return "gives way to jobs that come first"
+            return "is preempted: other jobs come first"
         if self.state.is_running[job]:
-            return "goes on"
+            return "keeps running"
         need, then = int(jobs.gpus[job]), " after this decision" if len(self.what) else ""
         if jobs.share_milli is None and need > self._num_free:
             gone = self.state.num_withheld
-            more = f", {gone:,} are out of use now" if gone else ""
-            return f"waits: it needs {need:,} GPUs, and {self._num_free:,} are free{then}{more}"
+            more = f" ({gone:,} out of use)" if gone else ""
+            return f"waits: it needs {need:,} GPUs, but {self._num_free:,} are free{then}{more}"
         assert self._run is not None
         if not _core.can_place(self._run, job if self._row_of is None else int(self._row_of[job])):
-            return (
-                f"waits: the placement finds no place for it in {self._num_free:,} free GPUs{then}"
-            )
-        return "waits: there are GPUs for it, and the policy keeps it behind others"
+            return f"waits: the placement cannot fit it into {self._num_free:,} free GPUs{then}"
+        return "waits: it would fit, but the policy holds it back for other jobs"
 
     def to_polars(self) -> pl.DataFrame:
         """Return a row per action and server, and one per job that can never run.
@@ -159,7 +157,7 @@ class ClusterDecision:
         Returns
         -------
         polars.DataFrame
-            Columns what, id, server and mask; the last two are null where no GPUs are given.
+            Columns what, id, server and mask; the last two are null if no GPUs are assigned.
 
         Examples
         --------
@@ -190,47 +188,46 @@ def decide(
     seed: int = 0,
     memory: bytes | None = None,
 ) -> ClusterDecision:
-    """Take the decision that ``policy`` takes in a simulation that has come to ``state``.
+    """Return the decision that ``policy`` would take in a simulation in this ``state``.
 
-    It is the same engine: a simulation that is done again decision by decision has the same digest.
-    Policies that decide by the state alone need nothing else. Those that keep more than that from
-    one decision to the next (reservations, promises, plans, a clock of their own) are refused by
-    name unless they are given a ``memory``; a table in *Open runs* says which. Jobs run for their
-    service, wherever they are.
+    The engine is the same: a simulation replayed decision by decision has the same digest.
+    Policies that depend only on the state need nothing else. Policies that keep more between
+    decisions (reservations, guarantees, plans, a clock) are refused unless they get a ``memory``;
+    a table in *Open runs* lists them. Jobs run for their ``service_s`` on any GPUs.
 
     Parameters
     ----------
     state
-        Who runs where, and who waits; perhaps nobody.
+        Running and waiting jobs; may be without jobs.
     policy, placement
-        As of :func:`simulate`. An object of Python is asked as it is, and remembers what it does.
+        As for :func:`simulate`. A Python object is used as is, and keeps its own state.
     seed
-        Of random orders and placements, which draw by the rows of jobs.
+        Seed of random orders and placements, which draw by the rows of jobs.
     memory
-        ``b""`` for the first decision, then what the decision before gave: opaque bytes under a
-        checksum, of this version of gpusched. They hold the course so far, which the engine does
-        again, so that a decision takes longer with each job. The first state has no job that runs;
-        later ones must be where the decisions led, and have each new job, each job that is gone and
-        each time that the policy wants to be asked (``wake_s``) at its own ``now_s``. All that is
-        remembered are jobs by their ``id``; their ``service_s`` is the first that was told. Jobs of
-        the first state are as old as it says; a job that is told of later counts as submitted when
-        it is first told of, and a deadline that has passed by then as one that passes at once.
+        ``b""`` for the first decision, then the memory of the previous one: opaque bytes with a
+        checksum, valid for this version of gpusched. They hold the history, which the engine
+        replays, so decisions take longer with each job. The first state must have no running job;
+        later states must match the decisions, and report each new job, each job that is gone and
+        each requested wake-up (``wake_s``) at its own ``now_s``. Jobs are remembered by ``id``,
+        with the ``service_s`` first reported. Jobs of the first state keep their submit times;
+        later jobs count as submitted when they are first reported, and a deadline that has passed
+        by then passes immediately.
 
     Returns
     -------
     ClusterDecision
-        What to start on which GPUs, and what to preempt.
+        Which jobs to start on which GPUs, and which to preempt.
 
     Raises
     ------
     ValueError
-        If a name or a parameter is wrong, the policy keeps more than the state and has no memory,
-        the state cannot be, or the memory is not what an earlier decision gave, or not of this
-        state; the message names it.
+        If a name or a parameter is wrong, the policy needs a memory, the state is impossible, or
+        the memory is not from an earlier decision or does not match the state; the message says
+        which.
     TypeError
-        If an argument has another type.
+        If an argument has a wrong type.
     InvariantError
-        If a policy or a placement asks for something impossible.
+        If a policy or a placement requests something impossible.
 
     Examples
     --------
@@ -244,13 +241,13 @@ def decide(
     >>> decision.what.tolist(), decision.job.tolist(), decision.held_server.tolist()
     (['start'], [2], [0])
     >>> decision.why(1)
-    'waits: it needs 16 GPUs, and 4 are free after this decision'
+    'waits: it needs 16 GPUs, but 4 are free after this decision'
     """
     if not isinstance(state, ClusterState):
         raise TypeError(f"state: expected a ClusterState, not {state!r}")
     begin = time.perf_counter()
     row_of = passed = None
-    if not len(state.jobs) and not memory:  # nothing to decide, or to remember
+    if not len(state.jobs) and not memory:  # nothing to decide or remember
         check_seed(seed)
         policy_seam(policy), placement_seam(placement)
         return _nothing(state, begin, memory)
@@ -272,7 +269,7 @@ def decide(
         run, row_of, found, passed = _with_memory(state, *chosen, seed, memory)
     wake_us = found.pop("wake_us")
     what = _WHAT[found.pop("kind").astype(np.int64)]
-    # A policy may start a job where another is, and then see that this one has to go.
+    # A policy may start a job on GPUs of another before it preempts that one.
     order = np.argsort(what != "preempt", kind="stable")
     reasons = [REJECT_REASONS[code] for code in found.pop("reason").tolist()]
     return ClusterDecision(
@@ -302,7 +299,7 @@ def _nothing(state: ClusterState, begin: float, memory: bytes | None) -> Cluster
 def _with_memory(
     state: ClusterState, policy: Chosen, placement: Chosen, seed: int, memory: bytes
 ) -> tuple[_core.Run, Int64, dict[str, Any], bytes]:
-    """Do the course so far again, and go on by one decision; ``b""`` begins anew.
+    """Replay the history, and take one more decision; ``b""`` starts a new history.
 
     Returns
     -------
@@ -318,7 +315,7 @@ def _with_memory(
         for chosen in (policy, placement):
             if chosen.label.startswith("python:"):
                 raise ValueError(
-                    f"memory: {chosen.label} is an object of Python, which remembers by itself; "
+                    f"memory: {chosen.label} is a Python object, which keeps its own state; "
                     "register its class and give its name, or pass no memory"
                 )
         if state.num_withheld:
@@ -339,9 +336,9 @@ def _with_memory(
 def _with_memory_of_what_is_up(
     state: ClusterState, policy: Chosen, placement: Chosen, seed: int, memory: bytes
 ) -> tuple[_core.Run, Int64, dict[str, Any], bytes]:
-    """Decide on a cluster that lacks what is out of use: what is remembered knows no such GPUs.
+    """Decide on a cluster without unavailable GPUs, which the memory does not know.
 
-    It is good for as long as the same GPUs are up. Who fits on the whole cluster alone waits.
+    The memory stays valid while the same GPUs are up. Jobs that fit only on the full cluster wait.
     """
     there, server_of, bits_of = usable(state)
     run, row_of, found, passed = _with_memory(there, policy, placement, seed, memory)
@@ -383,27 +380,26 @@ _RESIZE: Final = 2  # the last kind of event that is an action
 
 @dataclass
 class Memory:
-    """What a policy remembers from one decision to the next, as bytes that are passed along.
+    """The history of a policy's decisions, serialised between decisions.
 
-    It is the course of the run so far, from which the engine comes to the same state of the policy
-    again.
+    The engine replays it to restore the policy's internal state.
 
     Attributes
     ----------
     policy, placement, seed, cluster
-        Who decides, and on what: these must stay.
+        These must not change.
     begin_us, last_us
-        When the first and the last decision were.
+        Times of the first and the last decision.
     jobs
-        All jobs so far, in the order in which they were told of. ``submit_us`` is when, but for the
-        jobs of the first decision.
+        All jobs so far, in the order in which they were reported. ``submit_us`` is when they were
+        reported, except for jobs of the first decision.
     columns
-        int64, of each job: ``ended_us``, when it was known that it was gone (-1: it waits or runs),
-        and ``attained_us, start_us, cost_us, added_us`` as of ``_core.Snapshot`` at the last
-        decision, of one that is gone when it went; ``least_us``, the least service by which it was
-        not over at any decision (0: any). Of the first jobs ``first_attained_us,
-        first_preemptions, first_added_us``, as of ``_core.Snapshot`` at the first decision. And
-        ``asked_us``, decisions that were asked for while nothing happened, and ``refused``, the
+        int64, one per job: ``ended_us``, when it was known to be gone (-1: it waits or runs), and
+        ``attained_us, start_us, cost_us, added_us`` as in ``_core.Snapshot`` at the last decision
+        (for jobs that are gone, when they went); ``least_us``, the lower bound on its run time
+        because it had not finished at a decision (0: none). For the first jobs
+        ``first_attained_us, first_preemptions, first_added_us``, as in ``_core.Snapshot`` at the
+        first decision. And ``asked_us``, times of decisions without an event, and ``refused``, the
         rows of jobs that can never run.
     """
 
@@ -417,7 +413,7 @@ class Memory:
     columns: dict[str, Int64]
 
     def to_bytes(self) -> bytes:
-        """Return it as bytes that are refused if one of them is changed."""
+        """Return it as bytes with a checksum."""
         trace_header, arrays = trace_members(self.jobs)
         header = _Header(
             _core.__version__, self.policy, self.placement, self.seed, self.cluster,
@@ -428,21 +424,21 @@ class Memory:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Memory:
-        """Return what :meth:`to_bytes` was of.
+        """Restore the history from :meth:`to_bytes`.
 
         Raises
         ------
         ValueError
-            If it was cut short or changed, is something else, or of another version, whose rules
-            may differ.
+            If it is truncated, changed, something else, or from another version, which may have
+            other rules.
         """
-        with naming("memory", "not what an earlier decision gave"):
+        with naming("memory", "not the memory of an earlier decision"):
             encoded, arrays = container.decode(bytes(data), _MEMORY)
             header = msgspec.json.decode(encoded, type=_Header, strict=True)
             if header.version != _core.__version__:
                 raise ValueError(
-                    f"it is of gpusched {header.version}, and this is {_core.__version__}, whose "
-                    "rules may differ"
+                    f"written by gpusched {header.version}; this is {_core.__version__}, which "
+                    "may have other rules"
                 )
             members = {name: array for name, array in arrays.items() if name in TRACE_MEMBERS}
             jobs = stored_trace(header.trace, members)
@@ -452,7 +448,7 @@ class Memory:
                 length = np.size(arrays.get(f"course.{name}", ())) if is_list else len(jobs)
                 columns[name] = stored_column(arrays, f"course.{name}", "i8", length)
             if len(arrays) != len(members) + len(columns):
-                raise ValueError("it has members that are not expected")
+                raise ValueError("it has unexpected members")
             _check(jobs, columns, header)
         return cls(
             header.policy, header.placement, header.seed, header.cluster, header.begin_us,
@@ -463,7 +459,7 @@ class Memory:
     def begun(
         cls, policy: str, placement: str, seed: int, cluster: Cluster, state: ClusterState
     ) -> Self:
-        """Return that of a policy which has taken no decision, and is about to at the state."""
+        """Return an empty history for a first decision at the state."""
         columns = dict.fromkeys((*_PER_JOB, *_LISTS), np.empty(0, np.int64)) | {
             "first_attained_us": seconds_to_us(state.attained_s),
             "first_preemptions": state.preemptions.astype(np.int64),
@@ -475,26 +471,26 @@ class Memory:
     def check_same(
         self, policy: str, placement: str, seed: int, cluster: Cluster, state: ClusterState
     ) -> None:
-        """Raise a ValueError unless the same policy decides on the same cluster, and later."""
+        """Raise ValueError unless policy and cluster are the same and the state is later."""
         given = {"policy": policy, "placement": placement, "seed": seed}
         for what, now in given.items():
             if getattr(self, what) != now:
-                raise ValueError(f"memory: is of {what} {getattr(self, what)}, not of {now}")
+                raise ValueError(f"memory: belongs to {what} {getattr(self, what)}, not {now}")
         if self.cluster != cluster:
-            raise ValueError("memory: is of another cluster; a change of servers begins anew")
+            raise ValueError("memory: belongs to another cluster; after a change, start with b''")
         if state.now_us <= self.last_us:
-            raise ValueError("now_s: must lie after the decision that gave the memory")
+            raise ValueError("now_s: must be later than the decision that returned the memory")
 
     def come_to(self, state: ClusterState) -> Int64:
-        """Tell who is new at a state, and who is gone; return the row here of each of its jobs."""
+        """Update to a state with new and gone jobs; return the row of each of its jobs here."""
         now_us, names = state.now_us, state.jobs.id.astype(str)
         old = dict(zip(self.jobs.id.tolist(), range(2**31), strict=False))
         is_new = np.array([name not in old for name in names.tolist()], np.bool_)
         runs = np.flatnonzero(is_new & state.is_running)
         if runs.size:
             raise ValueError(
-                f"jobs: {str(names[runs[0]])!r} runs, and no decision that the memory knows of "
-                "started it; a policy that remembers begins where no job runs"
+                f"jobs: {str(names[runs[0]])!r} runs, but no decision in the memory started it; "
+                "the first decision with a memory must have no running jobs"
             )
         if is_new.any():
             told = _plain(dataclasses.replace(state.jobs, id=read_only(names)))
@@ -512,12 +508,12 @@ class Memory:
         ended_us, start_us = columns["ended_us"], columns["start_us"]
         back = np.flatnonzero(ended_us[row_of] >= 0)
         if back.size:
-            raise ValueError(f"jobs: {str(names[back[0]])!r} was gone, and is there again")
+            raise ValueError(f"jobs: {str(names[back[0]])!r} had gone and must not return")
         begun = (start_us >= 0) & (ended_us < 0)
         paid_us = start_us + columns["cost_us"]
         since = np.maximum(now_us, paid_us) - np.maximum(self.last_us, paid_us)
         columns["attained_us"] = columns["attained_us"] + np.where(begun, since, 0)
-        # What a preemption adds later does not lessen what a job had to do before.
+        # Work added by a later preemption does not count towards the earlier lower bound.
         not_over_us = columns["attained_us"] + 1 - columns["added_us"]
         columns["least_us"] = np.maximum(columns["least_us"], not_over_us)
         is_here = np.zeros(len(jobs), np.bool_)
@@ -527,17 +523,17 @@ class Memory:
         return row_of
 
     def replayed(self, policy: Chosen, description: _core.RunDescription) -> _core.Run:
-        """Do again what was until now, and not what happens now.
+        """Replay the history up to now, without the current decision.
 
-        Policies are shown jobs that are gone as finished, whether they were done or taken back.
+        Policies see gone jobs as finished, whether they finished or were withdrawn.
         """
         columns = self.columns
         table = job_columns(self.jobs, self.cluster, uses_estimates=policy.has("estimate"))
         table["predicted_us"] = table["service_us"]
-        # No job is over before it is gone.
+        # No job may finish in the replay before it is gone.
         table["service_us"] = np.maximum(self.jobs.service_us, columns["least_us"])
         nothing, none = np.zeros_like(columns["first_preemptions"]), np.empty(0, np.int64)
-        first = _core.Snapshot(  # the queue of the first decision, and nobody who runs
+        first = _core.Snapshot(  # the queue of the first decision, without running jobs
             self.begin_us,
             is_anew=True,
             attained_us=columns["first_attained_us"],
@@ -569,7 +565,7 @@ class Memory:
         return run
 
     def check(self, run: _core.Run, state: ClusterState, row_of: Int64) -> None:
-        """Raise a ValueError unless the decisions so far have led to the state."""
+        """Raise ValueError unless the decisions so far lead to the state."""
         columns = _core.snapshot_of(run)
         rows = columns["jobs"][columns["held_job"]]
         stays = self.columns["ended_us"][rows] != self.last_us
@@ -578,12 +574,12 @@ class Memory:
         for row in sorted(there.keys() | here.keys()):
             if there.get(row) != here.get(row):
                 raise ValueError(
-                    f"held: {str(self.jobs.id[row])!r} does not hold what its decisions gave "
-                    "it; the state is not where they led, and the memory is of no use for it"
+                    f"held: {str(self.jobs.id[row])!r} does not hold the GPUs that it was given; "
+                    "the memory does not match this state"
                 )
 
     def decide(self, run: _core.Run, row_of: Int64) -> dict[str, Any]:
-        """Take the decision and remember it; return it by the rows of the state."""
+        """Take and record the decision; return it by the rows of the state."""
         found: dict[str, Any] = _core.decided(run)
         columns, nothing = self.columns, np.zeros(len(self.jobs), np.int64)
         columns |= {"start_us": nothing - 1, "cost_us": nothing}
@@ -599,7 +595,7 @@ class Memory:
             ("rejected", ("reason",)),
         ):
             rows = state_row[found[name]]
-            kept = rows >= 0  # what finished now is no longer in the state
+            kept = rows >= 0  # jobs that finished now are not in the state
             if name == "job":
                 kept &= found["kind"] <= _RESIZE
             found[name] = rows[kept]
@@ -609,14 +605,14 @@ class Memory:
 
 
 def _check(jobs: Trace, columns: dict[str, AnyArray], header: _Header) -> None:
-    """Check what the engine relies on; a forger could have summed up anew."""
+    """Check what the engine relies on, since a forged memory can have a valid checksum."""
     for name, values in {"trace.submit_us": jobs.submit_us, **columns}.items():
         if values.min(initial=0) < -1 or values.max(initial=0) >= 2**61:
             raise ValueError(f"{name}: is out of range")
     if (np.diff(jobs.submit_us) < 0).any() or jobs.submit_us.min() < 0:
         raise ValueError("trace.submit_us: must ascend")
     if not int(jobs.submit_us.max()) <= header.last_us < 2**61:
-        raise ValueError("last_us: lies before what was told")
+        raise ValueError("last_us: must not lie before the last submission")
     if not 0 <= header.begin_us <= header.last_us:
         raise ValueError("begin_us: is out of range")
     if len(set(jobs.id.tolist())) < len(jobs) or jobs.id.dtype.kind != "U":
@@ -624,10 +620,7 @@ def _check(jobs: Trace, columns: dict[str, AnyArray], header: _Header) -> None:
 
 
 def _told_late(jobs: Trace, now_us: int) -> Trace:
-    """Return the jobs as if they were submitted when they are told of.
-
-    A deadline that has passed by then passes at once.
-    """
+    """Return the jobs with ``now_us`` as submit time; passed deadlines pass immediately."""
     due_us = jobs.deadline_us
     if due_us is not None:
         due_us = read_only(np.where(due_us == NOT_GIVEN, due_us, np.maximum(due_us, now_us + 1)))
@@ -636,7 +629,7 @@ def _told_late(jobs: Trace, now_us: int) -> Trace:
 
 
 def _plain(jobs: Trace) -> Trace:
-    """Return the jobs without what a decision does not read."""
+    """Return the jobs without data that decisions do not read."""
     return dataclasses.replace(
         jobs, name="memory", source="memory", epoch=None, origin_s=0.0, rejects=Rejects(), notes=(),
         profile=None, profiles=(), graph=None, graphs=(),

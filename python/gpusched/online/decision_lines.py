@@ -1,4 +1,4 @@
-"""Decisions as lines of JSON: a request in, an answer out, for a controller in any language."""
+"""Decisions over a JSON-lines protocol: one request per line, one reply per line."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Id = str | int | None
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One decision that is asked for.
+    """A request for one decision.
 
     Attributes
     ----------
     state
-        The cluster now.
+        The current cluster state.
     id
-        Given back in the answer.
+        Returned in the reply.
     policy, placement, seed
-        As of :func:`gpusched.decide`; absent: what the command was given.
+        As for :func:`gpusched.decide`; default: those of the command.
     memory
-        As of :func:`gpusched.decide`, in base64: empty for the first decision of a policy that
-        remembers, then what the answer before gave. Absent: the state alone decides.
+        As for :func:`gpusched.decide`, in base64: empty for the first decision of a policy with
+        memory, then the memory of the previous reply. Absent: no memory.
     explain
-        Whether the answer says of each job that stays waiting why.
+        Whether the reply explains why each remaining job waits.
     """
 
     state: StateFile
@@ -44,7 +44,7 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Held(msgspec.Struct, frozen=True, omit_defaults=True):
-    """GPUs on one server: its position in the cluster, their numbers, its name if it has one."""
+    """GPUs on one server: its position in the cluster, their numbers, and its name if any."""
 
     server: int
     gpus: tuple[int, ...]
@@ -52,7 +52,7 @@ class Held(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Action(msgspec.Struct, frozen=True):
-    """What is to be done with a job, where, and why; in an order in which it can be done."""
+    """An action on a job: what, on which GPUs, and why. Actions are in a feasible order."""
 
     what: Literal["preempt", "start", "resize", "reject"]
     id: str
@@ -62,7 +62,7 @@ class Action(msgspec.Struct, frozen=True):
 
 
 class Stay(msgspec.Struct, frozen=True):
-    """A job that stays waiting, and why."""
+    """A job that keeps waiting, and why."""
 
     id: str
     why: str
@@ -74,20 +74,20 @@ class Answer(msgspec.Struct, frozen=True):
     Attributes
     ----------
     id
-        That of the request.
+        The id of the request.
     now_s
-        That of the state.
+        The time of the state.
     actions
-        What to do.
+        The actions.
     waiting
-        The jobs that stay waiting; null unless that was asked for.
+        The jobs that keep waiting; null unless the request has ``explain``.
     wake_s
-        When the policy wants to be asked again, whatever happens by then; null if only what happens
-        matters.
+        Time of the policy's requested wake-up, even if nothing happens before; null if it only
+        reacts to events.
     decision_s
-        Seconds that it took.
+        Seconds that the decision took.
     memory
-        To be passed along, if the request had one.
+        Memory for the next request, if this one had some.
     """
 
     id: Id
@@ -100,7 +100,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A request that cannot be answered, and why; ``id`` is null where the request has none."""
+    """The error of an invalid request; ``id`` is null if the request has none."""
 
     id: Id
     error: str
@@ -114,12 +114,12 @@ _MISTAKES: Final = (ValueError, TypeError, OverflowError, RecursionError, _core.
 
 
 def answer(line: bytes, defaults: dict[str, Any]) -> bytes:
-    """Return the line that answers one line, without its end; a mistake is answered, not raised.
+    """Return the reply to one request line, without line end; errors become replies, too.
 
     Parameters
     ----------
     defaults
-        ``policy``, ``placement`` and ``seed`` for requests without.
+        ``policy``, ``placement`` and ``seed`` for requests without them.
     """
     try:
         request = msgspec.json.decode(line, type=Request, strict=True)
@@ -161,7 +161,7 @@ def answer_of(found: ClusterDecision, *, id: Id = None, explain: bool = True) ->
 
 
 def _held(found: ClusterDecision) -> dict[int, list[Held]]:
-    """Return the GPUs that each job gets, by the numbers and names of the state's source."""
+    """Return the GPUs that each job gets, with numbers and names of the state's source."""
     servers = found.state.servers
     held: dict[int, list[Held]] = {}
     columns = (found.held_job, found.held_server, found.held_mask)
@@ -177,11 +177,11 @@ def _unpacked(memory: str) -> bytes:
     try:
         return b64decode(memory, validate=True)
     except ValueError:
-        raise ValueError("memory: is no base64") from None
+        raise ValueError("memory: must be base64") from None
 
 
 def _id_of(line: bytes) -> Id:
-    """Return the id of a request that cannot be read, if that part of it can."""
+    """Return the id of an invalid request, if it can be read."""
     try:
         return msgspec.json.decode(line, type=_Named, strict=True).id
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
@@ -202,19 +202,19 @@ _TYPES: Final[dict[str, list[Any]]] = {
 
 
 def state_schema(of: Part = "state") -> dict[str, Any]:
-    """Return the JSON schema of a state as we write it, or of the lines of a stream.
+    """Return the JSON schema of state files, or of the lines of a decision stream.
 
     Parameters
     ----------
     of
-        ``"state"``: the files that :func:`gpusched.online.read_state` reads as our own.
+        ``"state"``: files in gpusched's own format for :func:`gpusched.online.read_state`.
         ``"request"`` and ``"answer"``: the lines that ``gpusched decide --stream`` reads and
         writes.
 
     Returns
     -------
     dict
-        As of JSON Schema 2020-12.
+        A JSON Schema 2020-12.
 
     Raises
     ------

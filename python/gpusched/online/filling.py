@@ -1,4 +1,4 @@
-"""Fill a cluster: requests arrive one by one, are placed or lost, and nothing ever leaves."""
+"""Fill a cluster: requests arrive one by one, are placed or lost, and never leave."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pieces:
-    """What the placed requests hold, a row per request and server.
+    """The GPUs of placed requests, a row per request and server.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class Pieces:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FillResult:
-    """A filled cluster, with what was so after each arrival.
+    """A filled cluster, with figures after each arrival.
 
     Attributes
     ----------
     requests, cluster, placement, order, seed
-        What was given; ``placement`` as a text.
+        The arguments; ``placement`` as a text.
     arrivals
         int64[n]: the row of ``requests`` that arrived.
     is_placed
@@ -66,7 +66,7 @@ class FillResult:
     fragmented_milli
         float64[n]: thousandths of free GPUs that are fragmented after the arrival.
     pieces
-        What is held.
+        The allocated GPUs.
     """
 
     requests: Requests
@@ -94,7 +94,7 @@ class FillResult:
 
     @cached_property
     def arrived(self) -> Float64:
-        """float64[n]: GPUs asked for so far, over the GPUs of the cluster."""
+        """float64[n]: GPUs requested so far, over the GPUs of the cluster."""
         return self._part(np.cumsum(self._asked))
 
     @cached_property
@@ -118,19 +118,19 @@ class FillResult:
         return int(np.count_nonzero(~self.is_placed))
 
     def at(self, demand: ArrayLike) -> dict[str, Float64]:
-        """Return what was so when ``demand`` had arrived, in parts of the cluster's GPUs.
+        """Return figures at the time when ``demand`` had arrived, relative to the cluster's GPUs.
 
         Parameters
         ----------
         demand
-            GPUs asked for over the GPUs of the cluster, such as 0.95; of any shape, at most what
-            has arrived in all.
+            Requested GPUs over the GPUs of the cluster, such as 0.95; of any shape, at most the
+            total that arrived.
 
         Returns
         -------
         dict
             In the shape of ``demand``: ``allocated``, ``unallocated``, ``fragmented`` and
-            ``lost``, the part of the arrivals that were not placed.
+            ``lost``, the fraction of arrivals that were not placed.
 
         Raises
         ------
@@ -148,8 +148,8 @@ class FillResult:
         wanted = unmasked("demand", demand)
         arrived = self.arrived
         if not ((wanted >= 0) & (wanted <= arrived[-1])).all():
-            raise ValueError(f"demand: must lie in 0..{arrived[-1]:g}, what has arrived")
-        # The state before the arrival that passes it.
+            raise ValueError(f"demand: must lie in 0..{arrived[-1]:g}, the demand that arrived")
+        # The last arrival up to this demand.
         index = np.searchsorted(arrived, wanted, side="right") - 1
         lost = np.cumsum(~self.is_placed) / np.arange(1, len(self) + 1)
         columns = {
@@ -164,12 +164,12 @@ class FillResult:
         }
 
     def to_polars(self) -> polars.DataFrame:
-        """Return a row per arrival: what it asked for, whether it was placed, what was so then.
+        """Return a row per arrival: its request, whether it was placed, and figures after it.
 
         Returns
         -------
         polars.DataFrame
-            In the order of arrival; parts are of the GPUs of the cluster.
+            In order of arrival; fractions are of the cluster's GPUs.
 
         Examples
         --------
@@ -221,52 +221,51 @@ def fill(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> FillResult:
-    """Fill ``cluster`` with ``requests`` until they ask for ``until`` times its GPUs.
+    """Fill ``cluster`` with ``requests`` until their total is ``until`` times its GPUs.
 
-    Each request is placed when it arrives, or lost; nothing ever leaves. After each arrival the
-    GPUs that are allocated and those that are fragmented are taken down (Weng et al., Beware of
-    Fragmentation, ATC 2023, section 6): what a request drawn from ``requests`` is expected to be
-    unable to use of the free GPUs.
+    Each request is placed when it arrives, or lost; none ever leaves. The result has the allocated
+    and the fragmented GPUs after each arrival (Weng et al., Beware of Fragmentation, ATC 2023,
+    section 6): the free GPUs that a request drawn from ``requests`` is expected to be unable to
+    use.
 
     Parameters
     ----------
     requests
-        What arrives; of a trace, its jobs without their times.
+        Requests, or a trace (its times are ignored).
     placement
         A name listed by :func:`gpusched.placements`, with parameters in the same way, or an
-        instance of a Python :class:`gpusched.Placement`. Where requests ask for shares, CPU or
-        memory it must know them.
+        instance of a Python :class:`gpusched.Placement`. It must support shares, CPU and memory if
+        requests have them.
     until
-        Ends with the arrival at which the GPUs asked for reach this multiple of the cluster's.
+        Stop with the arrival at which the requested GPUs reach this multiple of the cluster's.
     order
-        ``"drawn"``: each arrival is one of the requests, all with equal probability and with
-        replacement. ``"listed"``: the requests in their order, from the beginning again where
-        they do not suffice. ``"shuffled"``: each request once, in an order that is drawn, and then
-        as ``"drawn"`` where they do not suffice.
+        ``"drawn"``: each arrival is a random request, with equal probability and replacement.
+        ``"listed"``: the requests in their order, repeated if needed. ``"shuffled"``: each request
+        once in random order, then as ``"drawn"`` if needed.
     seed
-        Of the draws and of random placements, 0 to 2**64 - 1. Equal arguments fill equally, and
-        the arrivals do not depend on the placement.
+        Seed of the draws and of random placements, 0 to 2**64 - 1. Equal arguments give equal
+        results; arrivals do not depend on the placement.
     progress
-        As for :func:`gpusched.simulate`; what is counted are arrivals.
+        As for :func:`gpusched.simulate`; counts arrivals.
     stop
-        Ends it when it is set, as for :func:`gpusched.simulate`.
+        Event that cancels the filling, as for :func:`gpusched.simulate`.
 
     Returns
     -------
     FillResult
-        What was allocated, fragmented and lost after each arrival.
+        Allocated, fragmented and lost GPUs after each arrival.
 
     Raises
     ------
     ValueError
-        If a name, a parameter or a value is wrong, no request asks for GPUs, or the placement
-        does not know what they ask for.
+        If a name, a parameter or a value is wrong, no request has GPUs, or the placement does not
+        support the requested resources.
     TypeError
-        If an argument has another type.
+        If an argument has a wrong type.
     InvariantError
-        If the placement names GPUs that a request cannot have.
+        If the placement returns GPUs that a request cannot have.
     Cancelled
-        If ``stop`` was set, within a second; it tells how many arrivals were done.
+        If ``stop`` was set, within a second; it has the number of finished arrivals.
     KeyboardInterrupt
         On Ctrl-C, within a second.
 
@@ -311,7 +310,7 @@ def fill(
 
 
 def _arrivals(requests: Requests, cluster: Cluster, until: float, order: Order, seed: int) -> Int64:
-    """Rows of the requests as they arrive, to the first that reaches the demand."""
+    """Return the rows of requests in order of arrival, until the demand is reached."""
     if order not in get_args(Order):
         raise ValueError(f"order: {order!r} must be 'drawn', 'listed' or 'shuffled'")
     if isinstance(until, bool) or not isinstance(until, int | float):
@@ -325,7 +324,7 @@ def _arrivals(requests: Requests, cluster: Cluster, until: float, order: Order, 
     expected = wanted / float(asked.mean())
     if expected > MAX_ARRIVALS:
         raise ValueError(
-            f"until: {until:g} takes about {expected:,.0f} arrivals, more than {MAX_ARRIVALS:,}"
+            f"until: {until:g} needs about {expected:,.0f} arrivals, more than {MAX_ARRIVALS:,}"
         )
     num_rows = len(requests)
     rows: Int64 = np.empty(0, dtype=np.int64)
@@ -346,7 +345,7 @@ def _arrivals(requests: Requests, cluster: Cluster, until: float, order: Order, 
 
 
 def _columns(requests: Requests, cluster: Cluster) -> dict[str, Any]:
-    """Return the arguments of the core's job table: times do not matter."""
+    """Return the arguments of the core's job table; times are dummies."""
     position = {name: index for index, name in enumerate(cluster.gpu_types)}
     return {
         "submit_us": np.zeros(len(requests), dtype=np.int64),
@@ -354,7 +353,7 @@ def _columns(requests: Requests, cluster: Cluster) -> dict[str, Any]:
         "gpus": requests.gpus,
         "type_set": requests.type_set,
         "type_masks": np.array([_mask(n, position) for n in requests.type_sets], np.uint64),
-        # It looks at no other columns than those three.
+        # It reads only the three demand columns.
         **demand_columns(cast(Trace, requests)),
     }
 

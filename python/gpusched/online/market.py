@@ -1,4 +1,4 @@
-"""Place jobs on unequal workers at one instant: :func:`place_jobs`, a matching market."""
+"""Place jobs on heterogeneous workers by a matching market: :func:`place_jobs`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Columns:
-    """The columns that a user gave, and the classes of equal workers among them."""
+    """The user's columns, and the classes of equal workers among them."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Columns:
         self.labels = tuple(labels or (f"{name} {column}" for column in range(num_columns)))
         if len(self.labels) != num_columns:
             raise ValueError(f"labels: has {len(self.labels)} names for {num_columns} columns")
-        # Columns with equal figures, in the order of their first.
+        # Merge columns with equal values; classes are in order of their first column.
         parts = speeds if self.max_samples is None else np.vstack([speeds, self.max_samples])
         known: dict[bytes, int] = {}
         found = [known.setdefault(column.tobytes(), len(known)) for column in parts.T.copy()]
@@ -63,7 +63,7 @@ class Columns:
         ).astype(np.int32)
 
     def merged(self, speeds: Float64) -> dict[str, Any]:
-        """The matrices by class, as the core takes them."""
+        """Return the matrices by class for the core."""
         merged: dict[str, Any] = {
             "rate": np.ascontiguousarray(speeds[:, self.first_column]).ravel(),
             "capacity": self.class_capacity,
@@ -74,7 +74,7 @@ class Columns:
         return merged
 
     def merged_previous(self, previous: npt.ArrayLike | None, num_jobs: int) -> Int32 | None:
-        """Workers held so far, by class."""
+        """Return the currently held workers by class."""
         if previous is None:
             return None
         held = matrix("previous", previous)
@@ -89,17 +89,17 @@ class Columns:
         if over.size:
             column = int(over[0])
             raise ValueError(
-                f"previous: {self.labels[column]} is held {held[:, column].sum():g} times and "
-                f"there are {self.capacity[column]}"
+                f"previous: {self.labels[column]} is held {held[:, column].sum():g} times; its "
+                f"capacity is {self.capacity[column]}"
             )
         merged = np.zeros((num_jobs, len(self.class_capacity)))
         np.add.at(merged.T, self.class_of_column, held.T)
         return np.ascontiguousarray(merged.astype(np.int32)).ravel()
 
     def deal(self, counts: Int32, previous: npt.ArrayLike | None) -> Int32:
-        """Workers by column: a job keeps those that it holds as far as it has so many.
+        """Return workers by column: a job keeps as many of its current workers as possible.
 
-        The others are dealt in order: the first job gets them from the first columns.
+        The others are assigned in order, the first job from the first columns.
         """
         dealt = np.zeros((len(counts), len(self.capacity)), dtype=np.int32)
         held = None if previous is None else unmasked("previous", previous).astype(np.int32)
@@ -111,7 +111,7 @@ class Columns:
                 kept = np.diff(most, axis=1, prepend=0)
                 dealt[:, columns] = kept
                 left, free = left - kept.sum(axis=1), free - kept.sum(axis=0)
-            # Both are pieces of one line; a job gets of a column what their pieces share.
+            # Jobs and columns both partition one line; the overlap of two parts is assigned.
             job_end, column_end = np.cumsum(left)[:, np.newaxis], np.cumsum(free)
             begin = np.maximum(job_end - left[:, np.newaxis], column_end - free)
             dealt[:, columns] += np.maximum(np.minimum(job_end, column_end) - begin, 0)
@@ -119,7 +119,7 @@ class Columns:
 
 
 def matrix(name: str, values: npt.ArrayLike) -> Float64:
-    """Return figures by job and column, at least 0 and finite; ValueError otherwise."""
+    """Return values by job and column, at least 0 and finite; ValueError otherwise."""
     made = unmasked(name, values)
     if made.ndim != 2 or made.size == 0:
         raise ValueError(f"{name}: has shape {made.shape}, not (jobs, columns)")
@@ -133,7 +133,7 @@ def matrix(name: str, values: npt.ArrayLike) -> Float64:
 
 
 def by_job(name: str, values: npt.ArrayLike | None, size: int) -> Float64 | None:
-    """Return one figure for each job, from these or from one for all."""
+    """Return one value per job; a single value applies to all."""
     if values is None:
         return None
     made = unmasked(name, values)
@@ -145,7 +145,7 @@ def by_job(name: str, values: npt.ArrayLike | None, size: int) -> Float64 | None
 
 
 def counts_by_job(name: str, values: npt.ArrayLike | None, size: int) -> Int32 | None:
-    """Return one whole number for each job."""
+    """Return one whole number per job."""
     made = by_job(name, values, size)
     if made is None:
         return None
@@ -155,14 +155,14 @@ def counts_by_job(name: str, values: npt.ArrayLike | None, size: int) -> Int32 |
 
 
 def check_usable(speeds: Float64, capacity: Int32, least: Any) -> None:
-    """Raise ValueError for a job that could not run even if all workers were its own."""
+    """Raise ValueError for a job that could not run even with all workers."""
     usable = (speeds > 0) @ capacity
     for job, count in enumerate(usable.tolist()):
         if count == 0:
             raise ValueError(f"rates[{job}]: all 0: no worker can run job {job}")
         if least is not None and least[job] > count:
             raise ValueError(
-                f"min_workers[{job}]: {least[job]} and there are {count} that can run job {job}"
+                f"min_workers[{job}]: {least[job]}, but only {count} workers can run job {job}"
             )
 
 
@@ -171,47 +171,47 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class JobPlacement:
-    """Who holds which workers: what :func:`gpusched.online.place_jobs` returns.
+    """The workers of each job: the return value of :func:`gpusched.online.place_jobs`.
 
     Attributes
     ----------
     counts
         Workers of each job in each column of the rates, shape ``(jobs, columns)``.
     job_s
-        Completion of each job in seconds, waiting and restart included; NaN for one that waits.
+        Completion time of each job in seconds, including wait and restart; NaN if it waits.
     equal_s
-        The same if every job had an equal share of the workers.
+        The same with an equal share of the workers per job.
     price
-        At which the market clears: seconds of the summed completion times that one more worker of
-        the column saves, shape ``(columns,)``.
+        Clearing prices, shape ``(columns,)``: seconds of total completion time that one more worker
+        of the column saves.
     mean_jct_s
         Mean of ``job_s`` over the jobs that do not wait.
     lower_bound_s
-        No decision for the same jobs has a lower mean.
+        Lower bound on the mean for the same jobs.
     fairness
         Jain's index of ``job_s / equal_s``; 1 is fair.
     score
-        What was minimised: ``mean_jct_s``, and fairness with ``beta`` below 1.
+        The minimised objective: ``mean_jct_s``, combined with fairness if ``beta`` is below 1.
     sampled_score
-        The best one before the descent.
+        The best score before the descent.
     num_categories
-        How many categories there are: numbers of workers of each job.
+        Number of categories (a number of workers for each job).
     categories_tried, categories_pruned
-        How many of them had a market cleared, and how many a bound ruled out.
+        Number of categories with a cleared market, and number excluded by a bound.
     is_exhaustive
-        Whether every category was tried or ruled out.
+        Whether every category was tried or excluded.
     is_optimal
-        Whether the decision is proven to be the best (``sampler="exact"``).
+        Whether the decision is proven optimal (``sampler="exact"``).
     is_kept
-        Whether the previous placement stays because no other is better by the hysteresis.
+        Whether the previous placement is kept, as none is better by the hysteresis.
     decision_s, processor_s
-        What the decision took, in seconds: on the clock, and of a processor.
+        Seconds that the decision took: wall-clock and processor time.
     samples
-        Of a round, for each worker of each column, shape ``(jobs, columns)``.
+        Samples per round for each worker of each column, shape ``(jobs, columns)``.
     labels
         Names of the columns.
     first_worker
-        Where the columns are single workers, None; otherwise the first worker of each column.
+        First worker of each column; None if the columns are single workers.
     """
 
     counts: Int32 = field(repr=False)
@@ -237,27 +237,27 @@ class JobPlacement:
 
     @property
     def num_workers(self) -> Int64:
-        """Workers of each job, shape ``(jobs,)``: the category."""
+        """Number of workers of each job, shape ``(jobs,)``: the category."""
         found: Int64 = self.counts.sum(axis=1, dtype=np.int64)
         return found
 
     @property
     def waits(self) -> Bool:
-        """Which jobs have no workers: there are too few for all, or none that they could use."""
+        """Which jobs have no workers, since there are too few, or none that they can use."""
         found: Bool = self.num_workers == 0
         return found
 
     @property
     def gap(self) -> float:
-        """How far above the optimum the mean can be at most, as a part of the bound."""
+        """Maximum distance of the mean from the optimum, relative to the bound."""
         return self.mean_jct_s / self.lower_bound_s - 1.0
 
     @property
     def workers(self) -> list[Int64]:
         """The workers of each job.
 
-        Column by column where each is one worker. Workers of a class are numbered one after the
-        other, class after class, and dealt to the jobs in the same order.
+        Column numbers if each column is one worker. Otherwise workers are numbered consecutively,
+        class by class, and assigned to the jobs in order.
         """
         if self.first_worker is None:
             return [np.flatnonzero(row) for row in self.counts]
@@ -268,12 +268,12 @@ class JobPlacement:
         ]
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a row for each job.
+        """Return one row per job.
 
         Returns
         -------
         polars.DataFrame
-            Its workers, how many and which, and its seconds so placed and with an equal part.
+            Number and names of its workers, and its completion time now and with an equal share.
 
         Examples
         --------
@@ -302,9 +302,9 @@ class JobPlacement:
         return ", ".join(f"{row[column]} {self.labels[column]}" for column in columns)
 
     def __str__(self) -> str:
-        """Return a table of the jobs under a line on the whole."""
+        """Return a summary line and a table of the jobs."""
         proof = "optimal" if self.is_optimal else f"at most {self.gap:.2%} above the optimum"
-        kept = "; the previous placement stays" if self.is_kept else ""
+        kept = "; the previous placement is kept" if self.is_kept else ""
         lines = [
             f"{len(self.job_s)} jobs: mean completion {self.mean_jct_s:.6g} s, {proof}; fairness "
             f"{self.fairness:.3f}; {self.categories_tried} of {self.num_categories:.6g} categories "
@@ -326,7 +326,7 @@ class JobPlacement:
         return "\n".join(lines)
 
 
-# Columns of the rates beyond which equal workers no longer are the smaller problem.
+# With more classes, clearing by single workers is the smaller problem.
 _FEW_CLASSES: Final = 16
 _BYTES_PER_GBIT: Final = 1e9 / 8
 
@@ -360,13 +360,13 @@ def place_jobs(
     guard: float = 0.25,
     seed: int = 0,
 ) -> JobPlacement:
-    """Choose the workers of each job so that their mean completion time is low.
+    """Choose the workers of each job for a low mean completion time.
 
-    Draws categories (a number of workers for each job), clears a matching market in each (who
-    holds which), keeps the best and descends from it worker by worker. Liu, Wang, Huang, Pan,
+    Draws categories (a number of workers for each job), assigns workers in each by a matching
+    market, keeps the best and improves it worker by worker. Liu, Wang, Huang, Pan,
     "Sampling-Based Multi-Job Placement for Heterogeneous Deep Learning Clusters", IEEE TPDS 35(6),
     2024, has the idea in its abstract; equations, valuations, bounds, seeds and descent are ours.
-    The decision for given arguments is the same on every machine.
+    Equal arguments give the same decision on every machine.
 
     Parameters
     ----------
@@ -374,65 +374,65 @@ def place_jobs(
         Samples per second of each job on one worker of each column, shape ``(jobs, columns)``;
         0 where the job cannot run.
     rounds
-        Rounds that each job has left, shape ``(jobs,)`` or one for all, as all that follows by
-        job.
+        Remaining rounds of each job, shape ``(jobs,)`` or one for all, like all arguments by job
+        below.
     round_samples
         Samples of a round, the global batch.
     capacity
-        Workers of each column, which is a class of equal ones; None: a column is one worker.
-        Columns with equal figures are treated as a class.
+        Workers of each column, a class of equal workers; None: a column is one worker.
+        Columns with equal values are treated as a class.
     labels
         Names of the columns, for the tables.
     gradient_bytes, bandwidth_gbps
-        Passed around the ring after each round, and its slowest link. None: costs nothing.
+        Bytes passed around the ring after each round, and its slowest link. None: no cost.
     max_samples
-        What a worker's memory holds of a round, shape ``(jobs, columns)``; 0: no limit.
+        Samples of a round that fit into a worker's memory, shape ``(jobs, columns)``; 0: no limit.
     min_workers, max_workers
         Limits on the number of workers of a job.
     waiting_s
-        Already behind each job; counts as completion time.
+        Time that each job has already waited; part of its completion time.
     previous
-        Workers held so far, shape ``(jobs, columns)``; a row of 0 holds none. A change of a job's
-        workers costs it ``restart_s``, and unless the score improves by more than the part
-        ``hysteresis``, everything stays.
+        Current workers, shape ``(jobs, columns)``; a row of 0 has none. A change of a job's workers
+        costs it ``restart_s``, and nothing changes unless the score improves by more than the
+        fraction ``hysteresis``.
     split
         ``"proportional"`` to the rates, so all workers of a round end at once, or ``"equal"``.
     sampler
-        ``"seeded"``: equal shares, the square-root rule, the previous category and those that
-        the prices ask for, then draws, half uniform and half around the square-root rule;
-        ``"uniform"``: uniform draws alone; ``"enumerate"``: all categories; ``"exact"``: the
-        proven optimum of small instances.
+        ``"seeded"``: equal shares, the square-root rule, the previous category and those implied by
+        the prices, then draws, half uniform and half around the square-root rule; ``"uniform"``:
+        only uniform draws; ``"enumerate"``: all categories; ``"exact"``: the proven optimum of
+        small instances.
     draws
-        N: 59 uniform draws hold one of the best 5 % of the categories at 95 %, 299 one of the
-        best 1 %.
+        Number of draws: with 95% probability, 59 uniform draws include one of the best 5% of the
+        categories, and 299 one of the best 1%.
     enumerate_up_to
-        With no more categories than these, all are looked at.
+        Up to this number of categories, all are tried.
     descend, effort
         Whether the best draw is improved worker by worker, and for how long: exchanges tried
         times jobs x (classes + 1)^2.
     prune
-        Leave out categories that a bound shows to be worse. It spares time.
+        Whether to skip categories that a bound shows to be worse, which saves time.
     valuation
-        Of a worker: ``"iterated"``, the completion time it saves at an estimate that follows the
-        market; ``"one-pass"``; ``"raw"``, its rate.
+        Value of a worker: ``"iterated"``, the completion time it saves at an estimate that follows
+        the market; ``"one-pass"``; ``"raw"``, its rate.
     clearing
-        ``"transportation"``, ``"jonker-volgenant"`` or ``"auction"``. None: transportation where
-        there are few classes, else Jonker-Volgenant.
+        ``"transportation"``, ``"jonker-volgenant"`` or ``"auction"``. None: transportation if there
+        are few classes, else Jonker-Volgenant.
     beta
-        Minimised is ``(beta + (1 - beta) (1 - fairness)) x mean``.
+        The objective is ``(beta + (1 - beta) (1 - fairness)) x mean``.
     guard
-        A job has at least this part of an equal share of the workers.
+        Each job has at least this part of an equal share of the workers.
 
     Returns
     -------
     JobPlacement
-        The workers of each job, and what was looked at.
+        The workers of each job, and statistics of the search.
 
     Raises
     ------
     ValueError
         If a shape or a value is wrong (the message names argument, row and rule), a job can run
-        nowhere, or its samples do not fit the memory of its workers.
+        nowhere, or its samples do not fit into the memory of its workers.
     KeyboardInterrupt
         On Ctrl-C, within a second.
 
@@ -492,7 +492,7 @@ def place_jobs(
             found = market.solve(problem, options)
         return found, exact, time.perf_counter() - begin, time.thread_time() - processor
 
-    # Only a proof is worth a thread; a decision looks up by itself.
+    # Only a proof needs a thread: a decision itself checks for interrupts.
     found, exact, decision_s, processor_s = (
         supervised(decide, control) if sampler == "exact" else decide()
     )
@@ -542,7 +542,7 @@ def place_jobs(
 def _samples(
     speeds: Float64, counts: Int32, batch: Float64, limits: Float64 | None, split: str
 ) -> Float64:
-    """Samples of a round for each worker of each column."""
+    """Return the samples of a round for each worker of each column."""
     samples = np.zeros(speeds.shape)
     for job, row in enumerate(counts):
         columns = np.repeat(np.arange(len(row)), row)
@@ -553,7 +553,7 @@ def _samples(
         samples[job, columns] = parts
         if columns.size and not fits:
             raise ValueError(
-                f"max_samples: the {batch[job]:g} samples of job {job} do not fit the memory of "
-                f"the workers that it can have; it needs min_workers, or more of them"
+                f"max_samples: the {batch[job]:g} samples of job {job} do not fit into the memory "
+                f"of its workers; set min_workers, or raise it"
             )
     return samples

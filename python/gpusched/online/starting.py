@@ -1,6 +1,6 @@
-"""When a job that waits starts: :func:`when`, and how far its forecasts are to be trusted.
+"""Forecast when waiting jobs start, :func:`when`, and calibrate the forecasts.
 
-What may come is drawn from what is known of the past: how long jobs take, and what is submitted.
+Futures are drawn from the past: run times of jobs, and submissions.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ Numbers = TypeVar("Numbers", Int64, Float64)
 
 
 def surviving(lasted: Numbers, is_over: Bool) -> tuple[Numbers, Float64]:
-    """Return those that are over, ascending, and the share of all that last at most so long.
+    """Return the ended durations, ascending, and the estimated share of all up to each.
 
-    The estimate of Kaplan and Meier (1958): what is not over lasts longer than it has so far. What
-    has lasted the longest of all is taken to be over.
+    The estimator of Kaplan and Meier (1958): durations that are not over are censored. The longest
+    of all is treated as ended.
     """
     order = np.lexsort((~is_over, lasted))
     ended = is_over[order]
@@ -63,23 +63,23 @@ def surviving(lasted: Numbers, is_over: Bool) -> tuple[Numbers, Float64]:
 
 
 LEAST: Final = 20
-"""With fewer finished jobs nothing is drawn from them, but from a wider kind."""
+"""With fewer finished jobs in a class, run times are drawn from a wider one."""
 _FINISHED: Final = 0
 
 
 @dataclass(frozen=True, eq=False)
 class KnownPast:
-    """Jobs that were submitted before now, in the order of their submission.
+    """Past jobs, in order of submission.
 
     Attributes
     ----------
     jobs
-        What was submitted.
+        The submitted jobs.
     gpus, service_us, is_finished
-        int32, int64 microseconds and bool, one per job: its width, how long it took, or has had so
-        far if it is not done, and whether it is. Longer than ``jobs`` where jobs run besides.
+        int32, int64 microseconds and bool, one per job: its GPUs, its run time (so far, if it has
+        not finished), and whether it has finished. Longer than ``jobs`` if other jobs are running.
     told_us
-        int64, one per job: what was said of its run time before it ran; None: nothing.
+        int64, one per job: its predicted run time before it ran; None: no predictions.
     """
 
     jobs: Trace
@@ -90,7 +90,7 @@ class KnownPast:
 
     @classmethod
     def of_log(cls, finished: Trace, live: ClusterState) -> Self:
-        """Return what a log tells, whose ``predicted_s``, if it has these, is what was said."""
+        """Return the past from a log, with its ``predicted_s``, if any, as predictions."""
         runs, told_us, predicted_us = live.is_running, None, finished.predicted_us
         if predicted_us is not None and (predicted_us > 0).all():
             told_us = np.concatenate([predicted_us, live.jobs.service_us[runs]])
@@ -104,12 +104,12 @@ class KnownPast:
 
     @classmethod
     def of_run(cls, run: Simulation, live: ClusterState, rows: Int64) -> Self | None:
-        """Return what an open run tells; None while too few of its jobs have finished.
+        """Return the past from an open run; None while too few of its jobs have finished.
 
         Parameters
         ----------
         live, rows
-            Its present state, and the rows in the run of the jobs of that.
+            Its current state, and the rows of the state's jobs in the run.
         """
         is_finished = np.asarray(run.result().schedule.status) == _FINISHED
         if int(is_finished.sum()) < LEAST:
@@ -128,37 +128,35 @@ def _had_us(live: ClusterState) -> Int64:
 
 WAVES: Final = 8
 NEIGHBOURS: Final = 50
-"""Of a job whose run time was told, so many jobs count that were told the most alike."""
+"""For a job with a predicted run time, so many jobs with the nearest predictions count."""
 _TAIL: Final = 0.1
-# Ten years: longer is as good as never.
+# Ten years, as an upper limit.
 _MOST_US: Final = 10 * 365 * 86_400 * US_PER_S
 
 
 class _Kind(NamedTuple):
-    """Services of finished jobs, ascending, and the share of jobs that take at most so long."""
+    """Run times of finished jobs, ascending, and the share of jobs up to each."""
 
     service_us: Int64
     share: Float64
 
 
 class ServiceDraws:
-    """Services of jobs that came before, from which those of others are drawn.
+    """Run times of past jobs, from which those of other jobs are drawn.
 
-    A job that has had ``a`` seconds takes as long as one of the finished jobs of its kind that took
-    more than ``a``: conditional on the service so far. Jobs that still run take longer than they
-    have had, so that finished jobs alone are too short: they weigh what they do in the estimate of
-    Kaplan and Meier (1958), the longest of all taken for finished. The kind of a job are the jobs
-    of its width class (1, 2, 3 to 4, 5 to 8, ... GPUs); if fewer than
-    :data:`LEAST` of these took longer, jobs of all widths; and if
-    fewer than that did, what is left follows a Pareto tail, whose exponent is Hill's estimate from
-    the longest tenth.
+    A job that has run for ``a`` seconds gets the run time of a finished job of its class that took
+    more than ``a``, that is, conditional on the run time so far. Running jobs are censored, so
+    finished jobs are weighted by the estimator of Kaplan and Meier (1958), with the longest of all
+    treated as finished. The class of a job are the jobs of similar size (1, 2, 3 to 4, 5 to 8, ...
+    GPUs); if fewer than :data:`LEAST` of these took longer, jobs of all sizes; and if still fewer,
+    a Pareto tail, with Hill's estimate of the exponent from the longest tenth.
 
-    Alike jobs come in waves. What came before is cut into :data:`WAVES` parts, in order, and all
-    jobs of sample ``s`` are drawn from part ``s`` modulo their number, where that has enough; so
-    what is long in one sample is long for all.
+    Similar jobs come in waves. The past is cut into :data:`WAVES` parts in order, and all jobs of
+    sample ``s`` are drawn from part ``s`` modulo their number, if that has enough jobs; so long run
+    times are correlated within a sample.
 
-    Where a run time is told of a job, and was of those before it, it takes that time by how wrong
-    it was for one of the :data:`NEIGHBOURS` jobs that were told the most alike.
+    If there are predictions for a job and for past jobs, its run time is its prediction times the
+    relative error for one of the :data:`NEIGHBOURS` jobs with the nearest predictions.
     """
 
     def __init__(self, past: KnownPast) -> None:
@@ -182,14 +180,14 @@ class ServiceDraws:
     def draw(
         self, gpus: int, attained_us: int, numbers: AnyArray, told_us: int | None = None
     ) -> Int64:
-        """Return services: one for each of ``numbers``, uniform in 0 to 2**53 - 1.
+        """Return run times, one for each of ``numbers``, uniform in 0 to 2**53 - 1.
 
         Parameters
         ----------
         numbers
-            int64[samples], or int64[jobs, samples] for jobs that are alike.
+            int64[samples], or int64[jobs, samples] for equal jobs.
         told_us
-            What is said of its run time, None: nothing.
+            Its predicted run time; None: no prediction.
         """
         uniform: Float64 = numbers * np.float64(2.0**-53)
         if told_us is not None and self._told is not None:
@@ -217,7 +215,7 @@ class ServiceDraws:
     def _alike(
         self, told: Float64, told_us: int, attained_us: int, uniform: Float64
     ) -> Int64 | None:
-        """Return how long jobs take that were told alike; None if too few of them take longer."""
+        """Return run times drawn from jobs with near predictions; None if too few are longer."""
         middle = int(np.searchsorted(told, told_us))
         first = max(0, min(middle - NEIGHBOURS // 2, len(told) - NEIGHBOURS))
         services = np.ceil(self._wrong[first : first + NEIGHBOURS] * told_us).astype(np.int64)
@@ -241,7 +239,7 @@ def _num_longer(kind: _Kind, attained_us: int) -> int:
 
 
 def _longer(kind: _Kind, attained_us: int, uniform: Float64) -> Int64:
-    """Draw of those that took longer; there are some."""
+    """Draw from the run times above ``attained_us``, which must exist."""
     first = int(np.searchsorted(kind.service_us, attained_us, side="right"))
     below = float(kind.share[first - 1]) if first else 0.0
     at = np.searchsorted(kind.share, below + uniform * (1.0 - below), side="right")
@@ -250,13 +248,13 @@ def _longer(kind: _Kind, attained_us: int, uniform: Float64) -> Int64:
 
 
 def width_classes(gpus: np.ndarray[tuple[int], np.dtype[np.int32]] | Int64) -> Int64:
-    """Return the class of each width: 0 of 1 GPU, 1 of 2, 2 of 3 and 4, 3 of 5 to 8, and so on."""
+    """Return the class of each number of GPUs: 0 for 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8."""
     classes: Int64 = np.ceil(np.log2(gpus)).astype(np.int64)
     return classes
 
 
 def _hill(services: Int64) -> float:
-    """Return Hill's estimate of the tail's exponent (Hill, 1975), at least a half."""
+    """Return Hill's estimate of the tail exponent (Hill, 1975), at least 0.5."""
     count = max(2, int(len(services) * _TAIL))
     top = np.log(services[-count:].astype(np.float64))
     mean = float((top - top[0]).mean())
@@ -264,28 +262,28 @@ def _hill(services: Int64) -> float:
 
 
 RECENT_DAYS: Final = 28
-"""Older submissions are not drawn from."""
+"""Older submissions are ignored."""
 _DAY_US: Final = 86_400 * US_PER_S
 
 
 class ArrivalDraws:
-    """The submissions of the last days, each sample of which begins at another one of them.
+    """The submissions of the last days; each sample replays them from a random day.
 
-    A sample goes on from its day as the past did, to now, and then from the first of these days
-    (the circular block bootstrap of Politis and Romano, 1992, whose block is the whole of it): busy
-    days, and jobs that come together, stay together. Days begin at the hour of now, so that nights
-    are nights. A past of less than two days is gone through from anywhere.
+    A sample continues from its day up to now, and then from the first day (the circular block
+    bootstrap of Politis and Romano, 1992, with the whole past as one block), so bursts are kept.
+    Days begin at the current time of day, so nights stay nights. A past of less than two days is
+    replayed from any time.
 
     Attributes
     ----------
     jobs
-        The submissions, by their time; the service of those that are not done is drawn, once.
+        The submissions, by time; run times of unfinished jobs are drawn once.
     told_us
-        int64, one each: what a policy is told of its service.
+        int64, one each: the run time that a policy sees.
     at_us
-        int64, one each, ascending: when, counted from the first of the days.
+        int64, one each, ascending: submit time since the start of the first day.
     span_us
-        How long all of it is.
+        Length of the past.
     """
 
     def __init__(
@@ -307,14 +305,14 @@ class ArrivalDraws:
         )
 
     def begins(self, numbers: Int64) -> Int64:
-        """Return where samples begin in the span, microseconds, by numbers from 0 to 2**53 - 1."""
+        """Return where samples begin in the span, microseconds; numbers are 0 to 2**53 - 1."""
         uniform = numbers * np.float64(2.0**-53)
         if self._starts:
             return (uniform * self._starts).astype(np.int64) * _DAY_US
         return (uniform * self.span_us).astype(np.int64)
 
     def until(self, begin_us: int, horizon_us: int) -> tuple[Int64, Int64]:
-        """Return the rows of the next submissions, and after how many microseconds each comes."""
+        """Return the rows of the next submissions, and their times after ``begin_us``."""
         first = int(np.searchsorted(self.at_us, begin_us))
         rounds = -(-(horizon_us + begin_us) // self.span_us)
         end = rounds * len(self.at_us)
@@ -325,7 +323,7 @@ class ArrivalDraws:
         return rows[:count], after_us[:count]
 
     def from_time(self, begin_us: int) -> Trace:
-        """Return the jobs as if the first came then."""
+        """Return the jobs, moved so that the first is submitted at ``begin_us``."""
         later_us = begin_us - int(self.jobs.submit_us[0])
         submit_us = read_only(self.jobs.submit_us + later_us)
         return dataclasses.replace(self.jobs, submit_us=submit_us, **moved(self.jobs, later_us))
@@ -333,7 +331,7 @@ class ArrivalDraws:
     def _services(
         self, past: KnownPast, rows: Int64, draws: ServiceDraws, generator: np.random.Generator
     ) -> Int64:
-        """Return how long they take; of those that are not done, as it is drawn."""
+        """Return the run times of jobs, drawn for unfinished ones."""
         service_us = past.service_us[rows]
         numbers = generator.integers(0, 2**53, size=(len(rows), 1))
         for row in np.flatnonzero(~past.is_finished[rows]).tolist():
@@ -344,7 +342,7 @@ class ArrivalDraws:
 
 
 def move_submissions(columns: dict[str, Any], first: int, to_us: Int64) -> None:
-    """Move the jobs of a table from a row on to other times, and their deadlines with them."""
+    """Change the submit times of a table from a row on, and shift deadlines accordingly."""
     submit_us = columns["submit_us"][first:]
     later_us = to_us - submit_us
     submit_us += later_us
@@ -354,7 +352,7 @@ def move_submissions(columns: dict[str, Any], first: int, to_us: Int64) -> None:
 
 
 def plain(jobs: Trace) -> Trace:
-    """Return the jobs as a decision reads them: on no date, by position, without models."""
+    """Return the jobs as decisions read them: without dates, ids and models."""
     positions = read_only(np.arange(len(jobs)))
     return dataclasses.replace(
         jobs, id=positions, row=positions, epoch=None, origin_s=0.0, rejects=Rejects(), notes=(),
@@ -363,31 +361,30 @@ def plain(jobs: Trace) -> Trace:
 
 
 LEAST_QUESTIONS: Final = 8
-"""By fewer earlier forecasts nothing is corrected."""
+"""With fewer earlier forecasts there is no correction."""
 _FLOOR_S: Final = 600.0
-"""Waits are compared with this much added to both, so that errors of minutes count little."""
+"""Added to both waits in a ratio, so that errors of minutes count little."""
 
-_LEAST_SCORE: Final = 1e-9  # that of a job that was not to start at all
+_LEAST_SCORE: Final = 1e-9  # score of a job that was forecast never to start
 
 
 def stretch_factors(
     quantiles: tuple[float, ...], wait_s: Float64, is_over: Bool, forecast_s: Float64
 ) -> Float64:
-    """Return by what each quantile of a wait is multiplied so that it would have been right.
+    """Return the factor that would have made each quantile of past waits correct.
 
-    Split conformal prediction (Vovk, Gammerman and Shafer, 2005, section 2.2), a side at a time:
-    the score of an earlier forecast is the true wait over the quantile q of it, and the factor of
-    that quantile is the quantile q of the scores and of one more that is worse than all. Waits that
-    are not over are longer than they are so far, and count as such (Kaplan and Meier).
-    Exact where the new question is exchangeable with the earlier ones; those of a queue are alike,
-    and drift.
+    Split conformal prediction (Vovk, Gammerman and Shafer, 2005, section 2.2), one side at a time:
+    the score of an earlier forecast is the true wait over its quantile q, and the factor of that
+    quantile is the quantile q of the scores plus one worse than all. Waits that are not over are
+    censored (Kaplan and Meier). Exact if the new question is exchangeable with the earlier ones;
+    questions about one queue are correlated and drift.
 
     Parameters
     ----------
     wait_s, is_over
-        float64 seconds and bool, one per question: how long the job waited, so far if not over.
+        float64 seconds and bool, one per question: the wait, so far if it is not over.
     forecast_s
-        float64[questions, quantiles]: the waits that were forecast.
+        float64[questions, quantiles]: the forecast waits.
     """
     count = len(wait_s)
     if count < LEAST_QUESTIONS:
@@ -405,7 +402,7 @@ def stretch_factors(
 
 
 def stretched(wait_s: Float64, factors: Float64) -> Float64:
-    """Return waits by quantile, one row per forecast or one forecast, corrected and ascending."""
+    """Return corrected, ascending waits by quantile; one forecast, or one per row."""
     made = np.maximum(0.0, (wait_s + _FLOOR_S) * factors - _FLOOR_S)
     found: Float64 = np.maximum.accumulate(made, axis=-1)
     return found
@@ -416,20 +413,20 @@ _SHOWN: Final = 5
 
 @dataclass(frozen=True)
 class Sooner:
-    """What would change when a job starts.
+    """A change that may let a job start earlier.
 
     Attributes
     ----------
     what
         ``"4 GPUs"``, ``"placement first-fit"`` or ``"one more server"``.
     start_s
-        The median of its starts then, seconds; infinite if it would start in less than half of
-        the samples.
+        Its median start with the change, seconds; infinite if it starts in less than half of the
+        samples.
     sooner_s
-        By how much its median start is earlier, seconds; negative if it is later. NaN where it
-        starts too rarely to say.
+        How much earlier its median start is, seconds; negative if later. NaN if it starts in too
+        few samples.
     share_sooner
-        In which share of the samples it starts earlier.
+        Fraction of the samples in which it starts earlier.
     """
 
     what: str
@@ -440,32 +437,32 @@ class Sooner:
 
 @dataclass(frozen=True, eq=False)
 class StartForecast:
-    """When a job that waits would start, and on what: what :func:`when` returns.
+    """When and where a waiting job would start: the return value of :func:`when`.
 
     Attributes
     ----------
     job, id
-        The row of the job in what was asked about, and its name.
+        The row of the job in ``state``, and its id.
     now_s
         The time of the state, seconds.
     start_s
-        float64 seconds, one per sample, ascending: when it starts; infinite where it never does.
+        float64 seconds, one per sample, ascending: its start; infinite if it never starts.
     quantiles
-        Which of these :attr:`quantile_s` holds.
+        The quantiles in :attr:`quantile_s`.
     num_servers
-        int64, one per sample in which it starts: on how many servers.
+        int64, one per sample in which it starts: its number of servers.
     servers, share
-        int64 and float64: servers, those first that it is on in most samples, and in which share of
-        the samples in which it starts. Empty under a placement without servers.
+        int64 and float64: servers, the most frequent first, and the fraction of the samples with a
+        start in which it uses them. Empty under a placement without servers.
     server_names
-        What the cluster calls these; empty if the state has no names.
+        Names of these servers; empty if the state has none.
     alternatives
-        What would make it start sooner, or would not.
+        Changes that may let it start earlier.
     is_sampled
-        Whether run times were drawn; if not they are those of the state.
+        Whether run times were drawn; if not, they are those of the state.
     factors
-        What :attr:`quantile_s` is corrected by, one each: see
-        :func:`~gpusched.online.starting.stretch_factors`. None: by nothing.
+        Correction factors of :attr:`quantile_s`, one each: see
+        :func:`~gpusched.online.starting.stretch_factors`. None: no correction.
     """
 
     job: int
@@ -486,13 +483,13 @@ class StartForecast:
 
     @property
     def likeliest(self) -> tuple[tuple[str, float], ...]:
-        """The servers that it is on in most samples, by name or number, and in which share."""
+        """The most frequent servers, by name or number, and their shares of the samples."""
         names = self.server_names or tuple(str(server) for server in self.servers.tolist())
         return tuple(zip(names[:_SHOWN], self.share[:_SHOWN].tolist(), strict=True))
 
     @property
     def quantile_s(self) -> Float64:
-        """Its start at each of the quantiles (nearest rank), seconds; infinite for never."""
+        """Its start at each quantile (nearest rank), seconds; infinite for never."""
         drawn_s = nearest_rank(self.start_s, self.quantiles)
         if self.factors is None:
             return drawn_s
@@ -501,16 +498,16 @@ class StartForecast:
 
     @property
     def median_s(self) -> float:
-        """The median of its starts as drawn, seconds."""
+        """The median start in the samples, without correction, seconds."""
         return float(nearest_rank(self.start_s, (0.5,))[0])
 
     @property
     def share_never(self) -> float:
-        """In which share of the samples it never starts."""
+        """Fraction of the samples in which it never starts."""
         return float(np.isinf(self.start_s).mean())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, without the single samples; None stands for never.
+        """Return the forecast as plain values, without single samples; None means never.
 
         Returns
         -------
@@ -555,10 +552,10 @@ class StartForecast:
         }
 
     def __str__(self) -> str:
-        lines = [f"job {self.id} starts, counted from now,"]
+        lines = [f"job {self.id} starts, counted from now:"]
         for part, value in zip(self.quantiles, self.quantile_s, strict=True):
             wait = "never" if np.isinf(value) else f"in {duration(float(value) - self.now_s)}"
-            lines.append(f"  {100 * part:g} %: {wait}")
+            lines.append(f"  {100 * part:g}%: {wait}")
         if len(self.servers):
             places = ", ".join(f"{server} ({share:.0%})" for server, share in self.likeliest)
             lines.append(f"most likely on server {places}")
@@ -568,7 +565,7 @@ class StartForecast:
 
 
 def nearest_rank(ascending: AnyArray, parts: tuple[float, ...]) -> Float64:
-    """Return the quantiles, each one of the values."""
+    """Return nearest-rank quantiles."""
     ranks = np.ceil(np.array(parts) * len(ascending)).astype(np.int64) - 1
     found: Float64 = ascending[np.maximum(ranks, 0)]
     return found
@@ -576,14 +573,13 @@ def nearest_rank(ascending: AnyArray, parts: tuple[float, ...]) -> Float64:
 
 def _said(each: Sooner) -> str:
     if np.isnan(each.sooner_s):
-        return "starts too rarely to say"
+        return "starts in too few samples to say"
     if each.sooner_s == 0:
         often = f"{each.share_sooner:.0%}"
         return "no earlier start" + (f" (earlier in {often} of samples)" if often != "0%" else "")
-    side = "sooner" if each.sooner_s > 0 else "later"
-    return (
-        f"{duration(abs(each.sooner_s))} {side}, sooner in {each.share_sooner:.0%} of the samples"
-    )
+    side = "earlier" if each.sooner_s > 0 else "later"
+    earlier = f"earlier in {each.share_sooner:.0%} of samples"
+    return f"{duration(abs(each.sooner_s))} {side} ({earlier})"
 
 
 def _finite(value: float) -> float | None:
@@ -592,19 +588,18 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class StartCalibration:
-    """How often what was forecast came true.
+    """Coverage of past start-time forecasts.
 
     Attributes
     ----------
     quantiles
-        That were forecast.
+        The forecast quantiles.
     asked_s
         float64 seconds, one per question, ascending: the time of the question.
     wait_s
-        float64 seconds, one per question: how long the job still waited; infinite where it never
-        started.
+        float64 seconds, one per question: the job's remaining wait; infinite if it never started.
     forecast_s
-        float64[questions, quantiles]: how long it would still wait, by each quantile.
+        float64[questions, quantiles]: the forecast remaining wait, by quantile.
     """
 
     quantiles: tuple[float, ...]
@@ -614,24 +609,24 @@ class StartCalibration:
 
     @property
     def share(self) -> Float64:
-        """In which share of the questions the job had started by each quantile."""
+        """Fraction of the questions in which the job had started by each quantile."""
         found: Float64 = (self.wait_s[:, None] <= self.forecast_s).mean(axis=0)
         return found
 
     @property
     def share_within(self) -> float:
-        """In which share the start lay between the first and the last quantile, both included."""
+        """Fraction of the starts between the first and the last quantile, inclusive."""
         first, last = self.forecast_s[:, 0], self.forecast_s[:, -1]
         return float(((self.wait_s >= first) & (self.wait_s <= last)).mean())
 
     @property
     def median_error_s(self) -> float:
-        """The median of the absolute errors of the median forecast, seconds."""
+        """Median absolute error of the median forecast, seconds."""
         middle = self.forecast_s[:, self.quantiles.index(0.5)]
         return float(np.median(np.abs(middle - self.wait_s)))
 
     def factors(self, by_s: float = np.inf) -> Float64:
-        """Return what quantiles are corrected by, by the answers that were known at a time.
+        """Return the correction factors of quantiles, from outcomes known at a time.
 
         See :func:`~gpusched.online.starting.stretch_factors`.
 
@@ -662,11 +657,11 @@ class StartCalibration:
     def __str__(self) -> str:
         told = [f"{len(self.wait_s)} questions; median wait {duration(np.median(self.wait_s))}"]
         told += [
-            f"started by the {100 * part:g} % quantile: {found:.0%}"
+            f"started by the {100 * part:g}% quantile: {found:.0%}"
             for part, found in zip(self.quantiles, self.share, strict=True)
         ]
-        told.append(f"between the outer two: {self.share_within:.0%}")
-        told.append(f"median error of the median: {duration(self.median_error_s)}")
+        told.append(f"between the outermost quantiles: {self.share_within:.0%}")
+        told.append(f"median error of the median forecast: {duration(self.median_error_s)}")
         return "\n".join(told)
 
 
@@ -674,14 +669,14 @@ _BATCH: Final = 25
 _FIRST_LOOK_US: Final = 86_400 * US_PER_S
 _FARTHER: Final = 4
 _FARTHEST_LOOK_US: Final = 28 * _FIRST_LOOK_US
-"""Who has not started by then goes on as if nobody came any more."""
+"""After this time, samples run without further submissions."""
 _PER_JOB: Final = {each.name for each in _core.JOB_COLUMNS if each.per == "job"} | {
     "public_columns"
 }
 
 
 class Started(NamedTuple):
-    """When a job started, microseconds, and where; -1 for never."""
+    """Start of a job in microseconds (-1: never), and its servers."""
 
     start_us: int
     servers: tuple[int, ...]
@@ -689,18 +684,18 @@ class Started(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Question:
-    """When jobs of a state start, and what may come until then, sample by sample.
+    """The question when jobs of a state start, with sampled futures.
 
     Attributes
     ----------
     jobs
-        Rows that wait.
+        Rows of waiting jobs.
     first_us
-        When the policy first decides, unless something happens before; None: now.
+        Time of the policy's first decision, unless an event comes earlier; None: now.
     service_us
-        int64[samples, num_jobs]: how long each job of the state takes.
+        int64[samples, num_jobs]: run time of each job of the state.
     arrivals, begin_us
-        What is submitted, and where each sample begins in it; None: nothing.
+        Future submissions, and where each sample begins in them; None: none.
     """
 
     state: ClusterState
@@ -715,16 +710,16 @@ class _Question:
 
     @property
     def is_told(self) -> bool:
-        """Whether the policy decides by what is said of run times beforehand."""
+        """Whether the policy uses predicted run times."""
         return self.policy.has("clairvoyant") or self.policy.has("estimate")
 
     def head(self, count: int) -> Self:
-        """Return the question of the first samples."""
+        """Return the question with only the first samples."""
         begin_us = None if self.begin_us is None else self.begin_us[:count]
         return dataclasses.replace(self, service_us=self.service_us[:count], begin_us=begin_us)
 
     def drawn(self, past: KnownPast, samples: int, seed: int, *, arrivals: bool) -> Self:
-        """Draw services, and submissions if these are to be."""
+        """Return the question with drawn run times and, if ``arrivals``, submissions."""
         if not self.is_told:
             past = dataclasses.replace(past, told_us=None)
         state, random = self.state, generator(seed)
@@ -747,7 +742,7 @@ class _Question:
         return dataclasses.replace(asked, arrivals=later, begin_us=begin_us)
 
     def answered(self, pool: ThreadPoolExecutor) -> list[list[Started]]:
-        """Run every sample on until the jobs start, with as many submissions as that takes."""
+        """Run every sample until the jobs start, with as many submissions as needed."""
         state, later = self.state, self.arrivals
         uses_estimates, num_jobs = self.policy.has("estimate"), len(state.jobs)
         if later is None:
@@ -796,9 +791,9 @@ class _Question:
             return [each for part in batches for each in part]
 
     def alternatives(self) -> Iterator[tuple[str, Self]]:
-        """Yield what might make the one job start sooner, with the question of that.
+        """Yield changes that may let the one job start earlier, each with its question.
 
-        What is changed is changed now: the policy decides at once.
+        Changes take effect now, with an immediate decision.
         """
         now = dataclasses.replace(self, first_us=None)
         jobs, (job,) = self.state.jobs, self.jobs
@@ -825,7 +820,7 @@ class _Question:
 
 
 def _scattering(placement: Chosen, jobs: Trace) -> str | None:
-    """Return a placement that takes GPUs wherever they are free; None if this one does."""
+    """Return a placement that uses any free GPUs; None if this one does."""
     if placement.has("scatters") or placement.has("pooled"):
         return None
     wanted = ["scatters"]
@@ -844,7 +839,7 @@ def _scattering(placement: Chosen, jobs: Trace) -> str | None:
 
 
 def _with_one_more(cluster: Cluster, jobs: Trace, job: int) -> Cluster | None:
-    """Return the cluster with one more of the largest servers that the job may use, behind."""
+    """Return the cluster plus one more of the largest servers that the job may use."""
     allowed = jobs.type_sets[jobs.type_set[job]] if jobs.type_set is not None else ()
     groups = [each for each in cluster.servers if not allowed or each.gpu_type in allowed]
     if not groups:
@@ -857,7 +852,7 @@ def _with_one_more(cluster: Cluster, jobs: Trace, job: int) -> Cluster | None:
 MOST_SAMPLES: Final = 100_000
 MOST_THREADS: Final = 1024
 PAIRED: Final = 200
-"""An alternative is run on so many of the samples, and compared on these."""
+"""Number of samples on which alternatives are run and compared."""
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -876,51 +871,49 @@ def when(
     seed: int = 0,
     threads: int | None = None,
 ) -> StartForecast:
-    """Tell when a job that waits would start, and on what.
+    """Forecast when and where a waiting job would start.
 
-    Each sample draws for every job that waits or runs how long it takes in all, from finished jobs
-    that took longer than this one has already (see
-    :class:`~gpusched.online.starting.ServiceDraws`), and runs the cluster on from the state
-    until the job starts. The policy is told what the state says of run times, and not what was
-    drawn. What is still to be submitted is what was on days before, once more (see
-    :class:`~gpusched.online.starting.ArrivalDraws`). Under policies that are told run times
-    jobs are drawn by how wrong these were.
+    Each sample draws the total run time of every waiting and running job from finished jobs that
+    took longer than it has run so far (see :class:`~gpusched.online.starting.ServiceDraws`), and
+    simulates from the state until the job starts. The policy sees the run times of the state, not
+    the drawn ones. Future submissions repeat those of past days (see
+    :class:`~gpusched.online.starting.ArrivalDraws`). Under policies that use predicted run times,
+    run times are drawn from past prediction errors.
 
     Parameters
     ----------
     job
-        A row of ``state.jobs``, or of the trace of an open run, that waits.
+        The row of a waiting job in ``state.jobs``, or in the trace of an open run.
     state
-        The cluster now, or an open run, which stays as it is.
+        The current cluster state, or an open run, which is not changed.
     policy, placement
-        As of :func:`decide`; default: those of the open run, else ``"fifo"`` and
-        ``"consolidated"``. Objects of Python are not taken.
+        As for :func:`decide`; default: those of the open run, else ``"fifo"`` and
+        ``"consolidated"``. Python objects are not supported.
     history
-        Finished jobs to draw from, in the order of their submission, with ``predicted_s`` if what
-        was told of their run times is known. Default: those of the open run that have been
-        submitted; with fewer than 20 finished of these, or with a state, nothing is drawn, and
-        every job takes as long as ``state`` says: one sample.
+        Finished jobs to draw from, in order of submission, with ``predicted_s`` if their predicted
+        run times are known. Default: submitted jobs of the open run. With fewer than 20 finished
+        ones, or for a state, nothing is drawn, and jobs take the run times of ``state``: one
+        sample.
     samples
-        How many, 1 to 100,000.
+        Number of simulated futures, 1 to 100,000.
     quantiles
-        Which of them the forecast shows, one at least, each above 0 and at most 1. Default: those
-        of the calibration, else 5, 25, 50, 75 and 95 %.
+        Quantiles of the forecast, at least one, each above 0 and at most 1. Default: those of the
+        calibration, else 5, 25, 50, 75 and 95%.
     calibration
-        How earlier forecasts of this cluster came true, see
-        :func:`~gpusched.online.calibrate_starts`: the quantiles that are shown
-        are corrected by it. They must be its own.
+        Outcomes of earlier forecasts for this cluster, see
+        :func:`~gpusched.online.calibrate_starts`, which correct the quantiles.
+        ``quantiles`` must be the same.
     arrivals
-        Whether jobs are submitted in the samples, for 28 days at most. That takes the longer the
-        later the job starts, and without it jobs seem to start too early where others may pass
-        them.
+        Whether samples have new submissions, for at most 28 days. This takes longer the later the
+        job starts; without it, forecasts are too early if other jobs may overtake.
     alternatives
-        Whether to run, on the first 200 samples, what might make it start sooner: half and a
-        quarter of its GPUs for twice and four times as long, a placement that takes GPUs wherever
-        they are free, and one more server like the largest that it may use.
+        Whether to try, on the first 200 samples, changes that may let it start earlier: half and a
+        quarter of its GPUs for twice and four times as long, a placement that uses any free GPUs,
+        and one more server like the largest that it may use.
     seed
-        Of the draws.
+        Seed of the draws.
     threads
-        How many samples at a time; default: one per processor.
+        Number of samples at a time; default: one per processor.
 
     Returns
     -------
@@ -930,10 +923,10 @@ def when(
     Raises
     ------
     ValueError
-        If the job does not wait, the policy keeps more than the state from one decision to the
-        next, or as :func:`decide`.
+        If the job does not wait, the policy needs more than the state between decisions, or as
+        :func:`decide`.
     TypeError
-        If an argument has another type.
+        If an argument has a wrong type.
 
     Examples
     --------
@@ -970,9 +963,9 @@ def when_all(
     seed: int = 0,
     threads: int | None = None,
 ) -> list[StartForecast]:
-    """Tell when each job that waits would start, and on what.
+    """Forecast when and where each waiting job would start.
 
-    Each sample is run on once until all of them have started; parameters are those of
+    Each sample is simulated once until all of them have started; parameters are those of
     :func:`gpusched.when`.
 
     Returns
@@ -1016,7 +1009,7 @@ def _forecasts(
     seed: int,
     threads: int | None,
 ) -> list[StartForecast]:
-    """Return the forecast of one job, or of all that wait."""
+    """Return the forecast for one job, or for all waiting jobs."""
     check_integer("samples", samples, 1, MOST_SAMPLES)
     if threads is not None:
         check_integer("threads", threads, 1, MOST_THREADS)
@@ -1027,7 +1020,7 @@ def _forecasts(
         is_own = policy is None and placement is None
         policy, placement = policy or run.spec.policy, placement or run.spec.placement
         if job is not None and job not in run.state.waiting:
-            raise ValueError(f"job: row {job} of the run does not wait")
+            raise ValueError(f"job: row {job} of the run must be a waiting job")
         state, rows, next_us = _of_run(run)
         first_us = next_us if is_own else None
         past = KnownPast.of_run(run, state, rows) if history is None else None
@@ -1041,11 +1034,11 @@ def _forecasts(
             return []
     else:
         if not len(state.jobs):
-            raise ValueError("jobs: no job waits or runs")
+            raise ValueError("jobs: the state has no jobs")
         shown, job = job, job if rows is None else int(np.searchsorted(rows, job))
         check_integer("job", job, 0, len(state.jobs) - 1)
         if state.is_running[job]:
-            raise ValueError(f"job: row {shown} runs already")
+            raise ValueError(f"job: row {shown} is already running")
         jobs = (job,)
     if history is not None:
         past = KnownPast.of_log(history, state)
@@ -1116,23 +1109,23 @@ def _parts(
     known = QUANTILES if calibration is None else calibration.quantiles
     parts = tuple(float(part) for part in (known if quantiles is None else quantiles))
     if calibration is not None and parts != known:
-        raise ValueError(f"quantiles: {parts} are not those of the calibration, {known}")
+        raise ValueError(f"quantiles: {parts} must be those of the calibration, {known}")
     if not parts:
         raise ValueError("quantiles: at least one is needed")
     for part in parts:
         if not 0 < part <= 1:
-            raise ValueError(f"quantiles: {part} is not above 0 and at most 1")
+            raise ValueError(f"quantiles: {part} must be above 0 and at most 1")
     return parts
 
 
 def _named(chosen: Chosen) -> Chosen:
     if not isinstance(chosen.native, str):
-        raise TypeError(f"{chosen.label}: an object of Python cannot be asked in many threads")
+        raise TypeError(f"{chosen.label}: Python objects cannot run in several threads")
     return chosen
 
 
 def _of_run(run: Simulation) -> tuple[ClusterState, Int64, int]:
-    """Return its state, the rows in the run of the jobs of that, and when it decides next."""
+    """Return a run's state, the rows of the state's jobs, and the time of its next decision."""
     rows = np.sort(np.concatenate([run.state.waiting, run.state.running]))
     return ClusterState.of(run), rows, _core.snapshot_of(run._run)["next_us"]
 
@@ -1160,7 +1153,7 @@ def calibrate_starts(
     samples: int = 200,
     seed: int = 0,
 ) -> StartCalibration:
-    """Ask when jobs start in the last weeks of a trace, and compare with its simulation.
+    """Forecast starts in the last weeks of a trace, and compare with its simulation.
 
     Parameters
     ----------
@@ -1181,7 +1174,7 @@ def calibrate_starts(
     Raises
     ------
     ValueError
-        If no job waits at any of the instants, or as of :func:`gpusched.online.when`.
+        If no job waits at any of the instants, or as :func:`gpusched.online.when`.
 
     Examples
     --------
@@ -1211,5 +1204,5 @@ def calibrate_starts(
             waits.append(start_us[job] / US_PER_S - run.now if start_us[job] >= 0 else np.inf)
             forecasts.append(found.quantile_s - run.now)
     if not waits:
-        raise ValueError(f"{trace.name}: nobody waits under {policy}; use fewer servers")
+        raise ValueError(f"{trace.name}: no job waits under {policy}; use fewer servers")
     return StartCalibration(QUANTILES, np.array(asked), np.array(waits), np.stack(forecasts))

@@ -1,4 +1,4 @@
-"""Traces: jobs as columns, what is derived from them, and the files they come from.
+"""Traces (jobs as columns), their files, audits and generators.
 
 Names are loaded on first use.
 """

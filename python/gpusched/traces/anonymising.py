@@ -1,4 +1,4 @@
-"""A trace that can be sent: names are keyed hashes, times are rounded."""
+"""Anonymise traces: names become keyed hashes, times are rounded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES: Final = tuple(
     for name, column in JOB_COLUMNS.items()
     if column.kind in ("id", "label") and name not in ("status", "dependency")
 )
-"""Columns of names that are hashed, each with a key of its own."""
+"""Columns in which names are hashed, each column with its own key."""
 _MODELS: Final = ("profile", "graph")
 _NUM_BYTES: Final = 10
 _PART: Final = re.compile(
@@ -28,37 +28,37 @@ _PART: Final = re.compile(
     r"|\+\d+(?![^:,?\s(])|\((?:fulfilled|unfulfilled|failed)\)"
     r"|([^:,?+\s()]+)"
 )
-"""Kinds of a dependency, minutes and states, which stay; else a name, which is the group."""
+"""Types of a dependency, minutes and states, which are kept; else a name, the group."""
 
 
 def anonymise(trace: Trace, *, salt: str | bytes | None = None, round_s: float = 60) -> Trace:
-    """Return the same jobs with names that tell nothing and rounded times, in the same order.
+    """Return the same jobs, in the same order, with hashed names and rounded times.
 
-    Ids, users, queues, groups, accounts, partitions and QOS become hashes with a secret key, so
-    jobs of one user stay those of one user. Submissions are rounded down, deadlines up, run times
-    and estimates to the nearest multiple that is not 0. The calendar, places in the file, models of
-    jobs and what the reader said are left out.
+    Ids, users, queues, groups, accounts, partitions and QOS become hashes with a secret key; jobs
+    of one user remain jobs of one user. Submissions are rounded down, deadlines up, run times and
+    estimates to the nearest multiple that is not 0. The calendar, lines in the file, models of
+    jobs and notes of the reader are left out.
 
-    This does not hide widths, types of GPUs, weights, priorities and how jobs ended, nor the
-    pattern of arrivals over day and week, by which a job that someone remembers can be found.
+    This does not hide numbers of GPUs, GPU types, weights, priorities and statuses, nor the daily
+    and weekly pattern of arrivals, which can identify a job to someone who remembers it.
 
     Parameters
     ----------
     salt
-        The secret: equal salts make equal names, so that several files fit together; who has it can
-        try names out. Default: drawn, and known to nobody.
+        The secret key. Equal salts give equal names, which links several files; anyone who has the
+        salt can guess names. Default: drawn at random and not stored.
     round_s
         Seconds to round to.
 
     Returns
     -------
     Trace
-        As many jobs, the first of them submitted at 0.
+        As many jobs, the first submitted at 0.
 
     Raises
     ------
     ValueError
-        If the salt is empty, or there is not one second to round to.
+        If the salt is empty, or ``round_s`` is below 1.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def anonymise(trace: Trace, *, salt: str | bytes | None = None, round_s: float =
 
 
 def _rounded(times: polars.Series, column: JobColumn) -> polars.Series:
-    """Round submissions down, deadlines up, so that they stay apart, and others to the nearest."""
+    """Round submissions down and deadlines up, to keep them apart, and others to the nearest."""
     if column.kind == "moment":
         return times.ceil() if column.name == "deadline_s" else times.floor()
     return times.round().clip(0 if column.above is None else 1)
@@ -103,7 +103,7 @@ def _hash(name: str, kind: str, key: bytes) -> str:
 
 
 def _hashed(names: polars.Series, kind: str, key: bytes) -> polars.Series:
-    """Replace names by hashes; one that is empty stays so."""
+    """Replace names by hashes; empty ones stay empty."""
     known = {name: _hash(name, kind, key) for name in names.drop_nulls().unique() if name}
     return names.replace(known)
 

@@ -1,8 +1,7 @@
-"""Turns the columns a user hands in into those of a trace (ticks, int32 widths, labels), checked.
+"""Check columns from users and convert them to those of a trace (ticks, int32, labels).
 
-A wrong type is a ``TypeError`` for the whole column; a bad value is a matter for the
-:class:`~gpusched.base.rejects.Screen`, which raises or counts. Values of bad rows are replaced
-by 0.
+A wrong type is a ``TypeError`` for the whole column; a bad value goes to the
+:class:`~gpusched.base.rejects.Screen`, which raises or counts it and replaces it by 0.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ LABELS: Final = tuple(name for name, column in JOB_COLUMNS.items() if column.kin
 NUMERIC: Final = tuple(name for name, column in JOB_COLUMNS.items() if column.is_numeric)
 ALL: Final = ("id", *NUMERIC, *LABELS, "gpu_types")
 _NAMES: Final = (str, int, float, np.integer, np.floating)
-_FIRST: Final = ("gpus", "service_s", "submit_s")  # others are compared with these
+_FIRST: Final = ("gpus", "service_s", "submit_s")  # checked first: others are compared to them
 _KEEPS_DUPLICATES: Final = ContextVar("keeps duplicate ids", default=False)
 _DATES_HINT: Final = "; the submit times must be dates, too"
 
@@ -39,8 +38,8 @@ def numbers(column: str, values: Any, num_rows: int | None = None) -> AnyArray:
     Raises
     ------
     TypeError
-        If they are not numbers (complex ones, text, objects, booleans, dates). Durations are, in
-        a column of seconds.
+        If they are not numbers (complex ones, text, objects, booleans, dates). Durations are
+        numbers in a column of seconds.
     ValueError
         If they are not one row of ``num_rows``.
     """
@@ -82,15 +81,15 @@ def check_length(column: str, array: Any, num_rows: int | None) -> None:
 def stored_numbers(
     screen: Screen, column: JobColumn, given: AnyArray, stored: Mapping[str, AnyArray]
 ) -> AnyArray:
-    """Check numbers by the rules of their column and return them as a trace has them.
+    """Check numbers by the rules of their column and return them as stored in a trace.
 
-    NaN stands for none where a job may have none. A positive amount is at least one of the stored
-    units. Moments that are missing are ``NOT_A_TIME``. Bad rows have some good value.
+    NaN means missing where values may be missing. A positive amount is at least one stored unit.
+    Missing times are ``NOT_A_TIME``. Bad rows get some valid value.
 
     Parameters
     ----------
     stored
-        The columns that are checked already, as a trace has them: those beside which rules hold.
+        The columns checked so far, as stored in a trace, to which rules compare this one.
     """
     is_known = column.default not in (None, NOT_GIVEN)
     usual = column.default // column.units if is_known else int(column.kind != "moment")
@@ -108,7 +107,7 @@ def stored_numbers(
         values = np.where(missing, none, ticks) if column.may_miss else ticks
     elif column.kind == "amount":
         counted = np.rint(values * column.units)
-        values = np.where(values > 0, np.maximum(counted, 1), counted)  # a little is not nothing
+        values = np.where(values > 0, np.maximum(counted, 1), counted)  # never round down to 0
     values = values.astype(column.dtype, copy=False)
     require_beside(screen, column, values, stored)
     return values
@@ -117,7 +116,7 @@ def stored_numbers(
 def require_beside(
     screen: Screen, column: JobColumn, values: AnyArray, stored: Mapping[str, AnyArray]
 ) -> None:
-    """Require what must hold between the values of a column and those of another."""
+    """Check the rule between the values of a column and those of another."""
     if column.beside is not None:
         holds = column.beside.holds(values, stored[column.beside.other])
         if column.kind == "moment":
@@ -127,7 +126,7 @@ def require_beside(
 
 def _within_bounds(screen: Screen, column: JobColumn, given: AnyArray) -> Bool:
     name, good = column.name, ~screen.bad
-    if column.kind != "amount":  # of those the upper bound tells more
+    if column.kind != "amount":  # for these the message about the upper bound says more
         good = screen.require(np.isfinite(given), name, "must be a finite number")
     if column.above is not None:
         good = screen.require(given > column.above, name, "must be positive")
@@ -161,7 +160,7 @@ def labels(column: str, values: Any, num_rows: int) -> Labels:
 
 
 def statuses(screen: Screen, named: Labels) -> Labels:
-    """Check how jobs ended: one of :data:`STATUSES`; one that is not given is ``"unknown"``."""
+    """Check that statuses are among :data:`STATUSES`; an empty one becomes ``"unknown"``."""
     good = np.array([name in ("", *STATUSES) for name in named.names], dtype=np.bool_)
     screen.show("status", "status", named)
     screen.require(good[named.codes], "status", f"must be one of {', '.join(STATUSES)}")
@@ -175,7 +174,7 @@ def allowed_types(values: Any, num_rows: int) -> tuple[tuple[tuple[str, ...], ..
     ----------
     values
         Per job a text such as ``"V100|T4"``, or a collection of names; empty or None = any type.
-        Such texts may come as :class:`Labels`.
+        Texts may come as :class:`Labels`.
 
     Returns
     -------
@@ -217,7 +216,7 @@ def _type_set(entry: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def given_labels(screen: Screen, columns: Mapping[str, Any], num_rows: int) -> dict[str, Labels]:
-    """Return the :func:`labels` of the columns that are not None; statuses are ours."""
+    """Return the :func:`labels` of the columns that are not None, with checked statuses."""
     found = {
         column: labels(column, values, num_rows)
         for column, values in columns.items()
@@ -238,7 +237,7 @@ class Jobs(msgspec.Struct, frozen=True):
     origin_us
         What was subtracted from all times.
     rejects
-        The rows that are none of them.
+        The rejected rows.
     """
 
     columns: dict[str, Any]
@@ -263,11 +262,11 @@ def checked_jobs(
     screen
         Holds line numbers, and rows already found bad by a reader.
     numeric
-        int64 or float64 columns under the names of :meth:`gpusched.Trace.from_columns`; or as a
-        trace has them, by its attributes, such as ``deadline_us``: wall-clock times and times that
-        were counted in ticks.
+        int64 or float64 columns under the names of :meth:`gpusched.Trace.from_columns`; or as
+        stored in a trace, under its attributes, such as ``deadline_us``: wall-clock times and
+        times already in ticks.
     indices
-        Further columns, which go with the jobs.
+        Further columns, filtered and sorted like the jobs.
     rebase
         Shift the first submit to 0 (the traces that come from files).
     """
@@ -293,15 +292,15 @@ def checked_jobs(
     stored["submit_us"] = stored["submit_us"] - origin_us
     stored |= moved(stored, -origin_us, NOT_A_TIME)
     check_horizon(screen.source, stored["submit_us"], stored["service_us"])
-    # All arrays were made here and are in nobody's hands: a trace need not copy them.
+    # All arrays were created here and have no other owner: a trace need not copy them.
     columns: dict[str, Any] = {name: read_only(values) for name, values in stored.items()}
     columns |= {name: named.take(order) for name, named in (labels or {}).items()}
     return Jobs(columns, origin_us, rejects)
 
 
 def check_horizon(source: str, submit_us: Int64, service_us: Int64) -> None:
-    """Raise ValueError if the jobs run one after the other would overflow the time type."""
-    # Two sums, because one could overflow itself.
+    """Raise ValueError if running all jobs in sequence would overflow the time type."""
+    # Two sums, because a single one could itself overflow.
     total = (int(np.sum(service_us >> 32)) << 32) + int(np.sum(service_us & (2**32 - 1)))
     horizon = int(submit_us.max(initial=0)) + total
     if horizon >= MAX_HORIZON_US:
@@ -348,7 +347,7 @@ def identifiers(column: str, values: Any, num_rows: int) -> AnyArray:
 
 
 def unique_ids(screen: Screen, ids: AnyArray | None) -> AnyArray:
-    """Return the ids, or where None are given the positions of the rows.
+    """Return the ids, or the positions of the rows if ``ids`` is None.
 
     Raises
     ------
@@ -364,7 +363,7 @@ def unique_ids(screen: Screen, ids: AnyArray | None) -> AnyArray:
 
 @contextmanager
 def duplicate_ids_kept() -> Iterator[None]:
-    """Take ids that are there twice within this context: for who looks for them."""
+    """Accept duplicate ids within this context (an audit reports them)."""
     token = _KEEPS_DUPLICATES.set(True)
     try:
         yield

@@ -1,4 +1,4 @@
-"""How large a cluster the jobs of a trace need, and which of them could start on one."""
+"""Size a cluster for the jobs of a trace, and find the jobs that fit on a cluster."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from gpusched.traces.workload import Trace
 def smallest_cluster(
     trace: Trace, gpus_per_server: int = GPUS_PER_SERVER, max_load: float = MAX_LOAD
 ) -> Cluster:
-    """Return the fewest equal servers with load at most ``max_load`` and room for every job.
+    """Return the fewest equal servers with load at most ``max_load`` that fit every job.
 
-    There are never more than have the GPUs that would be busy at once if no job waited: the load
-    of a few jobs in a few seconds says nothing of what they need. Where jobs are bound to GPU
-    types, the fewest of each type for the jobs that are given to it: of the types a job may run
-    on, that on which most work may run.
+    The servers never exceed the peak demand, that is, the GPUs that would be busy if no job waited:
+    the load of a few jobs in a few seconds is not meaningful. If jobs are bound to GPU types, each
+    type gets the fewest servers for its jobs; a job counts for the allowed type on which most work
+    may run.
 
     Parameters
     ----------
     gpus_per_server
         GPUs of each server.
     max_load
-        Bound on :meth:`Trace.offered_load <gpusched.traces.workload.Trace.offered_load>`, which is
-        exceeded only where no job would wait for it. Where all jobs arrive at one instant no load
-        is defined, and the widest job alone decides.
+        Bound on :meth:`Trace.offered_load <gpusched.traces.workload.Trace.offered_load>`, exceeded
+        only if no job would wait. If all jobs arrive at one instant, no load is defined and the
+        largest job decides.
 
     Returns
     -------
     Cluster
-        Of equal servers, a group for each GPU type that jobs are given to.
+        Equal servers, one group for each GPU type that is used.
 
     Raises
     ------
     ValueError
-        If that takes more than 262,144 servers.
+        If more than 262,144 servers are needed.
 
     Examples
     --------
@@ -65,21 +65,18 @@ def smallest_cluster(
 
 
 def assumed_cluster(trace: Trace, gpus_per_server: int = GPUS_PER_SERVER) -> tuple[Cluster, str]:
-    """Choose the cluster of whatever runs a trace on none that is named, and say which and why.
-
-    It is :func:`smallest_cluster`: of the types that jobs name, with room for the widest job.
-    """
+    """Return the default cluster for a trace, :func:`smallest_cluster`, and a sentence on it."""
     cluster = smallest_cluster(trace, gpus_per_server)
     servers = f"{gpus_per_server}-GPU servers"
     if len(cluster.gpu_types) > 1:
-        servers += " of each type that jobs name"
+        servers += " of each type that jobs ask for"
     if trace.span_us and trace.offered_load(cluster.num_gpus) > MAX_LOAD:
         why = (
-            f"{servers} for all jobs that would run at once if none waited (more would be idle, "
-            f"although the load is above {MAX_LOAD:g})"
+            f"{servers} for the peak demand, that is, all jobs that would run if none waited "
+            f"(more would stay idle, although the load is above {MAX_LOAD:g})"
         )
     else:
-        why = f"the fewest {servers} with load at most {MAX_LOAD:g} and room for the widest job"
+        why = f"the fewest {servers} with load at most {MAX_LOAD:g} that fit the largest job"
     return cluster, f"cluster assumed: {cluster}, {why}"
 
 
@@ -92,9 +89,9 @@ def types_named(trace: Trace) -> list[str]:
 
 
 def _types_of_jobs(trace: Trace) -> dict[str, Bool]:
-    """Give each job one type: of those it may run on the one that most work may run on.
+    """Give each job the allowed type on which most work may run.
 
-    Jobs that may run on any type have that of all, and the type ``gpu`` if there is no other.
+    If no job is restricted, all jobs get the type ``gpu``.
     """
     every = np.ones(len(trace), dtype=np.bool_)
     if trace.type_set is None:
@@ -118,7 +115,7 @@ def _types_of_jobs(trace: Trace) -> dict[str, Bool]:
 
 
 def _servers(trace: Trace, jobs: Bool, gpus_per_server: int, max_load: float) -> int:
-    """Return how many servers ``jobs`` need, of those that arrive in the span of the trace."""
+    """Return how many servers ``jobs`` need during the span of the trace."""
     gpus = trace.gpus[jobs]
     held = gpus * (1.0 if trace.share_milli is None else trace.share_milli[jobs] / WHOLE_GPU)
     work = float(np.sum(held * trace.service_s[jobs]))
@@ -136,12 +133,12 @@ def _servers(trace: Trace, jobs: Bool, gpus_per_server: int, max_load: float) ->
     most = max(servers, math.ceil(busy / gpus_per_server))
     if min(wanted, most) > MAX_SERVERS:
         raise ValueError(
-            f"{trace.name}: load {max_load:g} takes {min(wanted, most):,.0f} servers of "
-            f"{plural(gpus_per_server, 'GPU')}; name a cluster, or lower the load"
+            f"{trace.name}: load {max_load:g} needs {min(wanted, most):,.0f} servers of "
+            f"{plural(gpus_per_server, 'GPU')}; give a cluster, or lower the load"
         )
     if wanted > most + 1:
         return most
-    # One more or less than the quotient: the division above is rounded.
+    # Start one below the quotient: the division above is rounded.
     servers = max(servers, int(wanted) - 1)
     while load(servers) > max_load:
         servers += 1
@@ -149,18 +146,18 @@ def _servers(trace: Trace, jobs: Bool, gpus_per_server: int, max_load: float) ->
 
 
 def _busy_at_once(held: AnyArray, submit_us: Int64, service_us: Int64) -> float:
-    """Return the most GPUs in use at one time if every job started at its submission."""
+    """Return the peak demand: GPUs in use if every job started at its submission."""
     times = np.concatenate([submit_us, submit_us + service_us])
     change = np.concatenate([held, -held])
-    order = np.lexsort((change, times))  # what ends at an instant makes room for what begins
-    # Shares are thousandths: sums of them are rounded to one.
+    order = np.lexsort((change, times))  # at one instant, ends come before starts
+    # Shares are thousandths: round sums to thousandths.
     return round(float(np.cumsum(change[order]).max()) * WHOLE_GPU) / WHOLE_GPU
 
 
 def fitting_jobs(trace: Trace, cluster: Cluster) -> Bool:
-    """Return which jobs have room for all of their workers while nothing else runs.
+    """Return which jobs fit on the empty cluster, by GPUs, GPU types, CPUs and memory.
 
-    Judged by GPUs, their types, CPUs and memory. A placement may refuse more jobs than these.
+    A placement may refuse more jobs than these.
 
     Returns
     -------
@@ -174,9 +171,9 @@ def fitting_jobs(trace: Trace, cluster: Cluster) -> Bool:
 
 
 def fitting_load(trace: Trace, cluster: Cluster, fits: Bool) -> float:
-    """Return the GPU time of the jobs that fit over the cluster's while all were submitted.
+    """Return the offered load of the jobs that fit.
 
-    Infinite where all jobs arrive at one instant; 0 where none fits.
+    Infinite if all jobs arrive at one instant; 0 if none fits.
     """
     if not fits.any():
         return 0.0
@@ -192,7 +189,7 @@ def _is_allowed(trace: Trace, gpu_type: str) -> Bool:
 
 
 def _held(trace: Trace, group: ServerGroup) -> Float64:
-    """Return how many workers of each job one of the servers holds."""
+    """Return how many workers of each job fit on one server of the group."""
     held = np.full(len(trace), group.gpus, dtype=np.float64)
     for has, unit, asked in (
         (group.cpu, MILLI_PER_CORE, trace.cpu_milli),

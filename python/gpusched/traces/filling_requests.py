@@ -1,4 +1,4 @@
-"""What a cluster is filled with: requests for GPUs, CPU and memory, without times."""
+"""Resource requests (GPUs, CPU, memory) without times, to fill a cluster with."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Requests:
     id
         int64 or text: the name in the source.
     rejects
-        Rows of the source that are no requests.
+        Rejected rows of the source.
     """
 
     gpus: Int32
@@ -77,8 +77,8 @@ class Requests:
         gpus
             Whole numbers, 0 or more.
         gpu_share
-            Of each GPU: above 0 and at most 1, less only where ``gpus`` is 1; counted in
-            thousandths. NaN: a whole one. What stands beside 0 GPUs does not count.
+            Share of each GPU: above 0 and at most 1, below 1 only where ``gpus`` is 1; rounded to
+            thousandths. NaN: a whole GPU. Ignored where ``gpus`` is 0.
         cpu, memory_gib
             Cores and GiB of each worker, 0 or more; NaN: none.
         gpu_types
@@ -123,7 +123,7 @@ class Requests:
 
     @classmethod
     def from_trace(cls, trace: Trace) -> Requests:
-        """Return what the jobs of a trace ask for, in the order of their submission.
+        """Return the requests of the jobs of a trace, in order of submission.
 
         Returns
         -------
@@ -133,7 +133,7 @@ class Requests:
         Raises
         ------
         TypeError
-            If it is no trace.
+            If ``trace`` is not a Trace.
 
         Examples
         --------
@@ -171,18 +171,18 @@ class Requests:
 
     @property
     def is_share(self) -> Bool:
-        """Whether each asks for less than a whole GPU."""
+        """bool: whether each request is for a share of a GPU."""
         shares: Bool = (self.gpus == 1) & (self.share_milli < WHOLE_GPU)
         return shares
 
     @property
     def gpu_milli(self) -> Int64:
-        """int64: thousandths of GPUs that each asks for, all its workers together."""
+        """int64: thousandths of GPUs of each request, over all its workers."""
         return self.gpus.astype(np.int64) * self.share_milli
 
     @property
     def gpu_demand(self) -> float:
-        """GPUs that all requests ask for together."""
+        """Total GPUs of all requests."""
         return float(self.gpu_milli.sum()) / WHOLE_GPU
 
     @property
@@ -206,7 +206,7 @@ def screened_requests(
     name: str = "requests",
     source: str = "columns",
 ) -> Requests:
-    """Check columns named as in :meth:`Requests.from_columns`; drop what ``screen`` refuses.
+    """Check columns named as in :meth:`Requests.from_columns`; drop rejected rows.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The formats. A new one is one new file in ``formats/`` that ends in its registration."""
+"""Registry of trace formats. Each is one file in ``formats/`` that ends by registering itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpusched.base.source import Source
 from gpusched.traces.workload import Trace
 
 Excerpt = Callable[[], Mapping[str, bytes]]
-"""Files by name, of which the first is the trace; others stand beside it."""
+"""Files by name: first the trace, then those in the same folder."""
 
 
 class TraceFormat(msgspec.Struct, frozen=True):
@@ -24,26 +24,26 @@ class TraceFormat(msgspec.Struct, frozen=True):
     name, summary, source
         The format's name, a sentence on what it is, and where it comes from.
     detection
-        What it is recognised by, in words.
+        How it is recognised, in words.
     recognises
         Whether a file looks like this format, judged by its beginning.
     read
         ``read(source, on_bad=..., **options) -> Trace``.
     excerpt
-        A small example of our own making: ``excerpt()`` gives files by name, the trace first.
+        A small artificial example: ``excerpt()`` gives files by name, the trace first.
     write
-        ``write(trace, path)``; None if it is only read. The path is that of a temporary file, whose
-        name does not have the ending.
+        ``write(trace, path)``; None if it is only read. ``path`` is a temporary file without the
+        ending.
     losses
         ``losses(trace)``: what the format cannot hold of a trace, a sentence each.
     endings
-        Of files that are written in it, without the dot.
+        File endings that are written in this format, without the dot.
     aliases
-        Other names that are understood where one is asked for.
+        Other names of the format.
     options
         Names of the options that ``read`` takes.
     rank
-        Formats are asked in this order, then by name; generic ones come last.
+        Formats are tried in this order, then by name; generic ones come last.
     """
 
     name: str
@@ -74,16 +74,16 @@ FORMATS: Final[Registry[TraceFormat]] = Registry(
 
 
 OWN_COLUMNS: Final = {"submit_s", "service_s"}
-"""A CSV file that has these needs no other format to be loaded."""
+"""A CSV file with these columns is recognised without loading all formats."""
 
 
 def register_trace_format(added: TraceFormat) -> None:
-    """Add a format of traces; :func:`gpusched.read_trace` and the command know it from then on.
+    """Add a trace format to :func:`gpusched.read_trace` and the command line.
 
     Raises
     ------
     ValueError
-        If its name is taken or a text is missing, or it is written without an ending.
+        If its name is taken, a text is missing, or ``write`` comes without ``endings``.
     """
     told(
         "format", added.name, summary=added.summary, source=added.source, detection=added.detection
@@ -91,22 +91,22 @@ def register_trace_format(added: TraceFormat) -> None:
     for alias in added.aliases:
         FORMATS.check_name(alias)
     if bool(added.endings) != (added.write is not None):
-        raise ValueError(f"format {added.name}: write and endings go together")
+        raise ValueError(f"format {added.name}: write and endings must be given together")
     FORMATS.add(added.name, added)
 
 
 def trace_formats() -> dict[str, TraceFormat]:
-    """Every format of traces by name, in the order in which they are asked."""
+    """All trace formats by name, in the order in which they are tried."""
     return FORMATS.all()
 
 
 def find(name: str) -> TraceFormat:
-    """Return the format ``name``, or the one that has it as another name.
+    """Return the format with this name or alias.
 
     Raises
     ------
     ValueError
-        If there is none; the message suggests the nearest name.
+        If it is unknown; the message suggests the nearest name.
     """
     for known in FORMATS.own().values():
         if name in known.aliases:
@@ -123,7 +123,7 @@ def detect(source: Source) -> TraceFormat:
         If none does.
     """
     if set(source.header) >= OWN_COLUMNS:
-        # No format of ours but this has them; those of other packages are asked before.
+        # Among our formats only this one has them; formats of other packages come first.
         for asked in FORMATS.among("generic_csv").values():
             if asked.recognises(source):
                 return asked
@@ -138,5 +138,5 @@ def detect(source: Source) -> TraceFormat:
 
 
 def text_file(name: str, *lines: str) -> Excerpt:
-    """Return the excerpt that is one file of these lines."""
+    """Return an excerpt with one file of these lines."""
     return lambda: {name: "".join(f"{line}\n" for line in lines).encode()}

@@ -1,4 +1,4 @@
-"""Published lists of servers, and of requests to fill them with."""
+"""Read lists of servers, and of requests to fill them with."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ def read_cluster(
     max_bytes: int | None = None,
     **options: Any,
 ) -> Cluster:
-    r"""Read a cluster: a cluster file (TOML) or a published list of servers, found by looking.
+    r"""Read a cluster from a cluster file (TOML) or a list of servers; detects the format.
 
     Known are the servers of Alibaba's GPU-sharing cluster (``sn,cpu_milli,memory_mib,gpu,model``),
-    the inventory of Alibaba PAI, the topology of Alibaba Lingjun (:func:`read_topology`), and what
-    Slurm prints (``sinfo --json``, ``scontrol show nodes --json``). Servers without GPUs are left
-    out, and servers on which Slurm starts no job; the name of the cluster tells how many.
+    the inventory of Alibaba PAI, the topology of Alibaba Lingjun (:func:`read_topology`), and
+    output of Slurm (``sinfo --json``, ``scontrol show nodes --json``). Servers without GPUs are
+    left out, and servers on which Slurm starts no job; the name of the cluster has their number.
 
     Parameters
     ----------
     grouped
-        Whether equal servers of a list stand together, each kind where its first server is. If
-        not, the servers stand as in the list: placements break ties by this order.
+        Whether equal servers of a list are grouped, each group at its first server. If not, the
+        servers keep the order of the list, by which placements break ties.
     max_bytes
         As in :func:`read_trace`.
     options
-        For Lingjun, those of :func:`read_topology`; for Slurm ``unavailable=True``, which keeps
-        servers that are down, drained or in maintenance.
+        For Lingjun, those of :func:`read_topology`; for Slurm ``unavailable=True`` keeps servers
+        that are down, drained or in maintenance.
 
     Returns
     -------
     Cluster
-        With the servers of the file.
+        The servers of the file.
 
     Raises
     ------
@@ -81,8 +81,8 @@ def _read_cluster(source: Source, grouped: bool, options: dict[str, Any]) -> Clu
     if (cluster := read_servers(source, grouped=grouped)) is not None:
         return cluster
     raise ValueError(
-        f"{source}: no known list of servers begins with {source.first_line[:60]!r}; a cluster "
-        "file ends in .toml"
+        f"{source}: no known list of servers begins with {source.first_line[:60]!r}; the name of "
+        "a cluster file must end in .toml"
     )
 
 
@@ -95,13 +95,13 @@ def _check_options(source: Source, options: Collection[str], known: Collection[s
 def read_requests(
     path: str | os.PathLike[str], *, on_bad: OnBad = "reject", max_bytes: int | None = None
 ) -> Requests:
-    r"""Read what a cluster is to be filled with, see :func:`fill`.
+    r"""Read resource requests to fill a cluster with, see :func:`fill`.
 
     Parameters
     ----------
     path
-        A list of pods of Alibaba's GPU-sharing cluster, with or without times, whose pods without
-        GPUs are read too; or any trace that :func:`read_trace` reads.
+        A list of pods of Alibaba's GPU-sharing cluster, with or without times, including its pods
+        without GPUs; or any trace that :func:`read_trace` reads.
     on_bad, max_bytes
         As in :func:`read_trace`.
 

@@ -1,4 +1,4 @@
-"""The columns of a job: :data:`JOB_COLUMNS`, from which checks, files, frames and docs follow."""
+"""The columns of a job, :data:`JOB_COLUMNS`: checks, files, frames and docs use this table."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 
 Kind = Literal["duration", "moment", "whole", "amount", "number", "label", "id", "types", "model"]
 """Seconds, seconds on the clock of the trace, whole numbers, parts of a unit, any numbers, shared
-names, unique names, sets of GPU types, and which of the trace's profiles or graphs a job has."""
+names, unique names, sets of GPU types, and indices of the trace's profiles or graphs."""
 
 NOT_GIVEN: Final = -1
-"""Marks a job without a duration or a moment in a column in which others have one."""
+"""Marks a missing duration or time in a column in which other jobs have one."""
 NOT_A_TIME: Final = np.iinfo(np.int64).min
-"""Stands for none among moments that are not shifted yet, of which some may be negative."""
+"""Marks a missing time before times are shifted, when some may be negative."""
 MAX_GPUS: Final = 2**31 - 1
 NO_LIMIT: Final = MAX_GPUS
-"""In the column of greatest widths: as wide as the speed can do. The least width is 1 then."""
+"""In the column ``max_gpus``: limited only by the performance model."""
 MAX_DEMAND: Final = 2**40
-"""Most thousandths of a core, and MiB, that a worker may ask for."""
+"""Maximum of thousandths of a core, and of MiB, per worker."""
 
 
 class Beside(msgspec.Struct, frozen=True):
-    """What must hold between a value and another of the same job.
+    """A rule between two values of one job.
 
     Attributes
     ----------
     other
-        The column of a trace that has the other one.
+        The trace column of the other value.
     holds
-        Whether it holds, by the values as a trace has them.
+        Whether it holds, given the values as stored in a trace.
     rule
-        What a message says if it does not.
+        The text of a message if it does not.
     """
 
     other: str
@@ -48,32 +48,32 @@ class Beside(msgspec.Struct, frozen=True):
 
 
 class JobColumn(msgspec.Struct, frozen=True):
-    """What one column of a job is.
+    """A column of jobs.
 
     Attributes
     ----------
     name
-        Of :meth:`gpusched.Trace.from_columns`, of frames and of files; the unit is in it.
+        Name in :meth:`gpusched.Trace.from_columns`, frames and files; it includes the unit.
     stored, dtype
-        The attribute of a trace that has it, and the type of that; ``""``: integers or text.
+        The attribute of a trace that holds it, and its type; ``""``: integers or text.
     kind
         How it is read and checked.
     text
-        What it is, in a sentence for the docs.
+        A sentence for the docs.
     units
-        How many of the stored units one of ours is.
+        Stored units per public unit.
     least, above, most
-        Bounds, in our unit: at least, more than, at most.
+        Bounds in the public unit: at least, more than, at most.
     default
-        What a job has, in stored units, whose trace lacks the column; None: every trace has it.
+        Value, in stored units, if the trace lacks the column; None: every trace has it.
     may_miss
-        Whether a single job may have none, for which the default is stored then.
+        Whether single jobs may have no value; the default is stored for them.
     is_null
         Whether a frame shows the default as null.
     beside
-        What must hold between it and another column.
+        The rule between it and another column.
     is_used
-        Whether runs read it; others are kept, and said to be unused.
+        Whether runs read it; others are kept, and reported as unused.
     """
 
     name: str
@@ -93,12 +93,12 @@ class JobColumn(msgspec.Struct, frozen=True):
 
     @property
     def is_numeric(self) -> bool:
-        """Whether it is handed in as numbers."""
+        """Whether its values are numbers."""
         return self.kind in ("duration", "moment", "whole", "amount", "number")
 
     @property
     def is_required(self) -> bool:
-        """Whether a trace cannot be without it."""
+        """Whether every trace must have it."""
         return self.is_numeric and self.default is None
 
 
@@ -126,25 +126,25 @@ JOB_COLUMNS: Final = {
         JobColumn("id", "id", "", "id", "Unique integers or texts; default: the position."),
         _moment("submit_s", "When the job is submitted.", least=0),
         _duration("service_s", "Run time on an idle cluster.", above=0),
-        JobColumn("gpus", "gpus", "i4", "whole", "Width of the gang.", above=0, most=MAX_GPUS),
+        JobColumn("gpus", "gpus", "i4", "whole", "Number of GPUs.", above=0, most=MAX_GPUS),
         _duration(
             "estimate_s",
-            "A predicted service, for `easy`, `conservative` and `predictor=\"estimate\"`.",
+            "Predicted run time, for `easy`, `conservative` and `predictor=\"estimate\"`.",
             above=0, **_UNKNOWN,
         ),
         _duration(
-            "predicted_s", "Another prediction, for `predictor=\"column\"`.",
+            "predicted_s", "Another predicted run time, for `predictor=\"column\"`.",
             above=0, **_UNKNOWN,
         ),
         _duration(
-            "checkpoint_s", "The job's own share of the cost to stop and to resume.",
+            "checkpoint_s", "The job's own overhead to stop and resume.",
             least=0, default=0,
         ),
         _duration(
-            "restart_s", "The job's own share of the cost of a restart.", least=0, default=0
+            "restart_s", "The job's own restart overhead.", least=0, default=0
         ),
         _duration(
-            "source_wait_s", "The wait that the source saw; kept for comparison only.",
+            "source_wait_s", "The recorded wait; kept for comparison only.",
             least=0, **_UNKNOWN,
         ),
         JobColumn(
@@ -153,7 +153,7 @@ JOB_COLUMNS: Final = {
         ),
         JobColumn(
             "gpu_share", "share_milli", "i4", "amount",
-            "The part of a GPU that a job of one GPU takes, at most 1, exact to 0.001.",
+            "Share of a GPU that a 1-GPU job takes, at most 1, exact to 0.001.",
             WHOLE_GPU, above=0, most=1, default=WHOLE_GPU, may_miss=True,
             beside=Beside(
                 "gpus", lambda share, gpus: (share == WHOLE_GPU) | (gpus <= 1),
@@ -169,28 +169,28 @@ JOB_COLUMNS: Final = {
             MIB_PER_GIB, least=0, most=MAX_DEMAND // MIB_PER_GIB, default=0, may_miss=True,
         ),
         JobColumn(
-            "value", "value", "f8", "number", "What it is worth to meet the deadline.",
+            "value", "value", "f8", "number", "Value of meeting the deadline.",
             above=0, default=1.0, may_miss=True,
         ),
         JobColumn(
             "min_gpus", "min_gpus", "i4", "whole",
-            "The least width of the job under an elastic speed.",
+            "Minimum number of GPUs under an elastic performance model.",
             least=1, most=MAX_GPUS, default=1, may_miss=True,
             beside=Beside("gpus", np.less_equal, "must not exceed gpus"),
         ),
         _moment(
-            "deadline_s", "On the clock of `submit_s`; who has none is best effort.",
+            "deadline_s", "On the clock of `submit_s`; a job without one is best effort.",
             beside=Beside("submit_us", np.greater, "must lie after the submission"), **_UNKNOWN,
         ),
         JobColumn(
             "max_gpus", "max_gpus", "i4", "whole",
-            "The greatest width under an elastic speed.",
+            "Maximum number of GPUs under an elastic performance model.",
             least=1, most=MAX_GPUS, default=NO_LIMIT, may_miss=True, is_null=True,
             beside=Beside("gpus", np.greater_equal, "must be at least gpus"),
         ),
         JobColumn(
             "gpus_per_node", "gpus_per_node", "i4", "whole",
-            "GPUs on each of its servers; 0: as the placement likes.",
+            "GPUs on each of its servers; 0: the placement decides.",
             least=0, most=MAX_GPUS, default=0, may_miss=True, is_null=True,
             beside=Beside(
                 "gpus", lambda each, gpus: gpus % np.maximum(each, 1) == 0, "must divide gpus"
@@ -201,37 +201,37 @@ JOB_COLUMNS: Final = {
             above=0, is_used=False, **_UNKNOWN,
         ),
         _moment(
-            "eligible_s", "When the job may start: its dependencies and holds are over by then.",
+            "eligible_s", "Earliest start: dependencies and holds end then.",
             is_used=False, **_UNKNOWN,
             beside=Beside("submit_us", np.greater_equal, "must not lie before the submission"),
         ),
         JobColumn(
-            "priority", "priority", "f8", "number", "The source's own; the greater goes first.",
+            "priority", "priority", "f8", "number", "The source's priority; higher goes first.",
             default=0.0, may_miss=True, is_used=False,
         ),
-        _label("user", "Who submitted the job."),
+        _label("user", "The user that submitted the job."),
         _label("queue", "The queue, or the virtual cluster."),
-        _label("group", "The group of like jobs, such as a model."),
+        _label("group", "The group of similar jobs, such as a model."),
         _label(
-            "status", "`ok`, `failed`, `killed` or `unknown`, which also stands for none.",
+            "status", "`ok`, `failed`, `killed` or `unknown` (also if missing).",
             default="unknown",
         ),
-        _label("ran_on", "The GPU type that it ran on, whose run time its service is."),
+        _label("ran_on", "The GPU type that the job ran on and its run time refers to."),
         _label("partition", "The partition of the cluster.", is_used=False),
-        _label("account", "Whom the job is charged to.", is_used=False),
+        _label("account", "The account that is charged.", is_used=False),
         _label("qos", "The quality of service.", is_used=False),
         _label(
-            "dependency", "On which jobs it waits: `afterok:7`.", is_used=False
+            "dependency", "The jobs that it waits for: `afterok:7`.", is_used=False
         ),
         JobColumn(
-            "gpu_types", "type_set", "i4", "types", "Allowed types, `\"V100|T4\"`; of none: any.",
+            "gpu_types", "type_set", "i4", "types", "Allowed types, `\"V100|T4\"`; empty: any.",
             may_miss=True,
         ),
-        JobColumn("profile", "profile", "i4", "model", "Which of the `profiles` it has."),
-        JobColumn("graph", "graph", "i4", "model", "Which of the `graphs` it has."),
+        JobColumn("profile", "profile", "i4", "model", "Its entry of `profiles`."),
+        JobColumn("graph", "graph", "i4", "model", "Its entry of `graphs`."),
     )
 }  # fmt: skip
-"""The columns by their names, in the order in which frames and files have them."""
+"""The columns by name, in the order of frames and files."""
 
 _MOMENTS: Final = {
     column.stored: column.name
@@ -241,19 +241,19 @@ _MOMENTS: Final = {
 
 
 def moved(columns: Any, shift_us: Int64 | int, none: int = NOT_GIVEN) -> dict[str, Any]:
-    """Return the times of jobs beside their submission, moved with it by ``shift_us``.
+    """Return the times of jobs other than submissions, moved by ``shift_us``.
 
     Parameters
     ----------
     columns
-        A trace, or a mapping that has them by the attributes of one.
+        A trace, or a mapping by the attributes of one.
     none
-        Marks those that are not given; they become ``NOT_GIVEN``.
+        Marks missing times; they become ``NOT_GIVEN``.
 
     Raises
     ------
     ValueError
-        If one goes beyond the time type.
+        If a time exceeds the time type.
     """
     get = columns.get if isinstance(columns, Mapping) else partial(getattr, columns)
     found = {stored: get(stored, None) for stored in _MOMENTS}
@@ -269,17 +269,17 @@ def moved(columns: Any, shift_us: Int64 | int, none: int = NOT_GIVEN) -> dict[st
 
 
 def unused(trace: Any) -> list[str]:
-    """Name the columns of a trace that tell of a job and no policy uses yet, if there are any."""
+    """Return a note on the columns of a trace that no policy uses, if there are any."""
     names = [
         column.name
         for column in JOB_COLUMNS.values()
         if not column.is_used and _tells(getattr(trace, column.stored), column.default)
     ]
-    return [f"kept, and used by no policy: {', '.join(names)}"] if names else []
+    return [f"columns kept, but used by no policy: {', '.join(names)}"] if names else []
 
 
 def _tells(values: Any, default: Any) -> bool:
-    """Whether a job has another value than the default."""
+    """Whether a job has a value other than the default."""
     if isinstance(values, Labels):
         values = np.array(values.names)[values.counts() > 0]
     return values is not None and bool((values != default).any())

@@ -1,4 +1,4 @@
-"""A JSON object with an array of records, each record with its line in the file."""
+"""Read records from JSON files, each with its line in the file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Records:
     lines
         int64: the line on which each begins.
     others
-        What stands beside the array.
+        The other members of the object.
     key
         The array's name.
     """
@@ -48,36 +48,36 @@ class Records:
     key: str
 
     def screen(self, order: Sequence[int] | None = None) -> Screen:
-        """Return a screen that judges the records, or those at the places in ``order``."""
+        """Return a screen for the records, or for those at the positions in ``order``."""
         lines = self.lines if order is None else self.lines[np.asarray(order, dtype=np.int64)]
         return Screen(str(self.source), lines, "line")
 
 
 def read_records(source: Source, *keys: str, may_be_empty: bool = False) -> Records:
-    """Read an object of which one member, named one of ``keys``, is an array of objects.
+    """Read an object that has an array of objects under one of ``keys``.
 
     Raises
     ------
     ValueError
-        If the file is something else, malformed or truncated, nested too deeply, or the array is
-        empty and may not be; the message names file and line.
+        If the file is something else, malformed, truncated or nested too deeply, or the array is
+        empty and must not be; the message names file and line.
     """
     found = _read(source, lambda reader: reader.document(keys))
     if found is None:
-        raise ValueError(f"{source}: no array {' or '.join(map(repr, keys))} in the object")
+        raise ValueError(f"{source}: the object has no array {' or '.join(map(repr, keys))}")
     if not found.records and not may_be_empty:
         raise ValueError(f"{source}: the array {found.key!r} is empty")
     return found
 
 
 def read_entries(source: Source, *, may_be_lines: bool = True) -> Records:
-    """Read an array of objects, or if that may be objects one after the other.
+    """Read an array of objects or, if ``may_be_lines``, objects in sequence.
 
     Raises
     ------
     ValueError
-        If the file is something else, malformed or truncated, nested too deeply, or there is no
-        object; the message names file and line.
+        If the file is something else, malformed, truncated or nested too deeply, or has no object;
+        the message names file and line.
     """
     found = _read(source, lambda reader: reader.entries(may_be_lines))
     if not found.records:
@@ -101,7 +101,7 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._text = source.text
-        # Integers that no count can be become floats, infinite ones if need be.
+        # Integers too large for any count become floats, perhaps infinite.
         self._decode = json.JSONDecoder(parse_int=_integer).raw_decode
         self._line, self._counted = 1, 0
 
@@ -119,7 +119,7 @@ class _Reader:
             place = self._expect(self._space(place), ":")
             if key in keys and text[place : place + 1] == "[":
                 if found is not None:
-                    raise json.JSONDecodeError(f"{key!r} occurs beside {found.key!r}", text, place)
+                    raise json.JSONDecodeError(f"{key!r} next to {found.key!r}", text, place)
                 found, place = self._array(key, place, others)
             else:
                 others[key], place = self._decode(text, place)
@@ -155,7 +155,7 @@ class _Reader:
         return Records(self._source, records, np.array(lines, np.int64), others, key), place + 1
 
     def _object(self, place: int, key: str, records: list[dict[str, Any]], lines: list[int]) -> int:
-        """Add the object at a place and its line; return the place of what follows."""
+        """Add the object at a position and its line; return the position after it."""
         self._line += self._text.count("\n", self._counted, place)
         self._counted = place
         record, place = self._decode(self._text, place)
@@ -183,23 +183,23 @@ def _integer(digits: str) -> int | float:
 
 
 def has_member(source: Source, *path: str) -> bool:
-    """Whether a file is an object in whose first part names lead to a member: outermost first.
+    """Whether a JSON object has a member at this path (outermost first) in its first part.
 
-    Arrays on the way are passed through: ``has_member(source, "jobs", "id")`` is true of
-    ``{"jobs": [{"id": 1}]}``. What stands deeper, or in a value, does not count.
+    Arrays are passed through: ``has_member(source, "jobs", "id")`` is true for
+    ``{"jobs": [{"id": 1}]}``.
     """
     return any(found == path for found in _paths(source.data[:_HEAD_BYTES], "{"))
 
 
 def has_field(source: Source, name: str) -> bool:
-    """Whether a file is an array in whose first part an object has a field of this name."""
+    """Whether a JSON array has, in its first part, an object with this field."""
     return any(found == (name,) for found in _paths(source.data[:_HEAD_BYTES], "["))
 
 
 def _paths(head: bytes, mark: str) -> Iterator[tuple[str, ...]]:
-    """Yield the names that lead to each member of an object or of those of an array.
+    """Yield the path of each member of an object, or of the objects of an array.
 
-    Either begins with its ``mark``, and may end in its midst.
+    ``head`` must begin with ``mark`` and may be cut off anywhere.
     """
     text = head.decode("utf-8-sig", errors="replace")
     if not text.lstrip().startswith(mark):
@@ -209,7 +209,7 @@ def _paths(head: bytes, mark: str) -> Iterator[tuple[str, ...]]:
     name = ""
     for token in _TOKEN.finditer(text):
         mark = token[0]
-        if mark == '"' or len(within) > _MAX_DEPTH:  # a text without an end, or no table at all
+        if mark == '"' or len(within) > _MAX_DEPTH:  # an unterminated text, or not a table
             return
         if mark in ("{", "["):
             within.append(path)
@@ -225,7 +225,7 @@ def _paths(head: bytes, mark: str) -> Iterator[tuple[str, ...]]:
 
 
 def floats(screen: Screen, column: str, label: str, values: Sequence[Any]) -> Float64:
-    """Return a column of numbers; None is NaN, and what is no number a fault."""
+    """Return a column of numbers; None becomes NaN, other non-numbers are rejected."""
     screen.show(column, label, values)
     numbers, good = numbers_of(values)
     screen.require(good, column, "must be a number")
@@ -233,7 +233,7 @@ def floats(screen: Screen, column: str, label: str, values: Sequence[Any]) -> Fl
 
 
 def numbers_of(values: Sequence[Any]) -> tuple[Float64, Bool]:
-    """Return what are numbers, NaN for all else, and what is one or None."""
+    """Return numbers, NaN for other values, and which values are numbers or None."""
     good = [value is None or _is_number(value) for value in values]
     numbers = [float(value) if _is_number(value) else math.nan for value in values]
     return np.array(numbers, np.float64), np.array(good, np.bool_)
@@ -244,7 +244,7 @@ def _is_number(value: Any) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """Return what stands for a label or an id; "" for what is neither text nor a whole number."""
+    """Return the text of a label or id; "" for values that are neither text nor integer."""
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""

@@ -1,4 +1,4 @@
-"""Objects of Kubernetes in files, as JSON or YAML, and the workloads of Kueue among them."""
+"""Read Kubernetes objects from JSON or YAML files, and Kueue workloads among them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpusched.base.source import Source
 from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS
 
 MAX_DEPTH: Final = 200
-"""Of one value within another; objects of Kueue have about 20."""
+"""Maximum nesting of a file; Kueue objects have about 20 levels."""
 _QUANTITY: Final = re.compile(r"([0-9]{1,18})(?:\.([0-9]{1,9}))?(m|k|Ki|M|Mi|G|Gi)?")
 _UNITS: Final = {
     "m": Fraction(1, 1000), None: Fraction(1), "k": Fraction(1000), "Ki": Fraction(1024),
@@ -24,13 +24,13 @@ _UNITS: Final = {
 }  # fmt: skip
 
 KUEUE: Final = "kueue.x-k8s.io"
-"""The group of Kueue's objects."""
+"""The API group of Kueue objects."""
 HOSTNAME: Final = "kubernetes.io/hostname"
-"""The label of a server's own name."""
+"""The label with a server's name."""
 
 
 class KubeObject:
-    """An object of Kubernetes, read field by field.
+    """A Kubernetes object, read field by field.
 
     Attributes
     ----------
@@ -54,20 +54,20 @@ class KubeObject:
 
     @property
     def namespace(self) -> str:
-        """Its namespace; empty if it has none."""
+        """Its namespace, or an empty text."""
         return text_of(self.at("metadata", "namespace"))
 
     @property
     def key(self) -> str:
-        """Its name after its namespace."""
+        """Namespace and name."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     def at(self, *path: str) -> Any:
-        """Return the value of a field in fields; None if it is not there."""
+        """Return the value at a path of fields, or None."""
         return at(self._fields, *path)
 
     def condition(self, kind: str) -> tuple[bool, float]:
-        """Return whether a condition holds, and since when, in seconds since 1970 or NaN."""
+        """Return whether a condition is true, and since when (seconds since 1970, or NaN)."""
         for each in items_of(self.at("status", "conditions")):
             if each.get("type") == kind:
                 return each.get("status") == "True", seconds_of(each.get("lastTransitionTime"))
@@ -75,14 +75,14 @@ class KubeObject:
 
 
 def objects_of(sources: Sequence[Source]) -> Iterator[KubeObject]:
-    """Yield all objects in the files, those in lists one by one.
+    """Yield all objects in the files, including those in lists.
 
     Raises
     ------
     ValueError
-        If a file is neither JSON nor YAML, or holds what is no object.
+        If a file is neither JSON nor YAML, or holds something that is not an object.
     ImportError
-        If one is YAML, and no library can read that.
+        If a file is YAML and the library for it is missing.
     """
     for source in sources:
         for document in _documents(source):
@@ -111,7 +111,7 @@ def _documents(source: Source) -> Iterator[Any]:
 
 
 def _check_depth(events: Iterator[Any], source: Source) -> None:
-    """Refuse what the library would follow so deep that the process ends."""
+    """Refuse nesting so deep that the library would overflow the stack."""
     depth = 0
     for event in events:
         name = type(event).__name__
@@ -121,42 +121,42 @@ def _check_depth(events: Iterator[Any], source: Source) -> None:
 
 
 def _listed(document: Any, source: Source) -> Iterator[KubeObject]:
-    if document is None:  # an empty document between two marks
+    if document is None:  # an empty YAML document
         return
     for each in document if isinstance(document, list) else [document]:
         if not isinstance(each, Mapping) or not isinstance(each.get("kind"), str):
-            raise ValueError(f"{source}: {str(each)[:60]!r} is no object with a kind")
+            raise ValueError(f"{source}: {str(each)[:60]!r} must be an object with a kind")
         if not (each["kind"].endswith("List") and isinstance(each.get("items"), list)):
             yield KubeObject(each, source)
             continue
         kind = each["kind"].removesuffix("List")
         for item in each["items"]:
             if not isinstance(item, Mapping):
-                raise ValueError(f"{source}: {str(item)[:60]!r} in a list is no object")
+                raise ValueError(f"{source}: {str(item)[:60]!r} in a list must be an object")
             known = {"kind": kind, "apiVersion": each.get("apiVersion")}
             yield KubeObject({**known, **item}, source)
 
 
 def at(fields: Any, *path: str) -> Any:
-    """Return the value of a field in fields; None if it is not there."""
+    """Return the value at a path of fields, or None."""
     for name in path:
         fields = fields.get(name) if isinstance(fields, Mapping) else None
     return fields
 
 
 def items_of(value: Any) -> list[Mapping[str, Any]]:
-    """Return the objects of a list; what is none is passed over."""
+    """Return the objects of a list; skip other entries."""
     given = value if isinstance(value, list) else []
     return [each for each in given if isinstance(each, Mapping)]
 
 
 def text_of(value: Any) -> str:
-    """Return a text; "" for what is none."""
+    """Return a text; "" for other values."""
     return value if isinstance(value, str) else ""
 
 
 def seconds_of(value: Any) -> float:
-    """Return a time in seconds since 1970, NaN for what is none."""
+    """Return a time in seconds since 1970; NaN for other values."""
     if isinstance(value, date) and not isinstance(value, datetime):
         return float("nan")
     try:
@@ -167,7 +167,7 @@ def seconds_of(value: Any) -> float:
 
 
 def count_of(value: Any) -> int | None:
-    """Return a quantity such as ``8``, ``"8"`` or ``"1k"``; None if it is no whole number."""
+    """Return a quantity such as ``8``, ``"8"`` or ``"1k"``; None if it is not whole."""
     found = _QUANTITY.fullmatch(str(value)) if isinstance(value, int | str) else None
     if found is None or isinstance(value, bool):
         return None
@@ -178,12 +178,12 @@ def count_of(value: Any) -> int | None:
 
 _MAX_PODS: Final = 1_000_000
 _MAX_GPUS: Final = MAX_SERVERS * MAX_GPUS_PER_SERVER
-"""More has no cluster."""
+"""The largest cluster."""
 
 
 @dataclass(frozen=True)
 class Pods:
-    """Equal pods of an admitted workload: how many, of how many GPUs each, of what, and where."""
+    """Equal pods of an admitted workload: number, GPUs per pod, GPU resource, and server."""
 
     count: int
     gpus: int
@@ -199,33 +199,32 @@ class Workload:
     Attributes
     ----------
     key, namespace, queue
-        Its names, and that of its LocalQueue; of an admitted one that of its ClusterQueue.
+        Its names, and the name of its LocalQueue; if admitted, of its ClusterQueue.
     gpus
-        In all.
+        Total GPUs.
     least, step
-        GPUs of the fewest pods that it starts with, where it waits: those of ``minCount``; and of
-        each pod more.
+        If it waits: GPUs of the fewest pods (``minCount``) that it can start with, and of each
+        further pod.
     submit_s, start_s, end_s
-        When it was created, and last admitted; NaN where it waits; when it finished; NaN where it
-        has not.
+        When it was created, last admitted (NaN: it waits), and finished (NaN: it has not).
     reason
-        Why it finished, in Kueue's word; empty where it has not.
+        Kueue's reason for the end; empty if it has not finished.
     limit_s
-        Its longest time; NaN if it has none.
+        Its maximum run time; NaN if it has none.
     past_s
         How long it was admitted before.
     preemptions
-        How often it was preempted.
+        Number of preemptions.
     priority
-        Its own; NaN if it has none.
+        Its priority; NaN if it has none.
     selector
-        The labels of servers that its pods select.
+        The server labels that its pods select.
     pods
-        Those with GPUs, where it is admitted.
+        Its pods with GPUs, if it is admitted.
     resources
-        What the GPUs are called that it holds or asks for.
+        Resource names of the GPUs that it holds or requests.
     widest
-        GPUs of its widest pod, where it waits: a pod runs on one server.
+        If it waits: GPUs of its largest pod, which must fit on one server.
     """
 
     key: str
@@ -249,7 +248,7 @@ class Workload:
 
 
 class Unfit(Exception):
-    """Why a workload is no job of the state."""
+    """Why a workload cannot be a job."""
 
 
 def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
@@ -258,9 +257,9 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
     Raises
     ------
     Unfit
-        If it is none that waits, runs or has run, or asks for no GPU.
+        If it neither waits, runs nor has run, or requests no GPU.
     ValueError
-        If it is admitted, and it cannot be read what it holds.
+        If it is admitted and what it holds cannot be read.
     """
     has_finished, end_s = given.condition("Finished")
     admission = given.at("status", "admission")
@@ -273,10 +272,10 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
         least, step = gpus, 0
         queue = text_of(admission.get("clusterQueue"))
     elif has_finished:
-        raise Unfit("has finished and was never admitted, or does not tell where")
+        raise Unfit("has finished without a recorded admission")
     else:
         if given.at("spec", "active") is False:
-            raise Unfit("spec.active is false")
+            raise Unfit("is inactive (spec.active is false)")
         if any(
             each.get("type") == "Requeued" and each.get("status") == "False"
             for each in items_of(given.at("status", "conditions"))
@@ -296,8 +295,8 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
     submit_s = seconds_of(given.at("metadata", "creationTimestamp"))
     if not submit_s >= 0:
         if pods:
-            raise ValueError(f"{given}: creationTimestamp is no time, and it holds GPUs")
-        raise Unfit("creationTimestamp is no time")
+            raise ValueError(f"{given}: holds GPUs, but creationTimestamp is not a time")
+        raise Unfit("has an invalid creationTimestamp")
     limit = count_of(given.at("spec", "maximumExecutionTimeSeconds"))
     past = count_of(given.at("status", "accumulatedPastExecutionTimeSeconds"))
     return Workload(
@@ -323,12 +322,12 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
 
 
 def _since(given: KubeObject) -> float:
-    """When it was admitted; when it got its quota where it waits for checks with it."""
+    """Return when it was admitted, or got its quota if it still waits for checks."""
     for kind in ("Admitted", "QuotaReserved"):
         holds, since_s = given.condition(kind)
         if holds and since_s >= 0:
             return since_s
-    raise ValueError(f"{given}: status.admission is there, and no condition tells since when")
+    raise ValueError(f"{given}: has status.admission, but no condition says since when")
 
 
 def _admitted(
@@ -346,7 +345,7 @@ def _admitted(
         name = text_of(each.get("name")) or "main"
         usage = amounts_of(each.get("resourceUsage"), is_gpu)
         if usage is None:
-            raise ValueError(f"{given}: resourceUsage {each.get('resourceUsage')!r} is not read")
+            raise ValueError(f"{given}: resourceUsage {each.get('resourceUsage')!r} is invalid")
         count = count_of(each.get("count", at(spec.get(name), "count")))
         for resource, used in usage.items():
             if used > _MAX_GPUS:
@@ -354,7 +353,7 @@ def _admitted(
                     f"{given}: resourceUsage: {used:,} GPUs are more than {_MAX_GPUS:,}"
                 )
             if not count or used % count or count > _MAX_PODS:
-                raise ValueError(f"{given}: {used} GPUs are not shared by {count} pods")
+                raise ValueError(f"{given}: {used} GPUs cannot be divided among {count} pods")
             placed = list(_servers(given, each.get("topologyAssignment")))
             if sum(number for _, number in placed) != count:
                 placed = [(None, count - min(count, gone.get(name, 0)))]
@@ -364,9 +363,9 @@ def _admitted(
 
 
 def _servers(given: KubeObject, assignment: Any) -> Iterator[tuple[str | None, int]]:
-    """Yield servers and numbers of pods; nothing where domains are wider than servers.
+    """Yield servers and numbers of pods; nothing if domains are larger than servers.
 
-    The shapes are that of v1beta1, domains one by one, and that of v1beta2, domains in slices.
+    Reads v1beta1 (single domains) and v1beta2 (slices of domains).
     """
     levels = at(assignment, "levels")
     if not isinstance(levels, list) or not levels or levels[-1] != HOSTNAME:
@@ -374,7 +373,7 @@ def _servers(given: KubeObject, assignment: Any) -> Iterator[tuple[str | None, i
     for domain in items_of(at(assignment, "domains")):
         values, count = domain.get("values"), count_of(domain.get("count"))
         if not isinstance(values, list) or not values or not count:
-            raise ValueError(f"{given}: topologyAssignment has a domain that is not read")
+            raise ValueError(f"{given}: topologyAssignment has a domain that cannot be read")
         yield text_of(values[-1]), count
     for part in items_of(at(assignment, "slices")):
         number = count_of(part.get("domainCount")) or 0
@@ -385,7 +384,7 @@ def _servers(given: KubeObject, assignment: Any) -> Iterator[tuple[str | None, i
             counts = [part.get("universalPodCount")] * len(names)
         read = [count_of(count) for count in counts] if isinstance(counts, list) else []
         if not names or len(read) != len(names) or not all(read):
-            raise ValueError(f"{given}: topologyAssignment has a slice that is not read")
+            raise ValueError(f"{given}: topologyAssignment has a slice that cannot be read")
         for name, count in zip(names, read, strict=True):
             yield name, count or 0
 
@@ -401,10 +400,10 @@ def _names(level: Mapping[str, Any], number: int) -> list[str]:
 
 
 def _requested(pods: Mapping[str, Any], is_gpu: Callable[[str], bool], field: str) -> int:
-    """Return the GPUs of all pods of a set, or of the fewest."""
+    """Return the GPUs of a pod set, for its count or its minimum count (``field``)."""
     count = count_of(pods.get(field, pods.get("count", 1)))
     if count is None or count > _MAX_PODS:
-        raise Unfit("spec.podSets: count is no number of pods")
+        raise Unfit("has an invalid count in a pod set")
     return count * _gpus_of(pods, is_gpu)
 
 
@@ -413,7 +412,7 @@ def _gpus_of(pods: Mapping[str, Any], is_gpu: Callable[[str], bool]) -> int:
 
 
 def _of_pod(pods: Mapping[str, Any], is_gpu: Callable[[str], bool]) -> Mapping[str, int]:
-    """Return the GPUs of one pod: of its containers together, or of one that is first."""
+    """Return the GPUs of one pod: of its containers together, or of the largest init container."""
     together, first = Counter[str](), Counter[str]()
     for list_name in ("containers", "initContainers"):
         for each in items_of(at(pods, "template", "spec", list_name)):
@@ -429,14 +428,14 @@ def _of_container(container: Mapping[str, Any], is_gpu: Callable[[str], bool]) -
     for kind in ("requests", "limits"):
         found = amounts_of(at(container, "resources", kind), is_gpu)
         if found is None:
-            raise Unfit("spec.podSets: the number of GPUs is no whole number")
+            raise Unfit("has a pod set with a fraction of GPUs")
         if found:
             return found
     return Counter()
 
 
 def amounts_of(resources: Any, is_gpu: Callable[[str], bool]) -> Counter[str] | None:
-    """Return the GPUs among resources by what they are called; None if they are not whole."""
+    """Return the GPUs among resources by name; None if a number is not whole."""
     given = resources if isinstance(resources, Mapping) else {}
     found = {name: count_of(count) for name, count in given.items() if is_gpu(text_of(name))}
     if None in found.values():

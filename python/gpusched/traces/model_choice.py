@@ -1,4 +1,4 @@
-"""Which job has which profile, and which graph."""
+"""Assign profiles and graphs to jobs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _UNIFORM: Final = "uniform"
 
 
 def given_profiles(profile: Any, profiles: AnyProfiles, num_rows: int) -> dict[str, Any]:
-    """Return the profiles, and the index of each row's."""
+    """Return the profiles, and each row's index into them."""
     known = known_profiles(profiles)
     if profile is None and len(known) > 1:
-        raise ValueError(f"profile: is missing, one of {len(known)} profiles for each job")
+        raise ValueError(f"profile: missing; name one of the {len(known)} profiles for each job")
     values = np.zeros(num_rows, dtype=np.int32) if profile is None else profile
     index = numbered("profile", values, [model.name for model in known], num_rows)
     return {"profiles": known, "profile": index}
@@ -43,12 +43,12 @@ def drawn_index(
     if weights is not None:
         given = list(weights)
         if len(given) != num_profiles:
-            raise ValueError(f"weights: there are {len(given)}, for {num_profiles} profiles")
+            raise ValueError(f"weights: {len(given)} given for {num_profiles} profiles")
         shares = np.array(
             [not_negative(f"weights[{position}]", w, 1e9) for position, w in enumerate(given)]
         )
         if not shares.any():
-            raise ValueError("weights: one must be positive")
+            raise ValueError("weights: at least one must be positive")
     ends = np.cumsum(shares)
     drawn = random.random(num_jobs) * ends[-1]
     index: Int32 = np.searchsorted(ends, drawn, side="right").astype(np.int32)
@@ -56,15 +56,15 @@ def drawn_index(
 
 
 def graph_index(values: Any, graphs: Sequence[JobGraph], gpus: Int32) -> Int32:
-    """Number one name, or one index, per row of ``gpus``.
+    """Return the graph index of each row of ``gpus``, from names or indices.
 
-    None stands for the one graph that is as wide as the job.
+    None selects the one graph with as many replicas as the job has GPUs.
 
     Raises
     ------
     TypeError, ValueError
-        As :func:`gpusched.base.field_checks.numbered` does; or if there is no graph, or more than
-        one, as wide as a job. The message names the row.
+        As :func:`gpusched.base.field_checks.numbered` does; or if no graph, or more than one, fits
+        a job. The message names the row.
     """
     if values is not None:
         return numbered("graph", values, [graph.name for graph in graphs], len(gpus))
@@ -82,15 +82,15 @@ def graph_index(values: Any, graphs: Sequence[JobGraph], gpus: Int32) -> Int32:
 
 
 def check_widths(graphs: Sequence[JobGraph], graph: Int32, gpus: Int32, row: Int64) -> None:
-    """Raise ValueError that names job and graph if a job is not as wide as its graph."""
+    """Raise ValueError naming job and graph if ``gpus`` differ from the graph's replicas."""
     widths = np.array([known.gpus for known in graphs], dtype=np.int64)
     wrong = np.flatnonzero(widths[graph] != gpus)
     if wrong.size:
         job = int(wrong[0])
         own = graphs[graph[job]]
-        others = f", as have {wrong.size - 1:,} other jobs" if wrong.size > 1 else ""
+        others = f" (also wrong for {wrong.size - 1:,} other jobs)" if wrong.size > 1 else ""
         raise ValueError(
-            f"graph {own.name!r}: has {own.gpus} replicas, job {job} (row {row[job]}) "
+            f"graph {own.name!r}: has {own.gpus} replicas, but job {job} (row {row[job]}) "
             f"has gpus {gpus[job]}{others}; they must be equal"
         )
 
@@ -108,7 +108,7 @@ def models_of_groups(
     Returns
     -------
     tuple
-        The profiles, the index of each job's, and for how many jobs one was drawn.
+        The profiles, each job's index into them, and the number of jobs with a drawn profile.
     """
     if choose not in (_BY_MODEL, _UNIFORM):
         raise ValueError(f"choose: {choose!r} must be {_BY_MODEL!r} or {_UNIFORM!r}")
@@ -127,7 +127,7 @@ def models_of_groups(
     left = np.flatnonzero(index < 0)
     number = draws.uniform(seed, draws.THROUGHPUTS, row[left])
     for width in np.unique(gpus[left]).tolist():
-        # Drawn among those that can run at its width.
+        # Draw among the models that can run on so many GPUs.
         fits = [place for place, profile in enumerate(profiles) if can_run(profile, width)]
         choices = np.array(fits or range(len(profiles)), dtype=np.int32)
         here = gpus[left] == width
@@ -136,7 +136,7 @@ def models_of_groups(
 
 
 def can_run(profile: JobProfile, gpus: int) -> bool:
-    """Return whether some GPU type is known to run the model on so many GPUs."""
+    """Whether the model has a figure for so many GPUs on some GPU type."""
     if profile.throughput:
         filled = filled_table(profile.throughput, [gpus])
         return any(curve[gpus] > 0 for curve in filled.values())

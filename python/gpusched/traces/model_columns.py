@@ -1,4 +1,4 @@
-"""Columns of the core's job table: what a speed reads of profiles and graphs, and demands."""
+"""Columns of the core's job table: figures of profiles and graphs, and resource demands."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 _OF_JOBS: Final = {"row", *(column.stored for column in JOB_COLUMNS.values())}
-# Fields of a profile that a column is made of; of all others the one of its name.
+# Profile fields that make up a column; other columns use the field of the same name.
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "compute_s": COMPUTE,
     "table_counts": ("throughput",),
@@ -44,7 +44,7 @@ _MARK: Final = "services on "
 _STATED: Final = re.compile(rf"{_MARK}([^\s;,)/]+(?:/[^\s;,)/]+)*)")
 _CLOSE: Final = 1e-9
 RELATIVE: Final = "relative speeds of GPU types"
-"""The source of profiles that are made of the speeds of a cluster's types."""
+"""The source of profiles derived from the relative speeds of a cluster's GPU types."""
 
 
 def model_columns(
@@ -57,15 +57,15 @@ def model_columns(
 ) -> dict[str, AnyArray]:
     """Return columns of the core's job table that describe what a job computes.
 
-    A column is what the trace, its profiles or the stages of its graphs have under that name:
-    one value for each of them, or for each of them and each GPU type of ``cluster`` (row by row)
-    where they tell types apart; 0 where a profile has no value. Those made in another way:
+    A column holds the values of the trace, its profiles or the stages of its graphs under that
+    name: one per entry, or one per entry and GPU type of ``cluster`` (row by row) if they depend
+    on the type; 0 where a profile has no value. Derived columns:
 
     - ``compute_s`` and ``stage_compute_s``: float64, NaN where there is no figure;
-    - ``table_counts``, ascending: every number of GPUs that a profile of a job has throughputs
-      for on a type of the cluster; ``throughput`` and ``spread_throughput``: for each profile,
-      GPU type and count, 0 where a model cannot run;
-    - ``graph_begin``: the first stage of each graph, and at the end the number of stages.
+    - ``table_counts``, ascending: every number of GPUs with a throughput in a job's profile on a
+      type of the cluster; ``throughput`` and ``spread_throughput``: per profile, GPU type and
+      count, 0 where a model cannot run;
+    - ``graph_begin``: the first stage of each graph, then the number of stages.
 
     Parameters
     ----------
@@ -74,14 +74,14 @@ def model_columns(
     optional
         Names of columns that are left out if no job's model has a value.
     speed
-        Who asks, for messages.
+        Name of the performance model, for messages.
 
     Raises
     ------
     ValueError
-        If the trace lacks the profiles or graphs that a needed column is of; a job's profile
-        lacks a figure; none has one for a GPU type of the cluster; a job may run on a GPU type
-        for which its model has no figure; or a job is not as wide as its graph. The message
+        If the trace lacks the profiles or graphs of a needed column; a job's profile lacks a
+        figure; no profile has one for a GPU type of the cluster; a job may run on a GPU type for
+        which its model has no figure; or a job's GPUs differ from its graph's replicas. The message
         names model, field, type and job.
     """
     known = _ModelColumns(trace, cluster, speed)
@@ -90,7 +90,7 @@ def model_columns(
 
 
 class _ModelColumns:
-    """The columns of one trace for one cluster; each is made when it is asked for."""
+    """The columns of one trace for one cluster, built on demand."""
 
     def __init__(self, trace: Trace, cluster: Cluster, speed: str) -> None:
         self._trace = trace
@@ -106,7 +106,7 @@ class _ModelColumns:
         }
 
     def needed(self, name: str) -> AnyArray:
-        """Return a column; raise where a job has no value for it."""
+        """Return a column; raise if a job has no value for it."""
         if self._is_of_jobs(name):
             if getattr(self._trace, name) is None:
                 raise ValueError(f"{self._trace.name}: {_hint(name)}")
@@ -128,7 +128,7 @@ class _ModelColumns:
         return any(_is_given(getattr(p, field)) for p in self._used() for field in fields)
 
     def made(self, name: str) -> AnyArray:
-        """Return a column, for models that have it."""
+        """Build and return a column."""
         if name in self._own:
             return self._own[name]()
         if self._is_of_jobs(name):
@@ -146,7 +146,7 @@ class _ModelColumns:
         return name in _OF_JOBS
 
     def _used(self) -> list[JobProfile]:
-        """The profiles that jobs have."""
+        """Return the profiles that jobs use."""
         if self._trace.profile is None:
             return []
         return [self._trace.profiles[place] for place in np.unique(self._trace.profile).tolist()]
@@ -162,7 +162,7 @@ class _ModelColumns:
                 )
         tables = [value for p in used for f in fields if isinstance(value := getattr(p, f), dict)]
         known = list(dict.fromkeys(gpu_type for table in tables for gpu_type in table))
-        # Of compute times every allowed type is looked at, and named with its job.
+        # Compute times are checked per job and allowed type elsewhere.
         is_looked_at = name in self._own and name != "table_counts"
         if known and not is_looked_at and not set(known) & set(self._types):
             raise ValueError(
@@ -192,7 +192,7 @@ class _ModelColumns:
         return np.array(counts, dtype=np.int32)
 
     def _throughput(self, which: int) -> AnyArray:
-        """Of packed (0) or of spread GPUs (1)."""
+        """Return the throughputs on packed (0) or spread GPUs (1)."""
         counts = self._table_counts().tolist()
         column = np.zeros((len(self._trace.profiles), len(self._types), len(counts)))
         for position, tables in self._filled.items():
@@ -204,7 +204,7 @@ class _ModelColumns:
 
     @cached_property
     def _filled(self) -> dict[int, tuple[Table, Table]]:
-        """Throughputs at all counts, of each profile that has any."""
+        """Throughputs at all counts, for each profile that has any."""
         counts = self._table_counts().tolist()
         return {
             position: _packed_and_spread(profile, counts)
@@ -245,12 +245,12 @@ def _is_of_profiles(name: str) -> bool:
 
 
 def _is_given(value: Any) -> bool:
-    """Whether a field of a profile is not left out; a float of 0 is a figure."""
+    """Whether a field of a profile is set; a float of 0 is."""
     return value is not None and value != {} and (isinstance(value, float) or value != 0)
 
 
 def _hint(index: str) -> str:
-    """What the trace lacks, and how it gets it."""
+    """Say what the trace lacks, and how to add it."""
     hints = {
         "profile": "the jobs have no profiles, see Trace.with_profiles and with_throughputs",
         "graph": "the jobs have no graphs, see Trace.with_graphs",
@@ -261,7 +261,7 @@ def _hint(index: str) -> str:
 def _allowed_but_lacking(
     trace: Trace, types: Sequence[str], index: Int32, lacking: Bool
 ) -> tuple[int, int, str] | None:
-    """Find a job that may run on a GPU type for which its model tells nothing.
+    """Find a job that may run on a GPU type for which its model has no figure.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def _allowed_but_lacking(
     index
         int32[num_jobs]: the model of each job.
     lacking
-        bool[num_models, num_types]: where nothing is told.
+        bool[num_models, num_types]: where there is no figure.
 
     Returns
     -------
@@ -296,11 +296,11 @@ def _allowed_but_lacking(
 
 
 def _packed_and_spread(profile: JobProfile, counts: Sequence[int]) -> tuple[Table, Table]:
-    """Return the figures for close and for spread GPUs at each of ``counts``."""
+    """Return the throughputs on packed and on spread GPUs at each of ``counts``."""
     packed = filled_table(profile.throughput, counts)
     if not profile.spread_throughput:
         return packed, packed
-    # What is known of spread GPUs stands; the rest is never better than close together.
+    # Keep known values of spread GPUs; interpolated ones are never better than packed.
     known = profile.spread_throughput
     spread = filled_table(known, counts, greatest_count(profile.throughput))
     return packed, {
@@ -323,21 +323,21 @@ def _spread(known: Curve, filled: Curve, count: int, packed: float) -> float:
 def types_of_own_width(
     trace: Trace, cluster: Cluster, columns: Mapping[str, AnyArray], masks: Sequence[int]
 ) -> tuple[Int32 | None, list[int]]:
-    """Keep of each job's allowed GPU types those that run its model at the job's own width.
+    """Restrict each job to the allowed GPU types that run its model on its own number of GPUs.
 
-    A job that none of them runs keeps all: the core rejects it, and says why.
+    A job that none of them can run keeps all: the core then rejects it with a reason.
 
     Parameters
     ----------
     columns
         What :func:`model_columns` returned.
     masks
-        A bit for each type of the cluster, of each of the trace's type sets.
+        Bit masks over the types of the cluster, one for each type set of the trace.
 
     Returns
     -------
     tuple
-        The index of each job's set, None if no job is restricted, and the masks of the sets.
+        Each job's index into the sets, None if no job is restricted, and the masks of the sets.
     """
     num_types = len(cluster.gpu_types)
     everywhere = 2**64 - 1
@@ -364,7 +364,7 @@ def types_of_own_width(
 def _runs(
     columns: Mapping[str, AnyArray], num_types: int, profile: int, gpu_type: int, gpus: int
 ) -> bool:
-    """Whether the core has a positive figure for so many GPUs of the type, and memory for it."""
+    """Whether so many GPUs of the type have a positive throughput and enough memory."""
     row = profile * num_types + gpu_type
     if "samples_per_s" in columns:
         most = columns["max_samples"][row] if "max_samples" in columns else 0
@@ -380,27 +380,27 @@ def _runs(
 
 
 def stated_on(gpu_types: Sequence[str]) -> str:
-    """Return the part of a trace's source that tells on which types services are run times.
+    """Return the part of a trace's source that names the types its run times refer to.
 
-    Of several each job's service is the run time on the one on which it is the fastest.
+    If there are several, each job's run time refers to its fastest type among them.
     """
     return f"{_MARK}{'/'.join(gpu_types)}"
 
 
 def without_mark(source: str) -> str:
-    """Return the source of a trace without what :func:`stated_on` told there."""
+    """Return the source of a trace without the part from :func:`stated_on`."""
     return "; ".join(part for part in source.split("; ") if _STATED.search(part) is None)
 
 
 def misread_services(trace: Trace, cluster: Cluster) -> list[str]:
-    """Say how much other work jobs do where services count on the fastest type of the cluster.
+    """Warn if run times were measured on GPU types other than those of the cluster.
 
     Parameters
     ----------
     trace
         With profiles that have throughputs.
     cluster
-        Its types are those on which a service is taken for a run time.
+        Run times are read as those on the fastest of its types.
     """
     found = _STATED.search(trace.source)
     if found is None or trace.profile is None or trace.profiles is None:
@@ -420,19 +420,19 @@ def misread_services(trace: Trace, cluster: Cluster) -> list[str]:
     if not off.any():
         return []
     return [
-        f"services were stated on {found[1]}, and are taken for run times on the fastest of "
-        f"{'/'.join(here)}: {plural(int(off.sum()), 'job')} of {len(trace):,} have up to "
-        f"{float(times.max()):.2f} and down to {float(times.min()):.2f} times the work that was "
-        f"meant; name the one that they are stated on (--reference-type, "
-        f"Trace.with_reference_type), or state them on the types of the cluster (of the format "
-        f"gavel: gpu_type={','.join(here).lower()})"
+        f"run times were measured on {found[1]}, but are read as run times on the fastest of "
+        f"{'/'.join(here)}: {plural(int(off.sum()), 'job')} of {len(trace):,} have "
+        f"{float(times.min()):.2f} to {float(times.max()):.2f} times the intended work; name the "
+        f"type that they were measured on (--reference-type, Trace.with_reference_type), or use "
+        f"run times on the types of the cluster (format gavel: "
+        f"gpu_type={','.join(here).lower()})"
     ]
 
 
 def add_throughputs(trace: Trace, read: Throughputs, seed: int) -> tuple[Trace, tuple[str, ...]]:
-    """Give jobs the models of a file, and return what was assumed of that, a sentence each.
+    """Assign the models of a file to jobs; return the trace and notes on assumptions.
 
-    Where jobs are wider than what was measured of their models, tables go on to the widest job.
+    If jobs have more GPUs than were measured for their models, tables are extended to the largest.
     """
     made = trace.with_throughputs(read, seed=seed)
     assert made.profile is not None
@@ -446,15 +446,15 @@ def add_throughputs(trace: Trace, read: Throughputs, seed: int) -> tuple[Trace, 
     if num_wider:
         made = dataclasses.replace(made, profiles=known_profiles(read.extended(widest)))
         said += (
-            f"throughputs assumed: those of {plural(num_wider, 'job')} of more GPUs than were "
-            f"measured; tables go on to {widest:,} GPUs by the factor between their last two "
-            "numbers",
+            f"throughputs assumed for {plural(num_wider, 'job')} with more GPUs than were "
+            f"measured: tables are extended to {widest:,} GPUs by the factor between their last "
+            "two values",
         )
     return made, said
 
 
 class Demanding(Protocol):
-    """Jobs that may ask for something: a trace, or anything with these columns."""
+    """Jobs with resource demands: a trace, or anything with these columns."""
 
     @property
     def share_milli(self) -> Int32 | None: ...
@@ -466,12 +466,12 @@ class Demanding(Protocol):
 
 
 def demand_columns(jobs: Demanding) -> dict[str, AnyArray]:
-    """Return the demand columns of the core's job table; empty if no job asks for anything.
+    """Return the demand columns of the core's job table; empty if there are no demands.
 
     Returns
     -------
     dict
-        ``demand`` int32[num_jobs]: index into the distinct demands, which are in ascending order:
+        ``demand`` int32[num_jobs]: index into the distinct demands, in ascending order:
         ``demand_share_milli`` int32, ``demand_cpu_milli`` and ``demand_memory_mib`` int64.
     """
     asked = (
@@ -481,7 +481,7 @@ def demand_columns(jobs: Demanding) -> dict[str, AnyArray]:
     )
     if all(values is None or bool((values == none).all()) for values, none, _ in asked):
         return {}
-    # One sort of whole numbers is far cheaper than one of rows: each column becomes a digit.
+    # Each column becomes a digit of one integer: sorting integers is cheaper than sorting rows.
     code = np.zeros(len(jobs), dtype=np.int64)
     distinct: list[Int64] = []
     for values, none, _ in asked:

@@ -1,4 +1,4 @@
-"""Trace files: a reader per format, found by looking at the file."""
+"""Read trace files; the format is detected from the file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpusched.traces.writers import write_trace
 
 __all__ = ["read_trace", "trace_formats", "write_trace"]
 
-# A job, a task or a step, and fields between bars: what sacct prints without its header.
+# A job, task or step and fields between bars: sacct output without a header.
 _HEADLESS: Final = re.compile(r"\d+(?:_\d+|\+\d+)?(?:\.\w+)?\|[^|]*\|[^|]*\|")
 _QUEUE: Final = re.compile(r"\s*JOBID\s+\S.*\s(?:ST|STATE)\s")
 
@@ -36,37 +36,34 @@ def read_trace(
     time_zone: str | None = None,
     **options: Any,
 ) -> Trace:
-    r"""Read a trace file, plain or packed, or several as one trace.
+    r"""Read one or more trace files, plain or compressed, as one trace.
 
     Jobs are sorted by (submit, position in the file) and shifted so that the first submit is 0;
-    the source's own clock stays in ``epoch`` and ``origin_s``.
+    ``epoch`` and ``origin_s`` keep the source's clock.
 
     Parameters
     ----------
     path
         The file: a path, or an open file such as ``sys.stdin.buffer``. It may be packed by gzip,
         zstd (with the extra ``gpusched-core[zstd]``), bz2, xz, zip or tar. Several files become one
-        trace on the clock that they share; an id that is in two of them is an error, positions
-        count on.
+        trace on their common clock; an id in two of them is an error, and positions continue.
     format
-        A name listed by ``gpusched trace formats``; default: found by looking at the file.
+        A name listed by ``gpusched trace formats``; default: detected from the file.
     columns
-        For CSV, JSON, Parquet and NumPy files: the file's name for each of the names of
+        For CSV, JSON, Parquet and NumPy files: column names of the file by the names of
         :meth:`Trace.from_columns <gpusched.traces.workload.Trace.from_columns>`, e.g.
-        ``{"service_s": "length"}``. Columns that are not used are named in ``trace.notes``.
+        ``{"service_s": "length"}``. ``trace.notes`` lists unused columns.
     on_bad
-        ``"reject"`` leaves out rows that are no jobs (no GPU, no run time, not a number ...) and
-        counts them, by reason and with line numbers, in ``trace.rejects``; ``"error"`` raises at
-        the first.
+        ``"reject"`` leaves out invalid rows (no GPU, no run time, not a number ...) and counts
+        them by reason, with line numbers, in ``trace.rejects``; ``"error"`` raises at the first.
     max_bytes
-        A file of more bytes, or that unpacks to more, is refused. Default: 4 GiB, and 250 times
-        the size of a packed file if that is more than 64 MiB.
+        Size limit of the file and of its unpacked content. Default: 4 GiB, and 250 times the size
+        of a packed file if that is more than 64 MiB.
     member
-        Which file of an archive of several is the trace.
+        The trace's file name in an archive of several files.
     time_zone
-        Where the clock stood that dates without a zone were read from, such as
-        ``"Europe/Berlin"``; they are in UTC then. Of an hour that a clock shows twice it is the
-        first. Default: dates stay as they stand.
+        Time zone of dates without one, such as ``"Europe/Berlin"``; they are converted to UTC. An
+        ambiguous time (end of summer time) is the earlier one. Default: dates keep no zone.
     options
         Further options of the format: ``date_order`` (csv, parquet, json), ``processors`` and
         ``processors_per_gpu`` (swf), ``throughputs`` and ``gpu_type`` (gavel).
@@ -74,35 +71,34 @@ def read_trace(
     Returns
     -------
     Trace
-        The jobs that are such, in order of submission; ``rejects`` counts the others.
+        The valid jobs, in order of submission; ``rejects`` counts the others.
 
     Warns
     -----
     RunWarning
-        If rows were left out, once, with their number for each reason; if the file takes more than
-        half of the memory that there is.
+        If rows were left out (one warning, with numbers by reason), or if the file takes more than
+        half of the memory.
 
     Raises
     ------
     OSError
         If the file cannot be opened.
     MemoryError
-        If it cannot fit into memory: before the file is read, before its text is made, and before
-        the columns of Parquet and NumPy files are.
+        If it cannot fit into memory; raised before the file, its text or its columns are loaded.
     ImportError
-        If it is packed by zstd, and no library can unpack that.
+        If it is packed by zstd and the library for it is missing.
     TypeError
-        If a typed column holds neither numbers nor text, or the format lacks an option.
+        If a typed column holds neither numbers nor text, or the format has no such option.
     ValueError
         If the format is unknown, the file malformed, truncated or too long, a column missing or
-        one of two, an id used twice, or no job left; the message names file, line, column, value
+        ambiguous, an id used twice, or no job left; the message names file, line, column, value
         and rule.
 
     Examples
     --------
     >>> with open("jobs.csv", "w") as file:
     ...     _ = file.write("submit_s,service_s,gpus\n0,60,1\n5,0,2\n")
-    >>> trace = gs.read_trace("jobs.csv")  # warns of the job that takes no time
+    >>> trace = gs.read_trace("jobs.csv")  # warns of the job with a run time of 0
     >>> len(trace), trace.rejects.total
     (1, 1)
     """
@@ -127,11 +123,11 @@ def read_quietly(
     time_zone: str | None = None,
     **options: Any,
 ) -> Trace:
-    """Read as :func:`read_trace` does, for who shows in another way what was left out."""
+    """Read as :func:`read_trace` does, but without a warning of rejected rows."""
     is_one = isinstance(path, str | os.PathLike) or hasattr(path, "read")
     files = [cast("AnyFile", path)] if is_one else list(cast("Sequence[AnyFile]", path))
     if not files:
-        raise ValueError("read_trace: no file is named")
+        raise ValueError("read_trace: at least one file is needed")
     sources = [Source(file, max_bytes=max_bytes, member=member) for file in files]
     _check_once(files)
     parts = []
@@ -140,19 +136,19 @@ def read_quietly(
             part = read_source(source, format, columns, on_bad, options)
         if zone is not None:
             if not zone.is_used:
-                raise ValueError(f"{source}: time_zone: the file has no dates without a zone")
+                raise ValueError(f"{source}: time_zone: no date in the file lacks a zone")
             part = dataclasses.replace(part, notes=(*part.notes, *zone.notes))
         parts.append(part)
     return parts[0] if len(parts) == 1 else Trace.concat(parts, list(map(str, sources)))
 
 
 def _check_once(files: Sequence[AnyFile]) -> None:
-    """Raise ValueError if the jobs of one file would count twice."""
+    """Raise ValueError if a file is given twice."""
     seen: set[object] = set()
     for file in files:
         place = os.path.realpath(file) if isinstance(file, str | os.PathLike) else id(file)
         if place in seen:
-            raise ValueError(f"{file}: the file is named twice")
+            raise ValueError(f"{file}: the file is given twice")
         seen.add(place)
 
 
@@ -184,21 +180,21 @@ def read_source(
 
 
 def _check_kind(source: Source) -> None:
-    """Raise ValueError if a file is known to be something else than a trace."""
+    """Raise ValueError for files that are commonly mistaken for traces."""
     line = source.first_line
     if _HEADLESS.match(line):
         raise ValueError(
-            f"{source}, line 1: {line[:40]!r} is no header; print it by sacct without --noheader"
+            f"{source}, line 1: {line[:40]!r} is not a header; run sacct without --noheader"
         )
     if _QUEUE.match(line):
-        raise ValueError(f"{source}: squeue printed this for the eye; print it with squeue --json")
+        raise ValueError(f"{source}: this is squeue's human-readable output; run squeue --json")
     if line.strip() and line.lstrip()[0] not in "{[":
         return
     from gpusched.traces.formats import generic_json, slurm_nodes
 
     if slurm_nodes.recognises(source) and not generic_json.recognises(source):
         raise HintedError(
-            f"{source}: lists servers, and no jobs",
+            f"{source}: lists servers, not jobs",
             " (read it with gpusched.read_cluster)", " (give it as --cluster)",
         )  # fmt: skip
 

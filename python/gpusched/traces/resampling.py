@@ -1,4 +1,4 @@
-"""Other traces that the same weeks could have made: :func:`resampled`."""
+"""Block bootstrap of traces: :func:`resampled`."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ AnyTrace = TypeVar("AnyTrace", bound=Trace)
 
 
 def num_blocks(trace: Trace, block_us: int) -> int:
-    """How many whole blocks of time the submissions fill."""
+    """Return the number of whole time blocks that the submissions span."""
     return (trace.span_us + 1) // block_us
 
 
 def resampled(trace: AnyTrace, block_us: int, rng: np.random.Generator) -> AnyTrace:
-    """Put blocks of a trace, drawn with replacement, one after another.
+    """Return a trace of time blocks drawn with replacement and put in sequence.
 
-    As many are drawn as there are whole ones; jobs after the last whole block are in none. Within
-    a block all stays as it is, so what is correlated within a week stays so; a backlog from the
-    week before does not.
+    As many are drawn as there are whole blocks; jobs after the last whole block are dropped. A
+    block is kept unchanged, so correlations within a week remain; a backlog from the week before
+    does not.
 
     Parameters
     ----------
     block_us
-        Length of a block, microseconds, counted from the first submission.
+        Length of a block in microseconds; the first starts at the first submission.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def resampled(trace: AnyTrace, block_us: int, rng: np.random.Generator) -> AnyTr
         raise ValueError(f"{trace.name}: its submissions fill no block of {block_us} us")
     first_us = int(trace.submit_us[0])
     ends = np.searchsorted(trace.submit_us, first_us + block_us * np.arange(number + 1))
-    while True:  # ends: the first block has the first job
+    while True:  # terminates: the first block holds a job
         drawn = rng.integers(number, size=number)
         jobs = np.concatenate([np.arange(ends[block], ends[block + 1]) for block in drawn])
         if len(jobs):

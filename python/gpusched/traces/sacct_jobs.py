@@ -1,4 +1,4 @@
-"""From the columns of Slurm's accounting to jobs, however they were printed."""
+"""Convert columns of Slurm's accounting to jobs."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     import polars
 
 JOB_ID: Final = r"^\d+(?:_\d+|\+\d+)?$"
-"""A job, a task of an array, or a part of a heterogeneous job."""
+"""A job, a task of an array, or a component of a heterogeneous job."""
 
 
 @dataclass
 class Attempts:
-    """What each row tells of one attempt; joining writes that of the whole job into the last.
+    """One attempt per row; joining writes the whole job into the row of the last attempt.
 
     Attributes
     ----------
     submit_us, start_us, service_us
-        int64: arrival, start, and run time; 0 where not known.
+        int64: arrival, start, and run time; 0 where unknown.
     has_start, has_end
         Whether the attempt started, and whether it ended.
     """
@@ -52,11 +52,11 @@ class Attempts:
 def joined(
     screen: Screen, ids: polars.Series, attempts: Attempts, users: polars.Series | None = None
 ) -> polars.Series:
-    """Join the rows of one id into the last of them, in the order in which they were submitted.
+    """Merge the rows of one id into the last of them, in order of submission.
 
-    The job arrives and starts as it did first, and takes the run times of all attempts that
-    started. A job of which an attempt cannot be read, or started and has no end, is rejected. Ids
-    are used again once they are used up: rows of other ``users`` are another job, ``ID#2``.
+    The job keeps its first arrival and start, and adds the run times of all started attempts. A job
+    with an unreadable attempt, or one that started and has no end, is rejected. Slurm reuses ids:
+    rows of other ``users`` are another job, ``ID#2``.
     """
     ids = _of_users(screen, ids, attempts, users)
     is_earlier = np.zeros(len(ids), dtype=np.bool_)
@@ -75,7 +75,7 @@ def joined(
         attempts.submit_us[last] = attempts.submit_us[rows[0]]
         attempts.start_us[last] = attempts.start_us[ran[0]]
         attempts.service_us[last] = attempts.service_us[ran].sum()
-    rule = "must be that of a last attempt (a requeue, joined with it)"
+    rule = "must be the last attempt (earlier attempts of a requeued job are merged into it)"
     screen.require(~is_earlier, "id", rule)
     screen.require(is_whole, "end", "must be known for every attempt")
     return ids
@@ -84,7 +84,7 @@ def joined(
 def _of_users(
     screen: Screen, ids: polars.Series, attempts: Attempts, users: polars.Series | None
 ) -> polars.Series:
-    """Give the rows of one id an id for each of their users."""
+    """Give rows with one id but different users different ids."""
     if users is None:
         return ids
     names = None
@@ -102,7 +102,7 @@ def _of_users(
 def separated(
     screen: Screen, ids: polars.Series, attempts: Attempts, users: polars.Series | None = None
 ) -> polars.Series:
-    """Make every row of one id a job; the second is ``ID#2``, and so on."""
+    """Make every row a job; repeated ids become ``ID#2`` and so on."""
     rows_of = _repeated(screen, ids)
     if not rows_of:
         return ids
@@ -115,10 +115,7 @@ def separated(
 
 
 def _repeated(screen: Screen, ids: polars.Series) -> list[Int64]:
-    """Return the rows of each id that several rows have, of those whose id is a job's.
-
-    Rows whose times are bad belong to their job all the same.
-    """
+    """Return the rows of each job id that occurs several times, including rows with bad times."""
     is_job = ids.str.contains(JOB_ID).to_numpy() | ids.str.contains("#", literal=True).to_numpy()
     rows = np.flatnonzero(is_job)
     rows_of: dict[str, list[int]] = {}
@@ -131,7 +128,7 @@ def _repeated(screen: Screen, ids: polars.Series) -> list[Int64]:
 
 
 TRES: Final = ("AllocTRES", "ReqTRES", "AllocGRES", "ReqGRES")
-"""What tells GPUs, the first that names some for a job."""
+"""Columns with GPUs; the first that has some for a job counts."""
 CPUS: Final = ("AllocCPUS", "NCPUS", "ReqCPUS")
 NODES: Final = ("AllocNodes", "NNodes", "ReqNodes")
 COLUMNS: Final = (*TRES, *CPUS, *NODES, "ReqMem")
@@ -140,12 +137,12 @@ COLUMNS: Final = (*TRES, *CPUS, *NODES, "ReqMem")
 def demand_of(
     read: ReadColumns, gpu_types: str, gpus_per_node: int | None, shards_per_gpu: int | None
 ) -> None:
-    """Take what each job asks for, and the types that it may run on."""
+    """Read each job's resources and allowed GPU types."""
     screen, text = read.screen, read.data
     given = [(name, _resources(screen, text, name)) for name in TRES if name in text]
-    if not given:  # as many nodes are all that is told
+    if not given:  # only the number of nodes is known
         given = [("ReqTRES", [slurm.Resources()] * len(screen.rows))]
-    # The first column that names GPUs for a job speaks for it.
+    # For each job, the first column with GPUs counts.
     chosen = given[-1][1]
     for _, first in reversed(given[:-1]):
         chosen = [own if own.gpus != 0 else last for own, last in zip(first, chosen, strict=True)]
@@ -163,10 +160,10 @@ def demand_of(
         read.numeric["gpu_share"] = np.where(has_shards, shards / shards_per_gpu, np.nan)
         gpus = np.where(has_shards, 1.0, gpus)
     screen.show("gpus", given[0][0], text.get(given[0][0], nodes))
-    rule = "must name GPUs, not shards (name shards_per_gpu)"
+    rule = "must name GPUs, not shards (or set shards_per_gpu)"
     screen.require((gpus != 0) | (shards == 0), "gpus", rule)
-    screen.require(gpus != 0, "gpus", "must name GPUs (a job without)")
-    screen.require(~np.isnan(gpus), "gpus", "must tell the number of GPUs")
+    screen.require(gpus != 0, "gpus", "must name GPUs (a job without GPUs)")
+    screen.require(~np.isnan(gpus), "gpus", "must give the number of GPUs")
     cpus = _first(
         np.array([asked.cpus for asked in chosen]),
         *(numbers_of(text[name]) for name in CPUS if name in text),
@@ -201,14 +198,14 @@ def _resources(
 ) -> list[slurm.Resources]:
     if name.endswith("TRES"):
         return each(text[name], slurm.of_tres)
-    # The older columns tell GPUs for each node.
+    # The older columns count GPUs per node.
     found = [text[column] for column in NODES if column in text]
     read: list[slurm.Resources] = each(text[name], slurm.of_gres)
     if not found:
         if any(resources.gpus for resources in read):
             raise ValueError(
-                f"{screen.source}, line 1: {name} counts GPUs for each node, and none of "
-                f"{', '.join(NODES)} is there (print it with sacct --format=...,NNodes)"
+                f"{screen.source}, line 1: {name} counts GPUs per node, but {', '.join(NODES)} "
+                "are missing (run sacct --format=...,NNodes)"
             )
         return read
     nodes = numbers_of(found[0]).tolist()
@@ -219,20 +216,20 @@ def _resources(
 
 
 def each(values: polars.Series, read: Callable[[str], Any]) -> list[Any]:
-    """Read every value; equal ones once."""
+    """Apply ``read`` to every value, once per distinct value."""
     known = {value: read(value) for value in values.unique().to_list()}
     return [known[value] for value in values.to_list()]
 
 
 def numbers_of(values: polars.Series) -> Float64:
-    """Return what are numbers; NaN for all else."""
+    """Return numbers; NaN for other texts."""
     import polars
 
     return values.cast(polars.Float64, strict=False).fill_null(np.nan).to_numpy()
 
 
 def _first(*columns: AnyArray) -> Float64:
-    """Return for each row the first number that is there and positive."""
+    """Return for each row the first positive number, or NaN."""
     chosen = np.array(columns[0], dtype=np.float64)
     for other in columns[1:]:
         chosen = np.where(chosen > 0, chosen, other)
@@ -270,7 +267,7 @@ TYPES: Final = ("allocated", "requested", "any")
 OPTIONS: Final = (
     "arrival", "requeues", "gpu_types", "queue", "group", "gpus_per_node", "shards_per_gpu",
 )  # fmt: skip
-"""What :func:`jobs_of` may be told."""
+"""Options of :func:`jobs_of`."""
 
 
 def jobs_of(
@@ -288,28 +285,28 @@ def jobs_of(
     gpus_per_node: int | None = None,
     shards_per_gpu: int | None = None,
 ) -> Trace:
-    """Make a trace of columns of text under the names that sacct has for them.
+    """Build a trace from text columns under the names of sacct.
 
     Parameters
     ----------
     where
-        Names the columns in messages: the file, and the line of its header if it has one.
+        Place of the columns for messages: the file, and the line of its header if it has one.
     arrival
-        A job arrives at its ``"submit"``, or when it is ``"eligible"`` (begin times and
-        dependencies met); its wait counts from there. Default: when it is eligible, where that is
-        told, since nobody could have started it before.
+        A job arrives at its ``"submit"`` time, or when it is ``"eligible"`` (begin times and
+        dependencies met); its wait counts from then. Default: eligible, if that column exists,
+        since no scheduler could have started the job before.
     requeues
-        ``"join"``: rows of one JobID are one job, which arrives with the first and takes the run
-        times of all; ``"separate"``: each is a job.
+        ``"join"``: rows of one JobID are one job, which arrives with the first and adds up all run
+        times; ``"separate"``: each row is a job.
     gpu_types
         A job may run on the types it was ``"allocated"``, the types it ``"requested"``, or
         ``"any"``.
     queue, group
-        The columns that name these.
+        The columns for queue and group.
     gpus_per_node
-        Of jobs of which nodes are told and no GPUs, as at sites that hand out whole nodes.
+        GPUs per node for jobs with nodes but no GPUs, at sites that allocate whole nodes.
     shards_per_gpu
-        So many shards are a GPU; default: jobs with shards are rejected.
+        Number of shards per GPU; default: jobs with shards are rejected.
     """
     for option, number in (("gpus_per_node", gpus_per_node), ("shards_per_gpu", shards_per_gpu)):
         if number is not None:
@@ -333,7 +330,7 @@ def jobs_of(
         if num_later:
             read.notes += (
                 f"{plural(num_later, 'row')} eligible after the submission (begin times, "
-                "dependencies): jobs arrive then (arrival=submit: when they were submitted)",
+                "dependencies): these jobs arrive when eligible (arrival=submit: when submitted)",
             )
     users = _owners(text)
     ids = (joined if requeues == "join" else separated)(screen, ids, attempts, users)
@@ -341,8 +338,8 @@ def jobs_of(
         num_resized = int(text["State"].str.starts_with("RESIZING").sum())
         if num_resized:
             read.notes += (
-                f"{plural(num_resized, 'row')} of jobs that were resized as they ran (RESIZING): "
-                "the run time is that of all rows, the width that of the last",
+                f"{plural(num_resized, 'row')} of jobs that were resized while running (RESIZING): "
+                "run times of all rows are added, the last row gives the number of GPUs",
             )
     _require_ended(screen, attempts)
     demand_of(read, gpu_types, gpus_per_node, shards_per_gpu)
@@ -388,7 +385,7 @@ def _check_options(
 
 
 def _owners(text: Mapping[str, polars.Series]) -> polars.Series | None:
-    """Return whose each row is, by cluster and user, as far as that is told."""
+    """Return the owner of each row, by cluster and user if known."""
     named = [text[name] for name in ("Cluster", "User") if name in text]
     return None if not named else named[0] if len(named) == 1 else named[0] + "/" + named[1]
 
@@ -396,9 +393,9 @@ def _owners(text: Mapping[str, polars.Series]) -> polars.Series | None:
 def _require_jobs(screen: Screen, ids: polars.Series) -> None:
     screen.show("id", "JobID", ids)
     is_step = ids.str.contains(".", literal=True).to_numpy()
-    screen.require(~is_step, "id", "must be a job (a step)")
+    screen.require(~is_step, "id", "must be a job (this is a job step)")
     waits = ids.str.contains("[", literal=True).to_numpy()
-    screen.require(~waits, "id", "must be one job (tasks of an array that wait)")
+    screen.require(~waits, "id", "must be one job (these are waiting tasks of an array)")
     screen.require(ids.str.contains(JOB_ID).to_numpy(), "id", "must be like 123, 123_4 or 123+1")
 
 
@@ -408,7 +405,7 @@ def _attempts(read: ReadColumns, arrival: str) -> Attempts:
             read.take(column)
     submit_us = read.values["Submit"]
     if arrival == "eligible":
-        # Who was requeued may have become eligible again after a start.
+        # A requeued job may have become eligible again after a start.
         is_before = read.values["Eligible"] <= read.values["Start"]
         submit_us = np.where(is_before, np.maximum(read.values["Eligible"], submit_us), submit_us)
     start_us, end_us = read.values["Start"], read.values["End"]
@@ -419,12 +416,11 @@ def _attempts(read: ReadColumns, arrival: str) -> Attempts:
 
 
 def _run_times_us(read: ReadColumns, start_us: Int64, end_us: Int64) -> Int64:
-    """Return how long each row ran: by what Slurm counted, or by the clock less suspensions.
+    """Return the run time of each row, from Slurm's count or the clock without suspensions.
 
-    ``Elapsed`` leaves suspensions out, and does not change where a local clock is put back or
-    forward. Where ``Suspended`` is there as well, the two can be compared, and a clock that says
-    more counts (our choice), unless it may have been put forward meanwhile: by an hour at most,
-    on a Sunday before four, as is the custom in most places.
+    ``Elapsed`` excludes suspensions and ignores changes of the local clock. If ``Suspended`` is
+    there too, both can be compared and the longer one counts (our choice), unless the clock may
+    have been put forward during the run: by at most an hour, on a Sunday before 4 a.m.
     """
     data, clock_us = read.data, end_us - start_us
     elapsed_s = None
@@ -446,7 +442,7 @@ def _run_times_us(read: ReadColumns, start_us: Int64, end_us: Int64) -> Int64:
 
 
 def _us(seconds: Float64, missing: Int64) -> Int64:
-    """Return microseconds; where seconds are no number, what stands for them."""
+    """Return microseconds; ``missing`` where seconds are not a valid number."""
     is_known = np.isfinite(seconds) & (seconds >= 0) & (seconds < 2**40)
     found: Int64 = np.where(is_known, np.where(is_known, seconds, 0) * US_PER_S, missing).astype(
         np.int64
@@ -455,16 +451,16 @@ def _us(seconds: Float64, missing: Int64) -> Int64:
 
 
 def _require_ended(screen: Screen, attempts: Attempts) -> None:
-    rule = "must be known (a job that has not started)"
+    rule = "must be known (the job has not started)"
     screen.require(attempts.has_start, "start", rule)
-    screen.require(attempts.has_end, "end", "must be known (a job that still runs)")
+    screen.require(attempts.has_end, "end", "must be known (the job is still running)")
     screen.show("service_s", "End - Start", attempts.service_us / US_PER_S)
     waits_s = (attempts.start_us - attempts.submit_us) / US_PER_S
     screen.show("source_wait_s", "Start - Submit", waits_s)
 
 
 def _take_estimates(read: ReadColumns) -> None:
-    """Take time limits, if there are any."""
+    """Read time limits, if there are any."""
     label = next((name for name in ("Timelimit", "TimelimitRaw") if name in read.data), None)
     if label is None:
         return

@@ -1,7 +1,7 @@
-"""Tables with a row per server, as clusters: Alibaba's two, and what Slurm's files become.
+"""Convert tables with one server per row to clusters: two lists of Alibaba, and Slurm's.
 
-The list of the GPU-sharing cluster (Weng et al., ATC 2023) has a header, the inventory of PAI (Weng
-et al., NSDI 2022) has none; its memory is in GB, taken as GiB.
+The list of the GPU-sharing cluster (Weng et al., ATC 2023) has a header; the inventory of PAI (Weng
+et al., NSDI 2022) has none, and its memory is in GB, read as GiB.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PAI: Final = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")
 
 
 def read_servers(source: Source, *, grouped: bool = True) -> Cluster | None:
-    """Read one of the two lists of Alibaba, see :func:`gpusched.read_cluster`, if it is one."""
+    """Read one of Alibaba's two lists, see :func:`gpusched.read_cluster`; None for other files."""
     if source.header == OPENB:
         servers = ServerTable(read_table(source, OPENB), name="sn", gpus="gpu", gpu_type="model")
         return servers.cluster(
@@ -43,7 +43,7 @@ def read_servers(source: Source, *, grouped: bool = True) -> Cluster | None:
 
 
 class ServerTable:
-    """A table that names each server, its GPUs and their type.
+    """A table with the name, GPUs and GPU type of each server.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class ServerTable:
         return values
 
     def cluster(self, *, cpu: AnyArray, memory_gib: AnyArray, grouped: bool) -> Cluster:
-        """Return the servers that have GPUs; the name tells how many others there are.
+        """Return the servers with GPUs; the cluster's name has the number of others.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class ServerTable:
         )
         for column, values in (("cpu", cpu), ("memory", memory_gib)):
             screen.require((values > 0) | ~has_gpus, column, "must be positive")
-        on_bad: OnBad = "error"  # a cluster without a server that could not be read is another one
+        on_bad: OnBad = "error"  # a cluster without its unreadable servers would be a different one
         screen.finish(on_bad)
         self._check_names()
         if not has_gpus.any():
@@ -115,7 +115,7 @@ class ServerTable:
 
 
 def _groups(servers: list[ServerGroup], grouped: bool) -> Iterator[ServerGroup]:
-    """Join equal servers, all of them or neighbours alone."""
+    """Group equal servers, all of them or only neighbours."""
     if grouped:
         counts: dict[ServerGroup, int] = {}
         for server in servers:

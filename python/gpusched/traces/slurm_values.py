@@ -1,4 +1,4 @@
-"""What Slurm writes: durations, resources (TRES), sizes of memory; in JSON plain or wrapped."""
+"""Parse values of Slurm: durations, resources (TRES), memory sizes; in JSON plain or wrapped."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _COUNT: Final = re.compile(r"\d{1,9}(?:\.\d{1,6})?")
 _BRACKETS: Final = re.compile(r"\([^()]*\)")
 _GPU: Final = "gres/gpu"
 MAX_TASKS: Final = 1_000_000
-"""Tasks of one array that are taken; Slurm itself allows four times as many."""
+"""Maximum number of tasks of one array; Slurm itself allows four times as many."""
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What a job, or a server, has in all.
+    """Total resources of a job or server.
 
     Attributes
     ----------
     gpus
         Number of GPUs; NaN if it cannot be read.
     types
-        Their models, as far as they are named.
+        GPU types, if they are named.
     cpus, memory_mib, nodes
-        NaN where they are not told.
+        NaN where unknown.
     shards
-        Number of shards, parts of a GPU of which the site says how many one has.
+        Number of shards; the site defines how many a GPU has.
     """
 
     gpus: float = 0.0
@@ -46,10 +46,10 @@ class Resources:
 
 
 def duration_s(text: str) -> float:
-    """Return the seconds of ``D-HH:MM:SS``, ``HH:MM:SS`` or ``MM:SS``, with a fraction or without.
+    """Return the seconds of ``D-HH:MM:SS``, ``HH:MM:SS`` or ``MM:SS``, with or without fraction.
 
-    With days the parts are hours, minutes and seconds from the left; a number alone is minutes.
-    Infinite where there is no limit, NaN where it cannot be read.
+    After days, parts are hours, minutes and seconds from the left; a single number is minutes.
+    Infinite if there is no limit, NaN if it cannot be read.
     """
     text = text.strip()
     if text.lower() in _NO_LIMIT:
@@ -71,7 +71,7 @@ def duration_s(text: str) -> float:
 def memory_mib(text: str, *, cpus: float = math.nan, nodes: float = math.nan) -> float:
     """Return the MiB of ``64G``, ``500000M``, ``4Gc`` (for each CPU) or ``4Gn`` (for each node).
 
-    A number alone counts MiB. NaN where it cannot be read, or is for each of an unknown number.
+    A plain number is MiB. NaN if it cannot be read, or is per CPU or node of an unknown number.
     """
     found = _SIZE.fullmatch(text.strip())
     if found is None:
@@ -83,7 +83,7 @@ def memory_mib(text: str, *, cpus: float = math.nan, nodes: float = math.nan) ->
 def of_tres(text: str) -> Resources:
     """Read ``cpu=64,mem=512G,node=2,gres/gpu=8,gres/gpu:a100=8``.
 
-    Where GPUs stand both with their type and without, the count without is that of all of them.
+    If GPUs are listed both with and without a type, the count without type is the total.
     """
     counts: dict[str, str] = {}
     for entry in text.split(","):
@@ -114,7 +114,7 @@ def of_gres(text: str) -> Resources:
 
 
 def gpus_by_type(text: str) -> dict[str, float]:
-    """Return the numbers of GPUs in it by their types, "" for none, in the order of the text."""
+    """Return the numbers of GPUs by type ("" for none), in the order of the text."""
     found: dict[str, float] = {}
     for entry in _BRACKETS.sub("", text).split(","):
         words = re.split(r"[:=]", re.sub(r"^gres[:/]", "", entry.strip()))
@@ -136,8 +136,8 @@ def _count(text: str) -> float:
 def number(value: Any) -> Any:
     """Return a number, None if it is not set, infinity if it is unlimited.
 
-    Later versions write ``{"set": true, "infinite": false, "number": 60}``. What is neither is
-    returned as it is.
+    Later versions write ``{"set": true, "infinite": false, "number": 60}``. Other values are
+    returned unchanged.
     """
     if not isinstance(value, Mapping) or "number" not in value:
         return value
@@ -147,20 +147,20 @@ def number(value: Any) -> Any:
 
 
 def states(value: Any) -> frozenset[str]:
-    """Return the state and its flags, in capitals: a text, or a list of texts."""
+    """Return the state and its flags in capitals, from a text or a list of texts."""
     given = value if isinstance(value, list) else [value]
     return frozenset(state.strip().upper() for state in given if isinstance(state, str))
 
 
 def count(value: Any) -> float:
-    """Return a number as :func:`number` does, NaN for what is none."""
+    """Return a number as :func:`number` does; NaN for other values."""
     plain = number(value)
     is_number = isinstance(plain, int | float) and not isinstance(plain, bool)
     return float(plain) if is_number else math.nan
 
 
 def tasks(text: str) -> list[int] | None:
-    """Return the tasks of ``1-10%2`` or ``1,3,5-9:2``; None if they cannot be read, or are many."""
+    """Return the tasks of ``1-10%2`` or ``1,3,5-9:2``; None if unreadable or too many."""
     found: list[int] = []
     for numbers in _ranges(text.partition("%")[0]):
         if numbers is None or len(found) + len(numbers) > MAX_TASKS:

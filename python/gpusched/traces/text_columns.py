@@ -1,4 +1,4 @@
-"""Text and frame columns to numbers, ids and names; what cannot be read is left to the screen."""
+"""Parse text and frame columns into numbers, ids and names; bad values go to the screen."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ if TYPE_CHECKING:
 OF_A_RUN: Final = {
     "finished": "ok", "rejected": "unknown", "unfinished": "unknown", "cancelled": "killed",
 }  # fmt: skip
-"""What the status of a job in a result says of how it ends: it has all its run time, or no one
-knows. Those that are killed or failed have our words there, too."""
+"""Statuses of a simulation result as those of a trace; ``killed`` and ``failed`` are the same."""
 _NUM_SHOWN: Final = 5
 _MAX_S: Final = MAX_SUBMIT_US / US_PER_S
 _CLOCK: Final = r"^(?:(\d{1,5})-)?(\d{1,7}):(\d{2}):(\d{2}(?:\.\d{1,6})?)$"
 
 
 def _clock_s(text: polars.Series) -> polars.Series:
-    """Return the seconds of ``2:00:00`` and ``1-02:00:00``; null of all else."""
+    """Return the seconds of ``2:00:00`` and ``1-02:00:00``; null for other texts."""
     import polars
 
     parts = text.str.extract_groups(_CLOCK).struct.unnest()
@@ -51,11 +50,11 @@ def numbers(
     Parameters
     ----------
     column, label
-        Our name of the column, and its author's.
+        gpusched's name of the column, and the file's.
     may_miss
-        Whether an empty value stands for "not given" (NaN) and is no fault.
+        Whether an empty value means "not given" (NaN) instead of an error.
     may_be_time
-        Whether the column could have wall-clock times instead.
+        Whether the column could also hold wall-clock times.
 
     Returns
     -------
@@ -73,7 +72,7 @@ def numbers(
     if values.dtype == polars.String:
         parsed = values.cast(polars.Float64, strict=False)
         missing = np.zeros(len(values), dtype=np.bool_)
-        if parsed.null_count():  # blanks around a number are rare, and cost as much as to read it
+        if parsed.null_count():  # strip blanks only if needed: it costs as much as parsing
             text = values.str.strip_chars()
             parsed = text.cast(polars.Float64, strict=False)
             if column.endswith("_s"):
@@ -102,7 +101,7 @@ def identifiers(screen: Screen, label: str, values: Any) -> AnyArray:
     series = polars.Series(values)
     screen.show("id", label, series)
     if series.dtype == polars.String:
-        # Only what is written back as it stands: no plus sign, no zeros in front.
+        # Only numbers that print the same again: no plus sign, no leading zeros.
         is_plain = series.str.contains(r"^(?:0|-?[1-9][0-9]{0,18})$").fill_null(False).all()
         whole = series.cast(polars.Int64, strict=False) if is_plain else None
         if whole is None or whole.null_count():
@@ -116,7 +115,7 @@ def identifiers(screen: Screen, label: str, values: Any) -> AnyArray:
 
 
 def labels(screen: Screen, label: str, values: polars.Series) -> Labels:
-    """Number the names in a column; whatever is one value can be a name.
+    """Number the names in a column; any scalar value can be a name.
 
     Raises
     ------
@@ -133,32 +132,32 @@ def labels(screen: Screen, label: str, values: polars.Series) -> Labels:
 
 
 def statuses(values: Iterable[str], known: Mapping[str, str]) -> Labels:
-    """Return the source's states as ours (ok, failed, killed); others become ``"unknown"``."""
+    """Map the source's states to ok, failed and killed; others become ``"unknown"``."""
     given = Labels.of(values)
     ours = Labels.of(known.get(name.strip(), "unknown") for name in given.names)
     return Labels(ours.codes[given.codes], ours.names)
 
 
 def of_a_run(named: Labels) -> tuple[Labels, tuple[str, ...]]:
-    """Take the statuses of a result for ours, and say so; other labels stay as they are."""
+    """Map the statuses of a simulation result, with a note; return other labels unchanged."""
     given = _present(named)
     theirs = [name for name in given if name in OF_A_RUN]
     if not theirs or not {*given} <= OF_A_RUN.keys() | {"killed", "failed"}:
         return named, ()
     ours = Labels.of(OF_A_RUN.get(name, name) for name in named.names)
-    told = ", ".join(f"{name!r} is {OF_A_RUN[name]!r}" for name in theirs)
+    told = ", ".join(f"{name!r} becomes {OF_A_RUN[name]!r}" for name in theirs)
     return Labels(ours.codes[named.codes], ours.names), (f"status is that of a run: {told}",)
 
 
 def known_statuses(named: Labels) -> tuple[Labels, tuple[str, ...]]:
-    """Take statuses for ours as :func:`of_a_run`, then others for ``"unknown"``, and say so."""
+    """Map statuses as :func:`of_a_run`, and others to ``"unknown"``; return notes on both."""
     named, notes = of_a_run(named)
     others = [name for name in _present(named) if name not in STATUSES]
     if others:
         shown = ", ".join(map(repr, others[:_NUM_SHOWN]))
         more = f" and {len(others) - _NUM_SHOWN:,} more" if len(others) > _NUM_SHOWN else ""
-        rule = f"none of {', '.join(STATUSES)}"
-        notes += (f"status {shown}{more}: {rule}, so 'unknown'",)
+        rule = f"not one of {', '.join(STATUSES)}"
+        notes += (f"status {shown}{more}: {rule}; read as 'unknown'",)
     return named.among(STATUSES, "unknown"), notes
 
 
@@ -168,15 +167,15 @@ def _present(named: Labels) -> list[str]:
 
 
 def cumulated(screen: Screen, column: str, gaps_s: AnyArray) -> Int64:
-    """Sum up the seconds since the row before, each rounded to ticks, in the order of the rows.
+    """Return the running sum of the seconds since the previous row, each rounded to ticks.
 
-    The first one may be missing (NaN), as no row is before it.
+    The first may be missing (NaN).
 
     Raises
     ------
     ValueError
-        If one is no finite number of at least 0: all later arrivals depend on it, so the row
-        cannot be left out alone.
+        If one is not finite and at least 0: all later arrivals depend on it, so the row cannot
+        simply be left out.
     """
     if len(gaps_s) and np.isnan(gaps_s[0]):
         gaps_s = np.concatenate([np.zeros(1), gaps_s[1:]])
@@ -186,7 +185,7 @@ def cumulated(screen: Screen, column: str, gaps_s: AnyArray) -> Int64:
         value = screen.shown[column][1][row] if column in screen.shown else gaps_s[row].item()
         raise ValueError(
             f"{screen.place(row, column)}: {value!r} must be a number of seconds, 0 or more; all "
-            "later submit times follow from it"
+            "later submit times depend on it"
         )
     total = np.cumsum(gaps_s, dtype=np.float64)
     if total.size and total[-1] > _MAX_S:

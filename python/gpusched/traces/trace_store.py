@@ -1,4 +1,4 @@
-"""A trace inside a file: members of a :mod:`gpusched.base.container`, and a part of its header."""
+"""Store a trace as members of a :mod:`gpusched.base.container` and a part of its header."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRACE_MEMBERS: Final = frozenset(f"trace.{column}" for column in (*_COLUMNS, *_L
 
 
 class TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a header holds of a trace: all that is not a column of numbers."""
+    """The part of a trace in a header: everything but columns of numbers."""
 
     name: str
     source: str
@@ -47,7 +47,7 @@ _SAID: Final = tuple(name for name in TraceHeader.__struct_fields__ if name != "
 
 
 def trace_members(trace: Trace) -> tuple[TraceHeader, dict[str, AnyArray]]:
-    """Return what :func:`stored_trace` makes the trace of again."""
+    """Return the header and arrays from which :func:`stored_trace` restores the trace."""
     arrays: dict[str, AnyArray] = {}
     label_names = {}
     for column in _COLUMNS:
@@ -63,7 +63,7 @@ def trace_members(trace: Trace) -> tuple[TraceHeader, dict[str, AnyArray]]:
 
 
 def stored_trace(header: TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
-    """Return the trace; a ValueError names the member that is not one of it."""
+    """Restore a trace; a ValueError names an invalid member."""
     num_jobs = len(arrays.get("trace.submit_us", ()))
     if num_jobs == 0:
         raise ValueError("it has no jobs")
@@ -78,16 +78,16 @@ def stored_trace(header: TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
     for column, of in _INDICES.items():
         index = fields.get(column)
         if index is not None and not 0 <= index.min() <= index.max() < len(getattr(header, of)):
-            raise ValueError(f"trace.{column} points outside of the {of.replace('_', ' ')}")
+            raise ValueError(f"trace.{column} points outside the {of.replace('_', ' ')}")
     return Trace(**fields, **{name: getattr(header, name) for name in _SAID})
 
 
 def stored_column(
     arrays: Mapping[str, AnyArray], name: str, dtype: Any, *shape: int | None
 ) -> AnyArray:
-    """Return a member of this type (``""``: integers or text) and shape, or say what it is.
+    """Return a member after checking its type (``""``: integers or text) and shape.
 
-    ``shape`` has None where any length will do.
+    ``shape`` has None where any length is allowed.
     """
     if name not in arrays:
         raise ValueError(f"{name} is missing")

@@ -1,4 +1,4 @@
-"""The workload: jobs as columns, sorted by submit time."""
+"""The workload: a :class:`Trace` of jobs as columns, sorted by submit time."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 PROFILES_DRAWN: Final = "profiles drawn from "
 GRAPHS_DRAWN: Final = "graphs drawn from "
 DEADLINES_DRAWN: Final = "deadlines drawn by "
-"""Begins the part of a trace's source that tells of a draw."""
+"""Start of the part of a trace's source that describes a draw."""
 _RECIPES: Final = {"elasticflow": (0.5, 1.5), "constant": (1.0, 1.0)}
-"""The run times from submit to deadline, times the tightness: drawn evenly from these ranges.
+"""Time from submit to deadline, in run times x tightness: drawn uniformly from these ranges.
 
 ``elasticflow``: Gu et al., ASPLOS 2023.
 """
@@ -60,7 +60,7 @@ _TICK: Final = timedelta(microseconds=1)
 _SHOWN_JOBS: Final = 5
 _SHOWN_FILES: Final = 3
 _TABLES: Final = {"type_set": "type_sets", "profile": "profiles", "graph": "graphs"}
-"""What the columns of indices point into."""
+"""The tables that index columns point into."""
 _NUM_OF: Final = {
     "status": "num_statuses",
     "qos": "num_qos",
@@ -80,39 +80,39 @@ class Trace:
     Attributes
     ----------
     submit_us, service_us, gpus
-        int64 microseconds: submission, and run time on an idle cluster; int32: width of the gang.
+        int64 microseconds: submission, and run time on an idle cluster; int32: number of GPUs.
     row
         int64: physical line in the source file (1 is the first), or position in the input.
     id
         int64 or text: the job's name in the source.
     estimate_us, predicted_us, checkpoint_us, restart_us, source_wait_us, deadline_us, ...
-        What else :data:`~gpusched.traces.job_columns.JOB_COLUMNS` lists, or None: times as int64
+        Other columns of :data:`~gpusched.traces.job_columns.JOB_COLUMNS`, or None: times as int64
         microseconds, -1 where a job has none; ``share_milli``, ``cpu_milli`` and ``memory_mib`` in
-        thousandths and MiB; widths as int32; numbers as float64.
+        thousandths and MiB; numbers of GPUs as int32; other numbers as float64.
     user, queue, group, status, partition, account, qos, dependency, ran_on
         :class:`~gpusched.base.labels.Labels` or None.
     type_sets, type_set
         Distinct sets of allowed GPU types (``()`` = any), and the int32 index of each job's set
         or None if no job is restricted.
     profiles, profile
-        What an iteration costs, and the int32 index of each job's profile or None if the jobs
+        The costs of an iteration, and the int32 index of each job's profile or None if the jobs
         have none; see :meth:`with_profiles`.
     graphs, graph
-        Stages, replicas and what they exchange, and the int32 index of each job's graph or None
-        if the jobs have none; see :meth:`with_graphs`.
+        Stages, replicas and their traffic, and the int32 index of each job's graph or None if the
+        jobs have none; see :meth:`with_graphs`.
     epoch
         Wall-clock time of tick 0, if the source has one.
     origin_s
-        What was subtracted from the source's own submit times to make the first one 0.
+        Seconds subtracted from the source's submit times so that the first is 0.
     reference_type
-        The GPU type on which services, estimates and predictions are run times; None: see
+        The GPU type that run times, estimates and predictions refer to; None: see
         :meth:`with_reference_type`.
     source
         Where the jobs come from, with the choices made in reading them.
     rejects
-        Rows of the source that are not jobs.
+        Rejected rows of the source.
     notes
-        What else a reader should know of how the source was read, a sentence each.
+        Remarks on how the source was read, a sentence each.
     """
 
     submit_us: Int64
@@ -168,7 +168,7 @@ class Trace:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.__post_init__()  # NumPy forgets the read-only flag in a pickle
+        self.__post_init__()  # a pickle loses the read-only flag of NumPy arrays
 
     def __len__(self) -> int:
         return len(self.submit_us)
@@ -218,14 +218,14 @@ class Trace:
     ) -> Self:
         """Build a trace from columns of equal length, in any order of submission.
 
-        A column is a list or an array of NumPy, pandas, Polars or Arrow, which is copied. A value
-        that is masked or null is missing. Seconds may be durations in any unit.
+        A column is a list or an array of NumPy, pandas, Polars or Arrow, which is copied. Masked
+        and null values are missing. Seconds may be durations in any unit.
 
         Parameters
         ----------
         submit_s, service_s
             Seconds: 0 or more, and more than 0. Rounded half to even to microseconds. Submit
-            times may be dates instead, of any library or as ISO 8601 text; the first one becomes
+            times may be dates instead, of any library or as ISO 8601 text; the first becomes
             :attr:`epoch` and second 0.
         gpus
             Whole numbers, 1 or more.
@@ -234,47 +234,47 @@ class Trace:
         user, queue, group
             One name per job (text, integers or :class:`~gpusched.base.labels.Labels`).
         status
-            In the same way: ``"ok"``, ``"failed"``, ``"killed"`` or ``"unknown"``, which also
-            stands where none is given.
+            In the same way: ``"ok"``, ``"failed"``, ``"killed"`` or ``"unknown"``; a missing one
+            is ``"unknown"``.
         estimate_s, predicted_s, source_wait_s
             Seconds; NaN where a job has none.
         weight
             More than 0.
         gpu_share
-            The part of a GPU that a job of one GPU takes, above 0 and at most 1, counted in
-            thousandths; NaN: a whole one.
+            Share of a GPU that a 1-GPU job takes, above 0 and at most 1, rounded to thousandths;
+            NaN: a whole GPU.
         cpu, memory_gib
             CPU cores and GiB of memory of each worker, 0 or more; NaN: none.
         deadline_s
-            Seconds on the clock of ``submit_s``, or dates where those are; after the submission.
+            Seconds on the clock of ``submit_s``, or dates if those are; after the submission.
             NaN where a job has none.
         value
-            What it is worth to meet the deadline, more than 0; NaN: 1.
+            Value of meeting the deadline, more than 0; NaN: 1.
         min_gpus, max_gpus
-            Whole numbers, at most and at least ``gpus``: the widths between which the job may run
-            under an elastic speed; NaN: 1, and no limit.
+            Whole numbers, at most and at least ``gpus``: limits on the job's GPUs under an elastic
+            performance model; NaN: 1, and no limit.
         gpu_types
             Allowed types per job as ``"V100|T4"`` or a collection; empty or None = any.
         checkpoint_s, restart_s
-            The job's own share of the restart cost, seconds.
+            The job's own part of the restart overhead, seconds.
         profile, profiles
-            Per job the name of one of the ``profiles``, or its index. One single profile is that
-            of every job.
+            Per job the name or index of one of the ``profiles``. A single profile applies to all
+            jobs.
         graph, graphs
-            Per job the name of one of the ``graphs``, or its index; it must have as many replicas
-            as the job has gpus. None: the one graph of this width.
+            Per job the name or index of one of the ``graphs``; it must have as many replicas as the
+            job has gpus. None: the one graph with so many replicas.
         time_limit_s, priority, partition, account, qos, dependency, eligible_s
             The walltime, more than 0; a number, 0 for NaN; a name per job each; a text such as
             ``"afterok:7"``, empty for none; when the job could start, not before its submission,
-            on the clock of ``submit_s``. NaN: none. No policy uses these yet: they are kept.
+            on the clock of ``submit_s``. NaN: none. These are kept, but no policy uses them yet.
         ran_on
-            The GPU type that each job ran on, empty for none: where types differ in speed, its
-            service is the run time there.
+            The GPU type that each job ran on, empty for none; if types differ in speed, its run
+            time refers to that type.
         gpus_per_node
-            Whole numbers that divide ``gpus``: how many each of its servers gives; NaN or 0: as
-            the placement likes.
+            Whole numbers that divide ``gpus``: GPUs on each of its servers; NaN or 0: the placement
+            decides.
         name, epoch
-            A title, and the wall-clock time of second 0, which dates in ``submit_s`` have.
+            A title, and the wall-clock time of second 0 (unless ``submit_s`` has dates).
         on_bad
             ``"error"`` raises at the first bad row; ``"reject"`` leaves bad rows out and counts
             them in :attr:`rejects`.
@@ -359,10 +359,10 @@ class Trace:
         rebase: bool = False,
         notes: tuple[str, ...] = (),
     ) -> Self:
-        """Build a trace of the columns that a reader made of an input; ``screen`` has its rows.
+        """Build a trace from the columns of a reader; ``screen`` has the rows.
 
         Parameters are those of :func:`gpusched.traces.checked_columns.checked_jobs`, and fields.
-        ``epoch`` is the wall-clock time of the source's second 0, in UTC where ``screen`` saw times
+        ``epoch`` is the wall-clock time of the source's second 0, in UTC if ``screen`` saw times
         with a zone.
         """
         tables: dict[str, Any] = dict(models or {})
@@ -401,27 +401,26 @@ class Trace:
         Parameters
         ----------
         columns
-            The frame's name for each of ours, e.g. ``{"service_s": "length"}``. Columns that have
-            our names, or others that are usual (``duration``, ``num_gpus`` ...), are taken without
-            being listed; so is ``interarrival_s``, the time since the row before, in place of
-            ``submit_s``. Those that are not taken are named in :attr:`notes`. Numbers in a column
-            of another name than ``submit_s`` may count from 1970, as in files. A result's frame is
-            one of jobs, too: what ``"finished"`` there has the status ``"ok"``, and the others
-            ``"unknown"``.
+            The frame's column for each of gpusched's names, e.g. ``{"service_s": "length"}``.
+            gpusched's names and usual ones (``duration``, ``num_gpus`` ...) need not be listed, nor
+            ``interarrival_s``, the time since the previous row, instead of ``submit_s``.
+            :attr:`notes` lists unused columns. Numbers in a column not named ``submit_s`` may count
+            from 1970, as in files. The frame of a result works, too: its status ``"finished"``
+            becomes ``"ok"``, others ``"unknown"``.
         options
             ``name``, ``epoch``, ``on_bad``, ``profiles`` and ``graphs`` as in
-            :meth:`from_columns`; the frame's column ``profile`` is taken only with ``profiles``,
+            :meth:`from_columns`; the frame's column ``profile`` is used only with ``profiles``,
             and ``graph`` only with ``graphs``.
 
         Returns
         -------
         Trace
-            The jobs, sorted by submission; :attr:`notes` names columns that were not used.
+            The jobs, sorted by submission; :attr:`notes` lists unused columns.
 
         Raises
         ------
         TypeError, ValueError
-            As :meth:`from_columns`, or if two columns could be the same one of ours.
+            As :meth:`from_columns`, or if two columns match the same name.
 
         Examples
         --------
@@ -467,7 +466,7 @@ class Trace:
         data: dict[str, Any] = {}
         for place, name in enumerate(map(str, frame.columns)):
             if name in data:
-                raise ValueError(f"frame: there are two columns {name!r}")
+                raise ValueError(f"frame: two columns are named {name!r}")
             data[name] = frame.iloc[:, place]
         return cls._from_frame(data, columns, options)
 
@@ -475,11 +474,11 @@ class Trace:
     def _from_frame(
         cls, data: Mapping[str, Any], mapped: Mapping[str, str] | None, options: Mapping[str, Any]
     ) -> Self:
-        """Build a trace of a frame's columns by name; those that are not taken are noted."""
+        """Build a trace of a frame's columns by name; notes list unused ones."""
         models = [column for column in ("profile", "graph") if f"{column}s" in options]
         chosen = choose_columns(list(data), mapped, extra=models)
         taken, notes = {ours: data[theirs] for ours, theirs in chosen.columns.items()}, chosen.notes
-        if "status" in taken:  # that of a run is told in words of ours
+        if "status" in taken:  # translate the statuses of a simulation result
             given = taken["status"]
             taken["status"], said = of_a_run(check.labels("status", given, len(given)))
             notes += said
@@ -497,20 +496,20 @@ class Trace:
 
     @staticmethod
     def concat(traces: Sequence[Trace], names: Sequence[str] | None = None) -> Trace:
-        """Return the jobs of all traces on the clock that they share, in order of submission.
+        """Return the jobs of all traces on their common clock, in order of submission.
 
-        Jobs of one instant are in the order of their traces. Rows count on from trace to trace; so
-        do ids that are positions, unless a dependency names them. All other ids stay.
+        Jobs of one instant keep the order of their traces. Rows are numbered through all traces, as
+        are ids that are positions, unless a dependency refers to them. Other ids are kept.
 
         Parameters
         ----------
         names
-            Of the traces in messages; default: their own.
+            Names of the traces in messages; default: their own.
 
         Returns
         -------
         Trace
-            All jobs; a job has the default in a column that its trace does not have.
+            All jobs; a job has the default in a column that its trace lacks.
 
         Raises
         ------
@@ -526,7 +525,7 @@ class Trace:
         """
         parts = list(traces)
         if not parts:
-            raise ValueError("concat: there is no trace")
+            raise ValueError("concat: at least one trace is needed")
         files = [part.name for part in parts] if names is None else list(names)
         begins = _begins(parts, files)
         first = int(np.argmin(begins))
@@ -536,11 +535,9 @@ class Trace:
             for part, shift in zip(parts, shifts, strict=True)
         ]
         if len({part.reference_type for part in parts}) > 1:
-            raise ValueError(
-                f"{files[0]}: traces of several reference types cannot be put together"
-            )
+            raise ValueError(f"{files[0]}: traces with different reference types cannot be joined")
         if any(part.profile is not None or part.graph is not None for part in parts):
-            raise ValueError(f"{files[0]}: traces with profiles or graphs cannot be put together")
+            raise ValueError(f"{files[0]}: traces with profiles or graphs cannot be joined")
         columns: dict[str, Any] = {"id": np.concatenate(_ids(parts, files)), "row": _rows(parts)}
         tables: dict[str, tuple[Any, ...]] = {}
         for column in JOB_COLUMNS.values():
@@ -567,19 +564,19 @@ class Trace:
         )
 
     def to_polars(self, *, dates: bool = False) -> polars.DataFrame:
-        """Return the columns under the names of :meth:`from_columns`, and row.
+        """Return the columns under the names of :meth:`from_columns`, and ``row``.
 
         Parameters
         ----------
         dates
-            Whether submissions, deadlines and eligible times are wall-clock times, which
-            :meth:`from_polars` takes, too, if :attr:`epoch` is known and all are in the years 1 to
+            Whether submissions, deadlines and eligible times become wall-clock times (which
+            :meth:`from_polars` reads), if :attr:`epoch` is known and all are in the years 1 to
             9999.
 
         Returns
         -------
         polars.DataFrame
-            Times in seconds, or in UTC and local time; values that were not given are null.
+            Times in seconds, or in UTC or local time; missing values are null.
 
         Examples
         --------
@@ -606,7 +603,7 @@ class Trace:
         return polars.DataFrame(data)
 
     def _origin_us(self) -> int | None:
-        """Return second 0 in ticks since 1970, if all moments of the jobs have dates."""
+        """Return second 0 in ticks since 1970, if all times of the jobs have valid dates."""
         if self.epoch is None:
             return None
         last_us = max(
@@ -621,7 +618,7 @@ class Trace:
         return _since_1970(self.epoch)
 
     def _series(self, column: JobColumn) -> polars.Series:
-        """Return a column that there is under our name and in our unit."""
+        """Return an existing column under its public name and in its public unit."""
         import polars
 
         values = getattr(self, column.stored)
@@ -636,7 +633,7 @@ class Trace:
         return shown
 
     def _named(self, column: JobColumn, values: Any) -> tuple[Sequence[str], AnyArray]:
-        """Return the texts in a column, and the number of each job's."""
+        """Return the texts in a column, and each job's index into them."""
         if column.kind == "label":
             return values.names, values.codes
         if column.kind == "types":
@@ -644,11 +641,11 @@ class Trace:
         return [model.name for model in getattr(self, f"{column.name}s")], values
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Give the columns to what reads Arrow streams, such as ``pyarrow.table(trace)``."""
+        """Export the columns as an Arrow stream, for example to ``pyarrow.table(trace)``."""
         return self.to_polars().__arrow_c_stream__(requested_schema)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return a column by its name, or the jobs at these places.
+        """Return a column by its name, or the jobs at these positions.
 
         Parameters
         ----------
@@ -659,14 +656,14 @@ class Trace:
         Returns
         -------
         polars.Series or Trace
-            The column as it stands in :meth:`to_polars`, or the jobs.
+            The column as in :meth:`to_polars`, or the jobs.
 
         Raises
         ------
         KeyError
             If the trace does not have the column.
         IndexError, TypeError, ValueError
-            If there is no such job, a mask is wrong, or jobs would not stay in their order.
+            If there is no such job, a mask is wrong, or jobs would change their order.
 
         Examples
         --------
@@ -690,15 +687,15 @@ class Trace:
             return self.filter(key)
         places = np.atleast_1d(places)
         if places.dtype.kind not in "iu" and places.size:
-            raise TypeError(f"a trace has columns by name and jobs by position, not {key!r:.80}")
+            raise TypeError(f"index a trace by column name or job position, not by {key!r:.80}")
         places = np.arange(len(self))[places.astype(np.int64)]
         if not places.size:
             raise ValueError(f"{self.name}: no jobs are left")
         if (np.diff(places) <= 0).any():
-            raise ValueError("positions must ascend: jobs stay in the order of their submission")
+            raise ValueError("positions must ascend: jobs stay in order of submission")
         return self._take(places)
 
-    __iter__ = None  # neither its columns nor its jobs are meant more than the other
+    __iter__ = None  # ambiguous: columns or jobs
 
     @property
     def submit_s(self) -> Float64:
@@ -707,22 +704,22 @@ class Trace:
 
     @property
     def service_s(self) -> Float64:
-        """Service times in seconds."""
+        """Run times (``service_s``) in seconds."""
         return us_to_seconds(self.service_us)
 
     @property
     def gpu_share(self) -> Float64 | None:
-        """The part of a GPU that each worker takes, 1 for a whole one; None if all take those."""
+        """Share of a GPU that each worker takes, 1 for a whole one; None if all are whole."""
         return None if self.share_milli is None else self.share_milli / WHOLE_GPU
 
     @property
     def cpu(self) -> Float64 | None:
-        """CPU cores that each worker asks for, or None if no job asks for any."""
+        """CPU cores that each worker requests, or None if no job requests any."""
         return None if self.cpu_milli is None else self.cpu_milli / MILLI_PER_CORE
 
     @property
     def memory_gib(self) -> Float64 | None:
-        """Memory that each worker asks for, GiB, or None if no job asks for any."""
+        """Memory that each worker requests, GiB, or None if no job requests any."""
         return None if self.memory_mib is None else self.memory_mib / MIB_PER_GIB
 
     @property
@@ -735,7 +732,7 @@ class Trace:
 
     @property
     def gpu_seconds(self) -> float:
-        """Work of all jobs: the sum of gpus x service, in GPU-seconds; a share counts as one."""
+        """GPU time of all jobs: the sum of gpus (or shares) x run time, in GPU-seconds."""
         gpus = self.gpus if self.share_milli is None else self.gpus * (self.share_milli / WHOLE_GPU)
         return float(np.sum(gpus * self.service_s))
 
@@ -752,19 +749,19 @@ class Trace:
         return [self.type_sets[index] for index in self.type_set.tolist()]
 
     def offered_load(self, gpus: int) -> float:
-        """Return the sum of gpus x service over (``gpus`` x arrival span).
+        """Return the offered load: the sum of gpus x run time over (``gpus`` x arrival span).
 
-        Infinite where all jobs arrive at one instant.
+        Infinite if all jobs arrive at one instant.
 
         Returns
         -------
         float
-            0.9 where the jobs hold nine tenths of the GPUs on average.
+            For example 0.9 if the jobs need nine tenths of the GPUs on average.
 
         Raises
         ------
         ValueError
-            If there is not one GPU.
+            If ``gpus`` is below 1.
 
         Examples
         --------
@@ -777,7 +774,7 @@ class Trace:
         return self.gpu_seconds / (gpus * span_s) if span_s else float("inf")
 
     def describe(self) -> dict[str, Any]:
-        """Return the facts that a reader of the trace wants first.
+        """Return the main statistics of the trace.
 
         Returns
         -------
@@ -830,7 +827,7 @@ class Trace:
         )
 
     def _repr_html_(self) -> str:
-        """Return the facts of the trace and its first jobs as tables, for notebooks."""
+        """Return statistics of the trace and its first jobs as HTML tables, for notebooks."""
         from gpusched.base.tables import html_page, table
 
         first = self.head(_SHOWN_JOBS)
@@ -854,7 +851,7 @@ class Trace:
         Raises
         ------
         ValueError
-            If that is none.
+            If ``num_jobs`` is below 1.
 
         Examples
         --------
@@ -866,14 +863,14 @@ class Trace:
         return self._take(slice(0, num_jobs))
 
     def between(self, start_s: Any = None, end_s: Any = None) -> Self:
-        """Return the jobs submitted in ``[start_s, end_s)``; their times stay as they are.
+        """Return the jobs submitted in ``[start_s, end_s)``, with unchanged times.
 
         Parameters
         ----------
         start_s, end_s
-            Seconds on the clock of the trace, whose second 0 is the first submit of a file; or,
-            where :attr:`epoch` is known, a moment, as a ``datetime`` or an ISO 8601 text: one
-            without a zone is in UTC if the epoch has a zone. None: from the first, to the last.
+            Seconds on the clock of the trace, where second 0 is the first submit of a file; or, if
+            :attr:`epoch` is known, a ``datetime`` or an ISO 8601 text: one without a zone is in UTC
+            if the epoch has a zone. None: no limit.
 
         Returns
         -------
@@ -883,7 +880,7 @@ class Trace:
         Raises
         ------
         TypeError, ValueError
-            If one is neither, or no job is left.
+            If an argument is neither, or no job is left.
 
         Examples
         --------
@@ -899,13 +896,13 @@ class Trace:
         Parameters
         ----------
         mask
-            One boolean per job, none of which may be missing; or a condition in the SQL of Polars
-            on the columns of :meth:`gpusched.Trace.to_polars`: ``"gpus >= 8 and user != 'x'"``.
+            One boolean per job, without missing values; or a condition in the SQL of Polars on the
+            columns of :meth:`gpusched.Trace.to_polars`: ``"gpus >= 8 and user != 'x'"``.
 
         Returns
         -------
         Trace
-            Those jobs; :attr:`source` tells the condition.
+            Those jobs; :attr:`source` has the condition.
 
         Raises
         ------
@@ -926,7 +923,7 @@ class Trace:
             return dataclasses.replace(taken, source=f"{self.source}; filtered by {mask}")
         chosen = np.asarray(mask)
         if np.ma.is_masked(mask):
-            raise ValueError("filter: the mask must not be masked itself")
+            raise ValueError("filter: the mask must not have masked values")
         if chosen.dtype != np.bool_:
             raise TypeError(f"filter: the mask must hold booleans, not {chosen.dtype}")
         if chosen.shape != self.submit_us.shape:
@@ -936,21 +933,21 @@ class Trace:
         return self._take(chosen)
 
     def sample(self, fraction: float, seed: int = 0) -> Self:
-        """Return about this part of the jobs, each drawn with the same chance.
+        """Return a random sample of about this fraction of the jobs.
 
-        The load falls with it; :meth:`with_load` sets it again. :attr:`source` tells of the draw.
+        The load falls accordingly; :meth:`with_load` can restore it.
 
         Parameters
         ----------
         fraction
             Above 0 and at most 1.
         seed
-            0 or more. What is drawn for a job depends on the seed and on its ``row`` only.
+            0 or more. The draw for a job depends only on the seed and its ``row``.
 
         Returns
         -------
         Trace
-            Those that were drawn; :attr:`source` tells the draw.
+            The drawn jobs; :attr:`source` has the fraction and the seed.
 
         Raises
         ------
@@ -973,14 +970,14 @@ class Trace:
         return dataclasses.replace(taken, source=f"{self.source}; {how}")
 
     def with_columns(self, **columns: Any) -> Self:
-        """Return the same jobs with these values in place of any they had.
+        """Return the same jobs with these columns replaced or added.
 
         Parameters
         ----------
         columns
-            By the names of :meth:`from_columns`: one for all jobs, or one per job in the order of
-            these and as that takes them, but that times are no dates; None: without the column.
-            Other submit times sort the jobs anew. Models have :meth:`with_profiles`,
+            By the names of :meth:`from_columns`: one value for all jobs, or one per job in the
+            order of the trace, as accepted there except dates; None: remove the column. New submit
+            times re-sort the jobs. For models, use :meth:`with_profiles`,
             :meth:`with_throughputs`, :meth:`with_graphs`.
 
         Returns
@@ -1005,7 +1002,7 @@ class Trace:
             if name not in check.ALL:
                 hint = "see with_profiles" if name == "profile" else "see with_graphs"
                 known = f"; {hint}" if name in JOB_COLUMNS else nearest(name, check.ALL)
-                raise ValueError(f"with_columns: no column {name!r} can be given{known}")
+                raise ValueError(f"with_columns: column {name!r} cannot be set{known}")
             if columns[name] is None and JOB_COLUMNS[name].is_required:
                 raise ValueError(f"with_columns: a trace needs the column {name!r}")
         is_one = (int, float, str, timedelta, np.generic)
@@ -1016,7 +1013,7 @@ class Trace:
         return self._with("with_columns", every)
 
     def _with(self, caller: str, columns: Mapping[str, Any]) -> Self:
-        """Return the jobs with other columns, checked as those of :meth:`from_columns`."""
+        """Return the jobs with new columns, checked as in :meth:`from_columns`."""
         num_jobs = len(self)
         screen = Screen(caller, self.row)
         given = {name: values for name, values in columns.items() if values is not None}
@@ -1029,7 +1026,7 @@ class Trace:
             values = getattr(self, column.stored)
             if column.kind == "label":
                 labels[name] = values
-            elif column.kind == "moment":  # checked as one that is not shifted yet
+            elif column.kind == "moment":  # the check expects times before they are shifted
                 numeric[column.stored] = np.where(values == NOT_GIVEN, NOT_A_TIME, values)
             elif column.is_numeric:
                 numeric[column.stored] = values
@@ -1058,7 +1055,7 @@ class Trace:
         return made if made.graph is None else made.with_graphs(made.graphs, made.graph)
 
     def rebased(self) -> Self:
-        """Return the same jobs with the first submit at 0; ``epoch`` and ``origin_s`` follow.
+        """Return the same jobs with the first submit at 0; adapt ``epoch`` and ``origin_s``.
 
         Returns
         -------
@@ -1085,7 +1082,7 @@ class Trace:
     def scale_load(self, factor: float) -> Self:
         """Return the same jobs with all gaps between arrivals divided by ``factor``.
 
-        A deadline stays as long after its submission as it was.
+        Deadlines keep their distance from the submission.
 
         Returns
         -------
@@ -1146,17 +1143,17 @@ class Trace:
         seed: int = 0,
         weights: Iterable[float] | None = None,
     ) -> Self:
-        """Return the same jobs with these profiles in place of any they had.
+        """Return the same jobs with these profiles, which replace existing ones.
 
         Parameters
         ----------
         profiles
             One, several, or a mapping such as :func:`gpusched.model.zoo` returns.
         index
-            Per job the index of its profile, or the name. None draws one for each job, which
-            :attr:`source` then tells.
+            Per job the index or name of its profile. None draws one for each job;
+            :attr:`source` then describes the draw.
         seed, weights
-            Of the draw: 0 or more, and one weight per profile (None: equal ones).
+            Seed of the draw, 0 or more, and one weight per profile (None: equal ones).
 
         Returns
         -------
@@ -1198,25 +1195,25 @@ class Trace:
         seed: int = 0,
         choose: Literal["by-model", "uniform"] = "by-model",
     ) -> Self:
-        r"""Return the same jobs with a profile each, in place of any they had.
+        r"""Return the same jobs with measured throughputs as their profiles.
 
         Parameters
         ----------
         throughputs
-            By model, such as :func:`gpusched.model.read_throughputs` returns.
+            Profiles by model, such as :func:`gpusched.model.read_throughputs` returns.
         seed
-            Of the draw, 0 or more. What is drawn for a job depends on the seed and on its
-            ``row`` only.
+            Seed of the draw, 0 or more. The draw for a job depends only on the seed and its
+            ``row``.
         choose
-            ``"by-model"``: a job whose group is the name of a model has that one; for the others
-            one is drawn. ``"uniform"``: one is drawn for every job. All models that can run at
-            the job's width on some GPU type are equally likely; if there are none, all models
-            are, and the run will reject the job.
+            ``"by-model"``: a job gets the model that its group names; other jobs get a drawn one.
+            ``"uniform"``: all are drawn. All models that can run on the job's number of GPUs of
+            some type are equally likely; if there are none, all models are, and the run rejects
+            the job.
 
         Returns
         -------
         Trace
-            The same jobs; :attr:`source` tells what was drawn.
+            The same jobs; :attr:`source` describes the draw.
 
         Raises
         ------
@@ -1243,12 +1240,12 @@ class Trace:
         return dataclasses.replace(self, profiles=known, profile=index, source=source)
 
     def with_reference_type(self, gpu_type: str | None) -> Self:
-        """Return the same jobs, with run times that are those on GPUs of this type.
+        """Return the same jobs with run times that refer to GPUs of this type.
 
-        It matters where types differ in speed: under speeds of the cluster's types, and under
-        measured throughputs. Without it the service of a job is its run time, under the former, on
-        the type that it ran on, or on the one that it may use, or on a GPU of speed 1; under the
-        latter on the fastest type of the cluster that it may use.
+        This matters if types differ in speed, by relative speeds of the cluster's types or by
+        measured throughputs. Without it, run times refer, with relative speeds, to the type that
+        the job ran on, else to the only one it may use, else to a GPU of speed 1; with throughputs,
+        to the fastest type of the cluster that it may use.
 
         Returns
         -------
@@ -1258,7 +1255,7 @@ class Trace:
         Raises
         ------
         TypeError, ValueError
-            If it is no name. Whether there are such GPUs is seen in a run.
+            If it is not a name. Whether such GPUs exist is checked in a run.
 
         Examples
         --------
@@ -1280,7 +1277,7 @@ class Trace:
         share: float = 1.0,
         value: Any = 1.0,
     ) -> Self:
-        """Return the same jobs with deadlines drawn for them, in place of any they had.
+        """Return the same jobs with drawn deadlines, which replace existing ones.
 
         Parameters
         ----------
@@ -1290,12 +1287,12 @@ class Trace:
         tightness
             More than 0; below 1 deadlines are tight.
         seed
-            Of the draws, 0 or more. What is drawn for a job depends on the seed and on its
-            ``row`` only.
+            Seed of the draws, 0 or more. The draw for a job depends only on the seed and its
+            ``row``.
         share
-            The part of the jobs that has a deadline, 0 to 1; the others are best effort.
+            Fraction of the jobs with a deadline, 0 to 1; the others are best effort.
         value
-            What it is worth to meet a deadline, more than 0: one number, or one per job.
+            Value of meeting a deadline, more than 0: one number, or one per job.
 
         Returns
         -------
@@ -1325,13 +1322,13 @@ class Trace:
         )
 
     def with_elasticity(self, *, min_gpus: Any = None, max_gpus: Any = None) -> Self:
-        """Return the same jobs with these widths, between which they may run.
+        """Return the same jobs with limits on their GPUs under an elastic performance model.
 
         Parameters
         ----------
         min_gpus, max_gpus
-            One number per job, as in :meth:`from_columns`; or one for all, which binds no job
-            within its own width: a job of 2 GPUs may always run on 2. None: 1, and no limit.
+            One number per job, as in :meth:`from_columns`; or one for all jobs, where each job may
+            still run on its own number of GPUs. None: 1, and no limit.
 
         Returns
         -------
@@ -1353,21 +1350,21 @@ class Trace:
         for name, width in columns.items():
             if width is not None and np.ndim(width) == 0:
                 widths = check.numbers(name, np.full(len(self), width))
-                # One number for all is a bound: a job's own width is always allowed.
+                # One number for all never excludes a job's own number of GPUs.
                 bound = np.minimum if name == "min_gpus" else np.maximum
                 columns[name] = bound(widths, self.gpus) if np.isfinite(widths).all() else widths
         return self._with("with_elasticity", columns)
 
     def with_graphs(self, graphs: AnyGraphs, index: Any = None) -> Self:
-        """Return the same jobs with these graphs in place of any they had.
+        """Return the same jobs with these graphs, which replace existing ones.
 
         Parameters
         ----------
         graphs
             One, several, or a mapping.
         index
-            Per job the index of its graph, or the name. None: the one graph that is as wide as
-            the job.
+            Per job the index or name of its graph. None: the one graph with as many replicas as
+            the job has GPUs.
 
         Returns
         -------
@@ -1410,12 +1407,12 @@ def _type_of(frame: Any) -> str:
 
 
 def _other(frame: Any) -> str:
-    """Say how something that is no frame of this kind becomes a trace."""
+    """Suggest how to build a trace from another kind of object."""
     library = type(frame).__module__.partition(".")[0]
     return {
         "pandas": "see Trace.from_pandas",
         "polars": "see Trace.from_polars",
-        "pyarrow": "polars.from_arrow makes one of an Arrow table",
+        "pyarrow": "convert an Arrow table with polars.from_arrow",
     }.get(library, "see Trace.from_columns")
 
 
@@ -1425,13 +1422,12 @@ def _submitted_within(trace: Trace, start: Any, end: Any) -> Bool:
     Parameters
     ----------
     start, end
-        Seconds on the clock of the trace; or a moment, as a ``datetime`` or an ISO 8601 text;
-        None: from the first, to the last.
+        Seconds on the clock of the trace, a ``datetime`` or an ISO 8601 text; None: no limit.
 
     Raises
     ------
     TypeError, ValueError
-        If one is neither, or a moment on a trace without dates; or the end lies before the start.
+        If one is neither, or is a date but the trace has none; or the end lies before the start.
     """
     inside: Bool = np.ones(len(trace), dtype=np.bool_)
     first = None if start is None else _seconds(trace, "from", start)
@@ -1471,11 +1467,11 @@ def _moment(which: str, text: str) -> datetime | float:
 def _ticks(trace: Trace, which: str, moment: datetime) -> int:
     if trace.epoch is None:
         raise ValueError(
-            f"{which}: {moment}: {trace.name} has seconds without a date; name seconds"
+            f"{which}: {moment}: {trace.name} has seconds without a date; give seconds"
         )
     epoch = trace.epoch
     if epoch.tzinfo is None and moment.tzinfo is not None:
-        raise ValueError(f"{which}: {moment}: {trace.name} has dates without a zone; name none")
+        raise ValueError(f"{which}: {moment}: {trace.name} has dates without a zone; give none")
     if epoch.tzinfo is None:
         return (moment - epoch) // _TICK
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -1483,7 +1479,7 @@ def _ticks(trace: Trace, which: str, moment: datetime) -> int:
 
 
 def _fulfilling(trace: Trace, condition: str) -> Bool:
-    """Return the jobs for which a condition in SQL holds; one on a missing value does not.
+    """Return the jobs for which a condition in SQL holds; missing values never fulfil it.
 
     Parameters
     ----------
@@ -1494,7 +1490,7 @@ def _fulfilling(trace: Trace, condition: str) -> Bool:
     Raises
     ------
     ValueError
-        If it cannot be read, names another column, or is no condition.
+        If it cannot be read, names an unknown column, or is not a condition.
     """
     import polars
 
@@ -1506,8 +1502,8 @@ def _fulfilling(trace: Trace, condition: str) -> Bool:
         if unknown:
             is_text = f'"{unknown[0]}"' in condition
             known = nearest(unknown[0], frame.columns)
-            hint = f"; a text has single quotes: {unknown[0]!r}" if is_text else known
-            raise ValueError(f"filter: there is no column {unknown[0]!r}{hint}")
+            hint = f"; put a text in single quotes: {unknown[0]!r}" if is_text else known
+            raise ValueError(f"filter: unknown column {unknown[0]!r}{hint}")
         found = frame.select(wanted.alias("wanted"))["wanted"]
     except polars.exceptions.PolarsError as error:
         told = str(error).splitlines()[0]
@@ -1521,20 +1517,20 @@ def _fulfilling(trace: Trace, condition: str) -> Bool:
 
 
 def _with_quoted_names(condition: str, names: Sequence[str]) -> str:
-    """Quote the names of columns, as some of them, such as ``user``, are words of SQL."""
+    """Quote column names, since some of them, such as ``user``, are SQL keywords."""
     known = "|".join(map(re.escape, names))
     parts = re.compile(rf"'(?:[^']|'')*'|\"[^\"]*\"|;|\b({known})\b(?!\s*\()")
 
     def quoted(part: re.Match[str]) -> str:
-        if part[0] == ";":  # what follows it is left out by some versions of Polars
-            raise ValueError(f"filter: {condition!r} cannot be read: it must be one condition")
+        if part[0] == ";":  # some versions of Polars ignore what follows
+            raise ValueError(f"filter: {condition!r} must be one condition")
         return f'"{part[1]}"' if part[1] else part[0]
 
     return parts.sub(quoted, condition)
 
 
 def _wishes(trace: Trace) -> dict[str, Any]:
-    """Return the facts of demands, deadlines and widths, of those columns that there are."""
+    """Return statistics of demands, deadlines and elastic limits, for existing columns."""
     facts: dict[str, Any] = {}
     if trace.gpu_share is not None:
         is_part = trace.gpu_share < 1
@@ -1547,7 +1543,7 @@ def _wishes(trace: Trace) -> dict[str, Any]:
             facts[f"max_{column}"] = float(np.max(values))
     if trace.deadline_s is not None:
         given = np.isfinite(trace.deadline_s)
-        # The time from submit to deadline, in run times of the job.
+        # Time from submit to deadline, in run times of the job.
         slack = np.sort((trace.deadline_s - trace.submit_s)[given] / trace.service_s[given])
         facts["num_deadlines"] = len(slack)
         facts["p50_slack"] = float(nearest_rank(slack, 50)) if len(slack) else None
@@ -1562,7 +1558,7 @@ def _wishes(trace: Trace) -> dict[str, Any]:
 
 
 def _without(source: str, begins: str) -> str:
-    """Return ``source`` without the part that tells of a draw that no longer counts."""
+    """Return ``source`` without the part on a draw that no longer applies."""
     return "; ".join(part for part in source.split("; ") if not part.startswith(begins))
 
 
@@ -1594,18 +1590,18 @@ def _check_number(name: str, number: Any) -> None:
 
 
 def _clock(epoch: datetime | None) -> str | None:
-    """Say whose time the epoch of a trace is."""
+    """Return the zone of a trace's epoch in words."""
     if epoch is None:
         return None
     return "local time" if epoch.tzinfo is None else str(epoch.tzinfo)
 
 
 def _later(source: str, epoch: datetime, after_us: int) -> datetime:
-    """Return the moment so long after ``epoch``, in its zone."""
+    """Return the time ``after_us`` after ``epoch``, in its zone."""
     try:
         if epoch.tzinfo is None:
             return epoch + after_us * _TICK
-        # Over a change of clock the wall clock goes more or less than the time.
+        # Add in UTC: a wall clock jumps where summer time begins or ends.
         return (epoch.astimezone(UTC) + after_us * _TICK).astimezone(epoch.tzinfo)
     except OverflowError:
         raise ValueError(
@@ -1615,7 +1611,7 @@ def _later(source: str, epoch: datetime, after_us: int) -> datetime:
 
 
 def _since_1970(epoch: datetime) -> int:
-    """Return ticks; times without a zone are counted as they stand."""
+    """Return ticks since 1970; times without a zone count as UTC."""
     zone = None if epoch.tzinfo is None else UTC
     return (epoch - UNIX_EPOCH.replace(tzinfo=zone)) // _TICK
 
@@ -1625,7 +1621,7 @@ def _is_held(trace: Trace, column: JobColumn) -> bool:
 
 
 def _begins(parts: Sequence[Trace], files: Sequence[str]) -> list[int]:
-    """Return the tick of each part's second 0 on the clock that all of them have."""
+    """Return the tick of each part's second 0 on the common clock."""
 
     def kind(part: Trace) -> str:
         if part.epoch is None:
@@ -1636,8 +1632,8 @@ def _begins(parts: Sequence[Trace], files: Sequence[str]) -> list[int]:
     for file, other in zip(files, kinds, strict=True):
         if other != kinds[0]:
             raise ValueError(
-                f"{files[0]} counts submit times in {kinds[0]} and {file} in {other}; they "
-                "have no common clock"
+                f"{files[0]} has submit times in {kinds[0]} and {file} in {other}; they have no "
+                "common clock"
             )
     begins = []
     for part in parts:
@@ -1667,7 +1663,7 @@ def _ids(parts: Sequence[Trace], files: Sequence[str]) -> list[AnyArray]:
 
 
 def _are_positions(part: Trace) -> bool:
-    """Whether ids only count rows, 0 to 2 lines behind them, and no dependency names one."""
+    """Whether ids just number the rows, at most 2 below them, and no dependency names one."""
     named = () if part.dependency is None else part.dependency.names
     if part.id.dtype.kind != "i" or any(re.search(r"\d", name) for name in named):
         return False
@@ -1684,7 +1680,7 @@ def _rows(parts: Sequence[Trace]) -> Int64:
 def _joined(
     parts: Sequence[Trace], column: JobColumn, moments: Sequence[Mapping[str, Int64]]
 ) -> AnyArray | None:
-    """Return a column of all jobs; those of a part without it have the default."""
+    """Return a column of all jobs; jobs of a part without it get the default."""
     given = [
         moved_us.get(column.stored, getattr(part, column.stored))
         for part, moved_us in zip(parts, moments, strict=True)
@@ -1700,7 +1696,7 @@ def _joined(
 
 
 def _pooled(parts: Sequence[Trace], column: JobColumn) -> tuple[tuple[Any, ...], Int32 | None]:
-    """Return the labels, or sets of types, of all parts, and the number of each job's."""
+    """Return the labels or type sets of all parts, and each job's index into them."""
     given = [getattr(part, column.stored) for part in parts]
     if all(values is None for values in given):
         return (), None
@@ -1731,7 +1727,7 @@ def _rejects(parts: Sequence[Trace], files: Sequence[str]) -> Rejects:
 
 
 def _notes(parts: Sequence[Trace]) -> tuple[str, ...]:
-    """Return what all files say once, and what some say with their names."""
+    """Return notes common to all files once, and others with the file's name."""
     shared = set(parts[0].notes).intersection(*(part.notes for part in parts))
     said = [note for note in parts[0].notes if note in shared]
     said += [f"{part.name}: {note}" for part in parts for note in part.notes if note not in shared]

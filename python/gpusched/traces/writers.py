@@ -1,4 +1,4 @@
-"""Traces to files, in the formats that are written."""
+"""Write traces to files."""
 
 from __future__ import annotations
 
@@ -13,28 +13,27 @@ from gpusched.traces.workload import Trace
 
 
 def write_trace(trace: Trace, path: str | os.PathLike[str], format: str | None = None) -> None:
-    """Write ``trace``; :func:`gpusched.read_trace` reads all of these back.
+    """Write ``trace`` to a file that :func:`gpusched.read_trace` can read.
 
     Parameters
     ----------
     format
-        ``"csv"``, ``"parquet"``, ``"npz"`` or ``"swf"``, or another that is written, by its name
-        or ending; default: by the ending of ``path``. CSV, Parquet and npz have the columns of
-        ``Trace.to_polars``, with dates where the trace has an epoch. SWF counts whole seconds:
-        times are rounded, half to even, up to 1 s for a shorter run; users, groups and queues
-        become numbers.
+        ``"csv"``, ``"parquet"``, ``"npz"``, ``"swf"`` or another writable format, by name or
+        ending; default: the ending of ``path``. CSV, Parquet and npz have the columns of
+        ``Trace.to_polars``, with dates if the trace has an epoch. SWF has whole seconds: times are
+        rounded half to even, shorter runs to 1 s; users, groups and queues become numbers.
 
     Raises
     ------
     ValueError
-        If the format is unknown, or only read.
+        If the format is unknown or read-only.
     OSError
-        If the file cannot be written; an old one is still there.
+        If the file cannot be written; an existing file is kept.
 
     Warns
     -----
     RunWarning
-        For what the format cannot hold: times that were rounded, names that became numbers.
+        If the format cannot hold something: rounded times, names that became numbers.
     """
     target = Path(path)
     known = _format_of(target, format)
@@ -45,7 +44,7 @@ def write_trace(trace: Trace, path: str | os.PathLike[str], format: str | None =
 
 
 def losses(trace: Trace, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
-    """Return what :func:`write_trace` with these arguments loses, a sentence each."""
+    """Return what :func:`write_trace` would lose with these arguments, a sentence each."""
     return _losses(_format_of(Path(path), format), trace)
 
 

@@ -278,7 +278,7 @@ def test_a_few_jobs_in_a_few_seconds_do_not_take_thousands_of_servers():
 def test_a_load_that_takes_a_million_servers_is_an_error():
     submits = [0, *[1e-6] * 5_000]
     trace = Trace.from_columns(submits, [1e6] * 5_001, [64] * 5_001, name="burst")
-    with pytest.raises(ValueError, match=r"burst: load 0.9 takes 320,064 servers of 1 GPU;"):
+    with pytest.raises(ValueError, match=r"burst: load 0.9 needs 320,064 servers of 1 GPU;"):
         smallest_cluster(trace, 1)
 
 

@@ -132,9 +132,9 @@ def test_rejected_rows_take_their_graphs_with_them():
         ({"graphs": [ONE, ONE]}, ValueError, r"graphs\[1\].name: 'one' is the name of graphs\[0\]"),
         ({"graphs": ["one"]}, TypeError, "graphs: expected a JobGraph, not 'one'"),
         ({"graph": ["one", "pipeline", "one"], "graphs": ALL}, ValueError,
-         r"graph 'one': has 1 replicas, job 1 \(row 2\) has gpus 2; they must be equal"),
+         r"graph 'one': has 1 replicas, but job 1 \(row 2\) has gpus 2; they must be equal"),
         ({"graph": ["plain"] * 3, "graphs": ALL}, ValueError,
-         r"graph 'plain': has 2 replicas, job 0 .* has gpus 8, as have 1 other jobs; they must"),
+         r"graph 'plain': has 2 replicas, but job 0 .* has gpus 8 \(also wrong for 1 other"),
     ],
 )  # fmt: skip
 def test_a_wrong_column_of_graphs_is_an_error_that_names_the_row(arguments, error, message):

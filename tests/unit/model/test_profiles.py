@@ -99,7 +99,7 @@ def test_a_single_profile_is_that_of_every_job():
 @each(
     ("arguments", "error", "message"),
     [
-        ({"profiles": [SMALL, TYPED]}, ValueError, "profile: is missing, one of 2 profiles"),
+        ({"profiles": [SMALL, TYPED]}, ValueError, "profile: missing; name one of the 2 profiles"),
         ({"profile": ["small"] * 3}, ValueError, "profiles: at least one is needed"),
         ({"profile": ["smal"] * 3, "profiles": SMALL}, ValueError,
          r"row 0, column 'profile': unknown 'smal'; did you mean 'small'\?"),
@@ -139,7 +139,7 @@ def test_a_profile_of_weight_zero_is_never_drawn(weights, seed):
     profiles = [JobProfile(str(number), 1, 1, 1, 1) for number in range(len(weights))]
     trace = built(submit_s=range(50), service_s=[1] * 50, gpus=[1] * 50)
     if not any(weights):
-        with pytest.raises(ValueError, match="weights: one must be positive"):
+        with pytest.raises(ValueError, match="weights: at least one must be positive"):
             trace.with_profiles(profiles, seed=seed, weights=weights)
         return
     drawn = trace.with_profiles(profiles, seed=seed, weights=weights)
@@ -149,7 +149,7 @@ def test_a_profile_of_weight_zero_is_never_drawn(weights, seed):
 @each(
     ("arguments", "error", "message"),
     [
-        ({"weights": [1]}, ValueError, "weights: there are 1, for 2 profiles"),
+        ({"weights": [1]}, ValueError, "weights: 1 given for 2 profiles"),
         ({"weights": [1, -1]}, ValueError, r"weights\[1\]: -1 must lie in"),
         ({"weights": [1, math.nan]}, ValueError, r"weights\[1\]: nan must lie in"),
         ({"seed": -1}, ValueError, "seed: -1 must not be negative"),

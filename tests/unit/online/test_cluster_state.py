@@ -69,8 +69,8 @@ def test_clusters_jobs_and_histories_of_other_types_are_refused_by_name():
         ({"preemptions": [0, 0.5, 0, 0]}, TypeError, "preemptions: expected whole numbers"),
         ({"now_s": 25}, ValueError, "jobs: row 3 is submitted at 30 s, after now_s"),
         ({"now_s": NAN}, ValueError, "now_s"),
-        ({"held_job": [4]}, ValueError, "held_job: 4 is none of the 4"),
-        ({"held_server": [2]}, ValueError, "held_server: 2 is none of the 2"),
+        ({"held_job": [4]}, ValueError, "held_job: 4 is out of range"),
+        ({"held_server": [2]}, ValueError, "held_server: 2 is out of range"),
         ({"held_server": [0, 1]}, ValueError, "must be equally long"),
         ({"held_mask": [0x7F]}, ValueError, "held_mask: job 0 holds 7 GPUs, not 8"),
         ({"held_mask": [0]}, ValueError, "holds no GPU"),
@@ -130,29 +130,29 @@ def test_a_decision_says_what_and_why():
     assert found.rejected.tolist() == [3]
     assert found.wake_s is None
     assert [found.why(job) for job in range(4)] == [
-        "goes on",
-        "waits: it needs 16 GPUs, and 4 are free after this decision",
+        "keeps running",
+        "waits: it needs 16 GPUs, but 4 are free after this decision",
         "starts on 1 server",
         "can never run: needs more GPUs than the cluster has",
     ]
     assert found.to_polars().rows() == [
         ("start", "small", 0, 15), ("reject", "never", None, None),
     ]  # fmt: skip
-    with pytest.raises(IndexError, match="4 is none of the 4 rows"):
+    with pytest.raises(IndexError, match="4 is not one of the 4 rows"):
         found.why(4)
 
 
 def test_a_strict_policy_keeps_a_job_behind_and_a_preemptive_one_makes_room():
-    assert "keeps it behind others" in gs.decide(state(), policy="fifo").why(2)
+    assert "holds it back for other jobs" in gs.decide(state(), policy="fifo").why(2)
     found = gs.decide(state(), policy="srtf")
     assert found.what.tolist()[0] == "preempt"
-    assert found.why(0) == "gives way to jobs that come first"
+    assert found.why(0) == "is preempted: other jobs come first"
     assert "starts on 2 servers" in found.why(1)
 
 
 def test_a_job_that_has_run_for_longer_than_was_known_is_about_to_end():
     late = state(attained_s=[5000, 0, 0, 0])
-    assert gs.decide(late, policy="srtf").why(0) == "goes on"
+    assert gs.decide(late, policy="srtf").why(0) == "keeps running"
 
 
 def test_a_scheduler_of_python_is_asked_as_it_is():
@@ -324,13 +324,13 @@ def test_a_policy_goes_on_where_it_was():
         state_of_three(6, [0, 1, 2, 3], RUNNING), policy="conservative", memory=decision.memory
     )
     assert not decision.job.size
-    assert decision.why(0) == "goes on"
+    assert decision.why(0) == "keeps running"
     # Job 1 has ended; job 3 may run there until job 2 has both servers, when job 0 ends.
     decision = gs.decide(
         state_of_three(50, [0, 2, 3], {0: 0}), policy="conservative", memory=decision.memory
     )
     assert (decision.job.tolist(), decision.held_server.tolist()) == ([2], [1])
-    assert decision.why(1) == "waits: it needs 8 GPUs, and 0 are free after this decision"
+    assert decision.why(1) == "waits: it needs 8 GPUs, but 0 are free after this decision"
 
 
 def _asked_us(memory: bytes) -> list[int]:
@@ -384,15 +384,15 @@ MORE_SERVERS = gs.Cluster.uniform(3, 4)
 @each(
     ("now_s", "rows", "held", "options", "message"),
     [
-        (0, [0, 1], RUNNING, {}, "now_s: must lie after the decision"),
-        (9, [0, 1], RUNNING, {"policy": "easy"}, "is of policy conservative, not of easy"),
-        (9, [0, 1], RUNNING, {"placement": "best-fit"}, "is of placement consolidated"),
-        (9, [0, 1], RUNNING, {"seed": 1}, "is of seed 0, not of 1"),
+        (0, [0, 1], RUNNING, {}, "now_s: must be later than the decision"),
+        (9, [0, 1], RUNNING, {"policy": "easy"}, "belongs to policy conservative, not easy"),
+        (9, [0, 1], RUNNING, {"placement": "best-fit"}, "belongs to placement consolidated"),
+        (9, [0, 1], RUNNING, {"seed": 1}, "belongs to seed 0, not 1"),
         (9, [0, 1], RUNNING, {"cluster": MORE_SERVERS}, "another cluster"),
-        (9, [0, 1], {0: 1, 1: 0}, {}, "does not hold what its decisions gave it"),
-        (9, [0, 1], {0: 0}, {}, "'job 1' does not hold what"),
-        (9, [0, 1], {}, {}, "'job 0' does not hold what"),
-        (9, [3], {3: 0}, {}, "'job 3' runs, and no decision that the memory knows of"),
+        (9, [0, 1], {0: 1, 1: 0}, {}, "does not hold the GPUs that it was given"),
+        (9, [0, 1], {0: 0}, {}, "'job 1' does not hold the GPUs"),
+        (9, [0, 1], {}, {}, "'job 0' does not hold the GPUs"),
+        (9, [3], {3: 0}, {}, "'job 3' runs, but no decision in the memory started it"),
     ],
 )
 def test_a_state_that_is_elsewhere_is_refused(now_s, rows, held, options, message):
@@ -407,7 +407,7 @@ def test_a_job_that_was_gone_does_not_come_back():
     decision = gs.decide(
         state_of_three(9, [0], {0: 0}), policy="conservative", memory=first().memory
     )
-    with pytest.raises(ValueError, match="'job 1' was gone, and is there again"):
+    with pytest.raises(ValueError, match="'job 1' had gone and must not return"):
         gs.decide(state_of_three(10, [0, 1], {0: 0}), policy="conservative", memory=decision.memory)
 
 
@@ -417,7 +417,7 @@ def test_what_is_no_memory_is_refused():
         damaged = bytearray(memory)
         damaged[number] ^= 1
         for wrong in (bytes(damaged), memory[:number] or b"x"):
-            with pytest.raises(ValueError, match="not what an earlier decision gave"):
+            with pytest.raises(ValueError, match="not the memory of an earlier decision"):
                 gs.decide(state_of_three(9, [0, 1], RUNNING), policy="conservative", memory=wrong)
     with pytest.raises(TypeError, match="memory: expected bytes"):
         gs.decide(state_of_three(0, [0]), memory="")
@@ -427,7 +427,7 @@ def test_bytes_are_the_whole_of_a_memory_and_those_of_another_version_refused(mo
     memory = first().memory
     assert Memory.from_bytes(memory).to_bytes() == memory
     monkeypatch.setattr("gpusched._core.__version__", "99.0")
-    with pytest.raises(ValueError, match=r"it is of gpusched .*, and this is 99\.0"):
+    with pytest.raises(ValueError, match=r"written by gpusched .*; this is 99\.0"):
         Memory.from_bytes(memory)
 
 
@@ -436,7 +436,7 @@ def test_objects_of_python_remember_by_themselves():
         def rank(self, view: Any, jobs: Any) -> Any:
             return -view.submit_us[jobs].astype(float)
 
-    with pytest.raises(ValueError, match="is an object of Python, which remembers by itself"):
+    with pytest.raises(ValueError, match="is a Python object, which keeps its own state"):
         gs.decide(state_of_three(0, [0, 1]), policy=Own(), memory=b"")
 
 
@@ -481,9 +481,9 @@ def test_a_job_may_be_told_of_after_its_deadline(policy):
     )  # fmt: skip
     decision = gs.decide(there, policy=policy, memory=decision.memory)
     assert decision.why(0) in (
-        "goes on",
+        "keeps running",
         "is resized on 1 server",
-        "gives way to jobs that come first",
+        "is preempted: other jobs come first",
     )
 
 
@@ -531,7 +531,7 @@ def test_a_job_waits_for_gpus_that_are_out_of_use(tmp_path):
     assert decision.rejected.tolist() == [2]
     assert (
         decision.why(0)
-        == "waits: it needs 16 GPUs, and 8 are free after this decision, 6 are out of use now"
+        == "waits: it needs 16 GPUs, but 8 are free after this decision (6 out of use)"
     )
     assert gs.when(0, state, policy="easy").share_never == 1
     remembered = gs.decide(state, policy="conservative", memory=b"")

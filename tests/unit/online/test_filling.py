@@ -279,7 +279,7 @@ def test_what_was_given_is_not_given_again():
         ({"until": 0}, ValueError, r"until: 0 must be finite and positive"),
         ({"until": float("nan")}, ValueError, r"until: nan must be finite"),
         ({"until": "1"}, TypeError, r"until: '1' must be a number"),
-        ({"until": 1e9}, ValueError, r"until: 1e\+09 takes about .* arrivals, more than"),
+        ({"until": 1e9}, ValueError, r"until: 1e\+09 needs about .* arrivals, more than"),
         (
             {"order": "sorted"},
             ValueError,

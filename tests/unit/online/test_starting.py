@@ -153,7 +153,7 @@ def test_an_open_run_is_asked_by_the_rows_of_its_trace():
     found = gs.when(job, run, samples=50)
     assert (found.job, found.id, found.is_sampled) == (job, jobs.id[job], True)
     assert run.state.waiting.tolist() == before
-    with pytest.raises(ValueError, match="does not wait"):
+    with pytest.raises(ValueError, match="must be a waiting job"):
         gs.when(int(run.state.running[0]), run)
 
 
@@ -209,7 +209,7 @@ def test_bad_arguments(options, error, message):
 
 
 def test_only_jobs_that_wait_start():
-    with pytest.raises(ValueError, match="row 0 runs already"):
+    with pytest.raises(ValueError, match="row 0 is already running"):
         gs.when(0, state())
     with pytest.raises(ValueError, match="job"):
         gs.when(3, state())
@@ -218,7 +218,7 @@ def test_only_jobs_that_wait_start():
 
 
 def test_nobody_to_ask_for_is_said_in_words():
-    with pytest.raises(ValueError, match=r"^jobs: no job waits or runs$"):
+    with pytest.raises(ValueError, match=r"^jobs: the state has no jobs$"):
         gs.when(0, gs.deciding.ClusterState(gs.Cluster.uniform(1), None, 0))
 
 
@@ -299,7 +299,7 @@ def test_shares_count_who_had_started_by_each_quantile():
     assert found.share.tolist() == [0.25, 0.5, 0.75]
     assert found.share_within == 0.75
     assert found.median_error_s == 4.0
-    assert "started by the 50 % quantile: 50%" in str(found)
+    assert "started by the 50% quantile: 50%" in str(found)
 
 
 @pytest.mark.long
@@ -332,8 +332,8 @@ def test_it_is_a_command(tmp_path, capsys):
 
 def test_where_nobody_waits_nothing_is_asked():
     jobs = gs.Trace.from_columns([0, 10], [1, 1], [1, 1])
-    with pytest.raises(ValueError, match="nobody waits"):
-        gs.online.calibrate_starts(jobs, gs.Cluster.uniform(2, 8), questions=3)
+    with pytest.raises(ValueError, match="no job waits"):
+        calibrate_starts(jobs, gs.Cluster.uniform(2, 8), questions=3)
 
 
 QUANTILES = (0.05, 0.5, 0.95)
@@ -404,5 +404,5 @@ def test_a_forecast_is_corrected_by_a_calibration_of_its_quantiles():
     assert found.start_s.tolist() == plain.start_s.tolist()
     wait_s = stretched(plain.quantile_s - run.now, calibration.factors())
     assert found.quantile_s.tolist() == (run.now + wait_s).tolist()
-    with pytest.raises(ValueError, match="not those of the calibration"):
+    with pytest.raises(ValueError, match="must be those of the calibration"):
         gs.when(job, run, quantiles=(0.5,), calibration=calibration)

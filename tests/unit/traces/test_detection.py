@@ -90,15 +90,15 @@ HEADLESS = "7|ann|2024-05-01T09:00:00|2024-05-01T09:00:10|gres/gpu=2,cpu=8\n"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEADLESS, r"a.txt, line 1: '7\|ann\|.* is no header; print it by sacct without"),
-        (f"7_1.batch{HEADLESS[1:]}", "is no header"),
+        (HEADLESS, r"a.txt, line 1: '7\|ann\|.* is not a header; run sacct without"),
+        (f"7_1.batch{HEADLESS[1:]}", "is not a header"),
         (
             "  JobID    JobName  State \n------- ---------- -----\n",
-            "a.txt: sacct printed this for the eye; print it with --parsable2",
+            "a.txt: this is sacct's human-readable output; run sacct --parsable2",
         ),
         (
             " JOBID PARTITION     NAME  USER ST   TIME  NODES NODELIST(REASON)\n",
-            "a.txt: squeue printed this for the eye; print it with squeue --json",
+            "a.txt: this is squeue's human-readable output; run squeue --json",
         ),
         (
             "JobIDRaw|State|Start|Elapsed|AllocTRES\n7|FAILED|a|b|c\n",
@@ -117,7 +117,7 @@ def test_what_is_nearly_a_trace_is_told_what_it_lacks(tmp_path, text, message):
 def test_what_squeue_printed_at_a_site_is_a_queue_and_no_list_of_servers(tmp_path):
     path = DATA / "slurm" / "squeue_out.json"
     # Its jobs ask for no GPUs, and for that alone they are no jobs here.
-    with pytest.raises(ValueError, match=r"all 11 rows were rejected: state_reason must be to"):
+    with pytest.raises(ValueError, match=r"all 11 rows were rejected: state_reason must be a"):
         read_trace(path)
 
     document = json.loads(path.read_text())

@@ -126,7 +126,7 @@ def test_the_service_is_the_run_time_at_the_bound():
     assert kept.service_us.tolist() == trace.service_us.tolist()
     assert kept.graph.tolist() == made.graph.tolist()
     assert assign_graphs(kept, CLUSTER, keep_service=True).source == kept.source
-    with pytest.raises(ValueError, match="the jobs have graphs already"):
+    with pytest.raises(ValueError, match="the jobs already have graphs"):
         assign_graphs(made, CLUSTER)
 
 
@@ -207,7 +207,7 @@ def test_the_table_tells_models_and_limits():
     [
         ({"zoo": ["vgg"]}, ValueError, "zoo: unknown 'vgg'; did you mean 'vgg19'"),
         ({"zoo": {"vgg19": -1}}, ValueError, r"zoo\['vgg19'\]: -1 must lie in"),
-        ({"zoo": {"vgg19": 0}}, ValueError, "zoo: one weight must be positive"),
+        ({"zoo": {"vgg19": 0}}, ValueError, "zoo: at least one weight must be positive"),
         ({"heavy_share": 1.5}, ValueError, r"heavy_share: 1.5 must lie in 0\.\.1"),
         ({"seed": -1}, ValueError, "seed: -1 must not be negative"),
         ({"seed": 0.5}, TypeError, "seed: expected an integer, not 0.5"),

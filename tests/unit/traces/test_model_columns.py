@@ -21,8 +21,8 @@ def test_tables_go_on_to_the_widest_job_and_that_is_said():
     jobs = gs.Trace.from_columns([0, 0, 0, 0], [9] * 4, [4, 8, 16, 16], group=["m", "m", "m", "n"])
     made, said = add_throughputs(jobs, READ, 0)
     assert said == (
-        "throughputs assumed: those of 2 jobs of more GPUs than were measured; tables go on to 16 "
-        "GPUs by the factor between their last two numbers",
+        "throughputs assumed for 2 jobs with more GPUs than were measured: tables are extended to "
+        "16 GPUs by the factor between their last two values",
     )
     table = made.profiles[0].throughput["V100"]
     assert table[8] == pytest.approx(32.4 * 1.8)

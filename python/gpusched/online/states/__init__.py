@@ -1,1 +1,1 @@
-"""States of clusters as files tell them: a format each for our own, Slurm's and Kueue's."""
+"""Cluster states in files: formats for gpusched's own JSON, Slurm and Kueue."""

@@ -1,4 +1,4 @@
-"""Servers with names of which some GPUs are out of use, as a cluster with what jobs hold on it."""
+"""Build a cluster and its allocations from named servers, some with unavailable GPUs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gpusched.model.cluster import Cluster, Devices, Domain, ServerGroup
 from gpusched.online.cluster_state import NamedServer
 
 UNTOLD_GBPS: Final = 100.0
-"""Stands for the bandwidth of uplinks, which no source tells and no decision reads."""
+"""Placeholder for uplink bandwidths, which no source states and no decision reads."""
 
 
 @dataclass
 class RoomServer:
-    """A server as its source tells of it.
+    """A server as described by its source.
 
     Attributes
     ----------
@@ -28,15 +28,15 @@ class RoomServer:
     takes_jobs
         Whether jobs may start on it now.
     used
-        GPUs that the source says are in use, by whomever.
+        Mask of the GPUs in use, according to the source.
     num_used
-        How many they are, where it does not say which; 0: it does, or says nothing.
+        Number of GPUs in use, if only that is known; else 0.
     num_used_of
-        The same by type, of a server with several.
+        The same by type, for a server with several types.
     devices
-        Types and numbers of its GPUs, in the order of these, where they are of several types.
+        Types and numbers of its GPUs, in their order, if there are several types.
     domains
-        What it is in, from the outermost to the innermost; empty: nothing is told.
+        Its topology domains, from the outermost to the innermost; empty: unknown.
     """
 
     name: str
@@ -54,7 +54,7 @@ class RoomServer:
 
     @property
     def num_free(self) -> int:
-        """GPUs that nobody was given so far."""
+        """Number of GPUs not assigned so far."""
         return self.gpus - self._taken().bit_count() - sum(count for _, count, _ in self._counted)
 
     @property
@@ -77,26 +77,26 @@ class RoomServer:
         return masks
 
     def mask_of(self, types: Collection[str]) -> int:
-        """Return the GPUs of some types; all of them if it has none of these."""
+        """Return the mask of the GPUs of some types, or of all if it has none of these types."""
         return sum(mask for name, mask in self.types.items() if name in types) or self.all_gpus
 
     def num_free_of(self, gpu_type: str) -> int:
-        """GPUs of a type that nobody was given so far; of all types if it has none of this."""
+        """Return unassigned GPUs of a type, or of all types if it does not have this one."""
         within = self.mask_of((gpu_type,))
         counted = sum(count for _, count, mask in self._counted if not mask & ~within)
         return (within & ~self._taken()).bit_count() - counted
 
     def hold(self, job: int | None, mask: int) -> None:
-        """A job of the state holds these GPUs, or somebody else does.
+        """Record that a job of the state (None: another job) holds these GPUs.
 
         Raises
         ------
         ValueError
-            If they are not there, or another job of the state holds one.
+            If one does not exist, or another job of the state holds it.
         """
         if mask >> self.gpus:
             raise ValueError(
-                f"server {self.name}: GPU {mask.bit_length() - 1} is none of its {self.gpus}"
+                f"server {self.name}: GPU {mask.bit_length() - 1} is not one of its {self.gpus}"
             )
         if job is None:
             self._others |= mask
@@ -107,14 +107,13 @@ class RoomServer:
         self._held[job] = self._held.get(job, 0) | mask
 
     def hold_some(self, job: int | None, count: int, within: int | None = None) -> None:
-        """The same of so many GPUs, whichever, or of those of a mask."""
+        """Record that a job holds ``count`` unknown GPUs, if given within a mask."""
         self._counted.append((job, count, self.all_gpus if within is None else within))
 
     def settled(self) -> dict[int, int]:
-        """Return the GPUs of each job of the state, and as those of -1 what no job may have now.
+        """Return the GPU mask of each job of the state; -1 has the unavailable GPUs.
 
-        Those of whom only a number is known get what is in use and nobody's so far, and then the
-        lowest that are free.
+        Jobs with only a known number get unassigned GPUs in use, then the lowest free ones.
 
         Raises
         ------
@@ -144,12 +143,12 @@ class RoomServer:
 
 
 def settle(servers: list[RoomServer], name: str) -> tuple[Cluster, dict[str, Any]]:
-    """Return the cluster, and the columns of what jobs hold on it with the names of its servers.
+    """Return the cluster, and columns with held GPUs and server names.
 
     Raises
     ------
     ValueError
-        If there is no server, or as of :meth:`RoomServer.settled`.
+        If there is no server, or as :meth:`RoomServer.settled`.
     """
     if not servers:
         raise ValueError("no server has a GPU")
@@ -195,7 +194,7 @@ def _named(root: str, path: Sequence[str]) -> str:
 
 
 def _domains(root: str, paths: Sequence[tuple[str, ...]]) -> tuple[Domain, ...]:
-    """Return the tree of what servers are in, each domain after that around it; empty: no tree."""
+    """Return the tree of domains, each after its parent; empty if there are none."""
     if not any(paths):
         return ()
     inner = dict.fromkeys(path[: depth + 1] for path in paths for depth in range(len(path)))
@@ -206,7 +205,7 @@ def _domains(root: str, paths: Sequence[tuple[str, ...]]) -> tuple[Domain, ...]:
 
 
 def bits(mask: int) -> Iterator[int]:
-    """Yield the numbers of the bits that are set, ascending."""
+    """Yield the positions of the set bits, ascending."""
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1

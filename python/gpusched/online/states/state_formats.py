@@ -1,4 +1,4 @@
-"""The formats of states. A new one is one file in ``formats/`` that ends in its registration."""
+"""Registry of state formats. Each is one file in ``formats/`` that ends by registering itself."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from gpusched.online.cluster_state import ClusterState
 
 @dataclass(frozen=True)
 class StateFormat:
-    """How the files that tell of a cluster are recognised and read.
+    """How files with a cluster state are recognised and read.
 
     Attributes
     ----------
     name, summary, source
         The format's name, a sentence on what it is, and where it comes from.
     detection
-        What it is recognised by, in words.
+        How it is recognised, in words.
     recognises
         Whether files look like this format, judged by their beginnings.
     read
         ``read(sources, **options) -> ClusterState``.
     excerpt
-        A small example of our own making: ``excerpt()`` gives files by name.
+        A small artificial example: ``excerpt()`` gives files by name.
     options
         Names of the options that ``read`` takes.
     rank
-        Formats are asked in this order, then by name.
+        Formats are tried in this order, then by name.
     """
 
     name: str
@@ -54,7 +54,7 @@ STATE_FORMATS: Final[Registry[StateFormat]] = Registry(
 
 
 def register_state_format(added: StateFormat) -> None:
-    """Add a format of states, which :func:`gpusched.online.read_state` and the command then know.
+    """Add a state format to :func:`gpusched.online.read_state` and the command line.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def register_state_format(added: StateFormat) -> None:
 
 
 def state_formats() -> dict[str, StateFormat]:
-    """Every format of states by name, in the order in which they are asked."""
+    """All state formats by name, in the order in which they are tried."""
     return STATE_FORMATS.all()
 
 
@@ -86,11 +86,11 @@ def detect(sources: Sequence[Source]) -> StateFormat:
         if asked.recognises(sources):
             return asked
     named = ", ".join(map(str, sources))
-    raise ValueError(f"{named}: no known format of states; known: {', '.join(known)}")
+    raise ValueError(f"{named}: unknown format of a cluster state; known: {', '.join(known)}")
 
 
 ENDINGS: Final = (".json", ".yaml", ".yml")
-"""Of the files that are read of a folder."""
+"""File endings that are read from a folder."""
 
 
 def read_state(
@@ -100,40 +100,38 @@ def read_state(
     max_bytes: int | None = None,
     **options: Any,
 ) -> ClusterState:
-    """Read a cluster's state: ours (:func:`state_schema`), Slurm's or Kueue's.
+    """Read a cluster state: gpusched's JSON (:func:`state_schema`), Slurm's or Kueue's.
 
     Parameters
     ----------
     path
-        A file, several that tell of one cluster, or a folder, of which all files are taken that end
-        in ``.json``, ``.yaml`` or ``.yml``.
+        A file, several files on one cluster, or a folder, in which all files that end in ``.json``,
+        ``.yaml`` or ``.yml`` are read.
     format
-        ``"gpusched"``, ``"slurm"`` or ``"kueue"``; default: found by looking.
+        ``"gpusched"``, ``"slurm"`` or ``"kueue"``; default: detected from the files.
     max_bytes
-        A longer file is refused before it is read; default: 4 GiB.
+        Maximum size of a file; default: 4 GiB.
     options
-        Of the format: ``now``, ``unlimited_s`` and ``partition`` (slurm); ``now``, ``unlimited_s``,
-        ``queue``, ``resource`` and ``gpus_per_server`` (kueue).
+        Options of the format: ``now``, ``unlimited_s`` and ``partition`` (slurm); ``now``,
+        ``unlimited_s``, ``queue``, ``resource`` and ``gpus_per_server`` (kueue).
 
     Returns
     -------
     ClusterState
-        With the jobs in the order of their submission, then of the file. What was left out is
-        counted in ``state.jobs.rejects``; what else a reader should know stands in
-        ``state.jobs.notes``.
+        With the jobs in order of submission, then of the file. ``state.jobs.rejects`` counts
+        left-out jobs; ``state.jobs.notes`` has further remarks.
 
     Raises
     ------
     ValueError
-        If no format is recognised, a file is not what it should be, a field is unknown, missing, of
-        another type or out of its range, or the state cannot be; the message names the file and the
-        field.
+        If no format is recognised, a file is malformed, a field is unknown, missing, of a wrong
+        type or out of range, or the state is impossible; the message names file and field.
     TypeError
         If the format has no such option.
     OSError
         If a file cannot be read.
     ImportError
-        If a file is YAML, and no library can read that.
+        If a file is YAML and the library for it is missing.
 
     Examples
     --------
@@ -148,9 +146,9 @@ def read_state(
     given: list[Any] = [path] if is_one else list(path)  # type: ignore[arg-type]
     files = [file for each in given for file in _files(each)]
     if not files:
-        raise ValueError("read_state: no file is named")
+        raise ValueError("read_state: at least one file is needed")
     sources = [Source(file, max_bytes=max_bytes) for file in files]
-    with naming(", ".join(map(str, sources)), "not a readable state of a cluster"):
+    with naming(", ".join(map(str, sources)), "not a readable cluster state"):
         reader = detect(sources) if format is None else STATE_FORMATS.find(format)
         for name in options:
             if name not in reader.options:

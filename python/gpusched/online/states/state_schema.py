@@ -1,4 +1,4 @@
-"""The state of a cluster as JSON: what resource managers can write, read strictly."""
+"""Cluster states as JSON, which resource managers can write; read strictly."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class HeldGpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     server
         Position in the cluster, from 0.
     gpus
-        Which of its GPUs, from 0.
+        Numbers of its GPUs, from 0.
     """
 
     server: Count
@@ -38,30 +38,30 @@ class HeldGpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A job that waits or runs; times in seconds.
+    """A waiting or running job; times in seconds.
 
     Attributes
     ----------
     id, submit_s, gpus
-        Its name, its submission, and its width.
+        Its id, submit time, and number of GPUs.
     service_s
-        What is known of its run time: a prediction or a limit.
+        Its predicted run time or time limit.
     start_s
-        When its present run began; absent where it waits.
+        Start of its current run; absent if it waits.
     attained_s
-        Its service so far. Absent: the time since ``start_s`` and the cost.
+        Its run time so far. Absent: the time since ``start_s`` plus ``cost_s``.
     cost_s
-        What the present run paid first for its restart.
+        Restart overhead at the start of the current run.
     preemptions
-        How often it was preempted.
+        Number of preemptions.
     added_s
-        Work that was added to its service. Absent: what the policy that is asked adds.
+        Work that was added to its service. Absent: what the policy adds.
     held
-        Its GPUs, where it runs.
+        Its GPUs, if it runs.
     gpu_types
-        Those that it allows; none for any.
+        Allowed GPU types; empty for any.
     estimate_s, weight, gpu_share, cpu, memory_gib, deadline_s, restart_s, gpus_per_node
-        As of :meth:`gpusched.Trace.from_columns`.
+        As for :meth:`gpusched.Trace.from_columns`.
     user, queue
         Names.
     """
@@ -90,21 +90,21 @@ class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class StateFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A cluster at one instant.
+    """A cluster snapshot.
 
     Attributes
     ----------
     now_s
-        The time, seconds, on the clock of the jobs.
+        The current time in seconds, on the clock of the jobs.
     cluster
-        As of :class:`gpusched.Cluster`.
+        As :class:`gpusched.Cluster`.
     jobs
-        Those that wait and run.
+        The waiting and running jobs.
     server_names
-        One for each server, in order; absent: they have none.
+        One per server, in order; absent: no names.
     unavailable
-        GPUs that no job may have now, though they are there: of servers that are down, drained or
-        reserved, or held by others.
+        Existing GPUs that no job may have now: on servers that are down, drained or reserved, or
+        held by others.
     """
 
     now_s: Seconds
@@ -115,7 +115,7 @@ class StateFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 def state_of(given: StateFile) -> ClusterState:
-    """Return the state that a decoded text tells of.
+    """Return the state from a decoded file.
 
     Errors are those of :func:`gpusched.online.read_state`.
     """
@@ -127,11 +127,11 @@ def state_of(given: StateFile) -> ClusterState:
     ]
     for job in jobs:
         if job.held and job.start_s is None:
-            raise ValueError(f"jobs: {job.id!r} holds GPUs and has no start_s")
+            raise ValueError(f"jobs: {job.id!r} holds GPUs but has no start_s")
         if len({each.server for each in job.held}) < len(job.held):
             raise ValueError(f"jobs: {job.id!r} names a server twice in held")
         if job.start_s is not None and not job.held:
-            raise ValueError(f"jobs: {job.id!r} runs and holds nothing")
+            raise ValueError(f"jobs: {job.id!r} has start_s but no held GPUs")
     optional: dict[str, Any] = {
         name: [np.nan if (value := getattr(job, name)) is None else value for job in jobs]
         for name in _OPTIONAL
@@ -183,7 +183,7 @@ def _named(given: StateFile) -> tuple[NamedServer, ...]:
     if len(set(names)) < len(set(wholes)) or any(
         names[whole] != name for name, whole in zip(names, wholes, strict=True)
     ):
-        raise ValueError("server_names: must be unique, and one for all parts of a server")
+        raise ValueError("server_names: must be unique, and the same for all parts of a server")
     begins = cluster.server_first_gpu.tolist()
     return tuple(
         NamedServer(name, tuple(range(begin, begin + gpus)))
@@ -192,14 +192,14 @@ def _named(given: StateFile) -> tuple[NamedServer, ...]:
 
 
 def write_state(state: ClusterState, path: str | os.PathLike[str]) -> None:
-    """Write a state as our JSON, which :func:`gpusched.online.read_state` reads.
+    """Write a state as JSON that :func:`gpusched.online.read_state` reads.
 
-    Written is what decisions follow from: of the jobs the columns that :func:`state_schema` names.
+    Only data for decisions is written, for jobs the columns in :func:`state_schema`.
 
     Parameters
     ----------
     path
-        A file is replaced.
+        An existing file is replaced.
 
     Returns
     -------

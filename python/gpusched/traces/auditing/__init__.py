@@ -1,1 +1,1 @@
-"""What is wrong or odd in a trace: checks, a file for each idea, and what they find."""
+"""Audits of traces: checks and their findings."""

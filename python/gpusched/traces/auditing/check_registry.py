@@ -1,4 +1,4 @@
-"""What the checks of an audit look at and say. A new one is a function in ``checks.py``."""
+"""Registry of the checks of traces. To add one, write a function in ``checks.py``."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Evidence:
     trace
         Its jobs.
     cluster
-        What they are to run on, or None if that is not known.
+        The cluster they shall run on, or None if unknown.
     published_gpus
-        GPUs of the site as the file itself states them, or None.
+        GPUs of the site as stated in the file, or None.
     """
 
     trace: Trace
@@ -41,12 +41,12 @@ class Evidence:
 
     @property
     def num_jobs(self) -> int:
-        """Jobs of the trace."""
+        """Number of jobs."""
         return len(self.trace)
 
     @property
     def num_gpus(self) -> int | None:
-        """GPUs of the cluster, else those that the file states, else None."""
+        """GPUs of the cluster, else those stated in the file, else None."""
         return self.published_gpus if self.cluster is None else self.cluster.num_gpus
 
     @cached_property
@@ -56,7 +56,7 @@ class Evidence:
 
     @cached_property
     def steps_us(self) -> Int64:
-        """int64[n - 1]: from each submit to the next in the file; below 0 where it goes back."""
+        """int64[n - 1]: time from each submit to the next in the file; negative if it goes back."""
         return np.diff(self.trace.submit_us[self.file_order])
 
     @cached_property
@@ -69,23 +69,23 @@ class Evidence:
 
     @cached_property
     def end_us(self) -> Int64:
-        """int64[n]: when each job ended at the site; if waits are not known, as if there were none.
+        """int64[n]: when each job ended at the site; without known waits, as if there were none.
 
-        The reason: a duration that was counted up to the end of a log ends there either way.
+        A duration that was counted up to the end of the log ends there either way.
         """
         start_us = self.trace.submit_us if self.start_us is None else self.start_us
         return start_us + self.trace.service_us
 
     @cached_property
     def gpu_seconds(self) -> AnyArray:
-        """float64[n]: GPUs x service of each job, in GPU-seconds."""
+        """float64[n]: GPUs x run time of each job, in GPU-seconds."""
         gpus = self.trace.gpus.astype(np.float64)
         share = self.trace.gpu_share
         return (gpus if share is None else gpus * share) * self.trace.service_s
 
     @cached_property
     def fitting_gpu_seconds(self) -> AnyArray:
-        """float64[n]: the same, 0 of jobs that there is no room for, whatever else runs."""
+        """float64[n]: the same, but 0 for jobs that do not fit on the empty cluster."""
         from gpusched.traces.cluster_sizing import fitting_jobs
 
         if self.cluster is not None:
@@ -96,16 +96,16 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check says of a trace.
+    """The outcome of a check.
 
     Attributes
     ----------
     verdict, what
         As in :class:`~gpusched.traces.auditing.findings.Finding`.
     jobs
-        Indices of the jobs that it is about.
+        Indices of the jobs concerned.
     count, rows
-        In their stead, for rows that are no jobs.
+        Used instead of ``jobs`` for rejected rows.
     """
 
     verdict: Verdict
@@ -117,7 +117,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class TraceCheck:
-    """A question that is asked of every trace.
+    """A check that an audit applies to every trace.
 
     Attributes
     ----------
@@ -126,15 +126,15 @@ class TraceCheck:
     summary
         The same in a sentence.
     effect
-        What it does to a study.
+        How it affects a study.
     threshold
-        From where on it is odd or wrong, and why there.
+        When it is odd or wrong, and why.
     rank
         Checks are listed in this order, then by name.
     judge
         ``judge(evidence) -> Outcome``.
     by_share
-        Whether it is wrong from a share of the jobs on: of fewer than :data:`FEW` it is odd then.
+        Whether "wrong" depends on a share of the jobs; below :data:`FEW` jobs it becomes "odd".
     """
 
     name: str
@@ -146,10 +146,10 @@ class TraceCheck:
     by_share: bool = False
 
     def __call__(self, evidence: Evidence) -> Finding:
-        """Judge a trace."""
+        """Check a trace."""
         outcome = self.judge(evidence)
         if self.by_share and outcome.verdict == "wrong" and evidence.num_jobs < FEW:
-            what = f"{outcome.what}; {plural(evidence.num_jobs, 'job')}: too few to call it wrong"
+            what = f"{outcome.what}; {plural(evidence.num_jobs, 'job')}: too few to call this wrong"
             outcome = replace(outcome, verdict="odd", what=what)
         rows, count = outcome.rows, outcome.count
         if count is None:
@@ -169,7 +169,7 @@ class TraceCheck:
 
 
 FEW: Final = 100
-"""Jobs of a small experiment, of which a share of some percent is one job or none."""
+"""In traces with fewer jobs, a few percent are one job or none."""
 CHECKS: Final[Registry[TraceCheck]] = Registry(
     "check of traces", "gpusched.traces.auditing.checks", order=lambda known: known.rank
 )
@@ -189,12 +189,12 @@ def trace_check(
 
 
 def trace_checks() -> dict[str, TraceCheck]:
-    """Every check by name, in the order in which they are listed.
+    """Return all checks of traces by name, in their order.
 
     Returns
     -------
     dict
-        Of each name its check; a call with the evidence of a trace returns its finding.
+        Checks by name; calling one with the evidence of a trace returns its finding.
 
     Examples
     --------

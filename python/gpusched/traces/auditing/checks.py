@@ -1,4 +1,4 @@
-"""The checks of an audit of traces, a function each, in the order in which they are listed."""
+"""The checks of an audit of traces, one function each, in their order."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from gpusched.traces.auditing.findings import Verdict
 from gpusched.traces.job_columns import JOB_COLUMNS
 
 _MANY_EQUAL: Final = 0.01
-_QUIETEST: Final = 0.24  # of the mean rate: a weekend's night where the week is as in most sites
+_QUIETEST: Final = 0.24  # of the mean rate: a weekend night of a typical site
 _LEAST_GAP_S: Final = 12 * 3600.0
-_SORTED: Final = 0.005  # of the steps go back in a file that is sorted but for a few
+_SORTED: Final = 0.005  # share of backward steps in a file that is sorted but for a few rows
 _FOLD_S: Final = (1_500.0, 7_500.0)
 _BURST: Final = 0.005
 _MANY_AT_ONCE: Final = 0.1
@@ -43,12 +43,12 @@ _BELOW: Final = 0.01
 _EQUAL: Final = 0.05
 
 
-# Jobs that are there twice
+# Duplicate jobs
 
 
 def _repeats(columns: list[AnyArray]) -> Int64:
-    """Return the jobs that equal one before them in all columns."""
-    order = np.lexsort(columns[::-1])  # stable: equal ones stay in the order of their index
+    """Return the jobs that equal an earlier one in all columns."""
+    order = np.lexsort(columns[::-1])  # stable: equal jobs keep their order
     same = np.ones(len(order) - 1, dtype=np.bool_)
     for column in columns:
         sorted_values = column[order]
@@ -58,25 +58,25 @@ def _repeats(columns: list[AnyArray]) -> Int64:
 
 @trace_check(
     "duplicate-ids",
-    summary="Ids that several jobs have.",
-    effect="A requeued job counts as several, or a file was joined twice; no run takes such ids.",
-    threshold="Wrong from the first: an id names one job.",
+    summary="Ids shared by several jobs.",
+    effect="A requeued job counts as several, or a file was joined twice; runs need unique ids.",
+    threshold="Wrong from the first: an id must name one job.",
     rank=0,
 )
 def _duplicate_ids(evidence: Evidence) -> Outcome:
     _, codes = np.unique(evidence.trace.id, return_inverse=True)
     jobs = _repeats([codes])
     if not jobs.size:
-        return Outcome("fine", "every id is there once")
+        return Outcome("fine", "every id is unique")
     has = "has" if len(jobs) == 1 else "have"
     return Outcome("wrong", f"{plural(len(jobs), 'job')} {has} the id of another", jobs)
 
 
 @trace_check(
     "duplicate-rows",
-    summary="Jobs that equal another in all columns but the id.",
-    effect="Load and queues are higher than they were, most where a file was joined twice.",
-    threshold="Odd from the first, wrong from 1 % of the jobs where no id tells them apart: a "
+    summary="Jobs that equal another in all columns except the id.",
+    effect="Load and queues are too high, especially if a file was joined twice.",
+    threshold="Odd from the first, wrong from 1% of the jobs if no id distinguishes them: a "
     "sweep submits equal jobs in one second, but they rarely run equally long.",
     rank=1,
     by_share=True,
@@ -89,12 +89,12 @@ def _duplicate_rows(evidence: Evidence) -> Outcome:
     if not jobs.size:
         return Outcome("fine", "no two jobs are equal in all columns")
     share = len(jobs) / evidence.num_jobs
-    what = f"{plural(len(jobs), 'job')} ({share:.2%}) like another in all columns"
+    what = f"{plural(len(jobs), 'job')} ({share:.2%}) equal to another in all columns"
     return Outcome("odd" if _has_ids(evidence) or share < _MANY_EQUAL else "wrong", what, jobs)
 
 
 def _has_ids(evidence: Evidence) -> bool:
-    """Whether ids say more than the place of a job among the rows."""
+    """Whether ids are more than row numbers."""
     ids = evidence.trace.id
     if ids.dtype.kind != "i":
         return True
@@ -103,29 +103,29 @@ def _has_ids(evidence: Evidence) -> bool:
     return not (is_ascending and int(ids.min()) >= 0 and int(ids.max()) < num_rows)
 
 
-# When jobs were submitted
+# Submit times
 
 
 @trace_check(
     "submit-gaps",
-    summary="Long times in which nobody submits.",
-    effect="The load over the whole time is too low, and queues drain that would not have: cut the "
-    "trace at the gap, or give the load of its parts.",
-    threshold="Odd from 12 h and (ln n + 14) / 0.24 mean gaps: where arrivals follow day and week "
-    "and are else at random, the quietest hours have 0.24 of the mean rate, and one trace in a "
-    "million has such a gap. Wrong where gaps are half of the time.",
+    summary="Long times without submissions.",
+    effect="The load over the whole time is too low, and queues drain that did not in reality: cut "
+    "the trace at the gap, or state the load of its parts.",
+    threshold="Odd from 12 h and (ln n + 14) / 0.24 mean gaps: if arrivals follow day and week "
+    "and are otherwise random, the quietest hours have 0.24 of the mean rate, and one trace in a "
+    "million has such a gap. Wrong if gaps are half of the time.",
     rank=10,
 )
 def _submit_gaps(evidence: Evidence) -> Outcome:
     gaps_s = np.diff(evidence.trace.submit_us) / US_PER_S
     if len(gaps_s) < 2 or not evidence.trace.span_us:
-        return Outcome("unknown", "too few submits to tell")
+        return Outcome("unknown", "too few submissions to judge")
     limit_s = max(
         _LEAST_GAP_S, float(gaps_s.mean()) * (math.log(evidence.num_jobs) + 14) / _QUIETEST
     )
     after = np.flatnonzero(gaps_s > limit_s) + 1
     if not after.size:
-        return Outcome("fine", f"the longest time without a submit is {duration(gaps_s.max())}")
+        return Outcome("fine", f"the longest time without a submission is {duration(gaps_s.max())}")
     share = float(gaps_s[after - 1].sum() / gaps_s.sum())
     what = (
         f"{plural(len(after), 'gap')} of more than {duration(limit_s)}, the longest "
@@ -136,11 +136,9 @@ def _submit_gaps(evidence: Evidence) -> Outcome:
 
 @trace_check(
     "clock-folds",
-    summary="A clock that is set back while the file goes on: summer time ends, or a clock is "
-    "mended.",
-    effect="The jobs of one hour are laid over those of another: twice the rate there, and waits "
-    "that are off by the fold.",
-    threshold="In a file in which fewer than 0.5 % of the steps go back, a step back by 25 to 125 "
+    summary="A clock that goes back within the file: summer time ends, or the clock is corrected.",
+    effect="The jobs of two hours overlap: the rate doubles there, and waits are off by the step.",
+    threshold="If fewer than 0.5% of the steps in the file go back, a step back by 25 to 125 "
     "minutes is wrong (clocks change by 30, 60 or 120), one of more than 5 minutes odd.",
     rank=11,
 )
@@ -150,7 +148,7 @@ def _clock_folds(evidence: Evidence) -> Outcome:
     if not back.any():
         return Outcome("fine", "the clock never goes back")
     if back.mean() > max(_SORTED, 1.5 / len(steps_s)):
-        return Outcome("unknown", "the file is not in the order of submits")
+        return Outcome("unknown", "the file is not sorted by submit time")
     is_fold = (-steps_s >= _FOLD_S[0]) & (-steps_s <= _FOLD_S[1])
     far = -steps_s > 300
     jobs = evidence.file_order[np.flatnonzero(is_fold if is_fold.any() else far) + 1]
@@ -163,26 +161,26 @@ def _clock_folds(evidence: Evidence) -> Outcome:
 
 @trace_check(
     "submit-order",
-    summary="A file that is not in the order of submits.",
-    effect="None on a run, which sorts: but jobs of one instant are queued in the order of the "
-    "file, and the first rows are not the first jobs.",
-    threshold="Odd where more than 0.5 % of the steps from row to row go back in time.",
+    summary="A file that is not sorted by submit time.",
+    effect="None on a run, which sorts; but jobs of one instant are queued in file order, and the "
+    "first rows are not the first jobs.",
+    threshold="Odd if more than 0.5% of the steps from row to row go back in time.",
     rank=12,
 )
 def _submit_order(evidence: Evidence) -> Outcome:
     back = np.flatnonzero(evidence.steps_us < 0)
     if len(back) <= max(1, _SORTED * len(evidence.steps_us)):
-        return Outcome("fine", "the file is in the order of submits")
+        return Outcome("fine", "the file is sorted by submit time")
     what = f"{len(back) / len(evidence.steps_us):.0%} of the rows are earlier than the row before"
     return Outcome("odd", what, evidence.file_order[back + 1])
 
 
 @trace_check(
     "one-instant",
-    summary="Very many submits at one instant.",
-    effect="Such jobs queue behind each other whatever the policy: they rule the mean wait.",
-    threshold="Odd from 0.5 % of the jobs and 20 of them, which is more than most sweeps; wrong "
-    "from 10 %: then times are dates, or were not known.",
+    summary="Very many submissions at one instant.",
+    effect="Such jobs queue behind each other under any policy and dominate the mean wait.",
+    threshold="Odd from 0.5% of the jobs and 20 of them, more than most sweeps; wrong from 10%: "
+    "then times are only dates, or were unknown.",
     rank=13,
     by_share=True,
 )
@@ -202,19 +200,19 @@ def _one_instant(evidence: Evidence) -> Outcome:
 
 @trace_check(
     "thin-end",
-    summary="Last days with far fewer submits than the others.",
-    effect="Queues drain at the end, and what is averaged over the whole time is too low: leave "
-    "the end out.",
-    threshold="The time is cut into 20 windows (10, where they would hold fewer than 20 jobs). "
-    "Odd where the last one, or the first, holds less than a tenth of the median one, of all or "
-    "of the five beside it: night and weekend together make a quarter.",
+    summary="Last days with far fewer submissions than the others.",
+    effect="Queues drain at the end, and averages over the whole time are too low: leave out the "
+    "end.",
+    threshold="The time is cut into 20 windows (10 if they would hold fewer than 20 jobs). Odd if "
+    "the last or the first holds less than a tenth of the median window, of all or of the five "
+    "next to it: night and weekend together reach a quarter.",
     rank=14,
 )
 def _thin_end(evidence: Evidence) -> Outcome:
     submit_us = evidence.trace.submit_us
     num_windows = _WINDOWS if evidence.num_jobs >= _WINDOWS * _PER_WINDOW else _WINDOWS // 2
     if evidence.num_jobs < num_windows * _PER_WINDOW or not evidence.trace.span_us:
-        return Outcome("unknown", "too few jobs to tell")
+        return Outcome("unknown", "too few jobs to judge")
     counts, edges = np.histogram(submit_us, bins=num_windows)
     middle = float(np.median(counts))
     for name, at, near in (("last", -1, counts[-6:-1]), ("first", 0, counts[1:6])):
@@ -224,21 +222,20 @@ def _thin_end(evidence: Evidence) -> Outcome:
         is_in = submit_us >= edges[-2] if at else submit_us < edges[1]
         jobs = np.flatnonzero(is_in)
         span = duration(float(edges[1] - edges[0]) / US_PER_S)
-        what = f"{plural(len(jobs), 'submit')} in the {name} {span}, usually {usual:,.0f}"
+        what = f"{plural(len(jobs), 'submission')} in the {name} {span}, usually {usual:,.0f}"
         return Outcome("odd", what, jobs)
-    return Outcome("fine", "as many submits at both ends as between")
+    return Outcome("fine", "as many submissions at both ends as in between")
 
 
-# Run times that were cut
+# Truncated run times
 
 
 @trace_check(
     "running-at-end",
-    summary="Jobs that were running when the log ended: many end at the very same last instant.",
-    effect="Their run times are too short by what came after: long jobs look short, and the load "
-    "is too low.",
-    threshold="Odd where 5 jobs and 0.1 % of them end within a second of the last end; wrong where "
-    "they hold 5 % of the GPU time.",
+    summary="Jobs that were running when the log ended: many end at the same last instant.",
+    effect="Their run times are cut off: long jobs look short, and the load is too low.",
+    threshold="Odd if 5 jobs and 0.1% of them end within a second of the last end; wrong if they "
+    "have 5% of the GPU time.",
     rank=20,
     by_share=True,
 )
@@ -246,7 +243,7 @@ def _running_at_end(evidence: Evidence) -> Outcome:
     end_us = evidence.end_us
     jobs = np.flatnonzero(end_us >= end_us.max() - US_PER_S)
     if len(jobs) < max(5, 0.001 * evidence.num_jobs):
-        return Outcome("fine", "jobs do not end together with the log")
+        return Outcome("fine", "jobs do not end with the log")
     share = float(evidence.gpu_seconds[jobs].sum() / evidence.gpu_seconds.sum())
     what = f"{plural(len(jobs), 'job')} with {share:.0%} of the GPU time end when the log does"
     return Outcome("wrong" if share >= 0.05 else "odd", what, jobs)
@@ -255,29 +252,29 @@ def _running_at_end(evidence: Evidence) -> Outcome:
 @trace_check(
     "missing-long-runs",
     summary="A truncated tail: jobs of the last days that would have run on are missing.",
-    effect="Only what had finished was written down: late jobs look short, and the load falls "
-    "towards the end. Leave out the last days, as many as a long job runs.",
-    threshold="Were run times the same all the time, 20 jobs or more would run beyond the last "
-    "submit; wrong where fewer than a tenth of these do, odd where fewer than a fifth: jobs of "
-    "one sweep are alike, so that a fourth is chance.",
+    effect="Only finished jobs were recorded: late jobs look short, and the load falls towards the "
+    "end. Leave out the last days, as many as a long job runs.",
+    threshold="If run times did not change over time, 20 jobs or more would run beyond the last "
+    "submission; wrong if fewer than a tenth of these do, odd if fewer than a fifth: since jobs of "
+    "one sweep are similar, a quarter may be chance.",
     rank=21,
 )
 def _missing_long_runs(evidence: Evidence) -> Outcome:
     submit_us, service_us = evidence.trace.submit_us, evidence.trace.service_us
     last = int(submit_us[-1])
-    # Nothing of the first half is cut, or little; a job there tells how long jobs run.
+    # The first half is hardly affected: take run times from there.
     half = submit_us <= last // 2 + int(submit_us[0]) // 2
     if half.sum() < _EXPECTED or not evidence.trace.span_us:
-        return Outcome("unknown", "too few jobs to tell")
+        return Outcome("unknown", "too few jobs to judge")
     known = np.sort(service_us[half])
-    # The last job itself runs beyond its own submit.
+    # Exclude the last job, which always runs beyond its own submission.
     beyond = 1.0 - np.searchsorted(known, last - submit_us[:-1], side="right") / len(known)
     expected = float(beyond.sum())
     if expected < _EXPECTED:
-        return Outcome("unknown", "runs are too short beside the time to tell")
-    # One long run of many that were submitted together weighs as much as all of them.
+        return Outcome("unknown", "runs are too short compared with the trace to judge")
+    # Many long jobs submitted together would otherwise weigh too much.
     found = int(np.count_nonzero(submit_us[:-1] + service_us[:-1] > last))
-    what = f"{plural(found, 'job')} run beyond the last submit, {expected:,.0f} would by chance"
+    what = f"{plural(found, 'job')} run beyond the last submission, {expected:,.0f} expected"
     if found >= 0.2 * expected:
         return Outcome("fine", what)
     late = np.flatnonzero(last - submit_us <= float(np.percentile(known, 95)))
@@ -286,11 +283,11 @@ def _missing_long_runs(evidence: Evidence) -> Outcome:
 
 @trace_check(
     "service-limit",
-    summary="Run times that were cut at a limit: many of one length, of 10 minutes or more.",
-    effect="A limit of that site is taken for the work of its jobs: whoever asks what another "
-    "limit or speed would do gets a wrong answer.",
-    threshold="A length of 0.2 % of the jobs and 8 of them, ten times as many as lengths within "
-    "2 % of it have on average, is odd; wrong where such jobs hold 10 % of the GPU time.",
+    summary="Run times cut off at a limit: many have the same length of 10 minutes or more.",
+    effect="The site's limit is mistaken for the work of its jobs, so a study of other limits or "
+    "speeds is wrong.",
+    threshold="Odd if 0.2% of the jobs and 8 of them have one length, ten times as many as lengths "
+    "within 2% of it have on average; wrong if such jobs have 10% of the GPU time.",
     rank=22,
     by_share=True,
 )
@@ -304,11 +301,11 @@ def _service_limit(evidence: Evidence) -> Outcome:
         low = np.searchsorted(lengths, 0.98 * lengths[at])
         high = np.searchsorted(lengths, 1.02 * lengths[at], side="right")
         others = total[high] - total[low] - counts[at]
-        # Per second: run times are mostly whole seconds.
+        # Compare per second: run times are mostly whole seconds.
         if counts[at] >= 10 * max(1.0, others / (0.04 * lengths[at])):
             heaps.append(int(lengths[at]))
     if not heaps:
-        return Outcome("fine", "no run time stands out")
+        return Outcome("fine", "no run time is unusually frequent")
     jobs = np.flatnonzero(np.isin(service_s, heaps))
     share = float(evidence.gpu_seconds[jobs].sum() / evidence.gpu_seconds.sum())
     shown = ", ".join(f"{length:,} s" for length in heaps[:3]) + (", ..." if heaps[3:] else "")
@@ -318,11 +315,11 @@ def _service_limit(evidence: Evidence) -> Outcome:
 
 @trace_check(
     "short-jobs-filtered",
-    summary="A hard minimum of the run times: shorter jobs were left out.",
-    effect="Short jobs are most of the jobs of a site, and those that wait in vain: mean slowdown "
-    "and the gain of serving short jobs first come out too small.",
-    threshold="The shortest run lies within 5 % above a round time of 30 s or more, and 5 jobs and "
-    "0.1 % of all run at most 10 % longer: where nothing is cut, the shortest are few.",
+    summary="A hard minimum of run times: shorter jobs were left out.",
+    effect="Most jobs of a site are short, and a wait hurts them most: mean slowdown and the gain "
+    "of serving short jobs first come out too small.",
+    threshold="Odd if the shortest run lies within 5% above a round time of 30 s or more, and 5 "
+    "jobs and 0.1% of all run at most 10% longer: without a cut, the shortest are few.",
     rank=23,
 )
 def _short_jobs_filtered(evidence: Evidence) -> Outcome:
@@ -332,17 +329,17 @@ def _short_jobs_filtered(evidence: Evidence) -> Outcome:
     jobs = np.flatnonzero(service_s <= 1.1 * shortest)
     if floor is None or len(jobs) < max(5, 0.001 * evidence.num_jobs):
         return Outcome("fine", f"the shortest run is {duration(shortest)}, and few are as short")
-    what = f"no run is shorter than {floor:,} s, and {len(jobs):,} are at most 10 % longer"
+    what = f"no run is shorter than {floor:,} s, and {len(jobs):,} are at most 10% longer"
     return Outcome("odd", what, jobs)
 
 
-# Rows that are no jobs
+# Rejected rows
 
 
 def _left_out(
     evidence: Evidence, chosen: Callable[[str, str], bool], fine: str, worst: Verdict = "wrong"
 ) -> Outcome:
-    """Judge the reasons that are ``chosen(column, reason)``: odd below 1 % of all rows."""
+    """Judge the reasons that are ``chosen(column, reason)``: odd below 1% of all rows."""
     rejects = evidence.trace.rejects
     reasons = [
         reason for reason in rejects.counts if chosen(rejects.columns.get(reason, ""), reason)
@@ -368,20 +365,20 @@ def _is_wait(column: str, reason: str) -> bool:
 
 def _is_width(column: str, reason: str) -> bool:
     return column == "gpus" and (
-        "must be positive" in reason or reason.endswith((*_NOT_ABOVE, "(a job without)"))
+        "must be positive" in reason or reason.endswith((*_NOT_ABOVE, "(a job without GPUs)"))
     )
 
 
 def _is_step(column: str, reason: str) -> bool:
-    return column == "id" and reason.endswith("(a step)")
+    return column == "id" and reason.endswith("(this is a job step)")
 
 
 @trace_check(
     "times-not-positive",
     summary="Run times, or other times, that are zero or negative.",
-    effect="Such rows are left out. Zeros are mostly jobs that failed at once; negative times are "
-    "a clock that was wrong, and then others are, too.",
-    threshold="Odd from the first, wrong from 1 % of the rows.",
+    effect="Such rows are left out. Zeros are mostly jobs that failed at once; negative times come "
+    "from a wrong clock, which makes other times doubtful, too.",
+    threshold="Odd from the first, wrong from 1% of the rows.",
     rank=30,
 )
 def _times_not_positive(evidence: Evidence) -> Outcome:
@@ -391,35 +388,35 @@ def _times_not_positive(evidence: Evidence) -> Outcome:
 @trace_check(
     "waits-below-zero",
     summary="Jobs that started before they were submitted.",
-    effect="Such rows are left out; the clocks of submit and start differ, so the other waits are "
-    "off as well, and a comparison with what happened is not to be trusted.",
-    threshold="Odd from the first, wrong from 1 % of the rows.",
+    effect="Such rows are left out. The clocks of submit and start differ, so other waits are off, "
+    "too, and a comparison with the recorded starts is unreliable.",
+    threshold="Odd from the first, wrong from 1% of the rows.",
     rank=31,
 )
 def _waits_below_zero(evidence: Evidence) -> Outcome:
     if evidence.trace.source_wait_us is None:
         return Outcome("unknown", "the trace has no waits")
-    return _left_out(evidence, _is_wait, "no wait is below zero")
+    return _left_out(evidence, _is_wait, "no wait is negative")
 
 
 @trace_check(
     "rows-without-gpus",
-    summary="Rows that ask for no GPU.",
-    effect="None on a study of GPUs: they are left out. Where CPUs are short, too, they matter.",
+    summary="Rows without GPUs.",
+    effect="None on a study of GPUs: they are left out. They matter if CPUs are scarce, too.",
     threshold="Never odd: sites log their CPU jobs in the same file.",
     rank=32,
 )
 def _rows_without_gpus(evidence: Evidence) -> Outcome:
-    found = _left_out(evidence, _is_width, "every row asks for GPUs")
+    found = _left_out(evidence, _is_width, "every row has GPUs")
     return Outcome("fine", found.what, (), found.count or 0, found.rows)
 
 
 @trace_check(
     "rows-unreadable",
-    summary="Rows that are left out for another reason: no number, no time, empty, out of range.",
-    effect="What is missing is not missing at random: it is mostly the jobs that failed, were "
-    "never started, or had not ended.",
-    threshold="Odd from the first, wrong from 1 % of the rows.",
+    summary="Rows left out for another reason: not a number, not a time, empty, out of range.",
+    effect="They are not missing at random: mostly jobs that failed, never started, or had not "
+    "ended.",
+    threshold="Odd from the first, wrong from 1% of the rows.",
     rank=33,
 )
 def _rows_unreadable(evidence: Evidence) -> Outcome:
@@ -431,13 +428,13 @@ def _rows_unreadable(evidence: Evidence) -> Outcome:
     return _left_out(evidence, other, "every other row was read")
 
 
-# What jobs ask for, beside what there is
+# Demand and capacity
 
 
 @trace_check(
     "wider-than-cluster",
-    summary="Jobs that ask for more GPUs than there are, of all types or of those they allow.",
-    effect="No policy can ever run them: they are refused, or wait until the end.",
+    summary="Jobs that need more GPUs than exist, of all types or of those they allow.",
+    effect="No policy can ever run them: they are rejected, or wait until the end.",
     threshold="Wrong from the first.",
     rank=40,
 )
@@ -458,25 +455,27 @@ def _wider_than_cluster(evidence: Evidence) -> Outcome:
         room = np.array(allowed, dtype=np.int64)[trace.type_set]
     jobs = np.flatnonzero(trace.gpus > room)
     if not jobs.size:
-        return Outcome("fine", f"the widest job has {int(trace.gpus.max()):,} of {num_gpus:,} GPUs")
+        return Outcome(
+            "fine", f"the largest job has {int(trace.gpus.max()):,} of {num_gpus:,} GPUs"
+        )
     widest = int(trace.gpus[jobs].max())
-    what = f"{plural(len(jobs), 'job')} wider than all GPUs for them, up to {widest:,}"
+    what = f"{plural(len(jobs), 'job')} with more GPUs than exist for them, up to {widest:,}"
     return Outcome("wrong", what, jobs)
 
 
 @trace_check(
     "more-gpus-in-use",
-    summary="More GPUs in use at once, by the site's own starts, than there are.",
-    effect="The inventory is not that of the trace, or starts and run times are not: a run on "
-    "these GPUs has longer queues than the site had.",
-    threshold="Odd from the first GPU too many, wrong where they are in use for 1 % of the time.",
+    summary="More GPUs in use at once, by the recorded starts, than exist.",
+    effect="The inventory, or the starts and run times, do not match the site: a run on these GPUs "
+    "has longer queues than the site had.",
+    threshold="Odd from the first GPU too many, wrong if this lasts for 1% of the time.",
     rank=41,
 )
 def _more_gpus_in_use(evidence: Evidence) -> Outcome:
     if evidence.num_gpus is None:
         return Outcome("unknown", _NO_INVENTORY)
     if evidence.start_us is None:
-        return Outcome("unknown", "the trace does not tell when its jobs started")
+        return Outcome("unknown", "the trace has no start times")
     times, held = _in_use(evidence)
     limit = evidence.num_gpus * WHOLE_GPU
     over = held[:-1] > limit
@@ -484,7 +483,7 @@ def _more_gpus_in_use(evidence: Evidence) -> Outcome:
     if not over.any():
         return Outcome("fine", f"at most {most:,.0f} of {evidence.num_gpus:,} GPUs are in use")
     share = float(np.diff(times)[over].sum() / (times[-1] - times[0]))
-    # Jobs that start while too many are in use already, or make them too many.
+    # Jobs at the start of which too many GPUs are in use.
     starts = np.searchsorted(times, evidence.start_us)
     jobs = np.flatnonzero(held[starts] > limit)
     what = (
@@ -494,7 +493,7 @@ def _more_gpus_in_use(evidence: Evidence) -> Outcome:
 
 
 def _in_use(evidence: Evidence) -> tuple[Int64, Int64]:
-    """Return all instants, and the thousandths of GPUs in use from each of them on."""
+    """Return all instants, and the thousandths of GPUs in use after each."""
     assert evidence.start_us is not None
     trace = evidence.trace
     milli = trace.gpus * np.int64(WHOLE_GPU)
@@ -509,10 +508,10 @@ def _in_use(evidence: Evidence) -> tuple[Int64, Int64]:
 @trace_check(
     "overload",
     summary="More work than the cluster can do in the time.",
-    effect="The queue grows until the last submit: waits then tell how long the trace is, and not "
-    "how good the policy.",
-    threshold="Odd where GPUs x service of the jobs that fit exceeds the GPUs times the span of "
-    "the submits.",
+    effect="The queue grows until the last submission: waits then depend on the length of the "
+    "trace more than on the policy.",
+    threshold="Odd if GPUs x run time of the jobs that fit exceeds the GPUs times the span of the "
+    "submissions.",
     rank=42,
 )
 def _overload(evidence: Evidence) -> Outcome:
@@ -520,7 +519,7 @@ def _overload(evidence: Evidence) -> Outcome:
         return Outcome("unknown", _NO_INVENTORY)
     if evidence.num_jobs < 2 or not evidence.trace.span_us:
         return Outcome("unknown", "all jobs arrive at one instant")
-    work = evidence.fitting_gpu_seconds  # what can never run is told by another check
+    work = evidence.fitting_gpu_seconds  # another check reports jobs that can never run
     share = float(work.sum() / evidence.gpu_seconds.sum())
     load = evidence.trace.offered_load(evidence.num_gpus) * share
     if load <= 1:
@@ -532,10 +531,10 @@ def _overload(evidence: Evidence) -> Outcome:
 
 @trace_check(
     "odd-widths",
-    summary="Widths that are no powers of two and no multiples of 8.",
-    effect="Gangs of 3, 5 or 7 GPUs leave holes that placements differ in; where they are the unit "
-    "that is odd (cores, slots, shares), widths are no GPUs.",
-    threshold="Odd from 5 % of the jobs: training jobs are mostly of 1, 2, 4 or whole servers.",
+    summary="Numbers of GPUs that are neither powers of two nor multiples of 8.",
+    effect="Jobs of 3, 5 or 7 GPUs leave gaps, which placements handle differently; or the column "
+    "counts something else than GPUs (cores, slots, shares).",
+    threshold="Odd from 5% of the jobs: training jobs mostly have 1, 2, 4 GPUs or whole servers.",
     rank=43,
 )
 def _odd_widths(evidence: Evidence) -> Outcome:
@@ -543,23 +542,23 @@ def _odd_widths(evidence: Evidence) -> Outcome:
     jobs = np.flatnonzero((gpus & (gpus - 1) != 0) & (gpus % 8 != 0))
     share = len(jobs) / evidence.num_jobs
     if share < _ODD_WIDTHS or len(jobs) < 5:
-        return Outcome("fine", f"{share:.1%} of the jobs have widths like 3 or 6")
+        return Outcome("fine", f"{share:.1%} of the jobs have numbers of GPUs like 3 or 6")
     widths, counts = np.unique(gpus[jobs], return_counts=True)
     shown = ", ".join(f"{widths[at]:,}" for at in np.argsort(-counts, kind="stable")[:3])
-    what = f"{plural(len(jobs), 'job')} ({share:.1%}) have widths like {shown}"
+    what = f"{plural(len(jobs), 'job')} ({share:.1%}) have numbers of GPUs like {shown}"
     return Outcome("odd", what, jobs)
 
 
-# Users and queues that a trace is mostly about
+# Dominant users and queues
 
 
 @trace_check(
     "dominant-user",
     summary="A user with most of the jobs.",
-    effect="Means over jobs are that user's; what helps them seems to help all. Look at results by "
-    "user, or leave them out.",
-    threshold="Odd from half of 1,000 jobs or more, beside at least two other users: where they "
-    "follow Zipf's law, the first of hundreds has a sixth; of fewer jobs, one sweep is the half.",
+    effect="Means over jobs reflect that user: a policy that helps this user seems to help all. "
+    "Look at results by user, or leave this user out.",
+    threshold="Odd from half of 1,000 jobs or more, with at least two other users: in a Zipf "
+    "distribution of hundreds of users the first has a sixth; in smaller traces one sweep is half.",
     rank=50,
 )
 def _dominant_user(evidence: Evidence) -> Outcome:
@@ -569,8 +568,8 @@ def _dominant_user(evidence: Evidence) -> Outcome:
 @trace_check(
     "dominant-queue",
     summary="A queue, or virtual cluster, with almost all jobs.",
-    effect="The trace tells of one queue: rules between queues have nothing to decide.",
-    threshold="Odd from nine tenths of 1,000 jobs or more, beside at least two other queues.",
+    effect="The trace is about one queue: rules between queues have nothing to decide.",
+    threshold="Odd from nine tenths of 1,000 jobs or more, with at least two other queues.",
     rank=51,
 )
 def _dominant_queue(evidence: Evidence) -> Outcome:
@@ -595,16 +594,16 @@ def _dominant(evidence: Evidence, labels: Labels | None, noun: str, limit: float
     return Outcome("odd", what, jobs) if share >= limit else Outcome("fine", what)
 
 
-# What users said their jobs would take
+# Run-time estimates
 
 
 @trace_check(
     "estimates-below-services",
     summary="Jobs that ran longer than estimated.",
-    effect="Backfilling reserves too short a time for them: reserved starts are missed, and easy "
-    "and conservative lose what they promise. If these are limits, some site did not enforce them.",
-    threshold="Odd from 1 % of the jobs with an estimate that exceed it by more than a minute, "
-    "which is a usual grace before a job is killed.",
+    effect="Backfilling reserves too short a time for them: easy and conservative miss reserved "
+    "starts and lose their guarantees. If estimates are limits, the site did not enforce them.",
+    threshold="Odd if 1% of the jobs with an estimate exceed it by more than a minute, a usual "
+    "grace period before a job is killed.",
     rank=60,
 )
 def _estimates_below_services(evidence: Evidence) -> Outcome:
@@ -626,10 +625,10 @@ def _estimates_below_services(evidence: Evidence) -> Outcome:
 @trace_check(
     "estimates-equal-services",
     summary="Jobs that ran exactly as long as estimated.",
-    effect="Either they were killed at their limit, and their work is not known, or the estimate "
-    "is the run time written again: then backfilling knows the future.",
-    threshold="Odd from 5 % of the jobs with an estimate, and 5 of them, within a second; wrong "
-    "from half of them: nobody guesses so well.",
+    effect="Either they were killed at their limit, and their work is unknown, or the estimate is "
+    "a copy of the run time: then backfilling knows the future.",
+    threshold="Odd from 5% of the jobs with an estimate, and 5 of them, within a second; wrong "
+    "from half of them: no user guesses so well.",
     rank=61,
 )
 def _estimates_equal_services(evidence: Evidence) -> Outcome:

@@ -1,4 +1,4 @@
-"""What an audit of a trace found: a verdict per check, with rows, effects and thresholds."""
+"""Findings of an audit of a trace: a verdict per check, with rows, effects and thresholds."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from gpusched.base.suggest import nearest
 
 Verdict = Literal["fine", "odd", "wrong", "unknown"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("fine", "unknown", "odd", "wrong")
-"""From the best to the worst; unknown: the trace has not what the check needs."""
+"""From best to worst; unknown: the trace lacks data that the check needs."""
 NUM_ROWS: Final = 10
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found.
+    """The finding of one check.
 
     Attributes
     ----------
     name
         The check.
     verdict
-        ``"fine"``; ``"odd"``: may be so at a site, and should be known; ``"wrong"``: cannot have
-        been so, or spoils a study; ``"unknown"``: the trace lacks what the check needs.
+        ``"fine"``; ``"odd"``: plausible, but worth knowing; ``"wrong"``: impossible, or spoils a
+        study; ``"unknown"``: the trace lacks data that the check needs.
     count
-        Jobs, or rows that were left out, which the verdict is about; 0 where it is fine.
+        Number of jobs, or of rejected rows, concerned; 0 if fine.
     rows
         The first of them (at most 10): lines of a text file, or positions in the input.
     unit
-        ``"line"`` or ``"row"``: what these numbers are.
+        ``"line"`` or ``"row"``: the unit of these numbers.
     what
-        What was found, in a sentence.
+        The finding in a sentence.
     effect
-        What it does to a study.
+        How it affects a study.
     threshold
-        From where on it is odd or wrong, and why there.
+        When it is odd or wrong, and why.
     """
 
     name: str
@@ -65,16 +65,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class TraceAudit:
-    """What all checks found in one trace.
+    """The findings of all checks of one trace.
 
     Attributes
     ----------
     source
         Where the jobs come from.
     num_jobs
-        How many there are.
+        Number of jobs.
     findings
-        One of each check, the worst first.
+        One per check, the worst first.
     """
 
     source: str
@@ -83,12 +83,12 @@ class TraceAudit:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong; something may be odd."""
+        """Whether nothing is wrong (something may be odd)."""
         return self.verdict != "wrong"
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict; fine where all that can be judged is."""
+        """The worst verdict; unknown ones are ignored."""
         worst = max((VERDICTS.index(found.verdict) for found in self.findings), default=0)
         return VERDICTS[worst] if worst > VERDICTS.index("unknown") else "fine"
 
@@ -112,11 +112,11 @@ class TraceAudit:
         ['duplicate-rows']
         """
         if verdict not in VERDICTS:
-            raise ValueError(f"verdict: {verdict!r} is not known{nearest(verdict, VERDICTS)}")
+            raise ValueError(f"verdict: unknown {verdict!r}{nearest(verdict, VERDICTS)}")
         return tuple(found for found in self.findings if found.verdict == verdict)
 
     def __getitem__(self, name: str) -> Finding:
-        """Return what the check ``name`` found; KeyError if there is no such check."""
+        """Return the finding of the check ``name``; KeyError if there is no such check."""
         return {found.name: found for found in self.findings}[name]
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class TraceAudit:
         Returns
         -------
         dict
-            The verdict, and every finding.
+            The verdict, and all findings.
 
         Examples
         --------

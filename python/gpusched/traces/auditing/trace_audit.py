@@ -1,4 +1,4 @@
-"""Audits a trace, or the file of one."""
+"""Audit a trace or a trace file."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ _PROCESSORS: Final = re.compile(r"^;\s*MaxProcs:\s*(\d{1,9})\s*$", re.MULTILINE)
 def audit_trace(
     trace: Trace | AnyFile | Sequence[AnyFile], cluster: Cluster | None = None, **options: Any
 ) -> TraceAudit:
-    """Say what is wrong or odd in a trace: each check's verdict, with rows and effects.
+    """Check a trace for errors and oddities; report verdicts with rows and effects.
 
-    Not to be confused with :meth:`gpusched.Result.audit`, which judges a schedule.
+    :meth:`gpusched.Result.audit`, by contrast, checks a schedule.
 
     Parameters
     ----------
     trace
-        A trace, or its file or files, as :func:`gpusched.read_trace` takes them. Of a file more
-        can be told: an id that is there twice is a finding and no error, and the GPUs that an SWF
-        header states are an inventory.
+        A trace, or its file or files, as for :func:`gpusched.read_trace`. A file gives more
+        findings: duplicate ids are a finding instead of an error, and the GPUs in an SWF header
+        count as the inventory.
     cluster
-        What the jobs are to run on; without it, nothing is said of demands that exceed it.
+        The cluster for the jobs; without it, demands that exceed it are not checked.
     options
         For a file, those of :func:`gpusched.read_trace`.
 
     Returns
     -------
     TraceAudit
-        One finding per check, the worst first; ``print(audit)`` shows what is odd or wrong.
+        One finding per check, the worst first; ``print(audit)`` shows those odd or wrong.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def audit_trace(
     published = None
     if isinstance(trace, Trace):
         if options:
-            raise TypeError(f"audit_trace: {next(iter(options))!r} is an option of reading a file")
+            raise TypeError(f"audit_trace: {next(iter(options))!r} applies only to files")
     else:
         file = trace
         with duplicate_ids_kept():
@@ -70,7 +70,7 @@ def audit_trace(
 
 
 def judged(trace: Trace, cluster: Cluster | None, published: int | None) -> TraceAudit:
-    """Audit a trace of a cluster, or of one of which the publisher tells the number of GPUs."""
+    """Audit a trace for a cluster, or for the number of GPUs that its publisher states."""
     evidence = Evidence(trace, cluster, published)
     findings = [check(evidence) for check in trace_checks().values()]
     findings.sort(key=lambda found: -VERDICTS.index(found.verdict))  # stable: then by rank
@@ -78,7 +78,7 @@ def judged(trace: Trace, cluster: Cluster | None, published: int | None) -> Trac
 
 
 def published_gpus(file: AnyFile | Sequence[AnyFile]) -> int | None:
-    """Return the processors that the header of an SWF log states, which are read as GPUs."""
+    """Return the processors in the header of an SWF log, which are read as GPUs."""
     if not isinstance(file, str | os.PathLike):
         return None
     if Path(file).name.removesuffix(".gz").endswith(".swf"):

@@ -1,1 +1,1 @@
-"""A file per format; one of traces ends in its registration."""
+"""File formats, one file each; those of traces end by registering themselves."""

@@ -38,7 +38,7 @@ SCHEMA: Final = TextSchema(
         "start_time", "end_time",
     ),
 )  # fmt: skip
-"""The type of workload becomes the group, GB are GiB."""
+"""The workload type becomes the group; GB are read as GiB."""
 
 
 def read(source: Source, *, on_bad: OnBad) -> Trace:
@@ -47,7 +47,7 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
 
 
 def _memory_of_pods(read: ReadColumns) -> None:
-    """Add up the memory of a job's pods, each of which has a server."""
+    """Multiply the memory of a pod by the number of pods, one per node."""
     if MEMORY in read.values:
         read.numeric["memory_gib"] = read.values[MEMORY] * read.values["node_num"]
 

@@ -1,8 +1,7 @@
 """Workloads of the simulator Batsim (Dutot et al., JSSPP 2016): JSON with jobs and profiles.
 
-Jobs whose profile is a delay, or a sequence of delays, have a run time; those of other profiles
-depend on a platform, and are rejected. This is no table: what a job does stands in an object of its
-own, by name.
+Jobs whose profile is a delay, or a sequence of delays, have a run time; run times of other profiles
+depend on a platform, so these jobs are rejected. Jobs refer to profiles by name.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _MAX_DEPTH: Final = 50
 def read(source: Source, *, on_bad: OnBad) -> Trace:
     """Read a workload; resources are GPUs, and the wall time is the estimate.
 
-    A job that is delayed for longer than its wall time is killed by then.
+    A job with a delay longer than its wall time counts as killed at the wall time.
     """
     found = read_records(source, "jobs")
     profiles = found.others.get("profiles")
@@ -52,12 +51,12 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
     for name in names:
         _delay_of(name, profiles, delays)
     is_delay = np.array([delays[name] is not _NO_DELAY for name in names])
-    screen.require(is_delay, "profile", "must be of delays (others need a platform)")
+    screen.require(is_delay, "profile", "must consist of delays (other profiles need a platform)")
     delay_s = floats(
         screen, "service_s", "delay",
         [None if delays[name] is _NO_DELAY else delays[name] for name in names],
     )  # fmt: skip
-    screen.require(~np.isnan(delay_s) | ~is_delay, "service_s", "must be there")
+    screen.require(~np.isnan(delay_s) | ~is_delay, "service_s", "must not be missing")
     wall_s = floats(screen, "estimate_s", "walltime", [job.get("walltime") for job in jobs])
     wall_s = np.where(wall_s > 0, wall_s, math.nan)
     is_killed = wall_s < delay_s
@@ -83,9 +82,9 @@ _NO_DELAY: Final = object()
 
 
 def _delay_of(name: str, profiles: Mapping[str, Any], known: dict[str, Any], depth: int = 0) -> Any:
-    """Return the delay as it stands, the sum of those of a sequence, or ``_NO_DELAY``."""
+    """Return the delay, the sum of a sequence of delays, or ``_NO_DELAY``."""
     if name not in known:
-        known[name] = _NO_DELAY  # of a sequence that is part of itself
+        known[name] = _NO_DELAY  # ends the recursion if a sequence contains itself
         profile = profiles.get(name)
         given = profile if isinstance(profile, dict) else {}
         parts, times = given.get("seq"), given.get("repeat", 1)

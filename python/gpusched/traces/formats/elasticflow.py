@@ -43,7 +43,7 @@ SIMULATED: Final = _schema("submit_time", "iteration", "ddl")
 
 
 def read(source: Source, *, on_bad: OnBad) -> Trace:
-    """Read such a trace, in which a job of best effort has no deadline."""
+    """Read an ElasticFlow trace; best-effort jobs get no deadline."""
     schema = PUBLISHED if "submission_time" in source.header else SIMULATED
     return schema.read(source, on_bad=on_bad, derive=_without_deadline)
 

@@ -1,7 +1,7 @@
 """Gavel traces (Narayanan et al., OSDI 2020): tab-separated, without a header.
 
-A row tells a number of training steps. Its duration is that number over the isolated throughput
-of its job type on one GPU type, or on the fastest of several, from a table of throughputs (JSON).
+A row has a number of training steps. Its run time is that number over the isolated throughput of
+its job type on one GPU type, or on the fastest of several, from a table of throughputs (JSON).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ TIMED: Final = TextSchema(
     has_no_header=True,
     separator="\t",
 )  # fmt: skip
-"""That of Shockwave, which tells durations. The type of a job becomes its group in all three."""
+"""Shockwave's format, with run times. In all three, the job type becomes the group."""
 TABLE_NAME: Final = "oracle_throughputs.json"
 
 
@@ -72,18 +72,18 @@ def read(
     throughputs: str | os.PathLike[str] | None = None,
     gpu_type: str = "v100",
 ) -> Trace:
-    """Read a Gavel trace of 7 or 10 columns, or Shockwave's of 12, which tell durations.
+    """Read a Gavel trace of 7 or 10 columns, or Shockwave's of 12, which has run times.
 
     Parameters
     ----------
     throughputs
-        The table; default: ``oracle_throughputs.json`` in the folder above the trace, or beside
-        it. Where its keys hold a scale factor, a job needs the entry of its own scale; a table of
-        plain job types holds for all scales.
+        The table; default: ``oracle_throughputs.json`` in the parent folder of the trace, or in its
+        folder. If its keys have a scale factor, a job needs the entry of its own scale; a table of
+        plain job types applies to all scales.
     gpu_type
-        The GPU type in that table whose throughput makes the duration. With several, commas
-        between them, it is that of the fastest: of a run with ``speed="table"`` on just these types
-        every job then does the steps that the trace says.
+        The GPU type in that table that gives the run time. With several, separated by commas, the
+        fastest counts: in a run with ``speed="table"`` on exactly these types every job then does
+        the steps in the trace.
     """
 
     def timed(read: ReadColumns) -> None:
@@ -100,7 +100,7 @@ def read(
 
     if source.first_line.count("\t") == len(TIMED.required) - 1:
         if throughputs is not None:
-            raise ValueError(f"{source}: throughputs: the file tells durations, in column 11")
+            raise ValueError(f"{source}: throughputs: not used, the file has durations")
         return TIMED.read(source, on_bad=on_bad)
     schema = LONG if source.first_line.count("\t") == len(LONG.required) - 1 else SHORT
     return schema.read(source, on_bad=on_bad, judge=timed)
@@ -129,7 +129,7 @@ def _speeds(path: Path, gpu_types: Sequence[str]) -> dict[tuple[str, int | None]
         if gpu_type not in tables:
             raise ValueError(f"{path}: no GPU type {gpu_type!r}{nearest(gpu_type, list(tables))}")
         for key, speed in tables[gpu_type].items():
-            # Others were measured beside a partner only.
+            # The others were measured only together with a second job.
             if speed is not None and speed >= 0:
                 kind = (key.job_type, key.gpus)
                 greatest[kind] = max(speed, greatest.get(kind, 0.0))

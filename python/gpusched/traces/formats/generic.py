@@ -1,4 +1,4 @@
-"""What the generic readers share: a schema that follows from whose column is which."""
+"""Shared code of the generic readers: build a schema from the matched columns."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ _MAY_BE_UNKNOWN: Final = (START, END, "eligible_s", "time_limit_s")
 _UNKNOWN: Final = (
     r"(?i)^\s*(?:unknown|none|null|nan|n/a|invalid|unlimited|infinite|partition_limit)\s*$"
 )
-"""What stands there for a time that is not known, or for no limit."""
+"""Texts for an unknown time, or for no limit."""
 _PER_NODE: Final = {"gpuspernode", "gpupernode", "numgpuspernode", "gpusperserver", "gpuperserver"}
 OPTIONS: Final = ("columns", "date_order")
 
 Opened = tuple[Screen, Mapping[str, "polars.Series"], tuple[str, ...]]
-"""What judges the rows of a file, its columns, and what should be known of how it was read."""
+"""The screen for the rows of a file, its columns, and notes."""
 
 
 def reader_of(
     open_table: Callable[[Source, Mapping[str, str] | None], Opened],
 ) -> Callable[..., Trace]:
-    """Return what reads files of named columns, which are opened so."""
+    """Return a reader of files with named columns, given a function that opens them."""
 
     def read(
         source: Source,
@@ -64,14 +64,14 @@ def reader_of(
         columns: Mapping[str, str] | None = None,
         date_order: str | None = None,
     ) -> Trace:
-        """Read such a file.
+        """Read a file with named columns.
 
         Parameters
         ----------
         columns
-            The file's name for each of ours, e.g. ``{"service_s": "length"}``.
+            The file's column for each of gpusched's names, e.g. ``{"service_s": "length"}``.
         date_order
-            ``"dmy"`` or ``"mdy"``, where the dates end in the year and no date tells.
+            ``"dmy"`` or ``"mdy"``, if dates end in the year and no date shows the order.
         """
         screen, data, notes = open_table(source, columns)
         return read_columns(source, screen, data, columns, on_bad, notes, date_order=date_order)
@@ -89,15 +89,15 @@ def read_columns(
     *,
     date_order: str | None = None,
 ) -> Trace:
-    """Turn named columns into a trace; submit times may be seconds, wall-clock times or gaps.
+    """Convert named columns to a trace; submit times may be seconds, wall-clock times or gaps.
 
-    Starts, ends and deadlines may be wall-clock times where the submissions are; seconds count
-    from 1970 there.
+    If submissions are wall-clock times, starts, ends and deadlines may be, too; seconds then count
+    from 1970.
 
     Parameters
     ----------
     date_order
-        ``"dmy"`` or ``"mdy"``, where the dates end in the year and no date tells.
+        ``"dmy"`` or ``"mdy"``, if dates end in the year and no date shows the order.
     """
     data, columns, parts = _with_expressions(source, data, columns or {})
     present = [name for name in data if name not in parts]
@@ -124,9 +124,9 @@ def _understand_dates(
     chosen: Mapping[str, str],
     order: str | None,
 ) -> dict[str, str]:
-    """Bring the dates of a file into one form; return what they were, by the names of the file.
+    """Convert the dates of a file to one form; return their original form by column.
 
-    Numbers may count from 1970 unless submissions are plain seconds by their name.
+    Numbers may count from 1970, unless the name of the submit column says plain seconds.
     """
     times: dict[str, str] = {}
     for ours in _MOMENTS:
@@ -145,7 +145,7 @@ def _understand_dates(
 
 
 def _derive_times(read: ReadColumns, chosen: Mapping[str, str]) -> dict[str, str]:
-    """Make run times and waits of starts and ends; return of which columns ours were made."""
+    """Derive run times and waits from starts and ends; return from which columns."""
     start, end, submit = (chosen.get(ours, "") for ours in (START, END, "submit_s"))
     screen, numeric, made = read.screen, read.numeric, {}
     if "service_s" not in chosen:
@@ -168,15 +168,15 @@ def _derive_times(read: ReadColumns, chosen: Mapping[str, str]) -> dict[str, str
 
 
 def _judge_per_node(read: ReadColumns) -> tuple[str, ...]:
-    """Say what the GPUs per node are; leave them out where they are those of the servers."""
+    """Interpret GPUs per node in a note; drop the column if it describes servers."""
     each = read.numeric.get("gpus_per_node")
     if each is None or not (each > 0).any():
         return ()
     gpus = read.numeric["gpus"]
     if not ((gpus > 0) & (gpus < each)).any():
-        return ("gpus_per_node: a job has so many GPUs on each of its servers",)
+        return ("gpus_per_node: read as the GPUs that a job has on each of its servers",)
     del read.numeric["gpus_per_node"]
-    return ("gpus_per_node: not used, as it is of servers: some job has fewer GPUs",)
+    return ("gpus_per_node: not used, since it describes servers: some jobs have fewer GPUs",)
 
 
 def _understood(
@@ -185,7 +185,7 @@ def _understood(
     said: Mapping[str, str],
     made: Mapping[str, str],
 ) -> tuple[str, ...]:
-    """Say in a sentence which columns are ours, unless their names alone say so."""
+    """Return a note on which columns were used, unless their names are obvious."""
     told = []
     is_plain = not made
     for ours in _ORDER:
@@ -203,11 +203,11 @@ def _understood(
 def _with_expressions(
     source: Source, data: Mapping[str, polars.Series], columns: Mapping[str, str]
 ) -> tuple[dict[str, polars.Series], dict[str, str], set[str]]:
-    """Add the columns that are calculated of others, and return which is whose, and the others.
+    """Add columns computed from others; return all columns, the mapping, and the inputs used.
 
-    What is no name of a column and holds ``* / + -`` is an expression of SQL over numbers, such as
-    ``nodes * gpus_per_node``; a row of which a part is no number has none. The GPUs per node of a
-    product are a column of their own, too.
+    A text that is not a column name and contains ``* / + -`` is an SQL expression over numbers,
+    such as ``nodes * gpus_per_node``; rows with a non-number have no value. GPUs per node in a
+    product also become a column.
     """
     import polars
 
@@ -220,9 +220,9 @@ def _with_expressions(
             names = expression.meta.root_names()
             missing = [name for name in names if name not in data]
             if names and len(missing) == len({*names}):
-                continue  # a name that is mistyped
+                continue  # probably a mistyped name
             if missing or not names:
-                raise ValueError(f"no column {missing[0]!r}" if missing else "it names no column")
+                raise ValueError(f"no column {missing[0]!r}" if missing else "no column in it")
             numbers = {name: data[name].cast(polars.Float64, strict=False) for name in names}
             calculated[text] = polars.DataFrame(numbers).select(expression).to_series()
         except (polars.exceptions.PolarsError, ValueError) as error:
@@ -248,19 +248,19 @@ def _declared(theirs: str, ours: str) -> TextColumn:
 
 
 def _unit_of(theirs: str) -> float:
-    """Return the seconds of the unit that a name ends in: ``run_hours``, ``length_ms``."""
+    """Return the seconds of the unit at the end of a name: ``run_hours``, ``length_ms``."""
     words = words_of(theirs)
     return UNITS.get(words[-1], 1.0) if len(words) > 1 else 1.0
 
 
 def losses(trace: Trace) -> list[str]:
-    """Say what columns of numbers and names cannot hold of a trace, a sentence each."""
+    """Return what columns of numbers and names cannot hold of a trace, a sentence each."""
     lines = []
     if trace.epoch is not None and trace._origin_us() is None:  # beyond the year 9999
-        lines.append(f"times are written in seconds: that second 0 was {trace.epoch} is left out")
+        lines.append(f"times are written in seconds: the date of second 0, {trace.epoch}, is lost")
     if trace.reference_type is not None:
-        lines.append(f"that run times are those on {trace.reference_type} is left out")
+        lines.append(f"the reference type of run times, {trace.reference_type}, is lost")
     for column in ("profile", "graph"):
         if getattr(trace, column) is not None:
-            lines.append(f"of each job's {column} the name alone is written")
+            lines.append(f"only the name of each job's {column} is written")
     return lines

@@ -12,7 +12,7 @@ from gpusched.traces.workload import Trace
 
 
 def _open(source: Source, _: object) -> Opened:
-    """Read a header, and fields between commas, semicolons, tabs or bars."""
+    """Read a header and fields separated by commas, semicolons, tabs or bars."""
     separator = _separator(source)
     table = read_table(source, separator=separator)
     notes = () if separator in ",\t" else (f"fields are separated by {separator!r}",)
@@ -20,7 +20,7 @@ def _open(source: Source, _: object) -> Opened:
 
 
 def _separator(source: Source) -> str:
-    """Return what separates the names of the header: what it has most of, a comma before others."""
+    """Return the separator: the most frequent candidate in the header, a comma on a tie."""
     if source.suffix == ".tsv":
         return "\t"
     return max(",;\t|", key=source.first_line.count)

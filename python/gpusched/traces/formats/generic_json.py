@@ -1,4 +1,4 @@
-"""JSON with our own fields: an array of objects, or an object a line (NDJSON)."""
+"""Generic JSON: an array of objects, or one object per line (NDJSON)."""
 
 from __future__ import annotations
 
@@ -30,20 +30,17 @@ _ARRIVALS: Final = frozenset(
 
 
 def _open(source: Source, _: object) -> Opened:
-    """Read an array of objects, or objects one after the other.
-
-    A field that an object lacks, or that is null, is empty there.
-    """
+    """Read an array of objects, or objects in sequence; missing and null fields are empty."""
     found = read_entries(source)
     names = dict.fromkeys(name for record in found.records for name in record)
     if len(names) > MAX_COLUMNS:
-        raise ValueError(f"{source}: {len(names):,} fields; there may be {MAX_COLUMNS:,}")
+        raise ValueError(f"{source}: {len(names):,} fields; at most {MAX_COLUMNS:,} are allowed")
     data = {name: _column([record.get(name) for record in found.records]) for name in names}
     return found.screen(), data, ()
 
 
 def _column(values: list[Any]) -> polars.Series:
-    """Return values of one kind as they are, and those of several as the texts that they are."""
+    """Return a column; values of several types become texts."""
     import polars
 
     kinds = {type(value) for value in values} - {type(None)}
@@ -62,7 +59,7 @@ def _column(values: list[Any]) -> polars.Series:
 
 
 def recognises(source: Source) -> bool:
-    """Whether a file is an array, or its first line an object that tells when a job arrives."""
+    """Whether a file is an array, or its first line an object with an arrival time."""
     if source.data[:1] == b"[" or source.first_line.lstrip().startswith("["):
         return True
     try:

@@ -25,7 +25,7 @@ from gpusched.traces.intake.column_choice import choose_columns
 from gpusched.traces.workload import Trace
 
 _ENCRYPTED: Final = 0x1
-# The third differs from the second in how it spells names, which the size does not depend on.
+# Version 3 differs from 2 only in the encoding of names, which does not affect sizes.
 _HEADERS: Final[dict[tuple[int, int], Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -59,9 +59,9 @@ def _arrays(source: Source, mapped: Mapping[str, str] | None) -> dict[str, AnyAr
     except (ValueError, *_DAMAGE) as error:
         raise ValueError(f"{source}: damaged NumPy file, or pickled objects: {error}") from None
     if not arrays:
-        raise ValueError(f"{source}: there must be named columns (a structured array, or an npz)")
+        raise ValueError(f"{source}: must have named columns (a structured array, or an npz)")
     if len(arrays) > MAX_COLUMNS:
-        raise ValueError(f"{source}: {len(arrays):,} columns; there may be {MAX_COLUMNS:,}")
+        raise ValueError(f"{source}: {len(arrays):,} columns; at most {MAX_COLUMNS:,} are allowed")
     for name, array in arrays.items():
         if array.ndim != 1:
             raise ValueError(f"{source}: column {name!r} must be one-dimensional")
@@ -74,23 +74,23 @@ def _fields(source: Source) -> dict[str, AnyArray]:
 
 
 def _members(source: Source, mapped: Mapping[str, str] | None) -> dict[str, AnyArray]:
-    """Unpack the members of an archive that has our columns, but no more than it may unpack to."""
+    """Unpack the members of an archive that has the needed columns, up to the size limit."""
     limit = unpacked_limit(source.num_packed, source.max_bytes)
     members: dict[str, zipfile.ZipInfo] = {}
     arrays: dict[str, AnyArray] = {}
     with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
         entries = archive.infolist()
         if len(entries) > MAX_COLUMNS:
-            raise ValueError(f"{len(entries):,} columns; there may be {MAX_COLUMNS:,}")
+            raise ValueError(f"{len(entries):,} columns; at most {MAX_COLUMNS:,} are allowed")
         if (declared := sum(entry.file_size for entry in entries)) > limit:
             raise too_long(source, declared, limit)
         check_room(source, declared)
         for entry in entries:
             name = entry.filename.removesuffix(".npy")
             if name in members:
-                raise ValueError(f"member {entry.filename!r} is there twice")
+                raise ValueError(f"member {entry.filename!r} occurs twice")
             if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise ValueError(f"member {entry.filename!r} is packed in a way of its own")
+                raise ValueError(f"member {entry.filename!r} has an unknown compression")
             if entry.flag_bits & _ENCRYPTED:
                 raise ValueError(f"member {entry.filename!r} is encrypted")
             members[name] = entry
@@ -105,21 +105,21 @@ def _members(source: Source, mapped: Mapping[str, str] | None) -> dict[str, AnyA
 
 
 def _array(data: bytes) -> AnyArray:
-    """Decode one ``.npy``; its header is compared with what there is before space is taken."""
+    """Decode one ``.npy``; check its header against the data before allocating memory."""
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
     read_header = _HEADERS.get(version)
     if read_header is None:
-        raise ValueError(f"version {version} of the format is not known")
+        raise ValueError(f"unknown version {version} of the format")
     shape, _, dtype = read_header(file)
     if dtype.hasobject:
         raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
     if not dtype.itemsize:
-        raise ValueError(f"{dtype} takes no space, so that rows without number fit in")
+        raise ValueError(f"{dtype} has items of 0 bytes, so the number of rows is not limited")
     wanted, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
     if min(shape, default=0) < 0 or wanted != there:
-        raise ValueError(f"{there:,} bytes do not hold shape {shape} of {dtype}")
-    # A view: an array may be a thousand times as large as its file.
+        raise ValueError(f"{there:,} bytes do not match shape {shape} of {dtype}")
+    # A view needs no further memory.
     return np.ndarray(shape, dtype, data, file.tell())
 
 
@@ -131,9 +131,9 @@ def _recognises(source: Source) -> bool:
 def write(trace: Trace, path: Path) -> None:
     """Write all columns of :meth:`gpusched.Trace.to_polars`, with dates if there are any.
 
-    Dates with a zone become texts, as NumPy has none.
+    Dates with a zone become texts, since NumPy has no zones.
     """
-    with path.open("wb") as file:  # savez would append an ending of its own
+    with path.open("wb") as file:  # given a path, savez would append an ending
         np.savez(file, **_columns(trace))
 
 

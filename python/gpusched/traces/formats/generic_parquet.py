@@ -17,7 +17,7 @@ from gpusched.traces.workload import Trace
 
 _MAGIC: Final = b"PAR1"
 _TAIL: Final = 8  # the length of the footer, and the magic bytes
-_LEAST_BYTES: Final = 8  # of a value, once it is a number or a label
+_LEAST_BYTES: Final = 8  # of a decoded value
 
 
 def _open(source: Source, _: object) -> Opened:
@@ -29,8 +29,8 @@ def _open(source: Source, _: object) -> Opened:
         lazy = polars.scan_parquet(io.BytesIO(source.data))
         names = lazy.collect_schema().names()
         if len(names) > MAX_COLUMNS:
-            raise ValueError(f"{len(names):,} columns; there may be {MAX_COLUMNS:,}")
-        # The number of rows stands in the file's end; a column of equal values takes no space.
+            raise ValueError(f"{len(names):,} columns; at most {MAX_COLUMNS:,} are allowed")
+        # Use the number of rows in the footer: a column of equal values takes almost no space.
         num_rows = int(lazy.select(polars.len()).collect().item())
         least = num_rows * len(names) * _LEAST_BYTES
         limit = unpacked_limit(source.num_packed, source.max_bytes)
@@ -44,7 +44,7 @@ def _open(source: Source, _: object) -> Opened:
 
 
 def _check_lengths(data: bytes) -> None:
-    """Check that a file is long enough for its end, and for the footer of which that tells."""
+    """Check that a file is long enough for its end and its footer."""
     if len(data) < len(_MAGIC) + _TAIL or not data.endswith(_MAGIC):
         raise ValueError("the end of the file is missing")
     if int.from_bytes(data[-_TAIL:-4], "little") > len(data) - len(_MAGIC) - _TAIL:

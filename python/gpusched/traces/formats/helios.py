@@ -30,7 +30,7 @@ SCHEMA: Final = TextSchema(
     ),
     marks=("node_num",),
 )
-"""The virtual cluster becomes the queue, ``queue`` the source's wait."""
+"""The virtual cluster becomes the queue; the file's ``queue`` is the recorded wait."""
 
 register_trace_format(
     TraceFormat(

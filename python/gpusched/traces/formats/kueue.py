@@ -1,8 +1,7 @@
-"""What ran under Kueue: Workloads, as ``kubectl get workloads -o json`` or ``-o yaml`` prints them.
+"""Finished Kueue Workloads, as ``kubectl get workloads -o json`` or ``-o yaml`` prints them.
 
-Their conditions tell when each was admitted and when it finished. Kueue itself deletes finished
-workloads with their jobs; whoever wants a history prints them before, or keeps them
-(``objectRetentionPolicies``).
+Their conditions hold the times of admission and end. Kueue deletes finished workloads with their
+jobs; to keep a history, export them before or set ``objectRetentionPolicies``.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from gpusched.traces.kube_objects import KUEUE, Unfit, Workload, objects_of, tex
 from gpusched.traces.workload import Trace
 
 STATUS: Final = {"Succeeded": "ok", "JobFinished": "unknown", "Failed": "failed"}
-"""By the reason of the condition ``Finished``; earlier versions give one for both ends."""
+"""Status by reason of the condition ``Finished``; earlier versions have one for both ends."""
 _HEAD_BYTES: Final = 1 << 16
 
 
 def read(source: Source, *, on_bad: OnBad, resource: str | None = None) -> Trace:
-    """Read workloads that have finished; those that wait or run are counted.
+    """Read finished workloads; those that wait or run are rejected.
 
     Parameters
     ----------
     resource
-        What GPUs are called, such as ``"nvidia.com/gpu"``; default: all that ends in ``/gpu``.
+        Resource name of GPUs, such as ``"nvidia.com/gpu"``; default: all that end in ``/gpu``.
     """
     every = [
         each for each in objects_of([source]) if each.group == KUEUE and each.kind == "Workload"
@@ -51,7 +50,8 @@ def read(source: Source, *, on_bad: OnBad, resource: str | None = None) -> Trace
             found.append(None)
             whys.setdefault(str(unfit), []).append(row)
     for why, rows in whys.items():
-        screen.require(~np.isin(np.arange(len(every)), rows), "gpus", f"must be known: it {why}")
+        is_fit = ~np.isin(np.arange(len(every)), rows)
+        screen.require(is_fit, "gpus", f"must be known ({why})")
     read = ReadColumns(screen)
 
     def numbers(name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -59,7 +59,7 @@ def read(source: Source, *, on_bad: OnBad, resource: str | None = None) -> Trace
 
     submit_s, start_s, end_s, limit_s = map(numbers, ("submit_s", "start_s", "end_s", "limit_s"))
     is_over = end_s == end_s
-    screen.require(is_over, "status", "must be finished (a workload that waits or runs)")
+    screen.require(is_over, "status", "must be finished (the workload is waiting or running)")
     past_s, preemptions = numbers("past_s"), numbers("preemptions")
     screen.show("service_s", "Finished - Admitted", end_s - start_s + past_s)
     read.numeric = {
@@ -69,7 +69,7 @@ def read(source: Source, *, on_bad: OnBad, resource: str | None = None) -> Trace
         "estimate_s": limit_s,
         "time_limit_s": limit_s,
         "priority": numbers("priority"),
-        # Of who was preempted it is told when it was admitted last, not how long it waited.
+        # For preempted workloads only the last admission is known, not the wait.
         "source_wait_s": np.where(preemptions == 0, np.maximum(start_s - submit_s, 0), np.nan),
     }
     flavors = [sorted({pods.flavor for pods in each.pods} - {""}) if each else () for each in found]
@@ -84,8 +84,8 @@ def read(source: Source, *, on_bad: OnBad, resource: str | None = None) -> Trace
     again = int((preemptions > 0).sum())
     if again:
         read.notes += (
-            f"{plural(again, 'workload')} preempted: the run time is that since the last admission "
-            "and accumulatedPastExecutionTimeSeconds, the wait is not known",
+            f"{plural(again, 'workload')} preempted: the run time is the time since the last "
+            "admission plus accumulatedPastExecutionTimeSeconds; the wait is unknown",
         )
     return trace_of(source.name, read, on_bad, epoch=parse.UNIX_EPOCH.replace(tzinfo=UTC))
 

@@ -1,7 +1,7 @@
 """Alibaba's GPU-sharing cluster, 2023 (Weng et al., ATC 2023): the lists of pods.
 
-As a trace: the pods that were scheduled and ask for GPUs. As requests to fill a cluster with: all
-of them, in the order of the list. A list without times is requests alone.
+Read as a trace: scheduled pods with GPUs. Read as requests to fill a cluster with: all pods, in the
+order of the list. A list without times can only be read as requests.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HEADER: Final = (
     *SHORT, "gpu_spec", "qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time",
 )  # fmt: skip
 STATUS: Final = {"Succeeded": "ok", "Failed": "failed"}
-"""How a pod that was still running ended is not known."""
+"""Other phases are unknown, such as pods that were still running."""
 _WISHES: Final = (
     TextColumn("num_gpu", "gpus"),
     TextColumn("gpu_milli", "gpu_share", parts=WHOLE_GPU),
@@ -33,7 +33,7 @@ _WISHES: Final = (
     TextColumn("name", "id", "id"),
 )
 WISHES: Final = TextSchema(_WISHES)
-"""What pods ask for; CPU and memory are those of the whole pod."""
+"""The requests of pods; CPU and memory are those of the whole pod."""
 PODS: Final = TextSchema(
     (
         *_WISHES,
@@ -49,13 +49,13 @@ PODS: Final = TextSchema(
     ),
     header=HEADER,
 )
-"""The class of service becomes the queue."""
+"""The QoS class becomes the queue."""
 
 
 def read(source: Source, *, on_bad: OnBad) -> Trace:
     """Read a list of pods as jobs.
 
-    Pods without GPUs and pods that were never scheduled are no jobs.
+    Pods without GPUs and pods that were never scheduled are rejected.
     """
     if source.header == SHORT:
         raise ValueError(f"{source}: has no times; read it with gpusched.traces.read_requests")
@@ -79,7 +79,7 @@ def read_requests(source: Source, *, on_bad: OnBad) -> Requests:
 
 
 def _scheduled(read: ReadColumns) -> None:
-    """Leave out the pods that were never scheduled, and those without GPUs."""
+    """Reject pods that were never scheduled, and those without GPUs."""
     screen = read.screen
     for column, label in (("service_s", "scheduled_time"), ("gpus", "num_gpu")):
         screen.show(column, label, read.data[label])
@@ -96,13 +96,13 @@ def _jobs(read: ReadColumns) -> None:
 
 
 def _no_share_of_none(read: ReadColumns) -> None:
-    """Have a pod without GPUs take no share of one."""
+    """Set the GPU share of pods without GPUs to 1."""
     numeric = read.numeric
     numeric["gpu_share"] = np.where(numeric["gpus"] == 0, 1.0, numeric["gpu_share"])
 
 
 def recognises(source: Source) -> bool:
-    """Whether a file is such a list, with or without times."""
+    """Whether a file is a list of pods, with or without times."""
     return source.header in (SHORT, HEADER)
 
 

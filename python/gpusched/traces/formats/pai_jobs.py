@@ -1,7 +1,7 @@
 """Alibaba PAI, 2020 (Weng et al., NSDI 2022): the tables of jobs and of their tasks, headerless.
 
-Either table is the trace; the other one is beside it, or named. A task is some instances that ask
-for percents of a GPU, each on one server; all tasks of a job make one gang.
+Give either table; the other one is in the same folder, or named. A task has instances that request
+percents of a GPU, each on one server; all tasks of a job start together.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ def read(
     """Read the two tables.
 
     A job arrives at its own start, runs from the first start of a task to its own end, and may run
-    on the types its tasks were given. A job of one instance may take a share of a GPU; where
-    several instances ask for parts, each takes whole GPUs.
+    on the types its tasks were given. A job with one instance may take a share of a GPU; if several
+    instances request parts, each takes whole GPUs.
 
     Parameters
     ----------
     jobs, tasks
-        The other table; default: the file beside this one whose name says ``job`` where this one
-        says ``task``, or the other way round.
+        The other table; default: the file in the same folder with ``job`` in its name where this
+        one has ``task``, or vice versa.
     """
     is_tasks = len(source.header) == len(TASKS.required)
     other = _other(source, is_tasks, jobs, tasks)
@@ -87,7 +87,7 @@ def read(
 
 
 def _take_sums(read: ReadColumns, tasks: Source, on_bad: OnBad) -> None:
-    """Take from the tasks what a job has, and when it began to run; refuse jobs without."""
+    """Add each job's resources and start from its tasks; reject jobs without tasks."""
     import polars
 
     sums, fault = _sums_of_jobs(tasks, read.data["job_name"], on_bad)
@@ -98,7 +98,7 @@ def _take_sums(read: ReadColumns, tasks: Source, on_bad: OnBad) -> None:
     screen, name = read.screen, tasks.path.name
     screen.show("tasks", "job_name", read.data["job_name"])
     screen.require(sums["is_there"].to_numpy(), "tasks", f"must have tasks in {name}")
-    rule = f"must have tasks that can be read in {name}{fault}"
+    rule = f"must have readable tasks in {name}{fault}"
     screen.require(sums["is_readable"].to_numpy(), "tasks", rule)
     screen.require(gpus > 0, "tasks", "must have tasks on GPUs")
     screen.require(~np.isnan(start_s), "tasks", "must have a task that started")
@@ -107,22 +107,22 @@ def _take_sums(read: ReadColumns, tasks: Source, on_bad: OnBad) -> None:
     read.of_job |= {"cpu", "memory_gib"}
     read.gpu_types = sums["types"].to_list()
     num_rounded = int(sums["is_rounded"].sum())
-    rounded = f", {num_rounded:,} jobs of parts of GPUs take whole ones" if num_rounded else ""
+    rounded = f", {num_rounded:,} jobs with parts of GPUs take whole ones" if num_rounded else ""
     read.how = f"tasks from {tasks}{rounded}"
 
 
 def _sums_of_jobs(
     source: Source, jobs: polars.Series, on_bad: OnBad
 ) -> tuple[polars.DataFrame, str]:
-    """Add up the tasks of each of ``jobs`` in the table of tasks, and say where it cannot be read.
+    """Add up the tasks of each of ``jobs``; also return the first unreadable line in words.
 
     Returns
     -------
     tuple
-        A row for each job: GPUs of all instances and the part of one that a job of one instance
-        takes, CPUs, memory, the first start of a task, the types between ``|``, whether there are
-        tasks, whether all can be read, and whether parts of GPUs became whole ones; then the fault
-        of the first task that has one, or ``""``.
+        A row for each job: GPUs of all instances, the GPU share of a job with one instance, CPUs,
+        memory, the first start of a task, the types between ``|``, whether there are tasks, whether
+        all are readable, and whether parts of GPUs became whole ones; then a text on the first
+        unreadable task, or ``""``.
     """
     import polars
 
@@ -173,7 +173,7 @@ def _sums_of_jobs(
             (column("is_part").fill_null(False) & ~is_one).alias("is_rounded"),
         )
     )  # fmt: skip
-    fault = f" (line {screen.rows[np.argmax(screen.bad)]} cannot)" if screen.bad.any() else ""
+    fault = f" (not line {screen.rows[np.argmax(screen.bad)]})" if screen.bad.any() else ""
     return sums, fault
 
 
@@ -184,7 +184,7 @@ def _other(
     tasks: str | os.PathLike[str] | None,
 ) -> Source:
     if (tasks if is_tasks else jobs) is not None:
-        raise ValueError(f"{source}: is the table of {'tasks' if is_tasks else 'jobs'} itself")
+        raise ValueError(f"{source}: is already the table of {'tasks' if is_tasks else 'jobs'}")
     given = jobs if is_tasks else tasks
     if given is not None and not isinstance(given, str | os.PathLike):
         raise TypeError(f"{'jobs' if is_tasks else 'tasks'}: {given!r} must be a path")
@@ -200,7 +200,7 @@ def _other(
     for path in candidates:
         if path.is_file():
             return Source(path, max_bytes=source.max_bytes)
-    looked = f"there is no {candidates[0]}" if candidates else "its name does not say where it is"
+    looked = f"{candidates[0]} not found" if candidates else "its name does not say where it is"
     raise ValueError(f"{source}: needs the table of {wanted}s; {looked} (name it: {wanted}s=...)")
 
 

@@ -1,6 +1,6 @@
 """Alibaba's cluster of spot GPUs (``cluster-trace-v2026-spot-gpu``): ``job_info_df.csv``.
 
-A job is some workers of so many GPUs each, or of a part of one.
+A job has several workers, each with some GPUs or a part of one.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ SCHEMA: Final = TextSchema(
         TextColumn("gpu_model", "gpu_types", "types"),
     ),
 )
-"""Whether a job is spot becomes its QOS."""
+"""The job type (spot or not) becomes the QOS."""
 
 
 def read(source: Source, *, on_bad: OnBad) -> Trace:
-    """Read the jobs; where several workers ask for parts of a GPU, each takes a whole one."""
+    """Read the jobs; if several workers request parts of a GPU, each takes a whole one."""
     return SCHEMA.read(source, on_bad=on_bad, derive=_add_up_workers)
 
 
@@ -49,7 +49,7 @@ def _add_up_workers(read: ReadColumns) -> None:
     read.of_job.add("cpu")
     num_rounded = int(np.count_nonzero((each % 1 != 0) & ~is_share))
     if num_rounded:
-        read.how = f"workers of {num_rounded:,} jobs of parts of GPUs take whole ones"
+        read.how = f"workers of {num_rounded:,} jobs with parts of GPUs take whole ones"
 
 
 register_trace_format(

@@ -16,7 +16,7 @@ SCHEMA: Final = TextSchema(
         TextColumn("timestamp", "submit_s", "time"),
         TextColumn("duration", "service_s"),
         TextColumn("num_gpus", "gpus"),
-        TextColumn("cluster", "queue", "label"),  # a virtual one
+        TextColumn("cluster", "queue", "label"),  # the virtual cluster
     ),
     header=HEADER,
 )

@@ -1,6 +1,6 @@
 """Microsoft Philly, 2017 (Jeon et al., ATC 2019): the original ``cluster_job_log`` (JSON array).
 
-This is no table: a job has a list of attempts, and each of these a list of servers.
+A job has a list of attempts, and each attempt a list of servers.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class _Job(msgspec.Struct):
 def read(source: Source, *, on_bad: OnBad) -> Trace:
     """Read the original log.
 
-    The service is the sum of the run times of all attempts that started, the width is the number
-    of GPUs of the first attempt, and the virtual cluster becomes the queue. Jobs without an
-    attempt, and jobs with an attempt that started and has no end, are rejected.
+    The run time is the sum over all attempts that started, the number of GPUs is that of the first
+    attempt, and the virtual cluster becomes the queue. Jobs without an attempt, and jobs with an
+    attempt that started and has no end, are rejected.
     """
     jobs, lines = _jobs(source)
     screen = Screen(str(source), lines, "line")
@@ -87,7 +87,7 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
 
 
 def _run_times_s(screen: Screen, jobs: Sequence[_Job]) -> AnyArray:
-    """Add up the run times of the attempts of each job, and judge them."""
+    """Add up the run times of each job's attempts, and check them."""
     attempts = [(place, each) for place, job in enumerate(jobs) for each in job.attempts]
     owner = np.array([place for place, _ in attempts], dtype=np.int64)
     tried = Screen(screen.source, screen.rows[owner], "line")
@@ -112,7 +112,7 @@ def _run_times_s(screen: Screen, jobs: Sequence[_Job]) -> AnyArray:
 
 
 def _texts(times: Iterable[str | None]) -> polars.Series:
-    """Return times as texts, null where there is none; what is cut off is no time."""
+    """Return times as texts, null where there is none; truncated ones become invalid."""
     import polars
 
     return polars.Series(

@@ -1,7 +1,7 @@
-"""The accounting of Slurm: ``sacct --parsable2``, with any delimiter.
+"""Slurm accounting: ``sacct --parsable2``, with any delimiter.
 
 Steps, jobs that wait or run, and jobs without GPUs are rejected and counted. Requeues of one job
-are joined. Times are local, unless they have an offset from UTC.
+are merged. Times are local, unless they have an offset from UTC.
 """
 
 from __future__ import annotations
@@ -26,27 +26,26 @@ if TYPE_CHECKING:
 FREE_TEXT: Final = (
     "JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Extra",
 )  # fmt: skip
-"""What users write, so that it may hold the delimiter."""
+"""Columns written by users, which may contain the delimiter."""
 _FIRST_NAMES: Final = re.compile(r"\s*([A-Za-z]+)([^A-Za-z0-9]+)[A-Za-z]")
 _MAX_DELIMITER: Final = 20
 
 
 def delimiter_of(header: str) -> str | None:
-    """Return what stands between the first two names of a header, None if there is nothing."""
+    """Return the text between the first two names of a header, or None."""
     found = _FIRST_NAMES.match(header)
     return found[2] if found and len(found[2]) <= _MAX_DELIMITER else None
 
 
 def names_of(header: str, delimiter: str) -> list[str]:
-    """Return the names of the columns; an empty last one where every line ends in a delimiter."""
+    """Return the column names; the last is empty if lines end in a delimiter."""
     return [name.strip() for name in header.split(delimiter)]
 
 
 def read_sacct_table(source: Source, delimiter: str | None, known: Sequence[str]) -> Table:
-    """Read the table; names that differ from ``known`` ones in case alone are taken for them.
+    """Read the table; column names match ``known`` ones regardless of case.
 
-    A delimiter too many is taken for part of the one column that holds :data:`FREE_TEXT`, but for
-    a comma.
+    An extra delimiter (unless a comma) is attributed to the one column of :data:`FREE_TEXT`.
 
     Parameters
     ----------
@@ -56,17 +55,17 @@ def read_sacct_table(source: Source, delimiter: str | None, known: Sequence[str]
     Raises
     ------
     ValueError
-        If there is no row, a column is named twice, a row has too few or too many fields, or
-        columns are made by blanks.
+        If there is no row, a column name occurs twice, a row has too few or too many fields, or
+        columns are aligned with blanks.
     """
     import polars
 
     header, *rest = source.text.split("\n")
     delimiter = delimiter or delimiter_of(header)
     if delimiter is None:
-        raise ValueError(f"{source}, line 1: no header of sacct; print it with --parsable2")
+        raise ValueError(f"{source}, line 1: not a header of sacct; run sacct --parsable2")
     if delimiter.strip(" ") == "":
-        raise ValueError(f"{source}: sacct printed this for the eye; print it with --parsable2")
+        raise ValueError(f"{source}: this is sacct's human-readable output; run sacct --parsable2")
     canonical = {name.lower(): name for name in (*known, *FREE_TEXT)}
     names = [canonical.get(name.lower(), name) for name in names_of(header, delimiter)]
     _check_names(source, names)
@@ -78,7 +77,7 @@ def read_sacct_table(source: Source, delimiter: str | None, known: Sequence[str]
     fields = every.filter(is_row).str.split(delimiter)
     surplus = fields.list.len().cast(polars.Int64).to_numpy() - len(names)
     free = [place for place, name in enumerate(names) if name in FREE_TEXT]
-    if delimiter == ",":  # it stands between resources, too: nobody knows whose the surplus is
+    if delimiter == ",":  # also separates resources, so the extra field cannot be attributed
         free = []
     ragged = np.flatnonzero(surplus != 0 if len(free) != 1 else surplus < 0)
     if ragged.size:
@@ -101,7 +100,7 @@ def _mend(
     rows: np.ndarray[tuple[int], np.dtype[np.int64]],
     delimiter: str,
 ) -> None:
-    """Give the surplus fields of ``rows`` to the column at ``free``."""
+    """Assign the extra fields of ``rows`` to the column at ``free``."""
     mended = []
     for parts in fields[rows].to_list():
         end = free + 1 + len(parts) - len(names)
@@ -113,11 +112,11 @@ def _mend(
 
 def _check_names(source: Source, names: Sequence[str]) -> None:
     if len(names) > MAX_COLUMNS:
-        raise ValueError(f"{source}, line 1: {len(names):,} columns; there may be {MAX_COLUMNS:,}")
+        raise ValueError(f"{source}, line 1: {len(names):,} columns, more than {MAX_COLUMNS:,}")
     seen = set()
     for name in names:
         if name in seen:
-            raise ValueError(f"{source}, line 1: column {name!r} is named twice")
+            raise ValueError(f"{source}, line 1: column {name!r} occurs twice")
         seen.add(name)
 
 
@@ -125,7 +124,7 @@ def _ragged(source: Source, line: int, num_fields: int, expected: int) -> ValueE
     plural = "field" if num_fields == 1 else "fields"
     return ValueError(
         f"{source}, line {line}: {num_fields} {plural}, but a row must have {expected} "
-        "(a truncated row, or a text that holds the delimiter: print with another --delimiter)"
+        "(a truncated row, or a text contains the delimiter: run sacct with another --delimiter)"
     )
 
 
@@ -137,12 +136,12 @@ KNOWN: Final = (
 
 
 def read(source: Source, *, on_bad: OnBad, delimiter: str | None = None, **options: Any) -> Trace:
-    """Read what sacct printed.
+    """Read output of sacct.
 
     Parameters
     ----------
     delimiter
-        What stands between fields; default: what stands between the first names of the header.
+        Text between fields; default: the text between the first names of the header.
     options
         See :func:`gpusched.traces.sacct_jobs.jobs_of`.
     """
@@ -159,7 +158,7 @@ def _check_columns(table: Table, sizes: Sequence[str]) -> None:
         if not set(names) & set(table.columns):
             raise ValueError(
                 f"{table.source}, line 1: column {names[0]!r} is missing; the header has "
-                f"{', '.join(table.columns)} (print it with sacct --format={names[0]},...)"
+                f"{', '.join(table.columns)} (run sacct --format={names[0]},...)"
             )
 
 
@@ -173,7 +172,7 @@ def _recognises(source: Source) -> bool:
         any(name.lower() in names for name in needed)
         for needed in (IDS, *((name,) for name in NEEDED), TRES)
     )
-    # Nothing else begins like this: what is missing is an error that names it.
+    # No other format begins like this: accept it, and let the reader name missing columns.
     return is_whole or (delimiter != "," and written[0] in IDS)
 
 

@@ -1,7 +1,7 @@
-"""The accounting of Slurm as JSON: ``sacct --json``.
+"""Slurm accounting as JSON: ``sacct --json``.
 
-The same jobs as ``sacct --parsable2`` prints, with times in seconds since 1970: the nested objects
-are made the table that it prints, and read as that.
+The nested objects are converted to the table that ``sacct --parsable2`` prints, with times in
+seconds since 1970, and read like that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SHOWN: Final = 40
 
 
 def read(source: Source, *, on_bad: OnBad, **options: Any) -> Trace:
-    """Read what sacct printed; options are those of :func:`gpusched.traces.sacct_jobs.jobs_of`."""
+    """Read output of sacct; options are those of :func:`gpusched.traces.sacct_jobs.jobs_of`."""
     import polars
 
     found = read_records(source, "jobs")
@@ -41,7 +41,7 @@ def read(source: Source, *, on_bad: OnBad, **options: Any) -> Trace:
 
 
 def _texts(job: Mapping[str, Any]) -> dict[str, str]:
-    """Return what sacct prints of a job, by the names that its columns have as text."""
+    """Return a job's texts in sacct's table, by column."""
     time, tres = _within(job, "time"), _within(job, "tres")
     owner, needs = _within(job, "association"), _within(job, "required")
     return {
@@ -68,7 +68,7 @@ def _within(job: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _id(job: Mapping[str, Any]) -> str:
-    """Return 123, 123_4 for a task, 123_[5-9] for tasks that wait, 123+1 for a part."""
+    """Return 123, 123_4 (task), 123_[5-9] (waiting tasks) or 123+1 (component)."""
     array, parts = _within(job, "array"), _within(job, "het")
     whole, task = _whole(array.get("job_id")), _whole(array.get("task_id"))
     waiting = text_of(array.get("task"))
@@ -85,7 +85,7 @@ def _whole(value: Any) -> str:
 
 
 def _seconds(value: Any) -> str:
-    """Return a time as text, empty where it is not known; what is none stays as it is."""
+    """Return a time as text, empty if unknown; other values unchanged as text."""
     plain = slurm.number(value)
     if plain is None or plain == 0 or plain == math.inf:
         return ""
@@ -106,7 +106,7 @@ def _state(value: Any) -> str:
 
 
 def _resources(entries: Any) -> Iterator[str]:
-    """Yield ``gres/gpu:a100=8`` of each resource of which there are some; memory is in MiB."""
+    """Yield a text such as ``gres/gpu:a100=8`` per resource; memory is in MiB."""
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, Mapping):
             continue

@@ -1,4 +1,4 @@
-"""The servers of Slurm: ``sinfo --json`` and ``scontrol show nodes --json``."""
+"""Servers of Slurm: ``sinfo --json`` and ``scontrol show nodes --json``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ UNAVAILABLE: Final = frozenset(
 )  # fmt: skip
 """States, and flags of states, in which no job starts on a server."""
 TAKEN: Final = frozenset({"BLOCKED", "PLANNED", "POWERING_DOWN", "RESERVED"})
-"""Those in which a server is part of the cluster, and no job may start there now."""
+"""States in which a server is part of the cluster, but no job may start there now."""
 NO_TYPE: Final = "gpu"
 
 
@@ -61,12 +61,11 @@ class SlurmServer:
     is_available
         Whether jobs may start on it now.
     partitions, features
-        Those that it stands in, and those that it has.
+        Its partitions and features.
     used, tres_used
-        The GPUs in use as ``gpu:a100:2(IDX:0-1)``, and as ``gres/gpu=2``; empty where that is not
-        told.
+        The GPUs in use as ``gpu:a100:2(IDX:0-1)``, and as ``gres/gpu=2``; empty if unknown.
     devices
-        Types and numbers of its GPUs, where they are of several; ``gpu_type`` is of no use then.
+        Types and numbers of its GPUs, if it has several types; ``gpu_type`` is then unused.
     """
 
     name: str
@@ -81,7 +80,7 @@ class SlurmServer:
 
 
 def servers_of(source: Source) -> list[SlurmServer]:
-    """Return the servers with GPUs, also those that take no jobs.
+    """Return the servers with GPUs, including those that take no jobs.
 
     Errors are those of :func:`read`.
     """
@@ -124,7 +123,7 @@ def read(source: Source, *, grouped: bool = True, unavailable: bool = False) -> 
     Parameters
     ----------
     unavailable
-        Whether servers that are down, drained or in maintenance count, too.
+        Whether to include servers that are down, drained or in maintenance.
     """
     if not isinstance(unavailable, bool):
         raise TypeError(f"unavailable: {unavailable!r} must be True or False")
@@ -139,7 +138,7 @@ def read(source: Source, *, grouped: bool = True, unavailable: bool = False) -> 
         _, cluster = _cluster(source, plain, grouped=grouped)
         groups, name = cluster.servers, cluster.name
     if missing := len(nodes) - len(ready):
-        name = f"{name} without {missing:,} that are not available"
+        name = f"{name} without {missing:,} unavailable servers"
     mixed = [_group(node) for node in ready if _devices(node)]
     same = groupby(mixed) if grouped else ((group, [group]) for group in mixed)
     more = (msgspec.structs.replace(group, count=len(list(equal))) for group, equal in same)
@@ -157,7 +156,7 @@ def _group(node: _Node) -> ServerGroup:
 
 
 def _devices(node: _Node) -> tuple[tuple[str, int], ...]:
-    """Return the numbers of GPUs of a server by type, if they are of several and can be read."""
+    """Return a server's numbers of GPUs by type, if it has several readable types."""
     counts = slurm.gpus_by_type(node.gres)
     if not math.fsum(counts.values()):
         counts = {name: count for name, count in slurm.gpus_by_type(node.tres).items() if name}
@@ -176,7 +175,7 @@ def _gpus(node: _Node) -> slurm.Resources:
 def _cluster(
     source: Source, nodes: list[_Node], *, grouped: bool
 ) -> tuple[dict[str, polars.Series], Cluster]:
-    """Return the columns that were read, and the servers with GPUs as a cluster."""
+    """Return the columns, and the servers with GPUs as a cluster."""
     columns = _columns(source, nodes)
     table = Table(source, columns, np.array([node.line for node in nodes]))
     servers = ServerTable(table, name="name", gpus="gres", gpu_type="gpu_type")
@@ -188,12 +187,12 @@ def _cluster(
 
 
 def recognises(source: Source) -> bool:
-    """Whether a file is an object with servers."""
+    """Whether a file is a JSON object with servers."""
     return has_member(source, "nodes") or has_member(source, "sinfo")
 
 
 def _nodes(source: Source) -> list[_Node]:
-    """Return the servers; one that stands in several partitions once."""
+    """Return the servers, each once even if it is in several partitions."""
     found = read_records(source, "nodes", "sinfo")
     nodes: dict[str, _Node] = {}
     for record, line in zip(found.records, found.lines.tolist(), strict=True):
@@ -245,7 +244,7 @@ def _single(record: dict[str, Any], line: int) -> Iterator[_Node]:
 
 
 def _several(record: dict[str, Any], line: int) -> Iterator[_Node]:
-    """Return the servers of one line of sinfo, which are alike."""
+    """Yield the equal servers of one record of sinfo."""
     part = {name: _object(record.get(name)) for name in ("nodes", "node", "gres", "cpus", "memory")}
     listed = part["nodes"].get("nodes") or part["nodes"].get("hostnames")
     names = listed if isinstance(listed, list) else []
@@ -262,7 +261,7 @@ def _several(record: dict[str, Any], line: int) -> Iterator[_Node]:
             cpus,
             _text(part["memory"].get("minimum", part["memory"].get("maximum"))),
             frozenset({text_of(_object(record.get("partition")).get("name"))} - {""}),
-            # Of servers that stand on one line none is told what is its own.
+            # If a record has several servers, their own GPUs in use are unknown.
             text_of(part["gres"].get("used")) if len(names) == 1 else "",
             "",
             frozenset(_names(_object(record.get("features")).get("total"))),

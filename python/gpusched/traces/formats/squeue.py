@@ -1,7 +1,7 @@
-"""The queue of Slurm as it is now: ``squeue --json``, jobs that run and jobs that wait.
+"""Slurm's current queue, ``squeue --json``: running and waiting jobs.
 
-A job's run time is not known before it ends: its time limit stands for it. This is no table: one
-record may be many jobs, numbers may be objects, and what counts depends on a job's state.
+Run times are unknown before jobs end, so time limits replace them. One record may be many jobs,
+numbers may be objects, and relevant fields depend on a job's state.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TIMES: Final = ("submit_time", "start_time", "last_sched_evaluation")
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """A record: one job, or the tasks of an array that wait, which differ in their ids alone."""
+    """A record: one job, or the waiting tasks of an array, which differ only in their ids."""
 
     job: dict[str, Any]
     ids: list[str]
@@ -54,16 +54,16 @@ class QueuedJob:
         return "PENDING" in self.states and not self.runs
 
     def count(self, field: str) -> float:
-        """Return a number of the record; NaN for what is none."""
+        """Return a number of the record; NaN for other values."""
         return slurm.count(self.job.get(field))
 
     def text(self, field: str) -> str:
-        """Return a text of the record; "" for what is none."""
+        """Return a text of the record; "" for other values."""
         return text_of(self.job.get(field))
 
 
 class _Spread:
-    """Values of records, shown for each of their jobs."""
+    """Values of records, indexed by job."""
 
     def __init__(self, values: Sequence[Any], record: Int64) -> None:
         self._values, self._record = values, record
@@ -73,14 +73,14 @@ class _Spread:
 
 
 class _Queue:
-    """The records of a file, and a screen that judges their jobs.
+    """The records of a file, and the screen for their jobs.
 
     Attributes
     ----------
     records
-        One or several jobs each.
+        One or more jobs each.
     record
-        int64: of each job, the number of its record.
+        int64: the record of each job.
     """
 
     def __init__(self, found: Records, order: Sequence[int], records: list[QueuedJob]) -> None:
@@ -91,16 +91,16 @@ class _Queue:
         self.screen = found.screen(np.asarray(order, np.int64)[self.record].tolist())
 
     def show(self, column: str, field: str, values: Sequence[Any] | None = None) -> None:
-        """Quote a field of the records, or ``values`` of them, in messages on a column."""
+        """Quote a field of the records, or ``values``, in messages on a column."""
         shown = [record.job.get(field) for record in self.records] if values is None else values
         self.screen.show(column, field, _Spread(shown, self.record))
 
     def require(self, good: Iterable[Any], column: str, rule: str) -> None:
-        """Mark the jobs of records that are not good."""
+        """Reject the jobs of records that are not good."""
         self.screen.require(np.array(list(good), np.bool_)[self.record], column, rule)
 
     def numbers(self, column: str, field: str) -> Float64:
-        """Return a field of each record; NaN where it is not given, and what is none is a fault."""
+        """Return a field of each record; NaN where missing; reject other non-numbers."""
         values = [slurm.number(record.job.get(field)) for record in self.records]
         self.show(column, field, values)
         numbers, good = numbers_of(values)
@@ -120,19 +120,18 @@ def read(
     now: int | None = None,
     unlimited_s: int | None = None,
 ) -> Trace:
-    """Read what squeue printed.
+    """Read output of squeue.
 
     Parameters
     ----------
     service
-        ``"left"``: all jobs are there now, first those that run, with what is left of their time
-        limits, then those that wait, in the order of their submission. ``"whole"``: jobs arrive
-        when they were submitted, and take their time limits.
+        ``"left"``: all jobs arrive now, first running jobs with the rest of their time limits, then
+        waiting jobs, each in order of submission. ``"whole"``: jobs arrive when they were submitted
+        and take their full time limits.
     now
-        Seconds since 1970; default: when the file was written, if it tells, else the last time in
-        it.
+        Seconds since 1970; default: when the file was written, if stated, else the last time in it.
     unlimited_s
-        Stands for the time limit of jobs that have none; default: they are rejected.
+        Time limit for jobs without one; default: they are rejected.
     """
     found = read_records(source, "jobs")
     return jobs_of(
@@ -177,19 +176,19 @@ def jobs_of(
     submit_s = queue.numbers("submit_s", "submit_time")
     queue.require(submit_s > 0, "submit_s", "must be known")
     start_s = queue.numbers("start", "start_time")
-    queue.require((start_s > 0) | ~runs, "start", "must be known (a job that runs)")
+    queue.require((start_s > 0) | ~runs, "start", "must be known (the job is running)")
     limit_s = _limits(queue, unlimited_s)
     service_s = limit_s
     if service == "left":
         end_s = queue.numbers("end", "end_time")
         end_s = np.where(end_s > start_s, end_s, start_s + limit_s)
         service_s = np.where(runs, end_s - now_s, limit_s)
-        queue.show("service_s", "what is left of time_limit", service_s.tolist())
+        queue.show("service_s", "remaining time_limit", service_s.tolist())
     columns = {
         "submit_s": np.full(len(runs), now_s) if service == "left" else submit_s,
         "service_s": service_s,
         "estimate_s": np.where(service_s > 0, service_s, np.nan),
-        # Clocks of servers differ: who began before it was submitted waited for an unknown time.
+        # Server clocks differ: the wait of a job that began before its submission is unknown.
         "source_wait_s": np.where(runs & (start_s >= submit_s), start_s - submit_s, np.nan),
         "time_limit_s": np.where(limit_s > 0, limit_s, np.nan),
         "priority": [record.count("priority") for record in queue.records],
@@ -211,7 +210,7 @@ def jobs_of(
 
 
 def now_of(found: Records) -> float:
-    """When the file was written, or the last time at which something happened in it."""
+    """Return when the file was written, or the last event in it."""
     told = slurm.count(found.others.get("last_update"))
     if 0 < told <= _LAST_S:
         return told
@@ -225,7 +224,7 @@ def now_of(found: Records) -> float:
 
 
 def queued(found: Records) -> list[QueuedJob]:
-    """Return what each record of a file tells of: a job, or the tasks of an array that wait."""
+    """Return the records of a file: single jobs, or the waiting tasks of an array."""
     return [_queued(job) for job in found.records]
 
 
@@ -253,7 +252,7 @@ def _require_queued(queue: _Queue, runs: Bool) -> None:
     )
     queue.show("reason", "state_reason")
     held = np.array([record.text("state_reason") in HELD for record in records], np.bool_)
-    rule = "must be to wait for GPUs (held, or for another job or a time)"
+    rule = "must be a wait for GPUs (held, or waits for a dependency or begin time)"
     queue.require(runs | ~held, "reason", rule)
     told = [(record.job.get("job_id"), record.job.get("array_task_string")) for record in records]
     queue.show("id", "job_id, array_task_string", told)
@@ -262,12 +261,12 @@ def _require_queued(queue: _Queue, runs: Bool) -> None:
 
 
 def _take_demand(read: ReadColumns, queue: _Queue) -> None:
-    """Take what each job has or asks for: what is allocated to those that run, else the request."""
+    """Read each job's resources: allocated ones if it runs, else requested ones."""
     resources = [resources_of(record) for record in queue.records]
     gpus = np.array([one.gpus for one in resources])
     queue.show("gpus", "tres_req_str")
-    queue.require(gpus != 0, "gpus", "must name GPUs (a job without)")
-    queue.require(~np.isnan(gpus), "gpus", "must tell the number of GPUs")
+    queue.require(gpus != 0, "gpus", "must name GPUs (a job without GPUs)")
+    queue.require(~np.isnan(gpus), "gpus", "must give the number of GPUs")
     cpus, memory_mib = (
         np.array([getattr(one, name) for one in resources])[queue.record]
         for name in ("cpus", "memory_mib")
@@ -276,7 +275,7 @@ def _take_demand(read: ReadColumns, queue: _Queue) -> None:
     read.numeric["cpu"], read.numeric["memory_gib"] = cpus, memory_mib / MIB_PER_GIB
     read.of_job |= {"cpu", "memory_gib"}
     each = np.array([per_node(record) for record in queue.records])
-    # A total that they do not make up, or one GPU, says nothing of servers.
+    # Ignore it for one GPU, or if it does not divide the total.
     each[(gpus < 2) | (gpus % each != 0)] = math.nan
     read.numeric["gpus_per_node"] = each[queue.record]
     types = [one.types for one in resources]
@@ -284,7 +283,7 @@ def _take_demand(read: ReadColumns, queue: _Queue) -> None:
 
 
 def resources_of(record: QueuedJob) -> slurm.Resources:
-    """Return what a job has if it runs, else what it asks for."""
+    """Return a job's allocated resources if it runs, else the requested ones."""
     names = ("tres_alloc_str", "tres_req_str") if record.runs else ("tres_req_str",)
     first = None
     for name in names:
@@ -301,7 +300,7 @@ def resources_of(record: QueuedJob) -> slurm.Resources:
 
 
 def per_node(record: QueuedJob) -> float:
-    """Return the GPUs that a job asks of each of its servers; NaN: it does not say."""
+    """Return the GPUs that a job requests per server; NaN if not given."""
     each = slurm.of_gres(record.text("tres_per_node")).gpus
     return each if each > 0 else math.nan
 
@@ -311,12 +310,12 @@ def _limits(queue: _Queue, unlimited_s: int | None) -> Float64:
     is_none = ~np.isfinite(limit_s) | (limit_s == 0)
     if unlimited_s is not None:
         return np.where(is_none, float(unlimited_s), limit_s)
-    queue.require(~is_none, "service_s", "must be set (or name unlimited_s)")
+    queue.require(~is_none, "service_s", "must be given (or set unlimited_s)")
     return np.where(is_none, math.nan, limit_s)
 
 
 def recognises(source: Source) -> bool:
-    """Whether a file is an object with jobs of a queue."""
+    """Whether a file is a JSON object with jobs of a queue."""
     return has_member(source, "jobs", "job_state")
 
 

@@ -35,7 +35,7 @@ _HELD: Final = (
     "id", "submit_s", "service_s", "gpus", "row", "estimate_s", "source_wait_s", "status", "user",
     "group", "queue",
 )  # fmt: skip
-"""What the format has of a trace; rows are those of the file."""
+"""Columns that the format holds; rows are those of the file."""
 SCHEMA: Final = TextSchema(
     (
         TextColumn("allocated_processors", "gpus", is_part=True),
@@ -68,19 +68,18 @@ def read(
 ) -> Trace:
     """Read an SWF log.
 
-    The format tells nothing of GPUs: what they are is said here.
+    The format has no GPUs: these options define them.
 
     Parameters
     ----------
     processors
-        Which count is the gang's width: ``"allocated"`` (field 5) or ``"requested"`` (field 8);
-        where that is missing (-1), the other one.
+        Which count gives the GPUs: ``"allocated"`` (field 5) or ``"requested"`` (field 8); where
+        that is missing (-1), the other one.
     processors_per_gpu
-        Processors that are counted as one GPU; the quotient is rounded up. Default: 1.
+        Processors per GPU; the quotient is rounded up. Default: 1.
     gpus_per_node
-        In its stead, the GPUs of each node: ``MaxProcs`` over ``MaxNodes`` in the header of the
-        log are the processors that share them. A job has the GPUs of its part of the nodes,
-        rounded up.
+        Alternatively, GPUs per node, shared by ``MaxProcs`` over ``MaxNodes`` processors (header of
+        the log). A job has the GPUs of its part of the nodes, rounded up.
     """
     if processors not in PROCESSORS:
         raise ValueError(f"processors: {processors!r} must be one of {', '.join(PROCESSORS)}")
@@ -166,9 +165,9 @@ def write_swf(
     wait_us, run_us
         Times of each job, :data:`NOT_GIVEN` where there is none.
     status
-        Of each job, by the codes of the format; None: that of the trace.
+        Codes of the format, one per job; None: the statuses of the trace.
     notes
-        Lines for the head of the file.
+        Lines for the header of the file.
     """
     import polars
 
@@ -208,7 +207,7 @@ def write(trace: Trace, path: Path) -> None:
 
 
 def losses(trace: Trace, **times_us: Int64 | None) -> list[str]:
-    """Say what whole seconds and numbers lose of a trace and of further times, a sentence each."""
+    """Return what SWF cannot hold of a trace and of further times, a sentence each."""
     every = {"submit": trace.submit_us, "estimate": trace.estimate_us, **times_us}
     rounded = [
         f"{name} of {plural(count, 'job')}"

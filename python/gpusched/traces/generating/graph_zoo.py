@@ -1,4 +1,4 @@
-"""Gives the jobs of a trace graphs out of a zoo of models, and tells what came out."""
+"""Assign graphs from a zoo of models to jobs, and describe the result."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class Kinds:
-    """Jobs of one width and one set of allowed types, and the graphs that they may have.
+    """Classes of jobs with equal numbers of GPUs and allowed types, and their possible graphs.
 
     Attributes
     ----------
     kind
-        int64[num_jobs].
+        int64[num_jobs]: the class of each job.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Kinds:
         self._keep_the_least_accumulation([candidate for _, candidate in rows])
 
     def _keep_the_least_accumulation(self, candidates: Sequence[_Candidate]) -> None:
-        """Take the weight of those that accumulate more than they need to be light."""
+        """Set the weight to 0 for candidates with more accumulation than needed to be light."""
         is_done: set[tuple[int, str, int]] = set()
         for row, candidate in enumerate(candidates):  # accumulation ascending
             key = (int(self.of_kind[row]), candidate.model, candidate.stages)
@@ -73,13 +73,13 @@ class Kinds:
                 is_done.add(key)
 
     def can_be(self, is_heavy: bool) -> Bool:
-        """bool[num_kinds]: whether there is a graph that is heavy, or one that is not."""
+        """Return bool[num_kinds]: whether a class has a heavy (or a light) graph."""
         found: Bool = np.zeros(self.num_kinds, dtype=np.bool_)
         found[self.of_kind[(self.is_heavy == is_heavy) & (self.weight > 0)]] = True
         return found
 
     def choose(self, kind: int, is_heavy: bool | None, draws: Float64) -> Int64:
-        """Return the row of a graph of this kind for each number in [0, 1)."""
+        """Return the row of a graph of this class for each number in [0, 1)."""
         rows = np.flatnonzero((self.of_kind == kind) & (self.weight > 0))
         if is_heavy is not None:
             rows = rows[self.is_heavy[rows] == is_heavy]
@@ -148,44 +148,42 @@ def assign_graphs(
 ) -> Trace:
     """Return the same jobs, each with a graph of a model for its number of GPUs.
 
-    The run times of a trace are taken for those under heavy-edge placement on the empty cluster:
-    a job of d seconds has ``n = d / amin`` iterations, and its service, the run time at the least
-    iteration time ``alow`` that no placement beats, becomes ``n * alow``. Estimates are scaled in
-    the same way.
+    The run times of a trace are read as those under heavy-edge placement on the empty cluster: a
+    job of d seconds has ``n = d / amin`` iterations, and its ``service_s``, the run time at the
+    lower bound ``alow`` of the iteration time, becomes ``n * alow``. Estimates are scaled likewise.
 
-    Jobs of one (user, group) draw one number, so that recurring jobs of one width have one graph;
-    without groups each job draws its own.
+    Jobs of one (user, group) share one random number, so recurring jobs with equal numbers of GPUs
+    have one graph; without groups each job has its own number.
 
     Parameters
     ----------
     cluster
-        On which ``alow``, ``amin`` and ``amax`` are found.
+        The cluster for ``alow``, ``amin`` and ``amax``.
     heavy_share
-        Share of the jobs with more than one GPU that communicate heavily, 0 to 1, met to one job
-        (so that one group may be of both kinds). A model that is heavy by itself accumulates the
-        gradients of 2, 4, ... 64 batches, as few as make it light, where a light one is wanted.
-        None: as it comes, without accumulation.
+        Fraction of multi-GPU jobs that communicate heavily, 0 to 1, met to within one job (so one
+        group may have both kinds). To make a heavy model light, it accumulates the gradients of 2,
+        4, ... 64 batches, as few as possible. None: no target, and no accumulation.
     seed
-        Of the draw, 0 or more.
+        Seed of the draw, 0 or more.
     zoo
-        Names out of ``MODELS``, or a weight for each; None: all with equal weights.
+        Names from ``MODELS``, or a weight for each; None: all with equal weights.
     speed
         ``stages``, with parameters.
     heavy
         A job communicates heavily if ``amax / amin`` is at least this.
     keep_service
-        Leave service and estimates as they are: they then are run times at ``alow``.
+        Keep run times and estimates: they are then run times at ``alow``.
 
     Returns
     -------
     Trace
-        Its ``source`` tells the draw and the share of heavy jobs.
+        Its ``source`` has the draw and the share of heavy jobs.
 
     Raises
     ------
     ValueError
-        If a name or a value is wrong, the jobs have graphs already (their service then is no run
-        time any more), the share cannot be reached, or the cluster lacks a bandwidth.
+        If a name or a value is wrong, the jobs already have graphs (so ``service_s`` is no longer a
+        measured run time), the share cannot be reached, or the cluster lacks a bandwidth.
 
     Examples
     --------
@@ -197,8 +195,8 @@ def assign_graphs(
     """
     if trace.graph is not None and not keep_service:
         raise ValueError(
-            f"{trace.name}: the jobs have graphs already; assign to the original trace, or "
-            "with keep_service"
+            f"{trace.name}: the jobs already have graphs; use the original trace, or set "
+            "keep_service"
         )
     paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
     if not paces.has("graphs"):
@@ -229,14 +227,14 @@ def describe_graphs(
     speed: str | SpeedChoice = "stages",
     heavy: float = HEAVY,
 ) -> polars.DataFrame:
-    """Return what graphs the jobs have and how much they communicate on this cluster.
+    """Return a table of the jobs' graphs and their communication on this cluster.
 
     Returns
     -------
     polars.DataFrame
-        A row per graph and set of allowed GPU types that occur, by model and width: ``model``
-        (the graph's name up to a blank), ``graph``, ``stages``, ``gpus``, ``gpu_types`` (empty:
-        any), ``jobs``, ``alow_s``, ``amin_s``, ``amax_s`` (seconds per iteration), ``heavy``.
+        A row per graph and set of allowed GPU types, sorted by model and GPUs: ``model`` (the
+        graph's name up to a blank), ``graph``, ``stages``, ``gpus``, ``gpu_types`` (empty: any),
+        ``jobs``, ``alow_s``, ``amin_s``, ``amax_s`` (seconds per iteration), ``heavy``.
 
     Raises
     ------
@@ -279,7 +277,7 @@ def describe_graphs(
 
 
 def _draws(trace: Trace, random: np.random.Generator) -> tuple[Float64, Int64]:
-    """Draw a number in [0, 1) per job, and a place in line; one per (user, group) if there are."""
+    """Draw a number in [0, 1) and a rank per job, or per (user, group) if there are groups."""
     key: Int64 = np.arange(len(trace))
     if trace.group is not None:
         codes = [trace.group.codes] + ([] if trace.user is None else [trace.user.codes])
@@ -290,7 +288,7 @@ def _draws(trace: Trace, random: np.random.Generator) -> tuple[Float64, Int64]:
 
 
 def _wanted(kinds: Kinds, trace: Trace, share: float, order: Int64) -> Bool:
-    """Say for each job whether it gets a heavy graph."""
+    """Return for each job whether it gets a heavy graph."""
     may, may_not = kinds.can_be(True)[kinds.kind], kinds.can_be(False)[kinds.kind]
     num_wide = int(np.count_nonzero(trace.gpus > 1))
     wanted = round(share * num_wide)
@@ -337,7 +335,7 @@ def _assigned(
     if not keep_service:
         told += ", service = run time x alow/amin"
         ratio = (kinds.low / kinds.least)[candidate]
-        ratio[np.isnan(ratio)] = 1.0  # jobs that the cluster cannot hold
+        ratio[np.isnan(ratio)] = 1.0  # jobs that do not fit on the cluster
         changes["service_us"] = _scaled(trace.service_us, ratio)
         for column in ("estimate_us", "predicted_us"):
             guesses = getattr(trace, column)
@@ -364,5 +362,5 @@ def _weights(zoo: Sequence[str] | Mapping[str, float] | None) -> dict[str, float
         not_negative(f"zoo[{name!r}]", weight, 1e9)
     weights = {name: float(weight) for name, weight in weights.items() if weight > 0}
     if not weights:
-        raise ValueError("zoo: one weight must be positive")
+        raise ValueError("zoo: at least one weight must be positive")
     return weights

@@ -1,12 +1,12 @@
 """Synthetic workloads, calibrated to published clusters.
 
-Run times, widths and outcomes marked *published* are the aggregates of GPU jobs in the summary that
-comes with the Acme trace (Hu et al., NSDI 2024, CC-BY-4.0). Those marked *counted* were counted
-from the public trace files. The rest (shape of the tail, users, queues, recurrence) is this
-generator's own choice, of the order that the papers report; it moves none of the targets.
+Run times, numbers of GPUs and outcomes marked *published* are aggregates of GPU jobs in the summary
+that comes with the Acme trace (Hu et al., NSDI 2024, CC-BY-4.0). Those marked *counted* were
+counted in the public trace files. The rest (shape of the tail, users, queues, recurrence) is this
+generator's choice, in the order of the papers' figures; it affects none of the targets.
 
-Everything that is done once per job uses + - x / and sorting only, so one seed gives one workload
-on every machine; ``exp``, ``log`` and ``erf`` shape the small tables in between.
+Work per job uses only + - x / and sorting, so one seed gives one workload on every machine;
+``exp``, ``log`` and ``erf`` shape only small tables.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from gpusched.traces.workload import Trace
 
 
 def stable_order(values: Float64) -> UInt32:
-    """Return what ``np.argsort(values, kind="stable")`` does, a third as fast as it.
+    """Return ``np.argsort(values, kind="stable")``, computed faster.
 
     Parameters
     ----------
     values
-        Numbers of 0 or more: their bits, read as integers, ascend as they do.
+        Numbers of 0 or more: their bit patterns, read as integers, have the same order.
 
     Examples
     --------
     >>> stable_order(np.array([0.5, 0.25, 0.5])).tolist()
     [1, 0, 2]
     """
-    return _core.time_order((values + 0.0).view(np.int64))  # of -0.0, too
+    return _core.time_order((values + 0.0).view(np.int64))  # turns -0.0 into 0.0
 
 
 DAY_S: Final = 86_400.0
@@ -54,27 +54,27 @@ DAY_S: Final = 86_400.0
 
 @dataclass(frozen=True)
 class Profile:
-    """A cluster's workload in numbers.
+    """Parameters of a cluster's workload.
 
     Attributes
     ----------
     source
         Where the targets come from.
     mean_s, median_s
-        Run time in seconds: targets.
+        Targets for the run time in seconds.
     mean_gpus
-        Mean width in whole GPUs: a target.
+        Target for the mean number of whole GPUs.
     widths
-        Relative frequency of each width; tilted by a power of the width to meet ``mean_gpus``.
+        Relative frequency of each number of GPUs; tilted by a power of it to meet ``mean_gpus``.
     statuses
         Share of each outcome; the rest is ``"unknown"``. Empty: none is published.
     floor_s, cap_s
-        Least and greatest run time, seconds.
+        Minimum and maximum run time, seconds.
     tail_share, body_sigma, tail_sigma
         Run times above the floor are a mixture of two lognormals: the share of the second, and
         the standard deviations of their logarithms. Their medians are solved for.
     num_users, num_queues
-        Users follow a Zipf law; each user submits to one queue.
+        Users follow a Zipf distribution; each user submits to one queue.
     jobs_per_group
         Mean number of runs of a recurring job.
     """
@@ -168,8 +168,8 @@ PROFILES: Final[Mapping[str, Profile]] = {
         num_queues=10,
     ),
     "pai": Profile(
-        # Published is a mean of 0.68 GPUs, shares of one device included. In whole GPUs the same
-        # widths make 1.13 if the jobs of up to one GPU (95 %) hold 0.526 of it on average:
+        # Published is a mean of 0.68 GPUs, shares of a GPU included. In whole GPUs the same
+        # numbers give 1.13 if the jobs of up to one GPU (95%) hold 0.526 of it on average:
         # 0.95 x 0.526 + 0.03 x 2 + 0.01 x 4 + 0.01 x 8 = 0.68.
         source="Alibaba PAI, 1,037,085 GPU jobs: published; shares rounded up to whole GPUs",
         mean_s=4_787,
@@ -188,7 +188,7 @@ PROFILES: Final[Mapping[str, Profile]] = {
     ),
 }  # fmt: skip
 
-# Relative arrival rates, the generator's own: quiet nights, full days, about half at weekends.
+# Relative arrival rates (our choice): quiet nights, busy days, about half at weekends.
 HOURS: Final = (
     0.6, 0.5, 0.45, 0.4, 0.4, 0.45, 0.55, 0.7, 0.9, 1.2, 1.4, 1.5,
     1.3, 1.3, 1.5, 1.55, 1.5, 1.45, 1.3, 1.2, 1.2, 1.15, 1.0, 0.8,
@@ -201,10 +201,10 @@ _BISECTIONS: Final = 100
 
 
 def run_time_table(profile: Profile) -> tuple[Float64, Float64]:
-    """Return knots (probability, seconds) of the run time law, both ascending.
+    """Return knots (probability, seconds) of the run-time distribution, both ascending.
 
-    Above the floor the law is a mixture of two lognormals, cut at the cap. Their medians solve
-    two equations: the mixture's median, and its mean.
+    Above the floor it is a mixture of two lognormals, cut at the cap. Their medians solve two
+    equations: the mixture's median, and its mean.
     """
     median = profile.median_s - profile.floor_s
     mean = profile.mean_s - profile.floor_s
@@ -235,9 +235,9 @@ def run_time_table(profile: Profile) -> tuple[Float64, Float64]:
 
 
 def width_shares(profile: Profile) -> Float64:
-    """Return the part of the jobs that has each width of a profile, in ascending order.
+    """Return the share of jobs with each number of GPUs of a profile, in ascending order.
 
-    The relative frequencies are tilted by the power of the width that gives the profile's mean.
+    Frequencies are tilted by the power of the number of GPUs that gives the profile's mean.
     """
     widths = _widths(profile)
     base = np.array([profile.widths[width] for width in widths.tolist()])
@@ -252,12 +252,12 @@ def width_shares(profile: Profile) -> Float64:
 def width_counts(
     profile: Profile, shares: Float64, num_jobs: int, widest: int
 ) -> tuple[Int32, Int64]:
-    """Return widths, at most ``widest``, and the number of jobs of each; they sum to ``num_jobs``.
+    """Return numbers of GPUs (at most ``widest``) and of jobs, which sum to ``num_jobs``.
 
     Parameters
     ----------
     shares
-        What :func:`width_shares` gives; numbers of jobs are rounded by largest remainders.
+        From :func:`width_shares`; numbers of jobs are rounded by largest remainders.
     """
     wanted = shares * num_jobs
     counts = np.floor(wanted).astype(np.int64)
@@ -318,7 +318,7 @@ def _zipf_weights(num_names: int, exponent: float) -> Float64:
 
 
 def pick(uniform: Float64, shares: Sequence[float]) -> Int32:
-    """Map ``uniform`` numbers to the index of a share; the last one takes what is left over."""
+    """Map ``uniform`` numbers to the index of a share; the last share takes the rest."""
     bounds = np.cumsum(shares)[:-1]
     return np.asarray(np.searchsorted(bounds, uniform, side="right"), dtype=np.int32)
 
@@ -335,7 +335,7 @@ def _normal_cdf(z: float) -> float:
 
 
 def _bisect(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Return the zero of a function that rises from ``low`` to ``high``."""
+    """Return the root of an increasing function between ``low`` and ``high``."""
     if rising(low) > 0 or rising(high) < 0:
         raise ValueError("the profile's targets cannot be met with its shape")
     for _ in range(_BISECTIONS):
@@ -345,19 +345,19 @@ def _bisect(rising: Callable[[float], float], low: float, high: float) -> float:
 
 
 DEFAULT_CLUSTER: Final = Cluster.uniform(NUM_SERVERS, GPUS_PER_SERVER)
-# How much a job's run time owes to its group, its width and itself (only the order matters).
+# Weights of group, number of GPUs and job in the order of run times (only ratios matter).
 _GROUP_SHARE: Final = 0.75
 _WIDTH_SHARE: Final = 0.15
 _OWN_SHARE: Final = 0.25
-# Runs of one group lie around a date of its own. Model 1: within this part of the whole span.
+# Runs of a group lie around one date. Model 1: within this part of the whole span.
 _GROUP_SPREAD: Final = 0.1
-# Model 2: within this time, unless they would keep more than this part of the cluster busy in it.
+# Model 2: within this time, unless they would keep more than this part of the cluster busy.
 _GROUP_SPREAD_S: Final = 2 * DAY_S
 _HEAVY_GROUP: Final = 0.0025
 RESTART_S: Final = 60
-"""What a restart costs a job of model 2, seconds."""
+"""Restart overhead of a job in model 2, seconds."""
 _MAX_JOBS: Final = 2**31 - 1
-_LEAST_BYTES: Final = 110  # of a job, while its run time is drawn
+_LEAST_BYTES: Final = 110  # per job, while run times are drawn
 
 
 def generate(
@@ -371,19 +371,19 @@ def generate(
 ) -> Trace:
     """Generate a workload with the aggregates of a real cluster.
 
-    Mean and median run time, and mean width before wide jobs are narrowed, are those of the named
-    profile at every size: run times are drawn stratified, one in each of ``jobs`` equally likely
-    parts of their law, and the number of jobs of each width is fixed. Arrivals follow the day and
-    the week. Jobs belong to recurring groups (one user, one width, similar run times, runs around
-    one date); group sizes are heavy-tailed, users follow a Zipf law, wider jobs run somewhat
-    longer. Run times are whole seconds.
+    Mean and median run time, and mean number of GPUs before large jobs are narrowed, match the
+    named profile at every size: run times are drawn stratified, one from each of ``jobs`` equally
+    likely parts of their distribution, and the number of jobs of each size is fixed. Arrivals
+    follow day and week. Jobs belong to recurring groups (one user, equal numbers of GPUs, similar
+    run times, runs around one date); group sizes are heavy-tailed, users follow a Zipf
+    distribution, larger jobs run somewhat longer. Run times are whole seconds.
 
-    The load is steady: the runs of a group lie within about two days of its date, but those of a
-    group that would keep more than a four-hundredth of the cluster busy in these four days lie
-    anywhere. A longer trace holds more of the same, and not larger bursts.
+    The load is steady: the runs of a group lie within about two days of its date, but anywhere if
+    the group would keep more than 1/400 of the cluster busy in these four days. So a longer trace
+    has no larger bursts.
 
-    A job that goes on after a preemption pays 60 s (column ``restart_s``), this generator's own
-    choice: without a cost, policies that preempt would look better than they are.
+    A job that resumes after a preemption pays 60 s (column ``restart_s``), our choice: without
+    overhead, preemptive policies would look better than they are.
 
     Parameters
     ----------
@@ -394,28 +394,28 @@ def generate(
     jobs
         Number of jobs.
     load
-        Sum of gpus x service over (GPUs of ``cluster`` x time from first to last arrival); met
-        exactly, by the length of that time. One job alone has no load.
+        Offered load: sum of gpus x run time over (GPUs of ``cluster`` x time from first to last
+        arrival); met exactly, by the length of that time. A single job has no load.
     cluster
-        The cluster that the load refers to; default: 64 servers of 8 GPUs. Jobs wider than a
-        quarter of its largest servers' GPUs, and than one of these servers, are narrowed to that
-        (a note of the trace says how many), so that no job has to wait for the whole cluster.
+        The cluster that the load refers to; default: 64 servers of 8 GPUs. Jobs with more GPUs than
+        a quarter of its largest servers together, and than one of these servers, are narrowed to
+        that (``notes`` has their number), so no job has to wait for the whole cluster.
     seed
         A whole number, 0 or more. One seed gives one workload on every machine.
     model
-        2, or 1 for the workloads of versions before: runs of a group lie within a tenth of the
-        whole trace, so that bursts grow with its length and no mean settles, jobs are narrowed
-        only to what all of the largest servers hold together, and a restart costs nothing.
+        2, or 1 for the workloads of earlier versions: runs of a group lie within a tenth of the
+        whole trace, so bursts grow with its length and means do not converge; jobs are narrowed
+        only to all of the largest servers together; and a restart costs nothing.
 
     Returns
     -------
     Trace
-        Its jobs in order of submission; equal arguments give equal jobs.
+        Jobs in order of submission; equal arguments give equal jobs.
 
     Warns
     -----
     RunWarning
-        If they need more than half of the memory that there is.
+        If they need more than half of the memory.
 
     Raises
     ------
@@ -424,7 +424,7 @@ def generate(
     ValueError
         If the name is unknown (the nearest is suggested) or a number is out of range.
     MemoryError
-        If so many jobs cannot fit into memory; nothing is drawn then.
+        If so many jobs cannot fit into memory; raised before drawing.
 
     Examples
     --------
@@ -442,12 +442,12 @@ def generate(
         raise TypeError(f"load: {load!r} must be a number")
     if not (math.isfinite(load) and load > 0):
         raise ValueError(f"load: {load!r} must be finite and positive")
-    what = f"to generate {jobs:,} jobs needs"
-    remedy = "generate fewer jobs, give it more memory, or end what else uses it"
+    what = f"generating {jobs:,} jobs needs"
+    remedy = "generate fewer jobs, or free some memory"
     warn(check_fits(jobs * _LEAST_BYTES, what, remedy), stacklevel=2)
     cluster = DEFAULT_CLUSTER if cluster is None else cluster
     profile = PROFILES[name]
-    # One generator, named: NumPy may change what default_rng stands for.
+    # Name the generator: NumPy may change `default_rng`.
     random = np.random.Generator(np.random.PCG64(seed))
 
     widest, named = _widest(cluster, model)
@@ -465,7 +465,7 @@ def generate(
     if jobs == 1:
         span_us = 0.0
     elif not 1 <= span_us <= MAX_SUBMIT_US:
-        raise ValueError(f"load: {load!r} needs all arrivals within {span_us / US_PER_S:g} s")
+        raise ValueError(f"load: {load!r} would need all arrivals within {span_us / US_PER_S:g} s")
     if model == 2:
         is_heavy = (
             np.bincount(group, work_s) > _HEAVY_GROUP * cluster.num_gpus * 2 * _GROUP_SPREAD_S
@@ -481,7 +481,7 @@ def generate(
     narrowed = int(counts[_widths(profile) > widest].sum())
     jobs_were = f"{plural(narrowed, 'job')} wider than {named} {'was' if narrowed == 1 else 'were'}"
     note = f"{jobs_were} narrowed to {plural(widest, 'GPU')}"
-    # What is drawn needs none of the checks of columns that others made.
+    # Drawn columns need no checks of user input.
     submit_us, service_us = seconds_to_us(us_to_seconds(submit_us)), seconds_to_us(service_s)
     check_horizon(name, submit_us, service_us)
     return Trace(
@@ -503,10 +503,10 @@ def generate(
 
 
 def _widest(cluster: Cluster, model: int) -> tuple[int, str]:
-    """Return how wide a job may be, and in words what that is.
+    """Return the maximum number of GPUs of a job, and its description.
 
-    In model 1 all that every placement can hold on the empty cluster; in model 2 a quarter of it,
-    or a server.
+    In model 1 the most that every placement can hold on the empty cluster; in model 2 a quarter of
+    it, or a server.
     """
     largest = max(group.gpus for group in cluster.servers)
     every = sum(group.count * group.gpus for group in cluster.servers if group.gpus == largest)
@@ -519,7 +519,7 @@ def _widest(cluster: Cluster, model: int) -> tuple[int, str]:
 def _groups(
     uniform: Float64, width_index: Int64, counts: Int64, jobs_per_group: float
 ) -> tuple[int, Int64]:
-    """Return the number of groups and each job's group; groups have one width."""
+    """Return the number of groups and each job's group; sizes are equal within a group."""
     num_groups = np.ceil(counts / jobs_per_group).astype(np.int64)
     first_group = np.cumsum(num_groups) - num_groups
     # A power of a uniform number: few large groups, many small ones.
@@ -536,10 +536,10 @@ def _order_of_arrival(
     Parameters
     ----------
     spread
-        How far from it they lie at most, as a part of the whole span; at 1, anywhere.
+        Maximum distance from the date, as a part of the whole span; at 1, anywhere.
     """
     date = random.random(num_groups)
-    # The difference of two uniform numbers: a hat around the group's date, wrapped at the ends.
+    # The difference of two uniform numbers: triangular around the date, wrapped at the ends.
     offset = (random.random(len(group)) - random.random(len(group))) * spread
     return stable_order(np.mod(date[group] + offset, 1.0))
 
@@ -561,7 +561,7 @@ def _run_times(
     group: Int64,
     width_score: Float64,
 ) -> Int64:
-    """Return whole seconds: the law's own values, handed out in the order of a score."""
+    """Return whole seconds: stratified quantiles, assigned in the order of a score."""
     score = (
         _GROUP_SHARE * random.random(num_groups)[group]
         + _WIDTH_SHARE * width_score
@@ -584,7 +584,7 @@ def _labels(codes: Int32 | Int64, names: tuple[str, ...]) -> Labels:
     return Labels(read_only(codes.astype(np.int32, copy=False)), names)
 
 
-# Traces of one size have the same names.
+# Traces of one size share their names.
 @lru_cache(maxsize=8)
 def _names(kind: str, count: int) -> tuple[str, ...]:
     digits = len(str(count))

@@ -1,1 +1,1 @@
-"""How what people have becomes columns: times, names of columns, files together, parts of them."""
+"""Convert users' data to columns: times, column names and text formats."""

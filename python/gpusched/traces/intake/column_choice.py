@@ -1,4 +1,4 @@
-"""Whose column is which: the user's own map, then our names, then others that are usual."""
+"""Match columns of an input: by the user's map, then gpusched's names, then aliases."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from gpusched.base.units import UNITS
 from gpusched.traces import checked_columns as check
 
 INTERARRIVAL: Final = "interarrival_s"
-"""Stands in the place of submit times: the time since the row before."""
+"""Used instead of submit times: the time since the previous row."""
 START: Final = "start_s"
 END: Final = "end_s"
-"""When a job began and ended in the source, of which its run time and its wait follow."""
+"""When a job began and ended in the source; run time and wait are derived from these."""
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "submit_s": ("submit", "submit_time", "submission_time", "arrival_s", "arrival_time"),
     INTERARRIVAL: ("interarrival", "inter_arrival_s", "inter_arrival_time"),
@@ -29,7 +29,7 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "group": ("model",),
     "gpu_types": ("gpu_type",),
 }
-"""Names that are understood without a column map, after our own names."""
+"""Names that are recognised without a column map, after gpusched's own."""
 MORE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "submit_s": ("submitted", "submitted_at", "submission", "arrival", "arrived_at"),
     "service_s": ("elapsed", "elapsed_raw", "elapsed_time", "execution_time"),
@@ -45,16 +45,16 @@ MORE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "deadline_s": ("deadline",),
     "estimate_s": ("estimate",),
 }
-"""Those that are understood where none of the above is there; as are all in other letters: ``Job
-ID`` and ``JobID`` are ``job_id``, and with the unit at their end: ``duration_hours``."""
+"""Names that are recognised if none of the above exists; all names are also recognised in other
+spellings (``Job ID`` and ``JobID`` are ``job_id``) and with a unit: ``duration_hours``."""
 WITH_UNIT: Final = {"service_s": {"run"}}
-"""Those that are understood with a unit at their end alone: a ``run`` without one is a number."""
-_OWN: Final = ("row",)  # what we write beside the columns, and make again in reading
+"""Names that are recognised only with a unit: a plain ``run`` is a number."""
+_OWN: Final = ("row",)  # written to files, but recomputed when reading
 _NUM_SHOWN: Final = 10
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """The input's column for each of ours, those that are none of ours, and which were guessed."""
+    """The input's column for each known name, the unused ones, and which were guessed."""
 
     columns: Mapping[str, str]
     unused: tuple[str, ...]
@@ -62,13 +62,13 @@ class Choice(msgspec.Struct, frozen=True):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know of the choice."""
+        """Notes on the choice."""
         told = ", ".join(f"{ours} from {self.columns[ours]!r}" for ours in self.alike)
         return (*((f"understood: {told}",) if told else ()), *unused_note(self.unused))
 
 
 def unused_note(names: Sequence[str]) -> tuple[str, ...]:
-    """Return a sentence that names columns which are not used, if there are any."""
+    """Return a note that lists unused columns, if there are any."""
     if not names:
         return ()
     others = f" and {len(names) - _NUM_SHOWN:,} more" if len(names) > _NUM_SHOWN else ""
@@ -83,21 +83,21 @@ def choose_columns(
     extra: Sequence[str] = (),
     of_file: bool = False,
 ) -> Choice:
-    """Find the input's column for each of ours: the given map, then equal names, then aliases.
+    """Find the input's column for each known name: by the map, equal names, then aliases.
 
-    Ours are those of every trace, :data:`INTERARRIVAL`, and ``extra`` ones.
+    Known names are those of every trace, :data:`INTERARRIVAL`, and ``extra``.
 
     Parameters
     ----------
     of_file
-        Whether names may end in a unit, and :data:`START` and :data:`END` are ours, too: submit
-        times follow from starts, or from ends and run times, and run times from both.
+        Whether names may end in a unit, and :data:`START` and :data:`END` are known, too: they can
+        replace submit times and run times.
 
     Raises
     ------
     ValueError
-        If the map names a column that does not exist, on either side, two columns could be the
-        same one of ours, or a required one is missing.
+        If the map has an unknown name on either side, two columns match one name, or a required
+        column is missing.
     """
     chosen = dict(mapped or {})
     every = (*check.ALL, INTERARRIVAL, *((START, END) if of_file else ()), *extra)
@@ -112,7 +112,7 @@ def choose_columns(
     alike: list[str] = []
     taken = set(chosen.values())
     if {"service_s", "finish_s"} <= set(present):
-        taken.add(START)  # that of a result: a wait under a policy is not the one of the source
+        taken.add(START)  # start of a simulation result: its wait is not the recorded one
     keys = {name: _keys_of(name, of_file) for name in present if name not in taken}
     for ours in every:
         if ours in chosen:
@@ -145,19 +145,19 @@ def choose_columns(
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name in small letters: ``["job", "id"]`` of ``Job-ID``."""
+    """Return the words of a name in lower case: ``["job", "id"]`` for ``Job-ID``."""
     return [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
 
 
 def _keys_of(name: str, has_units: bool) -> tuple[str, str]:
-    """Return the letters of a name, and those before a unit of time at its end, if one is."""
+    """Return the letters of a name, and those before a time unit at its end, if any."""
     words = words_of(name)
     is_timed = has_units and len(words) > 1 and words[-1] in UNITS
     return "".join(words), "".join(words[:-1]) if is_timed else ""
 
 
 def _alike(ours: str, keys: Mapping[str, tuple[str, str]]) -> list[str]:
-    """Return the columns whose names are among those of ours but for letters and units."""
+    """Return the columns whose names match up to spelling and units."""
     names = (ours, *ALIASES.get(ours, ()), *MORE_ALIASES.get(ours, ()))
     known = {"".join(words_of(name)) for name in names}
     timed = {"".join(words_of(name.removesuffix("_s"))) for name in names}
@@ -169,7 +169,7 @@ def _alike(ours: str, keys: Mapping[str, tuple[str, str]]) -> list[str]:
 
 
 def _derive(source: str, chosen: dict[str, str]) -> set[str]:
-    """Put starts or ends in the place of submit times if need be; return what is not needed."""
+    """Use starts or ends as submit times if needed; return the names that are not needed."""
     has_service = "service_s" in chosen
     if not {"submit_s", INTERARRIVAL} & chosen.keys():
         if START in chosen:
@@ -179,8 +179,8 @@ def _derive(source: str, chosen: dict[str, str]) -> set[str]:
     elif not has_service and END in chosen and START not in chosen and "submit_s" in chosen:
         submit = chosen["submit_s"]
         raise HintedError(
-            f"{source}: column 'service_s' is missing; from {submit!r} to {chosen[END]!r} "
-            "jobs also wait: name the column of run times or of starts",
+            f"{source}: column 'service_s' is missing; {submit!r} to {chosen[END]!r} includes "
+            "the wait: name the column of run times or of starts",
             f" (columns={{'start_s': {submit!r}}} if jobs start when they are submitted)",
             f" (--column start_s={submit} if jobs start when they are submitted)",
         )  # fmt: skip
@@ -189,7 +189,7 @@ def _derive(source: str, chosen: dict[str, str]) -> set[str]:
 
 
 def _choose_arrivals(source: str, chosen: dict[str, str], mapped: set[str]) -> None:
-    """Leave one of submit times and gaps, if it is clear which one is meant."""
+    """Keep either submit times or gaps, if the map says which."""
     if not {"submit_s", INTERARRIVAL} <= chosen.keys():
         return
     named = mapped & {"submit_s", INTERARRIVAL}

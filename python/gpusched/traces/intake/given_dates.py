@@ -1,4 +1,4 @@
-"""Dates that a user hands in, of whatever library, as columns of Polars."""
+"""Convert dates of any library to Polars columns."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def dated(screen: Screen, submit_s: polars.Series, moments: Mapping[str, Any]) -> dict[str, Int64]:
-    """Read submit times that are dates, and other ``moments`` that are, in ticks: ``submit_us`` ...
+    """Convert submit times and other ``moments`` that are dates to ticks: ``submit_us`` ...
 
     Raises
     ------
     ValueError
-        If there are not as many of both, or as :func:`ticks_of`.
+        If lengths differ, or as :func:`ticks_of`.
     """
     read = {"submit_us": ticks_of(screen, "submit_s", "submit_s", submit_s)}
     for name, values in moments.items():
@@ -44,9 +44,9 @@ def dated(screen: Screen, submit_s: polars.Series, moments: Mapping[str, Any]) -
 
 
 def since_1970(columns: Mapping[str, Any]) -> tuple[dict[str, polars.Series], tuple[str, ...]]:
-    """Return the moments of a frame that are numbers since 1970 as dates, and say what they count.
+    """Return times of a frame that count from 1970 as dates, with notes on their units.
 
-    Others than the submit times are so only where these are.
+    Other times are converted only if submit times are.
     """
     import polars
 
@@ -62,14 +62,14 @@ def since_1970(columns: Mapping[str, Any]) -> tuple[dict[str, polars.Series], tu
 
 
 def dates_in(column: str, values: Any) -> polars.Series | None:
-    """Return a column that a user hands in as one of Polars if it holds dates; None if not.
+    """Return a column as Polars dates; None if it does not hold dates.
 
-    Taken are dates of Python, NumPy, pandas, Polars and Arrow, and ISO 8601 texts.
+    Accepts dates of Python, NumPy, pandas, Polars and Arrow, and ISO 8601 texts.
 
     Raises
     ------
     ValueError
-        If dates with and without a zone stand in it, or one is beyond the years 1 to 9999.
+        If dates with and without a zone are mixed, or one is beyond the years 1 to 9999.
     """
     dtype = getattr(values, "dtype", getattr(values, "type", None))
     if dtype is None or getattr(dtype, "kind", "O") in "OTU":
@@ -85,7 +85,7 @@ def dates_in(column: str, values: Any) -> polars.Series | None:
 
 
 def _of_frame(values: Any, dtype: Any) -> polars.Series | None:
-    """Take a column of Polars or Arrow, or one of pandas on Arrow."""
+    """Convert a column of Polars or Arrow, or of pandas on Arrow."""
     import polars
 
     if type(dtype).__name__ == "ArrowDtype":
@@ -95,7 +95,7 @@ def _of_frame(values: Any, dtype: Any) -> polars.Series | None:
 
 
 def _of_numpy(column: str, values: Any, dtype: Any) -> polars.Series:
-    """Take what NumPy or pandas counts in ticks of their own."""
+    """Convert datetime64 columns of NumPy or pandas."""
     import polars
 
     zone = getattr(dtype, "tz", None)
@@ -110,7 +110,7 @@ def _of_numpy(column: str, values: Any, dtype: Any) -> polars.Series:
     if np.ma.isMaskedArray(values):
         missing = missing | np.ma.getmaskarray(values)
     ticks = given.astype("M8[us]")
-    # NumPy wraps around where a coarse unit reaches further than microseconds.
+    # NumPy overflows silently if a coarse unit exceeds the range of microseconds.
     finer = np.datetime_data(given.dtype)[0] in ("ns", "ps", "fs", "as", "us")
     if not finer and not (missing | (ticks.astype(given.dtype) == given)).all():
         raise ValueError(f"column {column!r}: times must lie in the years 1 to 9999")
@@ -119,7 +119,7 @@ def _of_numpy(column: str, values: Any, dtype: Any) -> polars.Series:
 
 
 def _of_objects(column: str, values: Any) -> polars.Series | None:
-    """Take Python's dates, or ISO 8601 texts, judged by the first one that is there."""
+    """Convert Python dates or ISO 8601 texts, as the first present value shows."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         return None
     first = _first(values)
@@ -135,7 +135,7 @@ def _of_objects(column: str, values: Any) -> polars.Series | None:
         texts = [None if is_missing(value) else str(value) for value in given]
         return polars.Series(texts, dtype=polars.String)
     if not all(isinstance(value, date) for value in present):
-        raise TypeError(f"column {column!r} must hold dates, and nothing else")
+        raise TypeError(f"column {column!r} must hold only dates")
     moments = [
         None if is_missing(value)
         else value if isinstance(value, datetime)
@@ -153,7 +153,7 @@ def _of_objects(column: str, values: Any) -> polars.Series | None:
 
 
 def _first(values: Iterable[Any]) -> Any:
-    """Return the first entry that is not missing; None if there is none, or it cannot be told."""
+    """Return the first entry that is not missing, or None."""
     for value in values:
         value = value.as_py() if hasattr(value, "as_py") else value
         if not is_missing(value):

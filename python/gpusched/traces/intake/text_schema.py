@@ -1,4 +1,4 @@
-"""Formats as declarations: which column of a file is which of ours, and how it is read."""
+"""Declarative text formats: which file column becomes which trace column, and how."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from gpusched.traces.workload import Trace
 if TYPE_CHECKING:
     import polars
 
-LOCAL_DATES: Final = "dates name no time zone and are read as they stand (option time_zone)"
+LOCAL_DATES: Final = "dates have no time zone and are read without one (option time_zone)"
 Kind = Literal["number", "flag", "time", "moment", "gap", "id", "label", "status", "types"]
-"""How a column is read: numbers, 0 or 1, wall-clock times, numbers or times, times since the row
-before, unique names, shared names, states, and sets of GPU types."""
+"""How a column is read: numbers, 0 or 1, wall-clock times, numbers or times, times since the
+previous row, unique names, shared names, states, and sets of GPU types."""
 _TICKS: Final = {
     column.name: column.stored for column in JOB_COLUMNS.values() if column.kind == "moment"
 }
@@ -43,31 +43,30 @@ class TextColumn(msgspec.Struct, frozen=True):
     kind
         How it is read.
     unit, parts
-        Of numbers: ours in one of the file's (60 for minutes where ours are seconds), and how many
-        of the file's are one of ours (1000 for thousandths).
+        For numbers: factor to gpusched's unit (60 for minutes to seconds), and divisor (1000 for
+        thousandths).
     is_required
-        Whether a file without it is none of this format.
+        Whether files of this format must have it.
     only_with
-        The column without which this one is not read.
+        Another column that must exist for this one to be read.
     may_miss
-        Whether an empty number or time stands for "not given" and is no fault.
+        Whether an empty number or time means "not given" instead of an error.
     absent
-        Of times: what else does, in lower case.
+        For times: further texts for "not given", in lower case.
     is_positive
-        Of numbers: whether others are faults.
+        For numbers: whether they must be positive.
     least
-        Smaller numbers stand for "not given".
+        Smaller numbers mean "not given".
     is_of_job
-        Of numbers: whether they tell what a whole job has, where ours tells what a worker has.
+        For numbers: whether they are for the whole job and must be divided by its workers.
     may_count
-        Of times: whether the file may count the seconds since 1970 in their stead.
+        For times: whether they may be seconds since 1970.
     states
-        Of a status: what the states of the file are here; others are ``"unknown"``. None: they are
-        ours.
+        For a status: map from the file's states; others are ``"unknown"``. None: no map.
     within
-        Of a status: a pattern whose first group is the state; by default it is the whole text.
+        For a status: a pattern whose first group is the state; default: the whole text.
     is_part
-        Whether ours follows from several columns, of which this is one.
+        Whether the trace column is derived from several columns including this one.
     """
 
     name: str
@@ -89,7 +88,7 @@ class TextColumn(msgspec.Struct, frozen=True):
 
 
 class Span(msgspec.Struct, frozen=True):
-    """One of our columns that is the time between two columns of the file."""
+    """A trace column that is the time between two columns of the file."""
 
     ours: str
     end: str
@@ -97,31 +96,31 @@ class Span(msgspec.Struct, frozen=True):
 
 
 class ReadColumns:
-    """What has been read of a table so far.
+    """The columns read from a table so far.
 
     Parameters
     ----------
     screen
-        Judges the rows.
+        Checks the rows.
     data
-        The table's columns by name, of text or typed; None: what is read is no table.
+        The table's columns by name, of text or typed; None: the input is not a table.
     absent
-        A label that stands for "not given", beside the empty one.
+        A label that means "not given", in addition to the empty one.
 
     Attributes
     ----------
     numeric, labels, ids, gpu_types
-        As :func:`gpusched.traces.checked_columns.checked_jobs` takes them.
+        As for :func:`gpusched.traces.checked_columns.checked_jobs`.
     values
-        Numbers and ticks by the names of the file, those of parts as well.
+        Numbers and ticks by the file's names, including parts.
     of_job
-        Which of the numbers tell what a whole job has.
+        Which of the numbers are for the whole job.
     has_dates
         Whether submissions have dates.
     how
-        Said of the source, behind its name.
+        Remark on the source, added to its name.
     notes
-        What a reader should know, a sentence each.
+        Further remarks, a sentence each.
     """
 
     def __init__(
@@ -145,7 +144,7 @@ class ReadColumns:
         Raises
         ------
         TypeError, ValueError
-            If it cannot be read at all; rows that are bad are left to the screen.
+            If it cannot be read at all; bad rows go to the screen.
         """
         ours, values = column.ours, self.data[column.name]
         if column.kind in ("time", "moment"):
@@ -158,14 +157,14 @@ class ReadColumns:
         elif column.kind == "id":
             self.ids = parse.identifiers(self.screen, column.name, values)
         elif column.kind == "types":
-            # A typed file may have lists in the place of texts such as V100|T4.
+            # A typed file may have lists instead of texts such as V100|T4.
             is_text = str(values.dtype) == "String"
             self.gpu_types = Labels.of(values) if is_text else values.to_list()
         else:
             self.labels[ours] = self._labels(column, values)
 
     def take_span(self, span: Span) -> AnyArray:
-        """Make one of our columns, seconds, of the two times that it lies between; NaN: unknown."""
+        """Compute a trace column in seconds from the two times of a span; NaN: unknown."""
         begin, end = span.begin, span.end
         first, last = (
             self.values[name] if name in self._ticks else self.values[name] * US_PER_S
@@ -178,12 +177,12 @@ class ReadColumns:
         return taken
 
     def is_given(self, name: str) -> AnyArray:
-        """Tell of which rows a time that may miss is known."""
+        """Return in which rows a time that may be missing is known."""
         values = self.values[name]
         return values != NOT_A_TIME if name in self._ticks else ~np.isnan(values)
 
     def share_between_workers(self) -> None:
-        """Have what tells of a whole job tell of each of its workers; without GPUs it is one."""
+        """Divide values for the whole job by its workers (1 if it has no GPUs)."""
         workers = np.maximum(np.nan_to_num(self.numeric["gpus"], nan=1), 1)
         for ours in self.of_job:
             self.numeric[ours] = self.numeric[ours] / workers
@@ -204,8 +203,8 @@ class ReadColumns:
         is_submit = ours == "submit_s"
         if column.kind == "moment" and not is_submit and not self.has_dates:
             raise ValueError(
-                f"{self.screen.source}: column {label!r} has wall-clock times, as the submissions "
-                "have not"
+                f"{self.screen.source}: column {label!r} has wall-clock times, but submit times "
+                "have none"
             )
         missing = NOT_A_TIME if column.may_miss else None
         known = values
@@ -250,7 +249,7 @@ class ReadColumns:
 
 
 Step = Callable[[ReadColumns], None]
-"""What a format does beside reading columns: it judges rows, or makes ours of several columns."""
+"""A format's own step: check rows, or derive trace columns from several columns."""
 
 
 class TextSchema(msgspec.Struct, frozen=True):
@@ -259,24 +258,24 @@ class TextSchema(msgspec.Struct, frozen=True):
     Attributes
     ----------
     columns
-        Those that are read; what is wrong with a row is said of the first of them.
+        Columns to read; the first bad one gives the reason for a rejected row.
     spans
-        Which of ours are the times between two of them.
+        Trace columns that are the time between two of them.
     header
-        All names in the order of the file, if files of this format have exactly these.
+        All names in file order, if files of this format have exactly these.
     has_no_header
-        Whether the first line is a row already, unless it is the header.
+        Whether the first line is already a row, unless it equals the header.
     names
-        Those that a file must have, in the order in which one that is missing is told; default:
-        those of the columns that are required.
+        Required names, in the order in which missing ones are reported; default: those of the
+        required columns.
     marks
-        Names that are not read, by which the format is told from others.
+        Further names that identify the format but are not read.
     separator
-        Between the fields of a row.
+        Text between the fields of a row.
     comment
-        What begins a line that is no row, in files that have blanks between fields, and no header.
+        Start of comment lines, in files without a header and with blanks between fields.
     absent
-        What stands for "not given" in every column.
+        Text for "not given" in every column.
     """
 
     columns: tuple[TextColumn, ...]
@@ -296,18 +295,18 @@ class TextSchema(msgspec.Struct, frozen=True):
         return named or tuple(column.name for column in self.columns if column.is_required)
 
     def recognises(self, source: Source) -> bool:
-        """Whether the header of a file is one of this format."""
+        """Whether the header of a file matches this format."""
         if self.header is not None:
             return source.header == self.header
         return {*self.required, *self.marks} <= set(source.header)
 
     def columns_of(self, source: Source, *, judge: Step | None = None) -> ReadColumns:
-        """Read the declared columns of a file, those that are there.
+        """Read the declared columns that a file has.
 
         Parameters
         ----------
         judge
-            Done before they are read; what it reads of them is not read again.
+            Step before reading; columns that it reads are not read again.
 
         Raises
         ------
@@ -339,11 +338,11 @@ class TextSchema(msgspec.Struct, frozen=True):
         Parameters
         ----------
         judge, derive
-            Done before the columns are read, and after.
+            Steps before and after reading the columns.
         epoch
-            What seconds count from, if the file tells it elsewhere.
+            Time of second 0, if the file states it elsewhere.
         name
-            Of the trace; default: that of the file.
+            Name of the trace; default: that of the file.
 
         Raises
         ------
@@ -366,7 +365,7 @@ class TextSchema(msgspec.Struct, frozen=True):
         return read_table(source, self.required, separator=self.separator, header=header)
 
     def _unused(self, read: ReadColumns) -> tuple[str, ...]:
-        """Name the columns that are not read, of those that hold something."""
+        """Return a note on unused columns that are not empty."""
         known = {
             column.name
             for column in self.columns
@@ -381,7 +380,7 @@ class TextSchema(msgspec.Struct, frozen=True):
 def trace_of(
     name: str, read: ReadColumns, on_bad: OnBad, *, epoch: datetime | None = None
 ) -> Trace:
-    """Make a trace of this name of the columns that were read of a file."""
+    """Build a trace with this name from the columns read from a file."""
     read.share_between_workers()
     source = read.screen.source
     if read.has_dates and not any(read.screen.is_aware.values()):

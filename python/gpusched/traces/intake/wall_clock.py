@@ -1,4 +1,4 @@
-"""Wall-clock times: dates in the forms that people have, as ISO 8601 and as ticks since 1970."""
+"""Wall-clock times: convert dates in common forms to ISO 8601 and to ticks since 1970."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars
 
 UNIX_EPOCH: Final = datetime(1970, 1, 1)
-"""Origin of naive times: they are counted as they stand, without a zone."""
+"""Origin of naive times, which are counted without a zone."""
 EXAMPLE: Final = "2017-10-09 07:01:55"
 _FIRST_US: Final = (datetime.min - UNIX_EPOCH) // timedelta(microseconds=1)
 _LAST_US: Final = (datetime.max - UNIX_EPOCH) // timedelta(microseconds=1)
@@ -36,7 +36,7 @@ _COMPACT: Final = r"^((?:19|20)\d\d)(\d\d)(\d\d)$"
 _FIRST_S, _LAST_S = 1e9, 4e9  # the years 2001 to 2096
 _COUNTED: Final = (("seconds", 1), ("milliseconds", 10**3), ("microseconds", 10**6))
 _BATCH: Final = 1000
-# The first one alone reads most files; it is four times as fast as the one with fractions.
+# The first reads most files, and four times as fast as the one with fractions.
 _NAIVE: Final = (
     "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%Y-%m-%d",
     "%Y-%m-%d %I:%M %p", "%Y-%m-%d %I:%M:%S %p",
@@ -45,21 +45,21 @@ _AWARE: Final = ("%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M%#z")
 
 
 class LocalZone:
-    """The zone of times that name none.
+    """The zone for times without one.
 
     Attributes
     ----------
     is_used
         Whether there were such times.
     num_twice
-        How many stood in an hour that the end of summer time has twice.
+        How many were ambiguous (the hour repeated when summer time ends).
     """
 
     def __init__(self, name: str) -> None:
         self.name, self.is_used, self.num_twice = name, False, 0
 
     def in_utc(self, times: polars.Series) -> polars.Series:
-        """Return times of this zone in UTC; null where its clocks never showed one.
+        """Return times of this zone in UTC; null for times skipped by its clocks.
 
         Raises
         ------
@@ -83,10 +83,10 @@ class LocalZone:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know of the times."""
+        """Notes on the times."""
         said = f"dates are read as times of {self.name}"
         if self.num_twice:
-            said += f"; {self.num_twice:,} may be one of two, and are the earlier one"
+            said += f"; {self.num_twice:,} are ambiguous and read as the earlier time"
         return (said,)
 
 
@@ -95,12 +95,12 @@ _LOCAL: Final[ContextVar[LocalZone | None]] = ContextVar("local_zone", default=N
 
 @contextmanager
 def local_zone(name: str | None) -> Iterator[LocalZone | None]:
-    """Read times without a zone within this context as those of a zone.
+    """Interpret times without a zone in this zone within the context.
 
     Raises
     ------
     TypeError
-        If the name is no text.
+        If the name is not a text.
     """
     if name is not None and not isinstance(name, str):
         raise TypeError(f"time_zone: {name!r} must be a name such as Europe/Berlin")
@@ -113,12 +113,12 @@ def local_zone(name: str | None) -> Iterator[LocalZone | None]:
 
 
 def is_iso(text: str) -> bool:
-    """Whether a text begins with a date as ISO 8601 writes it."""
+    """Whether a text begins with an ISO 8601 date."""
     return _BEGINS.match(text) is not None
 
 
 def first_text(values: polars.Series) -> str:
-    """Return the first text of a column that is not empty, without blanks around it."""
+    """Return the first non-empty text of a column, stripped."""
     import polars
 
     if values.dtype == polars.String:
@@ -137,12 +137,12 @@ def is_wall_clock(values: polars.Series) -> bool:
 
 
 def date_order(source: str, columns: Mapping[str, polars.Series], asked: str | None) -> str | None:
-    """Return which of day and month comes first in dates that end in the year; None without such.
+    """Return the order of day and month in dates that end in the year; None without such dates.
 
     Raises
     ------
     ValueError
-        If no date of the file tells, and it was not said, or this is neither of the two.
+        If no date in the file shows it and ``asked`` is None, or ``asked`` is invalid.
     """
     import polars
 
@@ -164,7 +164,7 @@ def date_order(source: str, columns: Mapping[str, polars.Series], asked: str | N
     is_dmy, is_mdy = (bool((parts[place].cast(polars.Int8) > 12).any()) for place in ("1", "3"))
     if is_dmy and is_mdy:
         raise ValueError(
-            f"{source}: dates of both orders are in the file: some begin with the day, others with "
+            f"{source}: dates in the file have two orders: some begin with the day, others with "
             f"the month (columns {', '.join(dates)})"
         )
     if is_dmy != is_mdy:
@@ -174,22 +174,22 @@ def date_order(source: str, columns: Mapping[str, polars.Series], asked: str | N
     label, values = next(iter(dates.items()))
     raise HintedError(
         f"{source}: column {label!r}: {first_text(values)!r} may begin with the day or with the "
-        "month, and no date of the file tells; say which",
+        "month, and no date in the file shows which; choose one",
         " with date_order='dmy' or date_order='mdy'",
         " with --option date_order=dmy or --option date_order=mdy",
     )
 
 
 def plain_dates(values: polars.Series, order: str | None, unit: float) -> tuple[polars.Series, str]:
-    """Return dates as ISO texts or as such, other columns as they are, and what they were.
+    """Return dates as ISO texts or datetimes, other columns unchanged, and the original form.
 
-    Numbers between the years 2001 and 2096 count seconds, thousandths or millionths since 1970,
-    whichever it is; 0 and -1 among them are times that are not known. Eight digits may be a date.
+    Numbers in the years 2001 to 2096 are read as seconds, milliseconds or microseconds since 1970;
+    0 and -1 among them are unknown times. Eight digits may be a date.
 
     Parameters
     ----------
     unit
-        Seconds of what numbers count; 0 where they do not count from 1970.
+        Seconds per unit of the numbers; 0 if they do not count from 1970.
     """
     import polars
 
@@ -231,19 +231,19 @@ def ticks_of(
     missing: int | None = None,
     may_count: bool = False,
 ) -> Int64:
-    """Read ISO 8601 times as microseconds since 1970: ``T`` or a blank, fractions, ``Z``, offsets.
+    """Parse ISO 8601 times to microseconds since 1970: ``T`` or a blank, fractions, ``Z``, offsets.
 
-    Naive times are counted as they stand, aware ones in UTC; which of the two they are is left in
-    ``screen.is_aware``. A bare date is its midnight, and ``" UTC"`` at the end is ``Z``.
+    Naive times are counted without a zone, aware ones in UTC; ``screen.is_aware`` records which. A
+    bare date is its midnight, and a final ``" UTC"`` means ``Z``.
 
     Parameters
     ----------
     column, label
-        Our name of the column, and its author's.
+        gpusched's name of the column, and the file's.
     missing
-        What an empty value becomes; it is a fault if there is no such number.
+        Value for empty entries; None: they are errors.
     may_count
-        Whether texts may count the seconds since 1970, which are in UTC then.
+        Whether texts may be seconds since 1970 (then in UTC).
 
     Returns
     -------
@@ -253,7 +253,7 @@ def ticks_of(
     Raises
     ------
     ValueError
-        If naive and aware times stand in one column, or in two of the same input.
+        If naive and aware times are mixed in one column, or in two of the same input.
     """
     import polars
 
@@ -289,7 +289,7 @@ def ticks_of(
 
 
 def _parsed(screen: Screen, label: str, text: polars.Series) -> tuple[polars.Series, bool]:
-    """Return ticks, null where there are none, and whether the times are aware."""
+    """Return ticks, null where invalid, and whether the times are aware."""
     spaced = text.str.replace(" UTC", "Z", literal=True).str.replace("T", " ", literal=True)
     is_aware = spaced.str.contains(_OFFSET)
     has_zone = bool(is_aware.any())
@@ -314,7 +314,7 @@ def _parsed(screen: Screen, label: str, text: polars.Series) -> tuple[polars.Ser
 
 
 def _counts(text: polars.Series) -> bool:
-    """Whether more texts of a column count seconds than begin with a date."""
+    """Whether more texts of a column are seconds than dates."""
     return int(text.str.contains(_SECONDS).sum()) > int(text.str.contains(_DATED).sum())
 
 

@@ -288,7 +288,7 @@ def test_a_job_that_cannot_be_planned_is_turned_down(changes, reason):
         ({"deadline_s": math.inf}, r"jobs\[0\].deadline_s: inf"),
         ({"change_s": -1.0}, r"jobs\[0\].change_s: -1.0"),
         ({"rates": {("A", 1): -1.0}}, r"jobs\[0\].rates\['A', 1\]: -1.0"),
-        ({"rates": {("Z", 1): 1.0}}, r"jobs\[0\].rates\['Z', 1\]: there is no GPU type 'Z'"),
+        ({"rates": {("Z", 1): 1.0}}, r"jobs\[0\].rates\['Z', 1\]: unknown GPU type 'Z'"),
         ({"rates": {("A", 0): 1.0}}, r"the number of GPUs: 0"),
     ],
 )
@@ -312,9 +312,9 @@ def test_what_is_in_the_way_of_a_job_is_told():
 
 
 def test_prices_are_chosen_by_name():
-    with pytest.raises(ValueError, match="'dear' is none of market, density, theory, constant"):
+    with pytest.raises(ValueError, match="'dear' must be one of market, density, theory, constant"):
         plan_deadlines([job()], {"A": 2}, prices="dear")
-    with pytest.raises(ValueError, match="must name a GPU type"):
+    with pytest.raises(ValueError, match="must name at least one GPU type"):
         plan_deadlines([job()], {})
 
 

@@ -35,7 +35,7 @@ def test_a_list_of_servers_is_spelled_out(text, names):
 
 @each("text", ["", "gpu[1-", "gpu[a-b]", "gpu]1[", "gpu[1-999999999]", "x[0-9999]y[0-9999]", "a[]"])
 def test_what_is_no_list_or_too_long_is_refused(text):
-    with pytest.raises(ValueError, match="is no list of servers"):
+    with pytest.raises(ValueError, match="must be a list of servers"):
         names_of(text)
 
 
@@ -80,7 +80,7 @@ JOBS: list[tuple[dict[str, Any], int, list[Place]]] = [
 def test_a_job_holds_gpus_on_servers():
     for job, gpus, places in JOBS:
         assert places_of(job, gpus) == places
-    with pytest.raises(ValueError, match="does not tell how 5 GPUs are spread over 2 servers"):
+    with pytest.raises(ValueError, match="does not say how 5 GPUs are spread over 2 servers"):
         places_of({"nodes": "g[1-2]"}, 5)
 
 
@@ -134,7 +134,7 @@ def test_the_numbers_known_first_need_not_be_told_first():
 
 def test_gpus_are_there_and_one_jobs():
     server = RoomServer("a", 4, "gpu")
-    with pytest.raises(ValueError, match="server a: GPU 4 is none of its 4"):
+    with pytest.raises(ValueError, match="server a: GPU 4 is not one of its 4"):
         server.hold(0, 0b10000)
     server.hold(0, 0b0110)
     with pytest.raises(ValueError, match="server a: two jobs hold GPU 2"):
@@ -255,7 +255,7 @@ def test_jobs_on_servers_that_take_none_go_on_there(state):
     nodes["nodes"][1]["state"] = ["MIXED", "DRAIN"]
     found = state((queue, nodes))
     assert out_of_use(found)["gpu02"] == [0, 1, 2, 3, 4, 6]
-    assert any("where no job starts" in note and "gpu02" in note for note in found.jobs.notes)
+    assert any("closed to new jobs" in note and "gpu02" in note for note in found.jobs.notes)
 
 
 def started(found: gs.online.ClusterState, policy: str = "fifo") -> list[str]:
@@ -276,7 +276,7 @@ def test_a_job_waits_for_servers_that_are_closed_now(state, closed, policy):
     assert not decision.rejected.size
     assert decision.job.tolist() == ([] if policy == "fifo" else [2])  # all others pass it over
     free = "10 are free" if policy == "fifo" else "6 are free after this decision"
-    assert decision.why(1) == f"waits: it needs 18 GPUs, and {free}, 8 are out of use now"
+    assert decision.why(1) == f"waits: it needs 18 GPUs, but {free} (8 out of use)"
 
 
 @pytest.mark.parametrize("mark", [" ", "_"])
@@ -303,12 +303,12 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
         {"state_reason": "ReqNodeNotAvail, UnavailableNodes:gpu02"},
         "state_reason is ReqNodeNotAvail",
     ),
-    "part": ({"het_job_id": {"set": True, "number": 42}}, "is one of several parts"),
+    "part": ({"het_job_id": {"set": True, "number": 42}}, "is part of a heterogeneous job"),
     "these servers": ({"required_nodes": "gpu02"}, "asks for servers by name"),
-    "not these": ({"excluded_nodes": "gpu[02-03]"}, "must not have servers that are there"),
+    "not these": ({"excluded_nodes": "gpu[02-03]"}, "excludes servers of the cluster"),
     "features": ({"features": "h100&nvlink"}, "features 'h100&nvlink'"),
     "exclusive": ({"exclusive": ["true"]}, "asks for whole servers"),
-    "shape": ({"tres_per_node": "gres/gpu:3", "node_count": 2}, "3 GPUs on each of 2 servers are"),
+    "shape": ({"tres_per_node": "gres/gpu:3", "node_count": 2}, "3 GPUs on each of 2 servers"),
 }  # fmt: skip
 
 
@@ -420,7 +420,7 @@ def test_a_job_on_gpus_of_two_types_is_left_out_and_its_gpus_are_in_use(state):
     both = "gpu:a100:1(IDX:0),gpu:t4:1(IDX:2)"
     found = state(mixed(both, both, "gres/gpu=2"))
     assert found.jobs.id.tolist() == [42, 43]
-    assert any("run on several types of GPUs: 41" in note for note in found.jobs.notes)
+    assert any("run on several GPU types: 41" in note for note in found.jobs.notes)
     assert found.held_mask.tolist() == [1, 1]
 
 
@@ -440,11 +440,11 @@ def test_servers_that_are_not_listed_are_named(state):
     del nodes["nodes"][1]
     found = state((queue, nodes))
     assert found.jobs.gpus.tolist()[0] == 4
-    assert any("run partly on servers that are not known: 41" in note for note in found.jobs.notes)
+    assert any("run partly on unknown servers: 41" in note for note in found.jobs.notes)
     queue["jobs"][0] |= {"nodes": "far[1-2]"}
     found = state((queue, nodes))
     assert found.jobs.id.tolist() == [42, 43]
-    assert any("left out: run on servers that are not known" in note for note in found.jobs.notes)
+    assert any("left out: run on unknown servers" in note for note in found.jobs.notes)
 
 
 def test_a_partition_is_a_cluster_of_its_own(state):
@@ -453,7 +453,7 @@ def test_a_partition_is_a_cluster_of_its_own(state):
     nodes["nodes"][2] |= {"state": ["IDLE"], "partitions": ["other"]}
     whole = state((queue, nodes))
     assert whole.cluster.num_servers == 3
-    assert any("2 partitions (gpu, other) are taken for one" in note for note in whole.jobs.notes)
+    assert any("2 partitions (gpu, other) are read as one" in note for note in whole.jobs.notes)
     found = state((queue, nodes), partition="other")
     assert found.jobs.id.tolist() == [42]
     assert [server.name for server in found.servers] == ["gpu03"]
@@ -485,9 +485,9 @@ def test_arrays_restarts_and_the_time(state):
     [
         (lambda q, n: q["jobs"][0].update(nodes="gpu[1-"), "job 41: nodes: 'gpu"),
         (lambda q, n: q["jobs"][0].update(gres_detail=["gpu:5(IDX:0-4)"] * 2, nodes="gpu[01-04]"),
-         "job 41: gres_detail: .* does not tell how 6 GPUs are spread over 4"),
+         "job 41: gres_detail: .* does not say how 6 GPUs are spread over 4"),
         (lambda q, n: q["jobs"][0].update(gres_detail=["gpu:5(IDX:4-8)", "gpu:1(IDX:0)"]),
-         "server gpu01: GPU 8 is none of its 8"),
+         "server gpu01: GPU 8 is not one of its 8"),
         (lambda q, n: q["jobs"][0].update(start_time=1_900_000_000), None),
         (lambda q, n: n["nodes"][0].update(gres="gpu:a100:900"), "must be at most 64"),
         (lambda q, n: n.update(nodes=[]), "array 'nodes' is empty"),
@@ -522,10 +522,10 @@ def test_both_files_are_needed(tmp_path):
     queue, _ = documents()
     path = tmp_path / "squeue.json"
     path.write_text(json.dumps(queue))
-    with pytest.raises(ValueError, match="one file must be what sinfo --json prints; it is none"):
+    with pytest.raises(ValueError, match="one file must be the output of sinfo --json, not none"):
         gs.online.read_state(path)
     (tmp_path / "other.json").write_text(json.dumps(queue))
-    with pytest.raises(ValueError, match="one file must be what squeue --json prints"):
+    with pytest.raises(ValueError, match="exactly one file must be the output of squeue --json"):
         gs.online.read_state(tmp_path)
     with pytest.raises(TypeError, match="has no option 'partitio'"):
         gs.online.read_state(path, partitio="gpu")
@@ -703,7 +703,7 @@ def test_without_hostnames_pods_lie_where_there_is_room(kueue_state, objects):
     found = kueue_state(objects)
     assert [one.name for one in found.servers] == ["a100-0", "a100-1", "a100-2"]
     assert sum(int(mask).bit_count() for mask in found.held_mask) == 12
-    assert any("laid where there was room" in note for note in found.jobs.notes)
+    assert any("placed on free GPUs" in note for note in found.jobs.notes)
 
 
 def test_nodes_are_the_servers(kueue_state, objects):
@@ -712,7 +712,7 @@ def test_nodes_are_the_servers(kueue_state, objects):
     nodes += [server("other", 4, gpu="t4"), server("login", 0)]
     found = kueue_state([*objects, *nodes])
     assert out_of_use(found) == {"gpu03": [*range(8)]}
-    assert any("no flavor selects, left out: other" in note for note in found.jobs.notes)
+    assert any("left out, as no flavor selects them: other" in note for note in found.jobs.notes)
     assert not started(found)  # the third is closed
 
 
@@ -759,7 +759,7 @@ def test_gpus_of_several_resources_are_types_of_one_server(kueue_state, objects)
     ]  # fmt: skip
     assert started(kueue_state(given, resource=WHOLE)) == ["vision/third"]
     given[-1]["items"][0]["status"]["allocatable"][PART] = "61"
-    with pytest.raises(ValueError, match="Node gpu01: must have whole GPUs, 64 at most"):
+    with pytest.raises(ValueError, match="Node gpu01: must have whole GPUs, at most 64"):
         kueue_state(given)
 
 
@@ -769,8 +769,8 @@ def test_instances_that_no_quota_covers_are_left_out_and_named(kueue_state, obje
     del group["flavors"][0]["resources"][1:]
     found = kueue_state(given)
     assert [(group.gpus, group.gpu_type) for group in found.cluster.servers] == [(4, "a100")]
-    assert any(f"no flavor selects, left out: {PART} of gpu01" in n for n in found.jobs.notes)
-    assert "its queue has no flavor with GPUs" in found.jobs.rejects.lines()[0]
+    assert any(f"no flavor selects them: {PART} of gpu01" in n for n in found.jobs.notes)
+    assert "is in a queue without GPU flavors" in found.jobs.rejects.lines()[0]
 
 
 def test_two_kinds_of_gpus_in_flavors_of_their_own_have_the_names_of_these(kueue_state, objects):
@@ -846,7 +846,7 @@ def test_a_pod_runs_on_one_server(kueue_state, objects):
     found = kueue_state([*objects, *nodes])
     assert found.jobs.id.tolist() == ["vision/first"]  # the others have pods of 8
     (line,) = found.jobs.rejects.lines()
-    assert line.startswith("has a pod that asks for more GPUs than any of its servers has: 2 rows")
+    assert line.startswith("has a pod with more GPUs than any server it may use: 2 rows")
 
 
 def test_quotas_that_were_lowered_leave_what_is_held(kueue_state, objects):
@@ -906,12 +906,12 @@ def test_times_evictions_and_limits(kueue_state, objects):
     [
         (lambda w, q: w.update(status={"conditions": [{"type": "Finished", "status": "True"}]}),
          "has finished"),
-        (lambda w, q: w["spec"].update(active=False), "spec.active is false"),
+        (lambda w, q: w["spec"].update(active=False), "is inactive (spec.active is false)"),
         (lambda w, q: w["spec"].update(podSets=[]), "asks for no GPU"),
-        (lambda w, q: w["spec"].update(queueName="none"), "queueName names no LocalQueue"),
+        (lambda w, q: w["spec"].update(queueName="none"), "has a queueName without a LocalQueue"),
         (lambda w, q: w["metadata"].update(creationTimestamp="soon"), "creationTimestamp"),
-        (lambda w, q: w["spec"]["podSets"][0].update(count="many"), "count is no number of pods"),
-        (lambda w, q: q["spec"].update(stopPolicy="Hold"), "its queue is stopped"),
+        (lambda w, q: w["spec"]["podSets"][0].update(count="many"), "an invalid count in a pod"),
+        (lambda w, q: q["spec"].update(stopPolicy="Hold"), "is in a stopped queue"),
     ],
 )  # fmt: skip
 def test_workloads_that_are_left_out_are_counted(kueue_state, objects, change, reason):
@@ -923,7 +923,7 @@ def test_workloads_that_are_left_out_are_counted(kueue_state, objects, change, r
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda a, q: a.update(count=5), "12 GPUs are not shared by 5 pods"),
+        (lambda a, q: a.update(count=5), "12 GPUs cannot be divided among 5 pods"),
         (lambda a, q: a.update(resourceUsage={"nvidia.com/gpu": "1.5"}), "resourceUsage"),
         (lambda a, q: a["topologyAssignment"]["slices"][0].update(podCounts=[1]), "slice"),
         (lambda a, q: a["topologyAssignment"].update(domains=[{"count": 1}]), "domain"),
@@ -950,7 +950,7 @@ def test_one_queue_alone(kueue_state, objects):
     assert any("2 ClusterQueues share all quotas" in note for note in found.jobs.notes)
     assert kueue_state([*objects, other], queue="research").cluster.num_gpus == 24
     assert not len(kueue_state([*objects, other], queue="teaching").jobs)
-    with pytest.raises(ValueError, match="queue: no ClusterQueue 'none'"):
+    with pytest.raises(ValueError, match="queue: ClusterQueue 'none' not found"):
         kueue_state(objects, queue="none")
 
 
@@ -980,16 +980,16 @@ def test_other_objects_are_named(kueue_state, objects):
     [
         ("kueue.x-k8s.io: [", "line 2"),
         ("- " * 5000 + "kueue.x-k8s.io", "nested too deeply"),
-        ("kueue.x-k8s.io", "is no object with a kind"),
+        ("kueue.x-k8s.io", "must be an object with a kind"),
         ('{"kueue.x-k8s.io": ', "line 1"),
-        ("&a [kueue.x-k8s.io, *a]", "is no object with a kind"),
+        ("&a [kueue.x-k8s.io, *a]", "must be an object with a kind"),
         ("a: !!python/object/apply:os.system [kueue.x-k8s.io]", "could not determine"),
     ],
 )
 def test_text_that_is_none_of_it_is_refused(tmp_path, text, message):
     path = tmp_path / "a.yaml"
     path.write_text(text)
-    with pytest.raises(ValueError, match=r"a\.yaml: not a readable state") as caught:
+    with pytest.raises(ValueError, match=r"a\.yaml: not a readable cluster state") as caught:
         gs.online.read_state(path)
     assert message in str(caught.value)
 

@@ -160,7 +160,7 @@ def test_findings_are_listed_from_the_worst_with_rows_effect_and_threshold():
 
 def test_a_verdict_that_is_misspelt_is_refused():
     trace = gs.Trace.from_columns([0, 60], [600, 30], [1, 2])
-    with pytest.raises(ValueError, match=r"^verdict: 'wrng' is not known; did you mean 'wrong'\?$"):
+    with pytest.raises(ValueError, match=r"^verdict: unknown 'wrng'; did you mean 'wrong'\?$"):
         gs.traces.audit_trace(trace).of("wrng")
 
 
@@ -173,7 +173,7 @@ def test_every_check_says_what_it_is():
 
 def test_options_go_with_a_path_and_a_check_of_ones_own_is_asked(tmp_path):
     trace = gs.generate("philly", 100)
-    with pytest.raises(TypeError, match="'format' is an option of reading a file"):
+    with pytest.raises(TypeError, match="'format' applies only to files"):
         gs.traces.audit_trace(trace, format="csv")
     with pytest.raises(ValueError, match="summary must not be empty"):
         trace_check("mine", summary="", effect="b", threshold="c", rank=1)

@@ -150,8 +150,8 @@ def test_a_run_does_the_steps_of_the_trace_or_says_how_it_differs(tmp_path):
     assert right.warnings == []
 
     told = (
-        "services were stated on V100, and are taken for run times on the fastest of V100/K80: "
-        "1 job of 2 have up to 2.50 and down to 1.00 times the work that was meant"
+        "run times were measured on V100, but are read as run times on the fastest of V100/K80: "
+        "1 job of 2 have 1.00 to 2.50 times the intended work"
     )
     trace = read_trace(path).with_throughputs(models)
     with pytest.warns(gs.RunWarning, match=re.escape(told)):
@@ -172,5 +172,5 @@ def test_the_form_of_shockwave_tells_durations(tmp_path):
     assert trace.submit_s.tolist() == [0, 7.5]
     assert (trace.gpus.tolist(), trace.weight.tolist()) == ([2, 2], [3, 3])
     assert trace.group.names == ("LM (batch size 10)",)
-    with pytest.raises(ValueError, match="the file tells durations"):
+    with pytest.raises(ValueError, match="the file has durations"):
         gs.read_trace(path, throughputs="table.json")

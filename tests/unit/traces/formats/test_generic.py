@@ -350,7 +350,7 @@ def test_a_column_may_be_calculated_of_others(tmp_path):
         ("nodes * cards", "no column 'cards'"),
         ("node-s", "no column 'node-s' for gpus; did you mean 'nodes'"),
         ("nodes **", "cannot be calculated"),
-        ("2 * 3", "it names no column"),
+        ("2 * 3", "no column in it"),
         ("SUM(nodes) * -", "cannot be calculated"),
     ],
 )

@@ -58,9 +58,8 @@ def test_what_has_not_run_is_counted(tmp_path, items):
     trace = read(tmp_path, [*items, waits, runs, refused])
     assert len(trace) == 2
     assert trace.rejects.lines() == [
-        "status must be finished (a workload that waits or runs): 2 rows (rows 2, 3)",
-        "gpus must be known: it has finished and was never admitted, or does not tell where: "
-        "1 row (row 4)",
+        "status must be finished (the workload is waiting or running): 2 rows (rows 2, 3)",
+        "gpus must be known (has finished without a recorded admission): 1 row (row 4)",
     ]
 
 

@@ -199,7 +199,7 @@ def test_a_wrong_server_is_an_error_that_names_it(tmp_path, rows, message):
 
 def test_what_is_no_list_of_servers_is_an_error(tmp_path):
     with pytest.raises(
-        ValueError, match=r"no known list of servers begins with 'hello'; a cluster"
+        ValueError, match=r"no known list of servers begins with 'hello'; the name of a cluster"
     ):
         read_cluster(written(tmp_path, "hello\n"))
     with pytest.raises(TypeError, match=r"has no option 'gpus'"):

@@ -16,7 +16,7 @@ import gpusched as gs
 from tests.each import each
 from tests.unit.real_data import DATA, needs_real_data
 
-LOCAL = "dates name no time zone and are read as they stand (option time_zone)"
+LOCAL = "dates have no time zone and are read without one (option time_zone)"
 
 
 def read(tmp_path: Path, *lines: str, **options: object) -> gs.Trace:
@@ -75,7 +75,7 @@ def test_what_was_understood_is_one_line(tmp_path):
         "'Start', gpus from 'nodes*gpus_per_node', source_wait_s from 'Start' - 'Submitted', "
         "user from 'User'",
         "columns not used: colour",
-        "gpus_per_node: a job has so many GPUs on each of its servers",
+        "gpus_per_node: read as the GPUs that a job has on each of its servers",
         "fields are separated by ';'",
         LOCAL,
     )
@@ -98,10 +98,14 @@ def test_gpus_per_node_that_are_those_of_servers_are_left_out_and_said(tmp_path)
     header = "submit,duration,num_gpus,gpus_per_node"
     trace = read(tmp_path, header, "0,5,16,8", "1,5,1,8", "2,5,0,8")
     assert (trace.gpus.tolist(), trace.gpus_per_node) == ([16, 1], None)
-    assert trace.notes == ("gpus_per_node: not used, as it is of servers: some job has fewer GPUs",)
+    assert trace.notes == (
+        "gpus_per_node: not used, since it describes servers: some jobs have fewer GPUs",
+    )
     of_jobs = read(tmp_path, header, "0,5,16,8", "1,5,1,", "2,5,0,8")
     assert of_jobs.gpus_per_node.tolist() == [8, 0]
-    assert of_jobs.notes == ("gpus_per_node: a job has so many GPUs on each of its servers",)
+    assert of_jobs.notes == (
+        "gpus_per_node: read as the GPUs that a job has on each of its servers",
+    )
     assert read(tmp_path, header, "0,5,16,0").notes == ()
 
 
@@ -173,7 +177,7 @@ def test_the_order_of_day_and_month_is_told_by_the_file_or_asked(tmp_path):
     for order, month in (("dmy", 4), ("mdy", 5)):
         assert read(tmp_path, head, rows, date_order=order).epoch.month == month
     mixed = row.format("05/14/2024 09:00", "14/05/2024 09:00")
-    both = "jobs.csv: dates of both orders are in the file: .* \\(columns submit, start\\)"
+    both = "jobs.csv: dates in the file have two orders: .* \\(columns submit, start\\)"
     with pytest.raises(ValueError, match=both):
         read(tmp_path, head, mixed)
     with pytest.raises(ValueError, match="date_order: 'ymd' must be one of dmy, mdy"):
@@ -231,7 +235,7 @@ def test_eight_digits_are_dates_where_all_are(values, said, tmp_path):
 
 def test_a_run_time_that_holds_the_wait_is_asked_for(tmp_path):
     lines = ("submit,end,gpus", "0,60,1")
-    with pytest.raises(ValueError, match=r"from 'submit' to 'end' jobs also wait.*start_s"):
+    with pytest.raises(ValueError, match=r"'submit' to 'end' includes the wait.*start_s"):
         read(tmp_path, *lines)
     assert read(tmp_path, *lines, columns={"start_s": "submit"}).service_s.tolist() == [60]
 
@@ -262,7 +266,7 @@ def test_times_of_a_zone_are_in_utc_also_over_the_end_of_summer_time(tmp_path):
     assert trace.notes == (
         "understood: submit_s from 'submit' (dates), service_s from 'end' - 'start', "
         "source_wait_s from 'start' - 'submit'",
-        "dates are read as times of Europe/Berlin; 3 may be one of two, and are the earlier one",
+        "dates are read as times of Europe/Berlin; 3 are ambiguous and read as the earlier time",
     )
     assert read(tmp_path, *lines).service_s.tolist() == [4 * 3600, 60]
 
@@ -277,8 +281,8 @@ def test_a_time_that_no_clock_showed_is_a_counted_reject(tmp_path):
 @each(
     ("submit", "zone", "message"),
     [
-        ("5", "Europe/Berlin", "has no dates without a zone"),
-        ("2024-05-01T09:00Z", "Europe/Berlin", "has no dates without a zone"),
+        ("5", "Europe/Berlin", "no date in the file lacks a zone"),
+        ("2024-05-01T09:00Z", "Europe/Berlin", "no date in the file lacks a zone"),
         ("2024-05-01T09:00", "Europe/Berln", "time_zone: 'Europe/Berln' must be a name such as"),
     ],
 )

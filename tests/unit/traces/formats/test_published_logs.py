@@ -418,7 +418,7 @@ def test_one_instance_may_take_a_share_and_several_take_whole_gpus(tmp_path):
     trace = read(tmp_path, jobs, [task(1, 1, 25.0), task(2, 2, 50.0), task(3, 1, 150.0)])
     assert trace.gpus.tolist() == [1, 2, 2]
     assert trace.share_milli.tolist() == [250, 1000, 1000]
-    assert "2 jobs of parts of GPUs take whole ones" in trace.source
+    assert "2 jobs with parts of GPUs take whole ones" in trace.source
 
 
 @pytest.mark.parametrize(
@@ -431,7 +431,7 @@ def test_one_instance_may_take_a_share_and_several_take_whole_gpus(tmp_path):
         (
             JOB.format(2),
             [task(2), task(2, 1, "many")],
-            "job_name must have tasks that can be read in pai_task_table.csv (line 3 cannot)",
+            "job_name must have readable tasks in pai_task_table.csv (not line 3)",
         ),
         ("j2,i,u,Running,1000.0,", [task(2)], "end_time must not be empty"),
         ("j2,i,u,Waiting,,", [task(2)], "start_time must not be empty"),
@@ -464,12 +464,14 @@ def test_either_table_finds_the_other(tmp_path):
     jobs, tasks = write(tmp_path, [JOB.format(1)], [task(1)])
     assert read_trace(tasks).service_s.tolist() == [990]
     tasks.rename(tmp_path / "others.csv")
-    with pytest.raises(ValueError, match=r"needs the table of tasks; there is no .*pai_task_table"):
+    with pytest.raises(
+        ValueError, match=r"needs the table of tasks; .*pai_task_table.csv not found"
+    ):
         read_trace(jobs)
     assert len(read_trace(jobs, tasks=tmp_path / "others.csv")) == 1
     with pytest.raises(TypeError, match=r"tasks: 5 must be a path"):
         read_trace(jobs, tasks=5)
-    with pytest.raises(ValueError, match=r"is the table of jobs itself"):
+    with pytest.raises(ValueError, match=r"is already the table of jobs"):
         read_trace(jobs, jobs=jobs)
     with pytest.raises(ValueError, match=r"needs the table of jobs; its name does not say"):
         read_trace(tmp_path / "others.csv")
@@ -502,5 +504,5 @@ def test_a_job_of_spot_gpus_has_those_of_all_its_workers(tmp_path):
     assert trace.gpu_share.tolist() == [1, 0.5, 1, 1]
     assert trace.cpu.tolist() == [15, 4, 4, 8]
     assert trace.qos.values().tolist() == ["HP", "Spot", "Spot", "HP"]
-    assert trace.source.endswith("(workers of 1 jobs of parts of GPUs take whole ones)")
+    assert trace.source.endswith("(workers of 1 jobs with parts of GPUs take whole ones)")
     assert trace.rejects.first == {"gpu_request must be positive": (5,)}

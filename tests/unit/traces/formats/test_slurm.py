@@ -68,22 +68,22 @@ def test_a_job_runs_from_start_to_end_and_waited_since_its_submission(tmp_path):
 @pytest.mark.parametrize(
     ("given", "rule"),
     [
-        ({"JobID": "9.batch"}, "JobID must be a job (a step)"),
-        ({"JobID": "9.0"}, "JobID must be a job (a step)"),
-        ({"JobID": "9_2.extern"}, "JobID must be a job (a step)"),
-        ({"JobID": "9_[1-9%2]"}, "JobID must be one job (tasks of an array that wait)"),
+        ({"JobID": "9.batch"}, "JobID must be a job (this is a job step)"),
+        ({"JobID": "9.0"}, "JobID must be a job (this is a job step)"),
+        ({"JobID": "9_2.extern"}, "JobID must be a job (this is a job step)"),
+        ({"JobID": "9_[1-9%2]"}, "JobID must be one job (these are waiting tasks of an array)"),
         ({"JobID": "x"}, "JobID must be like 123, 123_4 or 123+1"),
-        ({"Start": "Unknown"}, "Start must be known (a job that has not started)"),
-        ({"Start": "None"}, "Start must be known (a job that has not started)"),
-        ({"End": "Unknown"}, "End must be known (a job that still runs)"),
+        ({"Start": "Unknown"}, "Start must be known (the job has not started)"),
+        ({"Start": "None"}, "Start must be known (the job has not started)"),
+        ({"End": "Unknown"}, "End must be known (the job is still running)"),
         ({"End": DAY + "09:00:10"}, "End - Start must be positive"),
         ({"End": DAY + "08:00:10"}, "End - Start must be positive"),
-        ({"AllocTRES": "cpu=8,mem=64G"}, "AllocTRES must name GPUs (a job without)"),
+        ({"AllocTRES": "cpu=8,mem=64G"}, "AllocTRES must name GPUs (a job without GPUs)"),
         (
             {"AllocTRES": "gres/gpumem=8G,gres/gpuutil=5"},
-            "AllocTRES must name GPUs (a job without)",
+            "AllocTRES must name GPUs (a job without GPUs)",
         ),
-        ({"AllocTRES": "gres/gpu=two"}, "AllocTRES must tell the number of GPUs"),
+        ({"AllocTRES": "gres/gpu=two"}, "AllocTRES must give the number of GPUs"),
     ],
 )
 def test_what_is_no_finished_job_on_gpus_is_counted(tmp_path, given, rule):
@@ -139,7 +139,7 @@ def test_the_older_columns_count_gpus_for_each_node(tmp_path):
     assert trace.allowed_types == [("tesla",), ("tesla",)]
     assert trace.cpu.tolist() == [2, 2]
     assert trace.memory_gib.tolist() == [2, 4]
-    with pytest.raises(ValueError, match=r"AllocGRES counts GPUs for each node, and none of"):
+    with pytest.raises(ValueError, match=r"AllocGRES counts GPUs per node, but"):
         read(tmp_path, job, head=(*HEAD[:-1], "AllocGRES"))
 
 
@@ -181,7 +181,7 @@ REQUEUED = (
     row("5", "09:00:00", "09:00:30", "09:01:00", State="PREEMPTED"),
     row("5", "09:01:00", "09:02:00", "09:02:05"),
 )
-JOINED = "JobID must be that of a last attempt (a requeue, joined with it)"
+JOINED = "JobID must be the last attempt (earlier attempts of a requeued job are merged into it)"
 
 
 def test_attempts_of_one_job_are_joined(tmp_path):
@@ -225,8 +225,8 @@ def test_jobs_without_gpus_may_be_whole_nodes_or_shards(tmp_path):
     assert trace.gpu_share.tolist() == [1, 0.25]
     rejects = read(tmp_path, nodes, shards, ONE | {"JobID": "9", "NNodes": "1"}, head=head).rejects
     assert [line.partition(":")[0] for line in rejects.lines()] == [
-        "AllocTRES must name GPUs (a job without)",
-        "AllocTRES must name GPUs, not shards (name shards_per_gpu)",
+        "AllocTRES must name GPUs (a job without GPUs)",
+        "AllocTRES must name GPUs, not shards (or set shards_per_gpu)",
     ]
 
 
@@ -267,7 +267,9 @@ def test_every_line_may_end_in_a_delimiter_and_a_name_may_hold_one(tmp_path):
 def test_a_comma_is_not_taken_for_part_of_a_name(tmp_path):
     # It is as likely to stand between the resources: then other columns would be read for these.
     path = write(tmp_path, [{**ONE, "JobName": "train"}], ",")
-    with pytest.raises(ValueError, match="holds the delimiter: print with another --delimiter"):
+    with pytest.raises(
+        ValueError, match="contains the delimiter: run sacct with another --delimiter"
+    ):
         gs.read_trace(path)
 
 
@@ -392,7 +394,9 @@ def test_tasks_and_parts_have_names_as_in_the_text(tmp_path):
     waits = job(40, array={"job_id": 40, "task": "1-9%2", "task_id": None}, start=0, end=0)
     trace = read_json(tmp_path, task, zeroth, part, waits)
     assert trace.id.tolist() == ["20_4", "20_0", "30+1"]
-    assert trace.rejects.counts == {"JobID must be one job (tasks of an array that wait)": 1}
+    assert trace.rejects.counts == {
+        "JobID must be one job (these are waiting tasks of an array)": 1
+    }
 
 
 def test_jobs_that_have_not_ended_or_have_no_gpus_are_counted(tmp_path):
@@ -403,9 +407,9 @@ def test_jobs_that_have_not_ended_or_have_no_gpus_are_counted(tmp_path):
     )  # fmt: skip
     assert trace.id.tolist() == [1]
     assert trace.rejects.counts == {
-        "Start must be known (a job that has not started)": 1,
-        "End must be known (a job that still runs)": 1,
-        "AllocTRES must name GPUs (a job without)": 1,
+        "Start must be known (the job has not started)": 1,
+        "End must be known (the job is still running)": 1,
+        "AllocTRES must name GPUs (a job without GPUs)": 1,
         "Submit must be a time like 2017-10-09 07:01:55": 2,
     }
     assert trace.rejects.unit == "line"
@@ -550,21 +554,24 @@ def test_tasks_that_cannot_be_read_are_counted(tmp_path, tasks):
         ({"job_state": 3}, "job_state must be RUNNING or PENDING"),
         (
             {"state_reason": "Dependency"},
-            "state_reason must be to wait for GPUs (held, or for another job or a time)",
+            "state_reason must be a wait for GPUs (held, or waits for a dependency or begin time)",
         ),
-        ({"tres_req_str": "cpu=1"}, "tres_req_str must name GPUs (a job without)"),
-        ({"tres_req_str": None}, "tres_req_str must name GPUs (a job without)"),
-        ({"time_limit": None}, "time_limit must be set (or name unlimited_s)"),
-        ({"time_limit": wrapped(0, infinite=True)}, "time_limit must be set (or name unlimited_s)"),
-        ({"time_limit": wrapped(0, is_set=False)}, "time_limit must be set (or name unlimited_s)"),
+        ({"tres_req_str": "cpu=1"}, "tres_req_str must name GPUs (a job without GPUs)"),
+        ({"tres_req_str": None}, "tres_req_str must name GPUs (a job without GPUs)"),
+        ({"time_limit": None}, "time_limit must be given (or set unlimited_s)"),
+        (
+            {"time_limit": wrapped(0, infinite=True)},
+            "time_limit must be given (or set unlimited_s)",
+        ),
+        ({"time_limit": wrapped(0, is_set=False)}, "time_limit must be given (or set unlimited_s)"),
         ({"time_limit": "1:00"}, "time_limit must be a number"),
         ({"time_limit": wrapped([1])}, "time_limit must be a number"),
         ({"submit_time": 0}, "submit_time must be known"),
         ({"submit_time": {}}, "submit_time must be a number"),
-        ({"job_state": "RUNNING"}, "start_time must be known (a job that runs)"),
+        ({"job_state": "RUNNING"}, "start_time must be known (the job is running)"),
         (
             {"job_state": "RUNNING", "start_time": NOW - 9999, "submit_time": 5},
-            "what is left of time_limit must be positive",
+            "remaining time_limit must be positive",
         ),
     ],
 )
@@ -647,7 +654,7 @@ def test_servers_on_which_no_job_starts_are_left_out(tmp_path, state):
     nodes = (node("a", **state), node("b"))
     cluster = read_nodes(tmp_path, *nodes)
     assert cluster.num_servers == 1
-    assert cluster.name == "sinfo without 1 that are not available"
+    assert cluster.name == "sinfo without 1 unavailable servers"
     assert read_nodes(tmp_path, *nodes, unavailable=True).num_servers == 2
 
 
@@ -683,7 +690,7 @@ def test_lines_of_later_versions_stand_for_several_servers(tmp_path):
         tmp_path, line(["a", "b"]), line(["a"]), line(["c"], "gpu:v100:8", "DOWN"), key="sinfo"
     )
     assert cluster == gs.Cluster(
-        (gs.ServerGroup(2, 4, "a100", 64, 512),), "sinfo without 1 that are not available"
+        (gs.ServerGroup(2, 4, "a100", 64, 512),), "sinfo without 1 unavailable servers"
     )
 
 

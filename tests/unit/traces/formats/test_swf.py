@@ -162,11 +162,11 @@ def test_a_delay_is_a_run_time_and_the_wall_time_cuts_it(tmp_path):
 @pytest.mark.parametrize(
     ("given", "rule"),
     [
-        ({"profile": "p"}, "profile must be of delays (others need a platform)"),
+        ({"profile": "p"}, "profile must consist of delays (other profiles need a platform)"),
         ({"profile": "?"}, "profile must be one of the file's profiles"),
         ({"profile": ["d"]}, "profile must be one of the file's profiles"),
         ({"profile": "bad"}, "delay must be a number"),
-        ({"profile": "none"}, "delay must be there"),
+        ({"profile": "none"}, "delay must not be missing"),
         ({"res": 0}, "res must be positive"),
         ({"res": 1.5}, "res must be a whole number"),
         ({"res": True}, "res must be a number"),
@@ -187,7 +187,7 @@ def test_a_job_without_a_run_time_is_counted(tmp_path, given, rule):
 
 
 def test_the_first_bad_job_is_named_with_its_line(tmp_path):
-    message = r"workload.json, line 10, column 'profile': 'p' must be of delays"
+    message = r"workload.json, line 10, column 'profile': 'p' must consist of delays"
     with pytest.raises(ValueError, match=message):
         read(tmp_path, job("a"), job("b", profile="p"), on_bad="error")
 
@@ -196,11 +196,11 @@ def test_the_first_bad_job_is_named_with_its_line(tmp_path):
     ("text", "message"),
     [
         ("{", r"line 1, character 2: expected a name"),
-        ("{}", r"no array 'jobs' in the object"),
-        ('{"jobs": 3}', r"no array 'jobs' in the object"),
+        ("{}", r"the object has no array 'jobs'"),
+        ('{"jobs": 3}', r"the object has no array 'jobs'"),
         ('{"jobs": []}', r"the array 'jobs' is empty"),
         ('{"jobs": [3], "profiles": {}}', r"line 1: an entry of 'jobs' must be an object"),
-        ('{"jobs": [{}]\n, "jobs": [{}]}', r"line 2, character 11: 'jobs' occurs beside 'jobs'"),
+        ('{"jobs": [{}]\n, "jobs": [{}]}', r"line 2, character 11: 'jobs' next to 'jobs'"),
         ('{"jobs": [{}]}', r"'profiles' must be an object"),
         ('{"jobs": [{}], "profiles": []}', r"'profiles' must be an object"),
         ('{"jobs": [{}], "profiles": {}} x', r"character 32: text after the end"),

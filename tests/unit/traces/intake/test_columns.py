@@ -105,7 +105,7 @@ def test_gaps_between_arrivals_are_summed_up_in_the_order_of_the_rows(tmp_path):
 @pytest.mark.parametrize("gap", ["-1", "soon", "", "nan", "inf", "1e300"])
 def test_a_gap_that_cannot_be_read_leaves_no_later_time_known(tmp_path, gap):
     text = f"interarrival_s,service_s,gpus\n3,1,1\n{gap},1,1\n1,1,1\n"
-    with pytest.raises(ValueError, match=r"a.csv, line 3, column 'interarrival_s': .* follow from"):
+    with pytest.raises(ValueError, match=r"a.csv, line 3, column 'interarrival_s': .* depend on"):
         read(tmp_path, text)
 
 
@@ -143,7 +143,10 @@ def check(trace: gs.Trace) -> None:
     assert trace.gpus.tolist() == [1, 2, 9]
     assert trace.status is not None
     assert trace.status.values().tolist() == ["ok", "ok", "unknown"]
-    assert "status is that of a run: 'finished' is 'ok', 'rejected' is 'unknown'" in trace.notes
+    assert (
+        "status is that of a run: 'finished' becomes 'ok', 'rejected' becomes 'unknown'"
+        in trace.notes
+    )
     assert any(note.startswith("columns not used: start_s, finish_s") for note in trace.notes)
 
 
@@ -175,14 +178,14 @@ def test_other_words_in_a_file_are_unknown_and_named(tmp_path):
     path.write_text(f"submit_s,service_s,gpus,status\n{rows}")
     trace = gs.read_trace(path)
     assert trace.status.values().tolist() == ["ok", "unknown", "unknown", "unknown", "unknown"]
-    told = "status 'done', 'gone': none of ok, failed, killed, unknown, so 'unknown'"
+    told = "status 'done', 'gone': not one of ok, failed, killed, unknown; read as 'unknown'"
     assert trace.notes == (told,)
 
 
 def test_many_other_words_are_counted():
     named, notes = known_statuses(Labels.of(map(str, range(9))))
     assert set(named.names) == {"unknown"}
-    assert "'4' and 4 more: none of" in notes[0]
+    assert "'4' and 4 more: not one of" in notes[0]
 
 
 def test_our_words_are_left_alone():

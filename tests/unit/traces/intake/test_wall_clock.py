@@ -172,7 +172,7 @@ def test_dates_that_cannot_be_meant_are_refused():
         gs.Trace.from_columns([NAIVE, AWARE], [60, 60], [1, 1])
     with pytest.raises(ValueError, match=r"with a zone .* and without"):
         gs.Trace.from_columns(["2024-05-01", "2024-05-01T09:00Z"], [60, 60], [1, 1])
-    with pytest.raises(TypeError, match="must hold dates"):
+    with pytest.raises(TypeError, match="must hold only dates"):
         gs.Trace.from_columns([NAIVE, 5], [60, 60], [1, 1])
     with pytest.raises(ValueError, match="years 1 to 9999"):
         gs.Trace.from_columns(np.array([2**40, 0], "M8[Y]"), [60, 60], [1, 1])

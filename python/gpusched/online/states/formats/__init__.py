@@ -1,1 +1,1 @@
-"""A file for each format of states, which ends in its registration."""
+"""State formats, one file each, which ends by registering itself."""

@@ -1,4 +1,4 @@
-"""Our own JSON; it takes a file that no other format knows, and says what is wrong with it."""
+"""gpusched's own JSON; it also reports errors of files that no other format recognises."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAST = 1_000
 def read(sources: Sequence[Source]) -> ClusterState:
     """Read one file; its schema is that of :func:`gpusched.online.state_schema`."""
     if len(sources) != 1:
-        raise ValueError(f"a state in our own format is one file, not {len(sources)}")
+        raise ValueError(f"a state in gpusched's format must be one file, not {len(sources)}")
     data = sources[0].data.removeprefix(BOM_UTF8)
     return state_of(msgspec.json.decode(data, type=StateFile, strict=True))
 
@@ -43,9 +43,9 @@ def _excerpt() -> dict[str, bytes]:
 register_state_format(
     StateFormat(
         name="gpusched",
-        summary="Our own JSON, as gpusched decide --schema describes it.",
+        summary="gpusched's own JSON; gpusched decide --schema prints its schema.",
         source="gpusched.",
-        detection="one file that is none of the others",
+        detection="one file that no other format recognises",
         recognises=lambda sources: len(sources) == 1,
         read=read,
         excerpt=_excerpt,

@@ -1,7 +1,7 @@
 """A cluster under Kueue: its objects, as ``kubectl get -o yaml`` or ``-o json`` prints them.
 
-Quotas count GPUs and name no servers. Where Nodes are among the objects, these are the servers;
-else each flavor has as many servers as its quotas stand for.
+Quotas count GPUs without servers. If the objects include Nodes, these are the servers; otherwise
+each flavor gets as many servers as its quotas need.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _KINDS: Final = {
 
 @dataclass(frozen=True)
 class ClusterQueue:
-    """What jobs of one ClusterQueue may use.
+    """A ClusterQueue and its quotas.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ClusterQueue:
     quotas
         GPUs by type, in the order in which it tries their flavors.
     is_stopped
-        Whether it admits nobody.
+        Whether it admits no workloads.
     """
 
     name: str
@@ -70,24 +70,23 @@ class ClusterQueue:
 
 @dataclass(frozen=True)
 class Queues:
-    """All queues and flavors that the files tell of.
+    """All queues and flavors in the files.
 
-    GPUs of a flavor are a type of its name, and where a quota covers several resources of it one
-    for each: ``a100/nvidia.com/gpu``.
+    The GPU type of a flavor is its name, or if quotas cover several of its resources, one type for
+    each: ``a100/nvidia.com/gpu``.
 
     Attributes
     ----------
     clusters
         The ClusterQueues by name.
     local
-        The ClusterQueue of each LocalQueue by its key, and whether that is stopped.
+        By key of a LocalQueue: its ClusterQueue, and whether it is stopped.
     labels
-        The labels of the servers of each flavor.
+        The server labels of each flavor.
     levels
-        The labels of what the servers of a flavor are in, from the outermost to the innermost; of
-        flavors with a topology.
+        For flavors with a topology: the labels of its domains, from the outermost to the innermost.
     covered
-        The resources of GPUs of each flavor that quotas cover.
+        The GPU resources of each flavor that quotas cover.
     """
 
     clusters: dict[str, ClusterQueue] = field(default_factory=dict)
@@ -97,14 +96,14 @@ class Queues:
     covered: dict[str, set[str]] = field(default_factory=dict)
 
     def type_of(self, flavor: str, resource: str) -> str:
-        """Return what the GPUs of a flavor are called that are this resource."""
+        """Return the GPU type for a flavor and a resource."""
         is_only = self.covered.get(flavor, {resource}) <= {resource}
         return flavor if is_only else f"{flavor}/{resource}"
 
     def of(self, namespace: str, queue: str) -> tuple[ClusterQueue | None, bool]:
-        """Return the ClusterQueue behind a LocalQueue, and whether that admits jobs.
+        """Return the ClusterQueue of a LocalQueue, and whether it admits jobs.
 
-        Without any LocalQueue in the files, the one ClusterQueue is that of all.
+        If the files have no LocalQueue and one ClusterQueue, that one is used.
         """
         if not self.local and len(self.clusters) == 1:
             (only,) = self.clusters.values()
@@ -114,7 +113,7 @@ class Queues:
         return found, found is not None and not (is_stopped or found.is_stopped)
 
     def flavor_of(self, labels: object, resource: str, types: Collection[str]) -> str | None:
-        """Return the first flavor by name of a server's GPUs that makes them one of these types."""
+        """Return the first flavor (by name) for a server's GPUs with one of these types."""
         for flavor in sorted(self.covered):
             is_one = resource in self.covered[flavor] and self.type_of(flavor, resource) in types
             wanted = self.labels.get(flavor, {}).items()
@@ -123,7 +122,7 @@ class Queues:
         return None
 
     def types(self, queue: ClusterQueue, selector: Mapping[str, Any], resource: str) -> list[str]:
-        """Return the types of a queue that are this resource, on servers that pods select."""
+        """Return the types of a queue for this resource, on servers that pods select."""
         selected = {
             self.type_of(flavor, resource)
             for flavor, covered in self.covered.items()
@@ -141,7 +140,7 @@ def queues_of(objects: Sequence[KubeObject], is_gpu: Callable[[str], bool]) -> Q
     Raises
     ------
     ValueError
-        If a quota of GPUs is no whole number; the message names the object.
+        If a GPU quota is not a whole number; the message names the object.
     """
     found = Queues()
     quotas = {
@@ -167,7 +166,7 @@ def queues_of(objects: Sequence[KubeObject], is_gpu: Callable[[str], bool]) -> Q
 
 
 def _levels(topology: KubeObject) -> tuple[str, ...]:
-    """Return the labels of its levels above servers."""
+    """Return the labels of a topology's levels above servers."""
     labels = [text_of(level.get("nodeLabel")) for level in items_of(topology.at("spec", "levels"))]
     return tuple(label for label in labels if label and label != HOSTNAME)
 
@@ -195,14 +194,14 @@ def _is_stopped(queue: KubeObject) -> bool:
 
 
 class Layout:
-    """Servers by type of GPUs, and the pods of admitted workloads on them.
+    """Servers, and the pods of admitted workloads on them.
 
     Attributes
     ----------
     servers
-        All of them.
+        All servers.
     num_guessed
-        Workloads of which it is not told on which servers they are.
+        Number of workloads without known servers.
     """
 
     def __init__(self) -> None:
@@ -211,7 +210,7 @@ class Layout:
         self._named: dict[str, int] = {}
 
     def add(self, server: RoomServer) -> None:
-        """Add a server with a name; if it is there already, its GPUs are of one type more."""
+        """Add a server, or another GPU type to a known server of this name."""
         at = self._named.setdefault(server.name, len(self.servers))
         if at == len(self.servers):
             self.servers.append(server)
@@ -221,12 +220,12 @@ class Layout:
             self.servers[at] = replace(known, devices=parts, gpus=gpus)
 
     def widest(self, types: Sequence[str]) -> int:
-        """GPUs of one of these types on the server that has most; 0 if there is none."""
+        """Return the largest number of GPUs of one of these types on a server, or 0."""
         parts = (part for server in self.servers for part in server.parts)
         return max((count for name, count in parts if name in types), default=0)
 
     def room(self, types: Sequence[str], step: int, *, now: bool) -> int:
-        """GPUs of the pods of so many GPUs that one of these types has room for."""
+        """Return the GPUs of pods with ``step`` GPUs that fit on one of these types."""
         found = dict.fromkeys(types, 0)
         for server in self.servers:
             for name, count in server.parts:
@@ -242,17 +241,17 @@ class Layout:
     def place(
         self, workloads: Sequence[Workload], others: Sequence[Workload], *, may_grow: bool
     ) -> None:
-        """Place the pods of admitted workloads, those first of which the server is told.
+        """Place the pods of admitted workloads, first those with known servers.
 
-        What ``others`` hold is nobody's of the state.
+        GPUs of ``others`` are held by jobs outside the state.
 
-        The others go where there is room, the widest first. Flavors that then have too few GPUs, as
-        quotas may have been lowered since, get one more server if they ``may_grow``.
+        Pods without servers go to free GPUs, the largest first. Flavors that then have too few GPUs
+        (quotas may have been lowered) get one more server if they ``may_grow``.
 
         Raises
         ------
         ValueError
-            If more GPUs are held than there are.
+            If more GPUs are held than exist.
         """
         told: list[tuple[int | None, Workload, Pods]] = []
         rest: list[tuple[int | None, Workload, Pods]] = []
@@ -273,7 +272,7 @@ class Layout:
 
     def _fit(self, job: int | None, pods: Pods, key: str, *, may_grow: bool) -> None:
         left = pods.count * pods.gpus
-        # Whole pods first; what is left lies on several servers, as nobody knows better.
+        # Whole pods first; the rest is split over several servers, since its place is unknown.
         for unit in (pods.gpus, 1):
             for server in self.servers:
                 if pods.flavor not in server.types or left < unit:
@@ -296,12 +295,12 @@ class Layout:
 
 
 def of_quotas(queues: Queues, workloads: Sequence[Workload], gpus_per_server: int) -> Layout:
-    """Return servers for the quotas of each flavor; those that workloads name have their names.
+    """Return servers for the quotas of each flavor, with names that workloads use.
 
     Raises
     ------
     ValueError
-        If a quota stands for more servers than a cluster may have.
+        If a quota needs more servers than a cluster may have.
     """
     layout = Layout()
     quotas: dict[str, int] = {}
@@ -336,7 +335,7 @@ def of_quotas(queues: Queues, workloads: Sequence[Workload], gpus_per_server: in
 def of_nodes(
     nodes: Sequence[KubeObject], queues: Queues, is_gpu: Callable[[str], bool]
 ) -> tuple[Layout, list[str]]:
-    """Return the servers that are given, and the names of those that no flavor has.
+    """Return the servers of the Nodes, and the names of those without a flavor.
 
     Raises
     ------
@@ -349,7 +348,7 @@ def of_nodes(
         given = each.at("status", "allocatable") or each.at("status", "capacity")
         amounts = amounts_of(given, is_gpu)
         if amounts is None or amounts.total() > MAX_GPUS_PER_SERVER:
-            raise ValueError(f"{each}: must have whole GPUs, {MAX_GPUS_PER_SERVER} at most")
+            raise ValueError(f"{each}: must have whole GPUs, at most {MAX_GPUS_PER_SERVER}")
         labels = each.at("metadata", "labels") or {}
         if amounts and layout.has(each.name):
             raise ValueError(f"{each}: two servers have this name")
@@ -366,7 +365,7 @@ def of_nodes(
 
 
 def _domains(labels: object, levels: Sequence[str]) -> tuple[str, ...]:
-    """Return what a server is in, down to the first level that it has no label of."""
+    """Return a server's domains, down to the first level without a label."""
     named = [at(labels, level) for level in levels]
     return tuple(str(name) for name in takewhile(lambda name: isinstance(name, str), named))
 
@@ -385,21 +384,21 @@ def read(
     resource: str | None = None,
     gpus_per_server: int = 8,
 ) -> ClusterState:
-    """Read workloads, queues, flavors and, if they are there, servers.
+    """Read workloads, queues, flavors and, if present, servers.
 
     Parameters
     ----------
     now
         Seconds since 1970; default: the last time in the files.
     unlimited_s
-        Stands for the longest time of workloads that have none.
+        Maximum run time for workloads without one.
     queue
-        The workloads and quotas of this ClusterQueue alone; default: all together.
+        Only the workloads and quotas of this ClusterQueue; default: all together.
     resource
-        What GPUs are called, such as ``"nvidia.com/gpu"``; default: all that ends in ``/gpu``, and
-        instances of MIG, such as ``nvidia.com/mig-1g.5gb``.
+        Resource name of GPUs, such as ``"nvidia.com/gpu"``; default: all that end in ``/gpu``, and
+        MIG instances, such as ``nvidia.com/mig-1g.5gb``.
     gpus_per_server
-        Of servers that quotas stand for.
+        GPUs of each server if servers are derived from quotas.
     """
     check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
     check_integer("unlimited_s", unlimited_s, 1, 10 * YEAR_S)
@@ -414,17 +413,17 @@ def read(
     workloads, flavors, others, rejects = _workloads(own, queues, is_gpu, layout)
     order = sorted(range(len(workloads)), key=lambda row: workloads[row].submit_s)
     workloads, flavors = [workloads[row] for row in order], [flavors[row] for row in order]
-    if layout is None:  # quotas have room for what other queues hold
+    if layout is None:  # quotas include GPUs that other queues hold
         others = [each for each in others if each.queue in queues.clusters]
         layout = of_quotas(queues, [*workloads, *others], gpus_per_server)
         notes.append(
-            f"no Node among the objects: servers of {gpus_per_server} GPUs stand for the quotas"
+            f"no Node among the objects: the quotas are read as servers of {gpus_per_server} GPUs"
         )
     layout.place(workloads, others, may_grow=not nodes)
     if layout.num_guessed:
         notes.append(
-            f"{plural(layout.num_guessed, 'workload')} of which no topologyAssignment names the "
-            "servers: laid where there was room"
+            f"{plural(layout.num_guessed, 'workload')} without servers in topologyAssignment: "
+            "placed on free GPUs"
         )
     workloads = _with_fewer_pods(workloads, flavors, layout, notes)
     cluster, columns = settle(layout.servers, "kueue")
@@ -467,7 +466,7 @@ def _of_queue(queues: Queues, queue: str | None) -> Queues:
     if queue is None:
         return queues
     if queue not in queues.clusters:
-        raise ValueError(f"queue: no ClusterQueue {queue!r} among the objects")
+        raise ValueError(f"queue: ClusterQueue {queue!r} not found among the objects")
     return replace(queues, clusters={queue: queues.clusters[queue]})
 
 
@@ -477,10 +476,7 @@ def _workloads(
     is_gpu: Callable[[str], bool],
     layout: Layout | None,
 ) -> tuple[list[Workload], list[list[str]], list[Workload], Rejects]:
-    """Return those that wait or run, the types that each may have, and why others are left out.
-
-    Before the last stand those that hold GPUs and are left out.
-    """
+    """Return workloads, their allowed types, left-out workloads with GPUs, and rejects."""
     kept, flavors, others = [], [], []
     left_out: dict[str, list[int]] = {}
     number = -1
@@ -501,7 +497,7 @@ def _workloads(
                 raise Unfit("asks for GPUs of several resources")
             allowed, of_queue = _allowed(workload, queues)
             if layout is not None and workload.widest > layout.widest(allowed):
-                raise Unfit("has a pod that asks for more GPUs than any of its servers has")
+                raise Unfit("has a pod with more GPUs than any server it may use")
         except Unfit as unfit:
             left_out.setdefault(str(unfit), []).append(number)
             continue
@@ -511,7 +507,7 @@ def _workloads(
 
 
 def _with_types(workload: Workload, queues: Queues) -> Workload:
-    """Call the flavors of its pods as the types of their GPUs are called."""
+    """Replace the flavors of its pods by GPU types."""
     pods = (
         replace(each, flavor=queues.type_of(each.flavor, each.resource)) for each in workload.pods
     )
@@ -524,9 +520,9 @@ def _with_fewer_pods(
     layout: Layout,
     notes: list[str],
 ) -> list[Workload]:
-    """Cut those that start with fewer pods, too, to what is free now, or to what is there at all.
+    """Reduce workloads that may start with fewer pods to free GPUs, or to existing ones.
 
-    Kueue asks for all pods first and then for as many as it can have (partial admission).
+    Kueue tries all pods first and then as many as fit (partial admission).
     """
     found, cut = [], []
     for workload, allowed in zip(workloads, flavors, strict=True):
@@ -543,25 +539,25 @@ def _with_fewer_pods(
     if cut:
         more_cut = ", ..." if len(cut) > _NO_SHOWN else ""
         notes.append(
-            f"{plural(len(cut), 'workload')} with minCount for which there is no room as a whole, "
-            f"taken with fewer pods: {', '.join(cut[:_NO_SHOWN])}{more_cut}"
+            f"{plural(len(cut), 'workload')} with minCount that do not fit as a whole, read with "
+            f"fewer pods: {', '.join(cut[:_NO_SHOWN])}{more_cut}"
         )
     return found
 
 
 def _allowed(workload: Workload, queues: Queues) -> tuple[list[str], str]:
-    """Return the types of GPUs that a workload may have, and its ClusterQueue."""
+    """Return the GPU types that a workload may use, and its ClusterQueue."""
     if workload.pods:
         return sorted({pods.flavor for pods in workload.pods}), workload.queue
     found, admits = queues.of(workload.namespace, workload.queue)
     if found is None:
-        raise Unfit("queueName names no LocalQueue of a ClusterQueue that is there")
+        raise Unfit("has a queueName without a LocalQueue and ClusterQueue in the files")
     if not admits:
-        raise Unfit("its queue is stopped")
+        raise Unfit("is in a stopped queue")
     (resource,) = workload.resources
     flavors = queues.types(found, workload.selector, resource)
     if not flavors:
-        raise Unfit("its queue has no flavor with GPUs on servers that it selects")
+        raise Unfit("is in a queue without GPU flavors on servers that it selects")
     return flavors, found.name
 
 
@@ -572,7 +568,9 @@ def _given_servers(
     if not unknown:
         return layout, []
     named = ", ".join(unknown[:3])
-    return layout, [f"{plural(len(unknown), 'server')} that no flavor selects, left out: {named}"]
+    return layout, [
+        f"{plural(len(unknown), 'server')} left out, as no flavor selects them: {named}"
+    ]
 
 
 def _remarks(
@@ -587,13 +585,13 @@ def _remarks(
     endless = sum(np.isnan(each.limit_s) for each in workloads)
     if endless:
         notes.append(
-            f"{plural(int(endless), 'workload')} without maximumExecutionTimeSeconds, taken for "
-            f"{unlimited_s:,} s"
+            f"{plural(int(endless), 'workload')} without maximumExecutionTimeSeconds, "
+            f"{unlimited_s:,} s assumed"
         )
     if len(queues.clusters) > 1:
         notes.append(
             f"{len(queues.clusters)} ClusterQueues share all quotas, as in one cohort without "
-            "limits; name one by queue"
+            "limits; choose one with the option queue"
         )
     used = {id(each) for each in (*own, *nodes) if each.kind in (_KINDS | {"Node"})}
     others = Counter(each.kind for each in objects if id(each) not in used)

@@ -1,8 +1,8 @@
-"""A cluster under Slurm: what ``squeue --json`` and ``sinfo --json`` print of it.
+"""A cluster under Slurm: output of ``squeue --json`` and ``sinfo --json``.
 
-Jobs and servers are those of the trace format ``squeue`` and of ``gpusched.read_cluster``; added is
-where jobs run. GPUs that somebody holds who is not in the state, and those of servers that take no
-jobs now, are there and out of use: who needs them waits.
+Jobs and servers are read as by the trace format ``squeue`` and ``gpusched.read_cluster``, plus
+where jobs run. GPUs held by jobs outside the state, and those of servers that take no jobs now, are
+part of the cluster but out of use, so jobs that need them wait.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ HOLDING: Final = frozenset(
 WAITS_FOR_GPUS: Final = frozenset({"", "None", "Resources", "Priority", "JobArrayTaskLimit"})
 """Reasons of jobs that a decision may start; all others name a limit or a rule of the site."""
 CLOSED_SERVERS: Final = "Nodes required for job are DOWN, DRAINED or reserved"
-"""How squeue says that the GPUs a job waits for are those of servers that are closed now."""
+"""Reason in squeue's output if a job waits for servers that are unavailable now."""
 MAX_SERVERS: Final = 300_000
-"""Names that one list may stand for."""
+"""Maximum number of names in a list of servers."""
 _PART: Final = re.compile(r"\[([^\[\]]*)\]|([^\[\],]+)")
 _DETAIL: Final = re.compile(r"\bgpu(?::[^:(,]+)*:(\d{1,4})\(IDX:([^()]*)\)")
 _NO_SHOWN: Final = 3
@@ -60,24 +60,24 @@ def read(
     unlimited_s: int = YEAR_S,
     partition: str | None = None,
 ) -> ClusterState:
-    """Read what squeue and sinfo printed.
+    """Read output of squeue and sinfo.
 
     Parameters
     ----------
     now
-        Seconds since 1970; default: as of the trace format ``squeue``.
+        Seconds since 1970; default: as in the trace format ``squeue``.
     unlimited_s
-        Stands for the time limit of jobs that have none.
+        Time limit for jobs without one.
     partition
-        The jobs and the servers of this partition alone. Default: all, as if each job may run on
-        every server.
+        Only the jobs and servers of this partition. Default: all, as if each job may run on every
+        server.
     """
     queue, nodes, others = _sorted(sources)
     known = slurm_nodes.servers_of(nodes)
     if partition is not None:
         known = [server for server in known if partition in server.partitions]
         if not known:
-            raise ValueError(f"partition: no server with GPUs of {nodes} is in {partition!r}")
+            raise ValueError(f"partition: no server with GPUs in {nodes} is in {partition!r}")
     room = {server.name: _room_server(server) for server in known}
     found = read_records(queue, "jobs", may_be_empty=True)
     records = squeue.queued(found)
@@ -99,7 +99,7 @@ def read(
     if now is None:
         now_s = max(now_s, float(trace.submit_s.max(initial=0)), float(np.nanmax([0.0, *start_s])))
     cluster, columns = settle(list(room.values()), nodes.name)
-    notes += [f"{other}: neither squeue's nor sinfo's, and not read" for other in others]
+    notes += [f"{other}: not read, since it is not output of squeue or sinfo" for other in others]
     notes += _remarks(jobs, room, unlimited_s, partition)
     return ClusterState(
         cluster,
@@ -113,7 +113,7 @@ def read(
 
 @dataclass(frozen=True)
 class _Jobs:
-    """Jobs, and of each the number of its record among all ``every`` of the file."""
+    """Jobs, and for each the index of its record in ``every``."""
 
     trace: Trace
     own: Int64
@@ -121,7 +121,7 @@ class _Jobs:
 
     @cached_property
     def records(self) -> list[QueuedJob]:
-        """The record of each group of jobs that have one, in the order of the jobs."""
+        """The record of each group, in the order of the jobs."""
         return [self.every[self.own[group[0]]] for group in self.groups]
 
     @cached_property
@@ -134,14 +134,14 @@ class _Jobs:
         return sorted(parts, key=lambda group: int(group[0]))
 
     def spread(self, values: Sequence[float]) -> Float64:
-        """Return a value of each group for each job."""
+        """Expand a value per group to a value per job."""
         found = np.empty(len(self.own))
         for group, value in zip(self.groups, values, strict=True):
             found[group] = value
         return found
 
     def taken(self, is_taken: Sequence[bool], trace: Trace | None = None) -> _Jobs:
-        """Return the jobs of the groups that are taken; ``trace`` has other columns of them."""
+        """Return the jobs of the selected groups; ``trace`` may have other columns."""
         return self.some(np.flatnonzero(self.spread(is_taken)), trace)
 
     def some(self, jobs: Int64, trace: Trace | None = None) -> _Jobs:
@@ -152,7 +152,7 @@ class _Jobs:
 def _room_server(server: SlurmServer) -> RoomServer:
     mask, count = in_use(server.used)
     counts = (count, slurm.of_tres(server.tres_used).gpus)
-    num_used = int(max(each for each in counts if each == each))  # NaN: it is not told
+    num_used = int(max(each for each in counts if each == each))  # NaN: unknown
     by_type = {
         name: int(max(used.get(name, 0.0) for used in told))
         for told in [[slurm.gpus_by_type(text) for text in (server.used, server.tres_used)]]
@@ -165,7 +165,7 @@ def _room_server(server: SlurmServer) -> RoomServer:
 
 
 def _startable(jobs: _Jobs, servers: Sequence[SlurmServer], lines: Int64) -> _Jobs:
-    """Leave out waiting jobs that Slurm would not start yet, or not anywhere, and count them."""
+    """Leave out and count waiting jobs that Slurm would not start now."""
     running = Counter(_array(record) for record in jobs.every if record.runs)
     left_out: dict[str, list[int]] = {}
     taken = []
@@ -176,7 +176,7 @@ def _startable(jobs: _Jobs, servers: Sequence[SlurmServer], lines: Int64) -> _Jo
         if left and not record.runs and _array(record):
             if 0 < most < np.inf:
                 left = min(left, max(0, int(most) - running[_array(record)]))
-                why = f"array_max_tasks is {most:g}, and so many run or may start"
+                why = f"array_max_tasks is {most:g}, which is reached"
             running[_array(record)] += left
         taken.append(group[:left])
         if left < len(group):
@@ -188,7 +188,7 @@ def _startable(jobs: _Jobs, servers: Sequence[SlurmServer], lines: Int64) -> _Jo
 
 
 def _obstacle(record: QueuedJob, servers: Sequence[SlurmServer]) -> str | None:
-    """Why a job that waits cannot be started by a decision; None if it can."""
+    """Return why a decision cannot start a waiting job; None if it can."""
     job = record.job
     reason = record.text("state_reason")
     if reason.replace("_", " ").startswith(CLOSED_SERVERS):
@@ -197,11 +197,11 @@ def _obstacle(record: QueuedJob, servers: Sequence[SlurmServer]) -> str | None:
     if reason not in WAITS_FOR_GPUS:
         return f"state_reason is {reason}"
     if record.count("het_job_id") > 0:
-        return "het_job_id: is one of several parts that start together"
+        return "het_job_id: is part of a heterogeneous job"
     if _names(record, "required_nodes"):
         return "required_nodes: asks for servers by name"
     if _names(record, "excluded_nodes") & {server.name for server in servers}:
-        return "excluded_nodes: must not have servers that are there"
+        return "excluded_nodes: excludes servers of the cluster"
     wanted = record.text("features")
     if wanted and not all({*wanted.split("&")} <= server.features for server in servers):
         return f"features {wanted!r}: not all servers have them"
@@ -210,12 +210,12 @@ def _obstacle(record: QueuedJob, servers: Sequence[SlurmServer]) -> str | None:
         return "exclusive: asks for whole servers"
     each, num = squeue.per_node(record), record.count("node_count")
     if num > 1 and each > 0 and each * num != squeue.resources_of(record).gpus:
-        return f"tres_per_node: {each:g} GPUs on each of {num:g} servers are not what it asks for"
+        return f"tres_per_node: {each:g} GPUs on each of {num:g} servers differ from its total"
     return None
 
 
 def _array(record: QueuedJob) -> int:
-    """The array of a task; 0 for other jobs."""
+    """Return the array of a task; 0 for other jobs."""
     number = record.count("array_job_id")
     if number > 0:
         return int(number)
@@ -231,7 +231,7 @@ def _names(record: QueuedJob, field: str) -> set[str]:
 
 
 def _sorted(sources: Sequence[Source]) -> tuple[Source, Source, list[Source]]:
-    """Return the queue, the servers, and what is neither."""
+    """Return the file of the queue, the file of the servers, and other files."""
     nodes = [source for source in sources if slurm_nodes.recognises(source)]
     queues = [
         source
@@ -242,7 +242,7 @@ def _sorted(sources: Sequence[Source]) -> tuple[Source, Source, list[Source]]:
     for what, of_it in (("squeue --json", queues), ("sinfo --json", nodes)):
         if len(of_it) != 1:
             named = ", ".join(map(str, of_it)) or "none of the files"
-            raise ValueError(f"one file must be what {what} prints; it is {named}")
+            raise ValueError(f"exactly one file must be the output of {what}, not {named}")
     return queues[0], nodes[0], [each for each in sources if each not in (*queues, *nodes)]
 
 
@@ -253,10 +253,7 @@ def _partitions(record: QueuedJob) -> list[str]:
 def _with_places(
     jobs: _Jobs, room: Mapping[str, RoomServer]
 ) -> tuple[_Jobs, dict[int, list[Place]], list[str]]:
-    """Return the jobs with the GPUs that they have on known servers, these, and what was cut.
-
-    Places stand by the records of the jobs.
-    """
+    """Return the jobs with their GPUs on known servers, places by record, and notes on cuts."""
     places: dict[int, list[Place]] = {}
     gpus = jobs.trace.gpus.copy()
     told = jobs.trace.gpus_per_node
@@ -273,23 +270,22 @@ def _with_places(
             found = places[int(jobs.own[group[0]])] = [p for p in every if p.server in room]
             if has_parts and len(_types(found, room)) > 1:
                 several.append(record.ids[0])
-                found.clear()  # what it holds is out of use
+                found.clear()  # its GPUs are out of use
             left = sum(place.gpus for place in found)
             if any(place.gpus != per_node[group[0]] for place in found):
-                per_node[group] = 0  # it was placed otherwise than it asked for
+                per_node[group] = 0  # its placement differs from its request
             if left < asked and record.ids[0] not in several:
                 (partly if left else elsewhere).append(record.ids[0])
                 gpus[group] = left or asked
         is_taken.append(left > 0)
     notes = [
-        f"{plural(len(names), 'job')} {what} on servers that are not known: {_shown(names)}"
-        for names, what in ((elsewhere, "left out: run"), (partly, "cut: run partly"))
+        f"{plural(len(names), 'job')} {what} on unknown servers: {_shown(names)}"
+        for names, what in ((elsewhere, "left out: run"), (partly, "reduced: run partly"))
         if names
     ]
     if several:
         notes.append(
-            f"{plural(len(several), 'job')} left out: run on several types of GPUs: "
-            f"{_shown(several)}"
+            f"{plural(len(several), 'job')} left out: run on several GPU types: {_shown(several)}"
         )
     asked_of_each = per_node if per_node.any() else None
     trace = replace(jobs.trace, gpus=gpus, gpus_per_node=asked_of_each)
@@ -297,7 +293,7 @@ def _with_places(
 
 
 def _types(places: Sequence[Place], room: Mapping[str, RoomServer]) -> set[str]:
-    """Return the types of the GPUs that a job holds, as far as they are known."""
+    """Return the known types of the GPUs that a job holds."""
     found: set[str] = set()
     for place in places:
         masks = room[place.server].types
@@ -316,7 +312,7 @@ def _places(record: QueuedJob, gpus: int) -> list[Place]:
 
 
 def _hold(jobs: _Jobs, places: Mapping[int, list[Place]], room: Mapping[str, RoomServer]) -> None:
-    """Give the jobs what they hold, and take out of use what others do."""
+    """Record the GPUs of the jobs, and those of other jobs as out of use."""
     job_of = {int(own): job for job, own in enumerate(jobs.own.tolist())}
     for number, record in enumerate(jobs.every):
         job = job_of.get(number)
@@ -331,7 +327,7 @@ def _hold(jobs: _Jobs, places: Mapping[int, list[Place]], room: Mapping[str, Roo
 
 
 def _held_by_others(record: QueuedJob) -> list[Place]:
-    """Return what a job holds that is not in the state, as far as it can be read."""
+    """Return the readable GPUs of a job that is not in the state."""
     if not record.states & HOLDING:
         return []
     read = squeue.resources_of(record)
@@ -346,7 +342,7 @@ def _on_unix_clock(jobs: Trace) -> Trace:
         submit_us=jobs.submit_us + origin_us,
         origin_s=0.0,
         epoch=parse.UNIX_EPOCH.replace(tzinfo=UTC),
-        # Of servers the CPUs are not known that jobs without GPUs take.
+        # CPUs used by jobs without GPUs are unknown, so CPU and memory are ignored.
         cpu_milli=None,
         memory_mib=None,
     )
@@ -363,7 +359,7 @@ def _remarks(
     notes = []
     closed = [server.name for server in room.values() if not server.takes_jobs]
     if closed:
-        notes.append(f"{plural(len(closed), 'server')} where no job starts now: {_shown(closed)}")
+        notes.append(f"{plural(len(closed), 'server')} closed to new jobs: {_shown(closed)}")
     endless = [
         str(jobs.trace.id[job])
         for record, group in zip(jobs.records, jobs.groups, strict=True)
@@ -372,20 +368,20 @@ def _remarks(
     ]
     if endless:
         notes.append(
-            f"{plural(len(endless), 'job')} without a time limit, taken for {unlimited_s:,} s: "
+            f"{plural(len(endless), 'job')} without a time limit, {unlimited_s:,} s assumed: "
             f"{_shown(endless)}"
         )
     named = sorted({name for record in jobs.every for name in _partitions(record)} - {""})
     if partition is None and len(named) > 1:
         notes.append(
-            f"{len(named)} partitions ({_shown(named)}) are taken for one: a job may run on every "
-            "server; name one by partition"
+            f"{len(named)} partitions ({_shown(named)}) are read as one: a job may run on every "
+            "server; choose one with the option partition"
         )
     return notes
 
 
 class Place(NamedTuple):
-    """What a job holds on one server: which GPUs, or None and how many, of these types."""
+    """GPUs of a job on one server: a mask, or None if only number and types are known."""
 
     server: str
     gpus: int
@@ -394,12 +390,12 @@ class Place(NamedTuple):
 
 
 def places_of(job: Mapping[str, Any], gpus: int, types: tuple[str, ...] = ()) -> list[Place]:
-    """Return the servers of a job that has so many GPUs of some types, and what it has on each.
+    """Return the servers of a job with so many GPUs of some types, and its GPUs on each.
 
     Raises
     ------
     ValueError
-        If the servers cannot be read, or it is not told how its GPUs are spread over them.
+        If the servers, or the GPUs on each, cannot be read.
     """
     servers = _servers_of(job)
     details = job.get("gres_detail")
@@ -413,7 +409,7 @@ def places_of(job: Mapping[str, Any], gpus: int, types: tuple[str, ...] = ()) ->
     if servers and gpus % len(servers) == 0:
         return [Place(server, gpus // len(servers), None, types) for server in servers]
     raise ValueError(
-        f"gres_detail: {str(details)[:80]!r} does not tell how {gpus} GPUs are spread over "
+        f"gres_detail: {str(details)[:80]!r} does not say how {gpus} GPUs are spread over "
         f"{len(servers)} servers"
     )
 
@@ -425,7 +421,7 @@ def _place(server: str, detail: str, types: tuple[str, ...]) -> Place:
 
 
 def in_use(used: str) -> tuple[int, int]:
-    """Return which GPUs ``gpu:a100:2(IDX:0-1),gpu:v100:1(IDX:4)`` names, and how many they are."""
+    """Return the mask and number of GPUs in ``gpu:a100:2(IDX:0-1),gpu:v100:1(IDX:4)``."""
     count, mask = _of_detail(used)
     return mask or 0, count
 
@@ -436,7 +432,7 @@ def names_of(text: str) -> list[str]:
     Raises
     ------
     ValueError
-        If it cannot be read, or stands for more than 300,000.
+        If it cannot be read, or has more than 300,000 servers.
     """
     found: list[str] = []
     for entry in re.split(r",(?![^\[]*\])", text.strip()):
@@ -451,7 +447,7 @@ def names_of(text: str) -> list[str]:
         for part in parts:
             count *= len(part)
         if place != len(entry) or not parts or len(found) + count > MAX_SERVERS:
-            raise ValueError(f"nodes: {text[:80]!r} is no list of servers")
+            raise ValueError(f"nodes: {text[:80]!r} must be a list of servers")
         found += map("".join, product(*parts))
     return found
 
@@ -473,17 +469,17 @@ def _numbers(text: str, whole: str) -> list[str]:
         first, mark, last = part.strip().partition("-")
         last = last if mark else first
         if not (first.isdecimal() and last.isdecimal()) or max(len(first), len(last)) > 9:
-            raise ValueError(f"nodes: {whole[:80]!r} is no list of servers")
+            raise ValueError(f"nodes: {whole[:80]!r} must be a list of servers")
         numbers = range(int(first), int(last) + 1)
         if len(found) + len(numbers) > MAX_SERVERS:
-            raise ValueError(f"nodes: {whole[:80]!r} is no list of servers")
+            raise ValueError(f"nodes: {whole[:80]!r} must be a list of servers")
         found += [str(number).zfill(len(first)) for number in numbers]
     return found
 
 
 def _of_detail(text: str) -> tuple[int, int | None]:
-    """Return how many GPUs, and which; None where that is not told."""
-    text = text.replace("(null)", "null")  # a type that has no name
+    """Return the number of GPUs, and their mask or None if unknown."""
+    text = text.replace("(null)", "null")  # a type without a name
     count, mask = 0, 0
     for given, numbers in _DETAIL.findall(text):
         listed = slurm.tasks(numbers) if numbers.strip() else []
@@ -549,7 +545,7 @@ def _excerpt() -> dict[str, bytes]:
 register_state_format(
     StateFormat(
         name="slurm",
-        summary="What squeue --json and sinfo --json print, two files.",
+        summary="Output of squeue --json and sinfo --json (two files).",
         source="SchedMD, Slurm.",
         detection="a JSON object with `jobs` that have a `job_state`, or with `nodes` or `sinfo`",
         recognises=_recognises,
