@@ -55,7 +55,7 @@ def test_decide_prints_actions(path, gpusched):
         {"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free"}
     ]  # fmt: skip
     done = gpusched("decide", "--state", path)
-    assert "nothing is to be done now" in done.stdout
+    assert "no action needed now" in done.stdout
 
 
 def test_decide_prints_the_schema(gpusched):
@@ -134,11 +134,11 @@ def test_columns_that_no_policy_uses_are_remarked_if_they_say_something(
 
 def test_mistakes_are_one_line(path, gpusched):
     for arguments, message in (
-        (("decide",), "--state: the file is missing"),
+        (("decide",), "--state: a file is needed"),
         (("decide", "--state", path, "--policy", "conservative"), "keeps more than the state"),
         (("when", "nobody", "--state", path), "has no job 'nobody'"),
-        (("when", "--state", path), "ID: name one job that waits, or --all"),
-        (("when", "wide", "--all", "--state", path), "ID: name one job that waits, or --all"),
+        (("when", "--state", path), "ID: name one waiting job, or use --all"),
+        (("when", "wide", "--all", "--state", path), "ID: name one waiting job, or use --all"),
         (("when", "runs", "--state", path), "runs already"),
     ):
         done = gpusched(*arguments)

@@ -135,7 +135,7 @@ def test_a_trace_is_cut_by_time_condition_and_chance(gpusched, tmp_path):
     made = json.loads(result.stdout)
     assert made["num_jobs"] == 6
     assert made["epoch"] == "2024-05-01 06:00:00+00:00"
-    assert "--to 64800, --filter gpus > 2: 6 of 24 jobs, 35.0 % of their GPU hours" in result.stderr
+    assert "--to 64800, --filter gpus > 2: 6 of 24 jobs, 35.0% of their GPU hours" in result.stderr
     sampled = gpusched("run", "-p", "fifo", "a.csv", "--sample", 0.5, "--seed", 2, "--json")
     kept = gs.read_trace(tmp_path / "a.csv").sample(0.5, 2)
     assert json.loads(sampled.stdout)["trace"]["num_jobs"] == len(kept)
