@@ -122,7 +122,7 @@ def test_a_member_and_a_limit_can_be_named(gpusched, tmp_path):
     assert json.loads(made.stdout)["num_jobs"] == 2
     refused = gpusched("run", "-p", "fifo", "all.zip", "--max-bytes", 20)
     assert refused.exit_code == 2
-    assert "more than 20 bytes; if it is to be read, name a larger --max-bytes" in refused.stderr
+    assert "more than 20 bytes; to read it, set a larger --max-bytes" in refused.stderr
     refused = gpusched("run", "-p", "fifo", "--max-bytes", 20)
     assert "--max-bytes: needs a TRACE" in refused.stderr
 
