@@ -1,13 +1,12 @@
 """A scheduling core for GPU clusters: jobs, a cluster and a policy in, an audited schedule out.
 
 Start with :func:`read_trace` or :func:`generate`, :class:`Cluster`, and :func:`simulate` or
-:func:`compare`; :func:`sweep` does many runs. What fewer people need is in public submodules:
+:func:`compare`; :func:`sweep` runs studies. Specialised functions are in public submodules:
 :mod:`~gpusched.bounds`, :mod:`~gpusched.engine`, :mod:`~gpusched.gym`, :mod:`~gpusched.model`,
 :mod:`~gpusched.online`, :mod:`~gpusched.plugins`, :mod:`~gpusched.prediction`,
 :mod:`~gpusched.reporting`, :mod:`~gpusched.studies`, :mod:`~gpusched.testing` and
-:mod:`~gpusched.traces`; pictures are in :mod:`~gpusched.reporting.plot`, also
-``gpusched.plot``. Names and submodules are loaded on first use, so that importing the package
-costs little.
+:mod:`~gpusched.traces`; charts are in :mod:`~gpusched.reporting.plot`, also
+``gpusched.plot``. Names and submodules load on first use, which keeps the import fast.
 """
 
 from __future__ import annotations

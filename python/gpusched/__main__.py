@@ -1,4 +1,4 @@
-"""The command ``gpusched``, also as ``python -m gpusched``: listens before anything is imported."""
+"""The command ``gpusched``, also ``python -m gpusched``; handles Ctrl-C before any import."""
 
 from gpusched.base.early_interrupts import ignore_at_the_very_end, listen
 

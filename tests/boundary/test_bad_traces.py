@@ -169,7 +169,7 @@ def test_bad_values_in_a_csv_are_counted_or_raised_with_their_line(tmp_path):
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the whole message is compared
         read_trace(path, on_bad="error")
     assert str(error.value) == (
-        f"{path}, line 4, column 'duration': 'ten' must be a number (8 more rows also bad)"
+        f"{path}, line 4, column 'duration': 'ten' must be a number (and 8 more invalid rows)"
     )
 
 

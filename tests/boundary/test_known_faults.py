@@ -65,7 +65,7 @@ def test_a_trace_is_cut_at_the_moment_that_is_named_over_a_change_of_clock():
 @pytest.mark.xfail(strict=True, reason="the story adds seconds to the wall clock of the zone")
 def test_the_story_of_a_job_tells_the_clock_of_its_zone():
     result = gs.simulate(jobs(epoch=BEFORE_SUMMER), CLUSTER, policy="fifo")
-    assert "came at 2024-03-31 04:30:00" in " ".join(result.explain(0).lines)
+    assert "was submitted at 2024-03-31 04:30:00" in " ".join(result.explain(0).lines)
 
 
 def test_a_merged_trace_knows_in_which_columns_rows_were_rejected():

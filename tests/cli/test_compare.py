@@ -99,7 +99,7 @@ def test_a_table_has_five_forms_and_an_order(gpusched):
     assert "--as: unknown 'cvs'; did you mean 'csv'" in gpusched(*asked, "--as", "cvs").stderr
     assert "--sort: unknown 'mean'" not in gpusched(*asked, "--sort", "mean").stderr
     missing = gpusched(*asked, "--sort", "max_jct_s")
-    assert "--sort max_jct_s: not a column here; there are policy, mean_jct_s" in missing.stderr
+    assert "--sort max_jct_s: not a column here; known: policy, mean_jct_s" in missing.stderr
     unknown = gpusched(*asked, "--sort", "mean_jct")
     assert unknown.exit_code == 2
     assert "--sort: unknown 'mean_jct'; did you mean 'mean_jct_s'" in unknown.stderr
@@ -343,7 +343,7 @@ def test_what_is_of_one_workload_is_not_asked_of_several(gpusched, jobs_csv, one
     result = gpusched("compare", *[jobs_csv if word == "jobs.csv" else word for word in one],
                       "--seeds", 2)  # fmt: skip
     assert result.exit_code == 2
-    assert "is of one workload" in result.stderr
+    assert "needs a single workload" in result.stderr
 
 
 def test_every_metric_of_the_seeds_is_shown_where_it_is_asked_for(gpusched):

@@ -35,7 +35,7 @@ def test_convert_does_not_write_over_what_it_reads(gpusched, jobs_csv, tmp_path,
     else:
         (tmp_path / "there").symlink_to(tmp_path)
         target = tmp_path / "there" / jobs_csv.name
-    mistake(gpusched("trace", "convert", jobs_csv, target), str(target), "is the trace")
+    mistake(gpusched("trace", "convert", jobs_csv, target), str(target), "is also the input trace")
     assert jobs_csv.read_bytes() == before
 
 
@@ -49,7 +49,7 @@ def test_a_trace_in_the_folder_of_the_results_is_not_written_over(
     trace.to_polars().write_parquet(tmp_path / name)
     before = (tmp_path / name).read_bytes()
     result = gpusched(command, tmp_path / name, "-p", "fifo", "--out", tmp_path)
-    mistake(result, name, "is the trace that is read")
+    mistake(result, name, "is also the input trace")
     assert (tmp_path / name).read_bytes() == before
 
 
@@ -57,7 +57,7 @@ def test_generate_does_not_write_over_its_cluster(gpusched, tmp_path):
     cluster = tmp_path / "cluster.toml"
     cluster.write_text("[[servers]]\ncount = 1\ngpus = 8\n")
     result = gpusched("trace", "generate", "philly", cluster, "--cluster", cluster)
-    mistake(result, "is the cluster that is read")
+    mistake(result, "is also the input cluster")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,10 @@ def test_the_table_is_shown_though_writing_the_files_is_interrupted(gpusched, mo
 @pytest.mark.parametrize(
     ("command", "place"),
     [
-        (("trace", "generate", "philly", "nowhere/a.csv"), "nowhere/a.csv: there is no folder"),
+        (
+            ("trace", "generate", "philly", "nowhere/a.csv"),
+            "nowhere/a.csv: folder 'nowhere' not found",
+        ),
         (("trace", "generate", "philly", "folder.csv"), "folder.csv: Is a directory"),
         (("compare", "--seeds", "1", *SMALL, "--out", "file"), "file: File exists"),
         (("run", *SMALL, "--out", "taken"), "taken/result.npz: Is a directory"),

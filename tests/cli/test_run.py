@@ -87,7 +87,7 @@ def test_a_job_is_explained(gpusched, gpusched_json, jobs_csv):
     arguments = ("run", jobs_csv, "-p", "fifo", "--servers", 4, "--explain", job)
     lines = result.explain(job).lines
     assert gpusched_json(*arguments)["explanation"] == list(lines)
-    assert any(line.startswith("  Over the wait their GPU time was held") for line in lines)
+    assert any(line.startswith("  Their GPU time during the wait: ") for line in lines)
     shown = " ".join(gpusched(*arguments).stdout.split())
     assert all(" ".join(line.split()) in shown for line in lines)
 
@@ -157,9 +157,9 @@ def test_times_and_shares_are_written_as_people_write_them(gpusched, gpusched_js
     timed = {"wall_s": 0, "jobs_per_s": 0}
     assert first | timed == second | timed
     for option, said in (
-        ("--restart=5x", "'--restart': '5x' is no time such as 90, 90s, 15m, 1.5h or 1d"),
+        ("--restart=5x", "'--restart': '5x' must be a time such as 90, 90s, 15m, 1.5h or 1d"),
         ("--restart=-5", "--restart: -5.0 must lie in 0.."),
-        ("--load=80 %%", "'--load': '80 %%' is no share such as 0.9 or 90%"),
+        ("--load=80 %%", "'--load': '80 %%' must be a share such as 0.9 or 90%"),
     ):
         refused = gpusched(*run, option)
         assert refused.exit_code == 2
@@ -196,10 +196,10 @@ def test_types_of_the_cluster_differ_in_speed_and_what_run_times_are_is_said(
     assert made["result"]["digest"] == expected.digest
     assert made["assumptions"] == ["run times: those on V100, as declared"]
     fixed = gpusched(*where, "--speed", "fixed")
-    assert "the speeds of the cluster's GPU types are not read under speed fixed" in fixed.stderr
+    assert "speed fixed ignores the speeds of the cluster's GPU types" in fixed.stderr
     equal = gpusched(*where, "--type-speeds", "A100=1")
     assert "V100, A100 count as equally fast for 300 jobs that may run on several" in equal.stderr
-    for wrong, said in [("2", "is not of the form A=X,B=Y"), ("T4=2", "no GPUs are 'T4'")]:
+    for wrong, said in [("2", "is not of the form A=X,B=Y"), ("T4=2", "unknown 'T4'")]:
         assert said in gpusched(*where, "--type-speeds", wrong).stderr
 
 

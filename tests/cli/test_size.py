@@ -146,7 +146,9 @@ def test_every_study_takes_a_part_of_the_trace(gpusched, jobs_csv, command):
 def test_a_policy_without_the_estimates_it_needs_is_noted_as_run_does(
     gpusched, gpusched_json, jobs_csv
 ):
-    said = "easy decides by users' estimates, and no job has one: the predictor oracle stands in"
+    said = (
+        "easy needs run-time estimates, but no job has one; using true run times (oracle) instead"
+    )
     assert said in gpusched_json("run", jobs_csv, "-p", "easy", "--servers", 4)["warnings"]
     made = gpusched_json("size", jobs_csv, *GOAL, "-p", "easy", "--resamples", 0)
     assert said in made["notes"]

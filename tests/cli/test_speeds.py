@@ -28,7 +28,7 @@ def test_a_contention_takes_the_ring_and_says_so(gpusched):
     assert result.exit_code == 0, result.stderr
     flat = " ".join(result.stdout.split())
     assert "speed ring, contention shared:degradation=0.2" in flat
-    assert "profiles assumed: each job's drawn from 14, seed 0" in flat
+    assert "profiles assumed: drawn for each job from 14, seed 0" in flat
     assert "slowdown from contention" in flat
 
 
@@ -95,7 +95,7 @@ def test_graphs_take_the_speed_of_stages_and_say_what_was_drawn(gpusched_json):
     row = made["result"]
     assert (row["speed"], row["contention"]) == ("stages", "shared")
     assert (
-        "graphs assumed: each job's or group's drawn from 5 models, seed 2" in made["assumptions"]
+        "graphs assumed: drawn for each job or group from 5 models, seed 2" in made["assumptions"]
     )
     light = gpusched_json(*run, "--graphs", "zoo:heavy_share=0.1", "--speed", "stages")
     assert light["result"]["digest"] != row["digest"]

@@ -55,7 +55,7 @@ def test_decide_prints_actions(path, gpusched):
         {"id": "wide", "why": "waits: it needs 16 GPUs, but 4 are free after this decision"}
     ]  # fmt: skip
     done = gpusched("decide", "--state", path)
-    assert "nothing is to be done now" in done.stdout
+    assert "no action needed now" in done.stdout
 
 
 def test_decide_prints_the_schema(gpusched):
@@ -69,7 +69,7 @@ def test_when_prints_quantiles(path, tmp_path, gpusched):
     assert "50%: in 30 min" in done.stdout
     assert "with one more server: 30 min earlier" in done.stdout
     assert "--history" in done.stderr
-    assert "still to be submitted are not counted" in done.stderr
+    assert "future submissions are not simulated" in done.stderr
     past = tmp_path / "past.csv"
     gs.generate("philly", 300, load=0.9, cluster=gs.Cluster.uniform(2, 8), seed=1).to_polars()[
         ["submit_s", "service_s", "gpus"]
@@ -137,11 +137,11 @@ def test_columns_that_no_policy_uses_are_remarked_if_they_say_something(
 
 def test_mistakes_are_one_line(path, gpusched):
     for arguments, message in (
-        (("decide",), "--state: the file is missing"),
+        (("decide",), "--state: a file is needed"),
         (("decide", "--state", path, "--policy", "conservative"), "decide --stream"),
         (("when", "nobody", "--state", path), "has no job 'nobody'"),
-        (("when", "--state", path), "ID: name one job that waits, or --all"),
-        (("when", "wide", "--all", "--state", path), "ID: name one job that waits, or --all"),
+        (("when", "--state", path), "ID: name one waiting job, or use --all"),
+        (("when", "wide", "--all", "--state", path), "ID: name one waiting job, or use --all"),
         (("when", "runs", "--state", path), "is already running"),
     ):
         done = gpusched(*arguments)

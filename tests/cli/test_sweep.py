@@ -47,7 +47,7 @@ def test_it_ends_with_a_table_and_what_is_kept(gpusched, study):
     ]
     assert "typical over the seeds, of 12 runs" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
-    assert result.stderr.endswith("12 runs kept in study.sweep\n")
+    assert result.stderr.endswith("12 runs saved in study.sweep\n")
     assert len(gs.sweep(study, folder="study.sweep").runs) == 12
 
 
@@ -59,7 +59,7 @@ def test_the_folder_stands_for_the_study(gpusched, study):
     assert again.stdout == first.stdout
     wrong = gpusched("sweep", "here", "--out", "there")
     assert wrong.exit_code == 2
-    assert "--out: here is the folder already" in wrong.stderr
+    assert "--out: cannot be combined with a study's folder, here" in wrong.stderr
 
 
 def test_json_holds_every_run(gpusched_json, study):
@@ -156,8 +156,7 @@ def test_ctrl_c_ends_soon_and_says_how_to_go_on(study, tmp_path, where):
     kept = gs.studies.sweep_status(tmp_path / "study.sweep").num_done
     assert 0 < kept < 18
     assert stderr == (
-        f"interrupted: {kept} of 18 runs are kept in study.sweep; the same command goes on from "
-        "there\n"
+        f"interrupted: {kept} of 18 runs saved in study.sweep; repeat the command to resume\n"
     )
 
 
@@ -222,6 +221,6 @@ def test_a_policy_in_python_runs_in_processes_unless_told(gpusched, study, tmp_p
     monkeypatch.setattr("gpusched.cli.sweep.run_study", run)
     monkeypatch.setattr("gpusched.cli.sweep.python_parts", lambda read: ["my-order"])
     told = gpusched("sweep", study)
-    assert "written in Python, so in processes: my-order" in told.stderr
+    assert "using processes because these are written in Python: my-order" in told.stderr
     gpusched("sweep", study, "--threads", 2)
     assert asked == ["processes", "threads:2"]

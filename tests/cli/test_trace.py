@@ -122,7 +122,7 @@ def test_a_member_and_a_limit_can_be_named(gpusched, tmp_path):
     assert json.loads(made.stdout)["num_jobs"] == 2
     refused = gpusched("run", "-p", "fifo", "all.zip", "--max-bytes", 20)
     assert refused.exit_code == 2
-    assert "more than 20 bytes; if it is to be read, name a larger --max-bytes" in refused.stderr
+    assert "more than 20 bytes; to read it, set a larger --max-bytes" in refused.stderr
     refused = gpusched("run", "-p", "fifo", "--max-bytes", 20)
     assert "--max-bytes: needs a TRACE" in refused.stderr
 
@@ -135,7 +135,7 @@ def test_a_trace_is_cut_by_time_condition_and_chance(gpusched, tmp_path):
     made = json.loads(result.stdout)
     assert made["num_jobs"] == 6
     assert made["epoch"] == "2024-05-01 06:00:00+00:00"
-    assert "--to 64800, --filter gpus > 2: 6 of 24 jobs, 35.0 % of their GPU hours" in result.stderr
+    assert "--to 64800, --filter gpus > 2: 6 of 24 jobs, 35.0% of their GPU hours" in result.stderr
     sampled = gpusched("run", "-p", "fifo", "a.csv", "--sample", 0.5, "--seed", 2, "--json")
     kept = gs.read_trace(tmp_path / "a.csv").sample(0.5, 2)
     assert json.loads(sampled.stdout)["trace"]["num_jobs"] == len(kept)

@@ -57,7 +57,7 @@ def test_search_and_held_out_jobs_stand_side_by_side(gpusched, files):
         assert any(row[0] in line and row[4] in line for line in lines), row
     for warning in expected.warnings:
         assert " ".join(warning.split()) in " ".join(result.stderr.split())
-    assert "finished runs are kept in study.tune/search and study.tune/held-out" in result.stderr
+    assert "finished runs are saved in study.tune/search and study.tune/held-out" in result.stderr
     assert result.stderr.endswith("wrote tuning.html\n")
     assert str(expected.best) in Path("tuning.html").read_text()
 
@@ -80,5 +80,5 @@ def test_ctrl_c_ends_soon_and_says_how_to_go_on(files, tmp_path):
     (tmp_path / "study.toml").write_text(STUDY.replace("jobs = 90", "jobs = 20000"))
     stderr = interrupted_at("study.tune/search/runs/*.parquet", "tune", *files, folder=tmp_path)
     assert stderr == (
-        "interrupted: finished runs are kept in study.tune; the same command goes on from there\n"
+        "interrupted: finished runs are saved in study.tune; repeat the command to resume\n"
     )

@@ -56,7 +56,7 @@ def test_an_interrupted_reproduction_shows_what_is_done_and_goes_on(tmp_path, mo
     monkeypatch.setattr(KeptRuns, "keep", counted)
     whole = CliRunner().invoke(app, command)
     assert whole.exit_code == 0, whole.stderr
-    assert f"goes on from {kept} finished runs" in whole.stderr
+    assert f"resuming from {kept} finished runs" in whole.stderr
     assert set(runs) == {3}
     assert (tmp_path / "out" / "tables.md").exists()
     assert not (tmp_path / "out" / "unfinished").exists()

@@ -221,7 +221,7 @@ def test_an_option_that_is_no_time_is_refused():
     for wrong in ("1 d", True, [3]):
         with pytest.raises(TypeError, match="warm_up_s"):
             result.summary(warm_up_s=wrong)
-    with pytest.raises(ValueError, match="metric gap: is of whole runs"):
+    with pytest.raises(ValueError, match="metric gap: is defined for whole runs only"):
         result.metric("gap", warm_up_s=1)
     with pytest.raises(ValueError, match=r"within 5 s, so none is left without the first 6 s"):
         result.summary(warm_up_s=6)

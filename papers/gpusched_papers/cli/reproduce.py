@@ -1,4 +1,4 @@
-"""``gpusched reproduce``: a paper's experiments, its figures beside ours."""
+"""``gpusched reproduce``: a paper's experiments, compared with its published figures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gpusched_papers.study import Interrupted, plain
 EPILOG: Final = """
 [bold]Examples[/]
 
-gpusched reproduce [dim]# what there is[/]
+gpusched reproduce [dim]# list the papers[/]
 
 gpusched reproduce sjf-bco --quick [dim]# the main comparison on a few instances[/]
 
@@ -39,13 +39,13 @@ gpusched reproduce a-srpt --quick [dim]# A-SRPT on two clusters[/]
 
 gpusched reproduce dancer --dask tcp://10.0.0.1:8786
 
-gpusched reproduce fgd --dry-run [dim]# what would be run[/]
+gpusched reproduce fgd --dry-run [dim]# list the stages[/]
 
-gpusched reproduce all --out all [dim]# every paper, and one page of all verdicts[/]
+gpusched reproduce all --out all [dim]# every paper, with one page of all verdicts[/]
 """
 
 QUICK_SEEDS: Final = 4
-"""With --quick, at most."""
+"""Most seeds with --quick."""
 _PAGE: Final = "reproductions.md"
 _KEPT: Final = "unfinished"  # in the folder of the files
 _LEFT_OUT: Final = 1
@@ -54,34 +54,35 @@ _LEFT_OUT: Final = 1
 def reproduce(
     name: str | None = options.argument(
         "PAPER", None,
-        "Which one, or [bold]all[/]: one page of what all papers publish and what ours "
-        "is. Default: list them.",
+        "Paper, or [bold]all[/] for one page with the published and the reproduced figures of "
+        "every paper. Default: list them.",
     ),
     seeds: int | None = options.in_panel(
         options.RUN, "N", None,
-        f"Random instances. Default: the paper's, at most {QUICK_SEEDS} with --quick.", min=2,
+        f"Number of random instances. Default: the paper's; at most {QUICK_SEEDS} with --quick.",
+        min=2,
     ),
-    quick: bool = options.flag(options.RUN, "The main comparison alone."),
+    quick: bool = options.flag(options.RUN, "Run only the main comparison."),
     exact: bool = options.flag(
         options.RUN,
-        "Add the gap to the optimum of small instances: minutes (extra: [bold]exact[/]).",
+        "Add the gap to the optimum of small instances; takes minutes (extra: [bold]exact[/]).",
     ),
     data: Path | None = options.DATA,
     dry_run: bool = options.flag(
-        options.RUN, "Show the stages and how many parts each has; run nothing."
+        options.RUN, "Show the stages and their number of parts; run nothing."
     ),
     dry: bool = options.DRY,
     out: Path | None = options.folder(
         None,
-        "figures, tables.md, runs.csv and results.json (extra: [bold]plot[/]). Until all are "
-        "done, finished runs are kept there: the same command goes on after an interruption. "
-        "With [bold]all[/]: reproductions.md.",
+        "figures, tables.md, runs.csv and results.json (extra: [bold]plot[/]); with "
+        "[bold]all[/], reproductions.md. Also saves finished runs, from which the same command "
+        "resumes.",
     ),
     *,
     place: Annotated[options.PlaceOptions, options.without("threads")],
     shown: options.Shown,
 ) -> None:  # fmt: skip
-    """Run a paper's experiments again, with the published figures beside ours."""
+    """Repeat a paper's experiments and compare with its published figures."""
     if name is None:
         _list(shown.is_json)
         return
@@ -107,7 +108,7 @@ def reproduce(
         if not is_all:
             from gpusched_papers.drawing import need_files
 
-            need_files()  # now, and not after minutes of runs
+            need_files()  # fail before minutes of runs, not after
         check_folder(out, *([[_PAGE]] if is_all else []))
     kept = None if out is None else out / _KEPT
     asked: dict[str, Any] = {
@@ -126,10 +127,10 @@ def _seeds(paper: papers.Paper, seeds: int | None, quick: bool) -> int:
 def _one_paper(
     paper: papers.Paper, seeds: int, asked: dict[str, Any], out: Path | None, json: bool
 ) -> None:
-    """Reproduce a paper, write its files and show its tables, of what is done at least."""
+    """Reproduce a paper, write its files and show its tables, also after an interruption."""
     kept: Path | None = asked["keep"]
     if before := 0 if kept is None else num_kept(kept):
-        remark([f"goes on from {_finished(before)} in {kept}"])
+        remark([f"resuming from {_finished(before)} in {kept}"])
     interrupted = False
     failed: dict[str, Exception] = {}
     with worker_pipes(), ProgressDisplay() as display:
@@ -161,7 +162,7 @@ def _one_paper(
             for table in result.tables():
                 show_table(table, wrap=True)
     if interrupted:
-        remark(["interrupted: these are the seeds that were done; no files"], style="yellow")
+        remark(["interrupted: only finished seeds are shown; no files"], style="yellow")
         _tell_kept(kept)
         raise typer.Exit(INTERRUPTED)
     remark(f"wrote {path}" for path in files)
@@ -175,10 +176,10 @@ def _finished(runs: int) -> str:
 
 def _tell_kept(kept: Path | None) -> None:
     if kept is None:
-        remark(["nothing is kept; with --out FOLDER the same command would go on from here"])
+        remark(["nothing is saved; with --out FOLDER, the same command would resume"])
     else:
-        told = f"kept {_finished(num_kept(kept))} in {kept}"
-        remark([f"{told}: the same command goes on from there"])
+        told = f"saved {_finished(num_kept(kept))} in {kept}"
+        remark([f"{told}; repeat the command to resume"])
 
 
 def _list(json: bool) -> None:
@@ -195,7 +196,7 @@ def _list(json: bool) -> None:
 
 
 def _every_paper(seeds: int | None, asked: dict[str, Any], out: Path | None, json: bool) -> None:
-    """Reproduce all papers and show, or write, the page; the exit code tells if one is left out."""
+    """Reproduce all papers and show, or write, the page; exit with 1 if one is left out."""
     with worker_pipes(), ProgressDisplay() as display:
         parts = reproduce_all(seeds=seeds, progress=_shown_by(display), **asked)
     left_out = any(part.left_out for part in parts)
@@ -218,7 +219,7 @@ def _every_paper(seeds: int | None, asked: dict[str, Any], out: Path | None, jso
 
 
 def _shown_by(display: ProgressDisplay) -> papers.OnProgress:
-    """Return what shows each stage on a line of its own once it has begun."""
+    """Return a callback that shows each stage on its own line once it has begun."""
     stages: list[str] = []
 
     def progress(update: gs.Progress) -> None:
@@ -231,7 +232,7 @@ def _shown_by(display: ProgressDisplay) -> papers.OnProgress:
 
 
 def _show_stages(known: Sequence[papers.Paper], stages: dict[str, dict[str, int]]) -> None:
-    """Print what papers would run."""
+    """Print the stages of papers."""
     for paper in known:
         show_lines([paper.title], style="bold")
         show_lines([f"reproduces {', '.join(paper.reproduces)}"])

@@ -1,1 +1,1 @@
-"""What every room may use: arrays, numbers as they come in, files, errors, random draws, stops."""
+"""Utilities for all modules: arrays, input checks, files, errors, random numbers, cancellation."""

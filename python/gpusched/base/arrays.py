@@ -1,4 +1,4 @@
-"""Array types used in annotations, and the one way in which a column becomes read-only."""
+"""Array types for annotations, and read-only columns."""
 
 from __future__ import annotations
 
@@ -19,29 +19,28 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 def read_only(values: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
-    """Return ``values`` as a C-contiguous array that cannot be written to, nor made so again.
+    """Return ``values`` as a C-contiguous array that is permanently read-only.
 
-    Nothing is copied that is contiguous: whoever still holds the array itself can write to it.
+    A contiguous array is not copied, so other references to it can still write.
     """
     array = np.ascontiguousarray(values)
-    if array.dtype.kind in "mMO":  # neither dates nor objects lend their memory
+    if array.dtype.kind in "mMO":  # dates and objects have no buffer
         view = array.view()
         view.flags.writeable = False
         return view
-    # The flag of an array can be set where its owner can be written to. A view of memory that is
-    # lent for reading is its own owner.
+    # The flag of an array can be set again if its owner is writable. A view of a read-only buffer
+    # is its own owner.
     lent: npt.NDArray[_Scalar] = np.asarray(array.data.toreadonly())
     return lent
 
 
 def freeze_columns(columns: Any, *, is_own: bool = False) -> None:
-    """Make every array that is a field of a frozen data class read-only.
+    """Make every array field of a frozen data class read-only.
 
     Parameters
     ----------
     is_own
-        Whether the arrays were made for it. If not, one that can be written to may be in other
-        hands, and is copied.
+        Whether the arrays were made for it. If not, writable ones may be shared and are copied.
     """
     for column in dataclasses.fields(columns):
         value = getattr(columns, column.name)
@@ -69,7 +68,7 @@ def numbered(values: AnyArray) -> tuple[Int64, Int64]:
     if high - low > 4 * len(values) + 1024:
         known, number = np.unique(values, return_inverse=True)
         return known.astype(np.int64, copy=False), number.astype(np.int64, copy=False)
-    # A table is cheaper than a sort.
+    # A lookup table is cheaper than a sort.
     is_there = np.zeros(high - low + 1, dtype=np.bool_)
     place = values.astype(np.int64) - low
     is_there[place] = True
@@ -78,7 +77,7 @@ def numbered(values: AnyArray) -> tuple[Int64, Int64]:
 
 
 def nearest_rank(ordered: AnyArray, percent: float) -> float:
-    """Return the least value of a sorted array that ``percent`` % of the values do not exceed.
+    """Return the nearest-rank percentile of a sorted array.
 
     NaN if there are no values.
     """

@@ -1,12 +1,12 @@
-"""Named arrays and a header in one file that is refused if a single byte of it was changed.
+"""Named arrays and a header in one file that rejects any changed byte.
 
 The file is an ``.npz`` archive that NumPy opens, in one canonical form: uncompressed members
 without dates, ``manifest.npy`` first, then ``header.npy`` (JSON text) and the arrays in the order
 of the manifest. The manifest holds name, type, shape, size and SHA-256 of each member, and a
-SHA-256 of itself. From it every other byte of the archive follows, and is compared.
+SHA-256 of itself. It determines every other byte of the archive, which is compared.
 
-This finds accidents and edits by other software. It does not find a forger, who can compute all
-sums anew; readers check ranges and references nevertheless.
+This finds accidents and edits by other software, but not forged checksums; readers also check
+ranges and references.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_MEMBERS: Final = 1000
 _NAME: Final = re.compile(r"[a-z][a-z0-9_.]{0,79}")
 _DTYPE: Final = re.compile(r"[<|](?:[iuf][1248]|b1|U[1-9][0-9]{0,8})")
 _OLD_HEADER: Final = re.compile(rb'"format":"(gpusched-[a-z]{1,20})","layout":([0-9]{1,4})[,}]')
-# All sizes stand in 64-bit extra fields, so that there is one form and not two.
+# All sizes are in 64-bit extra fields, so that there is only one form.
 _LOCAL: Final = struct.Struct("<4s5H3L2H")
 _LOCAL_EXTRA: Final = struct.Struct("<HHQQ")
 _CENTRAL: Final = struct.Struct("<4s6H3L5H2L")
@@ -41,19 +41,19 @@ _CENTRAL_EXTRA: Final = struct.Struct("<HHQQQ")
 _END: Final = struct.Struct("<4sQ2H2L4Q4sLQL4s4H2LH")
 _VERSION: Final = 45
 _DATE: Final = 1 << 5 | 1  # the first day of 1980
-_FILLED: Final = 0xFFFFFFFF  # the true figure stands in the extra field
+_FILLED: Final = 0xFFFFFFFF  # the value is in the extra field
 _ALIGNMENT: Final = 64  # of the data of each array in the file
 
 
 class Kind(NamedTuple):
-    """What a file is: its name, and its layout, which goes up when older versions cannot read it.
+    """The format of a file, and its layout, which increases when older versions cannot read it.
 
     Attributes
     ----------
     format
         Such as ``"gpusched-result"``.
     layout
-        The only one that is written and read.
+        The only layout that is written and read.
     """
 
     format: str
@@ -61,7 +61,7 @@ class Kind(NamedTuple):
 
 
 class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the manifest says of an array."""
+    """An array's entry in the manifest."""
 
     name: str
     dtype: str
@@ -85,7 +85,7 @@ class _Layout(msgspec.Struct):
 def write(
     path: str | os.PathLike[str], kind: Kind, header: bytes, arrays: Mapping[str, AnyArray]
 ) -> None:
-    """Write a file; one that is already there is replaced only by a complete one.
+    """Write a file atomically.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def write(
 
 
 def encode(kind: Kind, header: bytes, arrays: Mapping[str, AnyArray]) -> bytes:
-    """Return what :func:`write` writes."""
+    """Return the bytes that :func:`write` writes."""
     return b"".join(_parts(kind, _members_of(header, arrays)))
 
 
@@ -112,31 +112,30 @@ def _members_of(header: bytes, arrays: Mapping[str, AnyArray]) -> dict[str, AnyA
 def read(
     path: str | os.PathLike[str], kind: Kind, *, max_bytes: int | None = None
 ) -> tuple[bytes, dict[str, AnyArray]]:
-    """Read the header and the arrays, which are read-only; nothing is decoded before it is checked.
+    """Read the header and the read-only arrays; check everything before decoding.
 
     Parameters
     ----------
     max_bytes
-        A longer file is refused before it is read; default: :data:`gpusched.base.files.MAX_BYTES`.
+        Largest size of the file; default: :data:`gpusched.base.files.MAX_BYTES`.
 
     Raises
     ------
     OSError
         If the file cannot be read.
     ValueError
-        If it is anything else than :func:`write` wrote under this kind; the message names the
-        member.
+        If the file is not one of :func:`write` of this kind; the message names the member.
     """
     return decode(read_bytes(path, max_bytes=max_bytes), kind)
 
 
 def decode(data: bytes, kind: Kind) -> tuple[bytes, dict[str, AnyArray]]:
-    """Return what :func:`encode` was given; errors as of :func:`read`."""
+    """Invert :func:`encode`; errors as of :func:`read`."""
     manifest, archive = _manifest(data, kind)
     size = archive.end + archive.size_of(manifest.members)
     if size != len(data):
-        change = "it was cut short" if size > len(data) else "something was appended or put in"
-        raise ValueError(f"manifest: tells of {size:,} bytes, the file has {len(data):,}: {change}")
+        change = "it was truncated" if size > len(data) else "something was appended or inserted"
+        raise ValueError(f"manifest: declares {size:,} bytes, the file has {len(data):,}: {change}")
     whole = memoryview(data)
     arrays: dict[str, AnyArray] = {}
     for member in manifest.members:
@@ -156,12 +155,12 @@ def decode(data: bytes, kind: Kind) -> tuple[bytes, dict[str, AnyArray]]:
 
 
 class _Archive:
-    """A zip file as it grows: every byte of it follows from names, types, shapes and contents.
+    """A zip file under construction, determined by names, types, shapes and contents.
 
     Attributes
     ----------
     end
-        Where the next entry begins.
+        Offset of the next entry.
     """
 
     def __init__(self) -> None:
@@ -169,7 +168,7 @@ class _Archive:
         self._entries: list[bytes] = []
 
     def add(self, name: str, dtype: str, shape: tuple[int, ...], content: Any) -> bytes:
-        """Add an array, and return what stands before its bytes."""
+        """Add an array, and return the bytes before its data."""
         head = _numpy_head(name, dtype, shape, self.end)
         file = f"{name}.npy".encode()
         size = len(head) + len(content)
@@ -184,11 +183,11 @@ class _Archive:
         return local + head
 
     def place_of(self, name: str, dtype: str, shape: tuple[int, ...]) -> int:
-        """Return where the bytes of the next array stand if it is this one."""
+        """Return the offset of the data if this array is next."""
         return _place_of(name, self.end) + len(_numpy_head(name, dtype, shape, self.end))
 
     def size_of(self, members: Sequence[Member]) -> int:
-        """Return the bytes of these arrays, that come next, and of the directory."""
+        """Return the size of the next arrays and the directory, in bytes."""
         end = self.end
         for name, dtype, shape, num_bytes in (msgspec.structs.astuple(m)[:4] for m in members):
             end = _place_of(name, end) + len(_numpy_head(name, dtype, shape, end)) + num_bytes
@@ -198,7 +197,7 @@ class _Archive:
         return end - self.end + sum(map(len, self._entries)) + of_entries + _END.size
 
     def directory(self) -> bytes:
-        """Return what ends the file."""
+        """Return the directory, which ends the file."""
         entries, num = b"".join(self._entries), len(self._entries)
         return entries + _END.pack(
             b"PK\6\6", 44, _VERSION, _VERSION, 0, 0, num, num, len(entries), self.end,
@@ -208,19 +207,19 @@ class _Archive:
 
 
 def _place_of(name: str, begin: int) -> int:
-    """Return where an entry that begins there has its array, in NumPy's form."""
+    """Return the offset of the array, in NumPy's form, in an entry that begins at ``begin``."""
     return begin + _LOCAL.size + len(name) + len(".npy") + _LOCAL_EXTRA.size
 
 
 def _numpy_head(name: str, dtype: str, shape: tuple[int, ...], begin: int) -> bytes:
-    """Return what NumPy writes before an array; blanks align the bytes that follow."""
+    """Return NumPy's header of an array; blanks align the data."""
     text = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
     text += " " * (-(_place_of(name, begin) + 10 + len(text) + 1) % _ALIGNMENT) + "\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
 
 
 def archived(members: Iterable[tuple[str, AnyArray]]) -> Iterator[bytes | memoryview]:
-    """The archive of ``members`` piece by piece, the manifest being one of them."""
+    """Yield the archive of ``members``, including the manifest, in pieces."""
     archive = _Archive()
     for name, array in members:
         content = array.reshape(-1).view(np.uint8).data
@@ -239,7 +238,7 @@ def _plain(name: str, array: AnyArray) -> AnyArray:
 
 
 def _parts(kind: Kind, arrays: Mapping[str, AnyArray]) -> Iterator[bytes | memoryview]:
-    """The file piece by piece."""
+    """Yield the file in pieces."""
     contents = {name: array.reshape(-1).view(np.uint8).data for name, array in arrays.items()}
     members = tuple(
         Member(
@@ -260,15 +259,15 @@ def _signed(manifest: _Manifest) -> bytes:
 
 
 def _manifest(data: bytes, kind: Kind) -> tuple[_Manifest, _Archive]:
-    """Return the manifest, once it is known to be whole, and the archive up to its end."""
+    """Return the verified manifest, and the archive up to its end."""
     archive, name = _Archive(), f"{MANIFEST}.npy".encode()
     begin, place = _place_of(MANIFEST, 0), archive.place_of(MANIFEST, "|u1", (1,))
     if data[_LOCAL.size : _LOCAL.size + len(name)] != name or len(data) < place:
         raise _foreign(data, kind)
     (size,) = struct.unpack_from("<Q", data, _LOCAL.size + len(name) + 4)
-    num_bytes = size - (place - begin)  # the blanks that align it hide how many digits it has
+    num_bytes = size - (place - begin)  # its alignment hides its number of digits
     if not 0 < num_bytes <= len(data) - place:
-        raise ValueError("manifest: its entry in the archive was changed, or the file cut short")
+        raise ValueError("manifest: its entry in the archive was changed, or the file truncated")
     encoded = data[place : place + num_bytes]
     if data[:place] != archive.add(MANIFEST, "|u1", (num_bytes,), encoded):
         raise ValueError("manifest: it, or its entry in the archive, was changed")
@@ -285,7 +284,7 @@ def _manifest(data: bytes, kind: Kind) -> tuple[_Manifest, _Archive]:
 
 
 def _foreign(data: bytes, kind: Kind) -> ValueError:
-    """Say what a file is that has no manifest where it must be."""
+    """Return the error for a file without a manifest at its beginning."""
     old = _OLD_HEADER.search(data)
     if old is not None and data.startswith(b"PK"):
         try:
@@ -293,9 +292,9 @@ def _foreign(data: bytes, kind: Kind) -> ValueError:
         except ValueError as error:
             return error
     if not data.startswith(b"PK"):
-        return ValueError(f"it is no .npz archive, so no {kind.format}")
+        return ValueError(f"it is not an .npz archive, so not a {kind.format}")
     return ValueError(
-        f"manifest: does not begin the archive; it is no {kind.format}, or was written anew by "
+        f"manifest: does not begin the archive; it is not a {kind.format}, or was rewritten by "
         "other software"
     )
 
@@ -310,7 +309,7 @@ def _check_kind(where: str, format: str, layout: int, kind: Kind) -> None:
 
 
 def _check_members(members: Sequence[Member]) -> None:
-    """Check what the layout of the file is computed from."""
+    """Check the members that determine the layout of the file."""
     if len(members) > _MAX_MEMBERS:
         raise ValueError(f"manifest: {len(members):,} members are more than {_MAX_MEMBERS:,}")
     seen = {MANIFEST}
@@ -319,7 +318,7 @@ def _check_members(members: Sequence[Member]) -> None:
         if not _NAME.fullmatch(member.name):
             raise ValueError(f"{where}: is not a name")
         if member.name in seen:
-            raise ValueError(f"{where}: is there twice")
+            raise ValueError(f"{where}: occurs twice")
         seen.add(member.name)
         if not _DTYPE.fullmatch(member.dtype) or np.dtype(member.dtype).str != member.dtype:
             raise ValueError(f"{where}: dtype {member.dtype[:20]!r} must be plain numbers or text")

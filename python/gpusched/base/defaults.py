@@ -1,14 +1,14 @@
-"""What is taken where nobody says otherwise, by every command and function alike."""
+"""Defaults shared by all commands and functions."""
 
 from __future__ import annotations
 
 from typing import Final
 
 POLICY: Final = "fifo"
-"""Of one run."""
+"""Of a run."""
 GPUS_PER_SERVER: Final = 8
-"""Of a cluster that is assumed."""
+"""Of an assumed cluster."""
 MAX_LOAD: Final = 0.9
-"""Of the jobs of a trace on a cluster that is assumed for them, and of generated jobs."""
+"""Load of a trace's jobs on an assumed cluster, and of generated jobs."""
 NUM_SERVERS: Final = 64
-"""Of the cluster for which jobs are generated."""
+"""Of the cluster for generated jobs."""

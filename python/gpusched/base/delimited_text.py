@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 _UNUSED: Final = "\x01"
-"""Separates nothing: what is read with it is one column of whole lines."""
+"""A separator that never occurs, to read whole lines as one column."""
 _SMALL: Final = 4096
-"""Characters of a file that is read sooner than Polars is set up for it."""
+"""Characters of a file that is read faster without Polars."""
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class Table(msgspec.Struct, frozen=True):
     source
         The file.
     columns
-        Text of each column, as it stands in the file.
+        Text of each column, as in the file.
     lines
         int64: physical line of each row; 1 is the file's first line.
     """
@@ -44,7 +44,7 @@ class Table(msgspec.Struct, frozen=True):
     lines: Int64
 
     def screen(self) -> Screen:
-        """Return a screen that judges this table's rows."""
+        """Return a screen for this table's rows."""
         return Screen(str(self.source), self.lines, "line")
 
 
@@ -60,14 +60,14 @@ def read_table(
     Parameters
     ----------
     required
-        Columns that must be there.
+        Required columns.
     header
-        Names of the columns of a file that does not name them in its first line.
+        Column names of a file without a header line.
 
     Raises
     ------
     ValueError
-        If a column is missing or named twice, there is no row, a row has too few or too many
+        If a column is missing or named twice, there are no rows, a row has too few or too many
         fields, a quote is not closed, or the text is not UTF-8; the message names file and line.
     """
     names = list(header) if header is not None else _names(source, separator)
@@ -87,12 +87,12 @@ def read_table(
 
 
 def read_spaced(source: Source, names: Sequence[str], *, comment: str) -> Table:
-    """Read columns between blanks; lines that are empty or begin with ``comment`` are no rows.
+    """Read blank-separated columns; skip empty lines and those that begin with ``comment``.
 
     Raises
     ------
     ValueError
-        If a row has too few or too many fields, or there is no row.
+        If a row has too few or too many fields, or there are no rows.
     """
     import polars
 
@@ -116,7 +116,7 @@ def _names(source: Source, separator: str) -> list[str]:
         raise ValueError(f"{source}, line 1: {error}") from None
     names = [name.strip() for name in fields]
     if len(names) > MAX_COLUMNS:
-        raise ValueError(f"{source}, line 1: {len(names):,} columns; there may be {MAX_COLUMNS:,}")
+        raise ValueError(f"{source}, line 1: {len(names):,} columns; at most {MAX_COLUMNS:,}")
     seen = set()
     for name in names:
         if name in seen:
@@ -126,7 +126,7 @@ def _names(source: Source, separator: str) -> list[str]:
 
 
 def _read_lines(source: Source, names: list[str], separator: str, first_row: int) -> Table | None:
-    """Read text in which one line is one row, natively; None if that is not so."""
+    """Read text with one row per line natively; None for other text."""
     import polars
 
     data = source.text.rstrip("\n").encode()
@@ -139,7 +139,7 @@ def _read_lines(source: Source, names: list[str], separator: str, first_row: int
     ).to_series()
     bare, quote = every, None
     if b'"' in data:
-        # Only fields that are quoted as a whole, without line ends and quotes within.
+        # Only fully quoted fields, without line ends or quotes inside.
         field = f'("[^"]*"|[^"{separator}]*)'
         if not every.str.contains(f"^{field}({re.escape(separator)}{field})*$").all():
             return None
@@ -173,7 +173,7 @@ def _columns(
         quote_char=quote,
         infer_schema=False,
     )
-    if frame.height != lines.size:  # a guard: line numbers must never be guessed
+    if frame.height != lines.size:  # line numbers must be exact
         raise ValueError(f"{source}: {frame.height} rows in {lines.size} lines")
     filled = frame.fill_null("") if any(column.null_count() for column in frame) else frame
     return {name: filled[name] for name in names}

@@ -1,4 +1,4 @@
-"""Random numbers that depend on (seed, stream, row) alone, as the core draws them."""
+"""Random numbers that depend only on (seed, stream, row), as in the core."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Ctrl-C before a command has begun, and after it has ended: the program leaves without a word.
+"""Handle Ctrl-C before a command begins and after it ends: exit silently.
 
-Imports nothing that takes time, so that there is no moment at which nobody listens.
+Imports only fast modules, so that Ctrl-C is handled from the start.
 """
 
 import atexit
@@ -15,7 +15,7 @@ INTERRUPTED = 130
 
 
 def leave(signum: int = signal.SIGINT, frame: FrameType | None = None) -> NoReturn:
-    """End the program at once, whatever it imports; what was printed is flushed."""
+    """Flush the output and exit at once, even during imports."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -25,16 +25,16 @@ def leave(signum: int = signal.SIGINT, frame: FrameType | None = None) -> NoRetu
 
 
 def listen() -> None:
-    """Leave on Ctrl-C from now on, unless who started the program has it ignored."""
+    """Exit on Ctrl-C from now on, unless SIGINT was ignored at the start."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, leave)
 
 
 def ignore_at_the_very_end() -> None:
-    """Ignore Ctrl-C once all that was registered for the exit is done: everything is said by then.
+    """Ignore Ctrl-C after all other exit handlers, when all output is done.
 
-    Python would put the system's own handler back, which kills. To be called before anything else
-    is registered for the exit.
+    Python would restore the system's handler, which kills. Call this before registering any other
+    exit handler.
     """
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
 
@@ -46,7 +46,7 @@ def hand_over() -> None:
 
 
 def is_interrupt(error: BaseException | None) -> bool:
-    """Whether an error is a Ctrl-C, or what a library made of one, as in the midst of an import."""
+    """Return whether an error is a Ctrl-C, or was caused by one, for example during an import."""
     seen = set[int]()
     while error is not None and id(error) not in seen:
         if isinstance(error, KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Errors of some of several runs: kept until the others have finished, then raised as one."""
+"""Errors of several runs, collected until all have finished, then raised as one."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-# Errors that are made anew with another message; others may need more than that.
+# Errors that can be recreated with another message; others may need more arguments.
 _PLAIN = (ValueError, TypeError, ImportError, RuntimeError)
 
 
 class Failures:
-    """The errors of the parts of a whole, by the name of the part, in the order they came."""
+    """The errors of the parts of a computation, by name, in order of occurrence."""
 
     def __init__(self) -> None:
         self.errors: dict[str, Exception] = {}
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """Keep an error of what is done inside; Ctrl-C is none."""
+        """Collect an error raised inside, except Ctrl-C."""
         try:
             yield
         except Exception as error:
@@ -31,10 +31,10 @@ class Failures:
 
 
 def raise_named(errors: Mapping[str, Exception], **attributes: Any) -> NoReturn:
-    """Raise the first of ``errors`` in its own type, with its part in the message.
+    """Raise the first of ``errors`` with its type, and with its part in the message.
 
-    Where the type takes more than a message, the part is in a note; so are all other errors. What
-    the finished parts gave is attached as ``attributes``.
+    If the type needs more than a message, the part is in a note; so are all other errors. The
+    results of finished parts are attached as ``attributes``.
     """
     (name, first), *others = errors.items()
     error = first

@@ -1,4 +1,4 @@
-"""Values that a user hands in, in any container: taken exactly, or refused by name."""
+"""Strict conversion of user values from any container; errors name the field."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TYPES: Final = {
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether one entry says "not given": None, NaN, a masked one, pandas' NA and NaT."""
+    """Return whether an entry is missing: None, NaN, masked, pandas' NA or NaT."""
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float | np.floating | np.datetime64 | np.timedelta64) and bool(
@@ -43,12 +43,12 @@ def is_missing(value: Any) -> bool:
 
 
 def entries(what: str, values: Any, expected: str) -> list[Any]:
-    """Return the entries of a column as Python values, the missing ones as they stand.
+    """Return the entries of a column as Python values; missing ones are unchanged.
 
     Raises
     ------
     TypeError
-        If they are no column; the message names it and says what was ``expected``.
+        If ``values`` is not a column; the message names it and what was ``expected``.
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise TypeError(f"{what} must hold {expected}, not {values!r}")
@@ -72,7 +72,7 @@ def real_numbers(what: str, values: Any) -> AnyArray:
     TypeError
         If they are anything else: complex numbers, booleans, text, dates, decimals, objects.
     ValueError
-        If they are no table of equally long rows.
+        If the rows differ in length.
     """
     array = plain_array(what, values)
     if array.dtype.kind not in "iuf":
@@ -81,9 +81,9 @@ def real_numbers(what: str, values: Any) -> AnyArray:
 
 
 def unmasked(what: str, values: Any) -> Float64:
-    """Return :func:`real_numbers` as float64, C-contiguous; a masked one is a ValueError.
+    """Return :func:`real_numbers` as float64, C-contiguous; masked entries are a ValueError.
 
-    An array of truth values is one of 0 and 1.
+    Booleans become 0 and 1.
     """
     is_truth = getattr(values, "dtype", None) == np.bool_
     array = real_numbers(what, np.asarray(values, np.uint8) if is_truth else values)
@@ -96,12 +96,12 @@ def unmasked(what: str, values: Any) -> Float64:
 
 
 def plain_array(what: str, values: Any) -> AnyArray:
-    """Return an array of whatever type; numbers that are missing are NaN, durations NaT.
+    """Return an array of any type; missing numbers are NaN, durations NaT.
 
     Raises
     ------
     TypeError
-        If booleans stand among numbers.
+        If booleans are mixed with numbers.
     ValueError
         If rows are of different lengths.
     """
@@ -133,7 +133,7 @@ def plain_array(what: str, values: Any) -> AnyArray:
 
 
 def kind_name(array: AnyArray, values: Any) -> str:
-    """Say in a word what ``array`` holds, which was made of ``values``."""
+    """Name the contents of ``array``, which was made from ``values``."""
     if array.dtype.kind == "O" and array.size:
         first = next((value for value in array.flat if not is_missing(value)), None)
         if first is not None:
@@ -151,7 +151,7 @@ def masked_rows(values: Any) -> Bool | None:
 
 
 def _unpacked(values: Any) -> Any:
-    """Take pandas' Arrow columns and Polars' decimals out of what would convert them wrongly."""
+    """Convert pandas' Arrow columns and Polars' decimals, which NumPy would convert wrongly."""
     dtype = getattr(values, "dtype", None)
     if type(dtype).__name__ == "ArrowDtype":
         return values.array.__arrow_array__()
@@ -161,7 +161,7 @@ def _unpacked(values: Any) -> Any:
 
 
 def _of_objects(array: AnyArray) -> AnyArray:
-    """Find the type that objects have in common: numbers, durations; else leave them."""
+    """Convert objects to their common type, numbers or durations, if they have one."""
     missing = np.asarray(np.frompyfunc(is_missing, 1, 1)(array), dtype=np.bool_)
     types = set(map(type, array[~missing].flat))
     if not types:
@@ -189,13 +189,13 @@ def _durations(array: AnyArray, missing: Bool) -> AnyArray:
 
 
 def _nanoseconds(duration: Any) -> int:
-    """Count those of a ``datetime.timedelta``, or of pandas' kind of it, exactly."""
+    """Convert a ``datetime.timedelta``, or pandas' Timedelta, exactly."""
     whole = (duration.days * 86_400 + duration.seconds) * 1_000_000 + duration.microseconds
     return int(whole * 1000 + getattr(duration, "nanoseconds", 0))
 
 
 def check_name(field: str, value: Any) -> None:
-    """Raise unless ``value`` is text with more than blanks in it."""
+    """Raise unless ``value`` is a non-blank text."""
     if not isinstance(value, str):
         raise TypeError(f"{field}: {value!r} must be text")
     if not value.strip():
@@ -233,9 +233,9 @@ def not_negative(field: str, value: Any, high: float, low: float = 0.0) -> float
 
 
 def check_distinct(field: str, names: Sequence[str], where: str = "") -> None:
-    """Raise ValueError if there are no names, or two equal ones: ``field`` is the list they name.
+    """Raise ValueError if there are no names, or two equal ones.
 
-    ``where`` goes before the message.
+    ``field`` is the name of the list, and ``where`` a prefix of the message.
     """
     first: dict[str, int] = {}
     for position, name in enumerate(names):
@@ -249,14 +249,14 @@ def check_distinct(field: str, names: Sequence[str], where: str = "") -> None:
 
 
 def numbered(column: str, values: Any, names: Sequence[str], num_rows: int) -> Int32:
-    """Number one of ``names``, or one index of them, per row.
+    """Convert a column of ``names``, or of indices into them, to indices.
 
     Raises
     ------
     TypeError
         If the column holds neither text nor integers.
     ValueError
-        If it has another length, or an entry is no name or index; the message names the row.
+        If it has another length, or an entry is not a name or index; the message names the row.
     """
     array = plain_array(f"column {column!r}", values)
     if array.shape != (num_rows,):

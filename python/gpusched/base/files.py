@@ -1,4 +1,4 @@
-"""The boundary that every file passes on its way in: limits on sizes, and errors that name it."""
+"""Bounded reading of files, with errors that name the file."""
 
 from __future__ import annotations
 
@@ -19,51 +19,50 @@ from gpusched.base.run_warning import warn
 from gpusched.base.suggest import HintedError
 
 MAX_BYTES: Final = 4 << 30
-"""Bytes of a file, unpacked, that are read unless a reader is told otherwise: 4 GiB."""
+"""Default limit of the unpacked bytes of a file: 4 GiB."""
 MAX_RATIO: Final = 250
-"""A packed file may unpack to so many times its size, beyond :data:`FREE_BYTES`."""
+"""Largest compression ratio of a packed file beyond :data:`FREE_BYTES`."""
 FREE_BYTES: Final = 64 << 20
 MAX_COLUMNS: Final = 10_000
-"""Columns of a table."""
+"""Most columns of a table."""
 MAX_MESSAGE: Final = 2_000
-"""Characters of an error that quotes a file, about."""
+"""Approximate length limit of an error that quotes a file."""
 _CHUNK: Final = 1 << 20
-# What decoding a damaged file raises, beside ValueError: by our own code, by the standard library,
-# by NumPy and by Polars. A bug of ours is none of these, or it is a damaged file that nobody has
-# met yet.
+# Errors from decoding a damaged file, besides ValueError: from this package, the standard library,
+# NumPy and Polars. Other errors are bugs.
 _DAMAGE: Final = (
     EOFError, MemoryError, NotImplementedError, OverflowError, RecursionError, SyntaxError,
     csv.Error, struct.error, zlib.error,
 )  # fmt: skip
-# Of libraries that are loaded where they are needed; the last is Polars' of Rust.
+# From libraries that are loaded on use; the last is from Polars' Rust code.
 _DAMAGE_BY_NAME: Final = {"TarError", "TokenError", "BadZipFile", "PolarsError", "PanicException"}
 
 
 @contextmanager
 def naming(path: object, what: str = "") -> Iterator[None]:
-    """Name the file in every error that its contents cause.
+    """Name the file in every error caused by its contents.
 
-    What damaged input raises becomes a ValueError. A TypeError stays one: an argument, or a typed
-    column. The message is one line.
+    Errors of damaged input become a ValueError; a TypeError (an argument, or a typed column) stays
+    one. The message is one line.
 
     Parameters
     ----------
     path
-        The file, or what stands for it in messages.
+        The file, or its name in messages.
     what
-        Put behind the name: what the file should have been.
+        What the file should have been, appended to the name.
 
     Raises
     ------
     ValueError, TypeError
-        For what is wrong with the contents.
+        If the contents are invalid.
     """
     name = os.fsdecode(path) if isinstance(path, bytes | os.PathLike) else str(path)
     where = f"{name}: {what}" if what else name
     try:
         yield
     except NoRoomError:
-        raise  # the machine is too small, and the contents may be right
+        raise  # not enough memory; the contents may be valid
     except HintedError as error:
         told = in_a_line(error.what)
         if told.startswith(where) and told == error.what:
@@ -82,7 +81,7 @@ def naming(path: object, what: str = "") -> Iterator[None]:
             raise
         raise TypeError(told if name in told else f"{where}: {told}") from error
     except OSError as error:
-        if error.errno is not None:  # the system said it, and not a library of what it read
+        if error.errno is not None:  # from the system, not from a library's parser
             raise
         raise ValueError(f"{where}: {_told(error)}") from error
     except BaseException as error:
@@ -94,14 +93,14 @@ def naming(path: object, what: str = "") -> Iterator[None]:
 
 def _told(error: BaseException) -> str:
     said = in_a_line(" ".join(str(error).split())) or type(error).__name__
-    return f"damaged, or not what it says it is: {said}"
+    return f"damaged, or not in the declared format: {said}"
 
 
 def in_a_line(message: str) -> str:
-    """Return a message that may quote what a file holds, as one line that can be shown.
+    """Return a message that may quote a file's contents as one printable line.
 
-    Whatever ends a line or steers a terminal is written as an escape; of a message of more than
-    :data:`MAX_MESSAGE` characters the middle is left out.
+    Line ends and control characters are escaped; the middle of a message of more than
+    :data:`MAX_MESSAGE` characters is omitted.
     """
     if len(message) > MAX_MESSAGE:
         head, tail = MAX_MESSAGE * 3 // 4, MAX_MESSAGE // 4
@@ -122,9 +121,9 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
     OSError
         If it cannot be read.
     ValueError
-        If there are more than ``max_bytes``; nothing is read of a file that is too long.
+        If there are more than ``max_bytes``; the file is then not read.
     NoRoomError
-        Nor of one that cannot fit into memory.
+        If it does not fit into memory; the file is then not read.
     """
     limit = checked_limit(max_bytes)
     with open(path, "rb") as file:
@@ -142,19 +141,19 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
 
 
 def check_room(path: object, num_bytes: int) -> None:
-    """Warn if what is read next of a file takes more than half of the memory that there is.
+    """Warn if reading a file takes more than half of the available memory.
 
     Raises
     ------
     NoRoomError
-        If it takes more than there is.
+        If it takes more than is available.
     """
-    remedy = "read a part of it, give it more memory, or end what else uses it"
+    remedy = "read a part of it, add memory, or end other programs"
     warn(check_fits(num_bytes, f"{path}: to read it needs", remedy), stacklevel=2)
 
 
 def read_stream(file: IO[Any], name: object, *, max_bytes: int | None = None) -> bytes:
-    """Return all that is left of an open file; text as UTF-8.
+    """Return the rest of an open file; text as UTF-8.
 
     Raises
     ------
@@ -174,7 +173,7 @@ def read_stream(file: IO[Any], name: object, *, max_bytes: int | None = None) ->
 
 
 def read_until(pieces: Iterator[bytes], limit: int) -> bytes:
-    """Join the pieces, and stop once there are more than ``limit`` bytes."""
+    """Join the pieces until there are more than ``limit`` bytes."""
     data = bytearray()
     for piece in pieces:
         data += piece
@@ -184,10 +183,10 @@ def read_until(pieces: Iterator[bytes], limit: int) -> bytes:
 
 
 def unpacked_limit(num_packed: int, max_bytes: int | None) -> int:
-    """Return how many bytes so many packed ones may become.
+    """Return the limit of the unpacked size of ``num_packed`` bytes.
 
-    ``max_bytes`` if that is given; else :data:`MAX_BYTES`, and :data:`MAX_RATIO` times as many as
-    there are, but for :data:`FREE_BYTES`.
+    ``max_bytes`` if given; else :data:`MAX_BYTES`, and beyond :data:`FREE_BYTES` at most
+    :data:`MAX_RATIO` times the packed size.
     """
     if max_bytes is not None:
         return checked_limit(max_bytes)
@@ -195,10 +194,10 @@ def unpacked_limit(num_packed: int, max_bytes: int | None) -> int:
 
 
 def too_long(path: object, num_bytes: int | None, limit: int) -> ValueError:
-    """Return the error for a file that has, or unpacks to, more bytes than may be."""
+    """Return the error for a file that has, or unpacks to, too many bytes."""
     count = f"{num_bytes:,} bytes, " if num_bytes is not None else ""
     return HintedError(
-        f"{path}: {count}more than {limit:,} bytes; if it is to be read, name a larger ",
+        f"{path}: {count}more than {limit:,} bytes; to read it, set a larger ",
         "max_bytes",
         "--max-bytes",
     )
@@ -210,7 +209,7 @@ def checked_limit(max_bytes: int | None) -> int:
     Raises
     ------
     TypeError, ValueError
-        If it is no positive integer.
+        If it is not a positive integer.
     """
     if max_bytes is None:
         return MAX_BYTES
@@ -224,8 +223,7 @@ def checked_limit(max_bytes: int | None) -> int:
 Decoded = TypeVar("Decoded")
 
 MAX_PARTS: Final = 1_000
-"""Parts of a dotted key; the time to decode one grows with the square of their number."""
-# Between these stands a key, or a value, whose points then are not those of a key.
+
 _EDGES: Final = re.compile(r"[=,\n]")
 
 
@@ -242,7 +240,7 @@ def decode_toml(text: str | bytes, type: type[Decoded]) -> Decoded:
     if text.count(".") > MAX_PARTS:
         most = max(piece.count(".") for piece in _EDGES.split(text)) + 1
         if most > MAX_PARTS:
-            raise ValueError(f"a key of {most:,} parts; it may have {MAX_PARTS:,}")
+            raise ValueError(f"a key of {most:,} parts; at most {MAX_PARTS:,}")
     return msgspec.toml.decode(text, type=type, strict=True)
 
 
@@ -253,11 +251,11 @@ def toml_value(value: Any) -> str:
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(toml_value, value))}]"
-    # A JSON string is a TOML basic string, but for the one control character JSON lets pass.
+    # A JSON string is a TOML basic string, except for one control character that JSON allows.
     return msgspec.json.encode(value).decode().replace("\x7f", "\\u007f")
 
 
 def toml_key(name: str) -> str:
-    """Write a key, between quotes where it needs them."""
+    """Write a key, quoted if necessary."""
     is_bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
     return name if is_bare else toml_value(name)

@@ -1,4 +1,4 @@
-"""A categorical column: one small integer per job, and the names the integers stand for."""
+"""A categorical column: one code per job, and the names of the codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpusched.base.arrays import AnyArray, Int32, Int64, read_only
 from gpusched.base.field_checks import is_missing
 
 STATUSES: Final = ("ok", "failed", "killed", "unknown")
-"""How a job ended in its source."""
+"""Final status of a job in its source."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class Labels:
     codes
         int32, one per job: index into ``names``. Read-only.
     names
-        Distinct names in the order of first appearance; ``""`` stands for "not given".
+        Distinct names in order of first appearance; ``""`` is "not given".
     """
 
     codes: Int32
@@ -38,7 +38,7 @@ class Labels:
             raise TypeError(f"label codes must be one row of integers, not {codes.dtype}")
         if codes.size and not 0 <= int(codes.min()) <= int(codes.max()) < len(self.names):
             raise ValueError(f"label codes must lie in 0..{len(self.names) - 1}")
-        # Codes that can be written to may be in other hands.
+        # Writable codes may be shared.
         own = np.array(codes, dtype=np.int32, copy=True if codes.flags.writeable else None)
         object.__setattr__(self, "codes", read_only(own))
 
@@ -67,14 +67,14 @@ class Labels:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.__post_init__()  # NumPy forgets the read-only flag in a pickle
+        self.__post_init__()  # a pickle loses NumPy's read-only flag
 
     def take(self, jobs: AnyArray | slice) -> Labels:
-        """Return the labels of ``jobs`` (indices or a mask); the names stay as they are."""
+        """Return the labels of ``jobs`` (indices or a mask) with the same names."""
         return Labels(read_only(self.codes[jobs]), self.names)
 
     def among(self, names: tuple[str, ...], other: str) -> Labels:
-        """Return the labels with ``other`` in place of those that are none of ``names``."""
+        """Return the labels, with ``other`` for all that are not in ``names``."""
         if set(self.names) <= set(names):
             return self
         ours = Labels.of(name if name in names else other for name in self.names)
@@ -91,7 +91,7 @@ class Labels:
 
 
 def _of_series(values: Any) -> Labels:
-    """Number the texts of a Polars column without a Python object for each of them."""
+    """Number the texts of a Polars column without a Python object for each."""
     import polars
 
     if values.dtype != polars.String:

@@ -26,18 +26,18 @@ def lazy_names(
     package
         Its dotted name.
     homes
-        By public name the module in which it is made, below ``gpusched``.
+        The module of each public name, below ``gpusched``.
     submodules
-        Those that are public, too: loaded on first use, and not in ``__all__``.
+        Public submodules, loaded on first use and not in ``__all__``.
     """
     names, rooms = sorted(homes), frozenset(submodules)
 
     def load(name: str) -> Any:
         if name in rooms:
-            return import_module(f"{package}.{name}")  # which binds it in the package
+            return import_module(f"{package}.{name}")  # binds it in the package
         if name not in homes:
             text = f"module {package!r} has no attribute {name!r}"
-            # An import statement looks whether a module's name is there, and drops the text.
+            # An import statement only tests for the name and discards the text.
             if not name.startswith("_") and sys._getframe(1).f_code.co_name != "_handle_fromlist":
                 from difflib import get_close_matches
 
@@ -53,12 +53,12 @@ def lazy_names(
 
 
 def serve_old_names(homes: Mapping[str, str]) -> None:
-    """Let packages, and what is in them, be imported by the dotted names that they had before."""
+    """Keep packages and their modules importable by their old dotted names."""
     sys.meta_path.insert(0, _OldNames(homes))
 
 
 class _OldNames(MetaPathFinder, Loader):
-    """Finds a module by an old name: it is the same module."""
+    """Imports a module by an old name as the same module."""
 
     def __init__(self, homes: Mapping[str, str]) -> None:
         self._homes = homes
@@ -73,7 +73,7 @@ class _OldNames(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(str(spec.origin))
-        spec.loader_state = module.__spec__  # which is about to be taken from it
+        spec.loader_state = module.__spec__  # the import system replaces it
         return module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -1,4 +1,4 @@
-"""Libraries that only some calls need: loaded there, and named where they are missing."""
+"""Optional libraries: loaded on use, and named if missing."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 
 class LazyModule:
-    """A module that is imported when something of it is asked for.
+    """A module that is imported on first use.
 
-    Where ``import x`` at the top of a module would make ``import gpusched`` or a look at a public
-    name slow.
+    It replaces an ``import x`` that would slow ``import gpusched`` or the access to a public name.
     """
 
     def __init__(self, name: str) -> None:
@@ -22,12 +21,12 @@ class LazyModule:
 
 
 def is_installed(module: str) -> bool:
-    """Whether a library can be imported; it is not loaded."""
+    """Return whether a library can be imported, without loading it."""
     return find_spec(module) is not None
 
 
 def need(module: str, user: str, package: str) -> None:
-    """Check that a library is there.
+    """Check that a library is installed.
 
     Parameters
     ----------
@@ -41,8 +40,8 @@ def need(module: str, user: str, package: str) -> None:
     Raises
     ------
     ImportError
-        If it is not; the message names it, and what to install.
+        If it is not installed; the message names it, and what to install.
     """
     if not is_installed(module):
-        package = f'"{package}"' if "[" in package else package  # as shells ask for
+        package = f'"{package}"' if "[" in package else package  # quoted for shells
         raise ImportError(f"{user} needs {module}: pip install {package}", name=module)

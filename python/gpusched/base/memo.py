@@ -1,4 +1,4 @@
-"""What follows from objects that never change: computed once, kept no longer than they."""
+"""Weakly keyed memoisation for immutable objects."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _Value = TypeVar("_Value")
 
 
 class Memo(Generic[_Owner, _Value]):
-    """Values by an object, which is held weakly and known by its identity, and by a key.
+    """Cached values by an object, held weakly and compared by identity, and by a key.
 
     Parameters
     ----------
     most
-        How many values are kept of one object: of more, those that were made first are forgotten.
+        Most values per object; the oldest are dropped first.
     """
 
     def __init__(self, most: int) -> None:
@@ -27,7 +27,7 @@ class Memo(Generic[_Owner, _Value]):
         )
 
     def of(self, owner: _Owner, key: Hashable, compute: Callable[[], _Value]) -> _Value:
-        """Return the value of ``owner`` for ``key``; threads that ask at once may each compute."""
+        """Return the value of ``owner`` for ``key``; concurrent threads may each compute it."""
         known = self._known.get(owner)
         if known is None:
             known = self._known.setdefault(owner, {})
@@ -46,7 +46,7 @@ else:
     class kept(cached_property):
         """``functools.cached_property`` without its lock, which takes longer than a short column.
 
-        Threads that ask at once may each compute the value, as from Python 3.12 on.
+        Concurrent threads may each compute the value, as in Python 3.12 and later.
         """
 
         def __get__(self, instance, owner=None):

@@ -1,4 +1,4 @@
-"""How much memory there is, whether what is about to be done can fit into it, and what is kept."""
+"""Available memory, checks against it, and the reuse of freed memory."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from typing import Final, NamedTuple
 
 _PROC: Final = Path("/proc")
 _CGROUPS: Final = Path("/sys/fs/cgroup")
-# What needs less is not looked up: reading the files of the system takes longer than it is worth.
+# Smaller needs are not checked, as reading the system's files takes too long.
 LEAST_LOOKED_UP: Final = 16 << 20
 _NO_LIMIT_V1: Final = 1 << 60
-# The numbers of mallopt(3) for what is given back to the system, and what is asked of it apart.
+# Parameters of mallopt(3) for the trim and mmap thresholds.
 _TRIM_THRESHOLD: Final = -1
 _MMAP_THRESHOLD: Final = -3
 _MOST_KEPT: Final = 1 << 30
-_MOST_KEPT_ONCE: Final = 32 << 20  # older versions take no more
+_MOST_KEPT_ONCE: Final = 32 << 20  # the limit of older versions
 
 
 class NoRoomError(MemoryError):
-    """What was about to be done cannot fit into memory; nothing of it was begun."""
+    """An operation was not started, because it would not fit into memory."""
 
 
 class Available(NamedTuple):
-    """Bytes that this process can still have, and what says so."""
+    """Bytes available to this process, and the limit that says so."""
 
     num_bytes: int
     source: str
 
 
 def available() -> Available | None:
-    """Return the least of what the system, the control groups and the process's limit leave.
+    """Return the lowest of what the system, the control groups and the process's limit leave.
 
-    Memory and swap of the system that are free or can be made so; of each control group above this
-    process its limit without what is used, files that can be forgotten left out; and of the address
-    space what ``ulimit -v`` leaves. None where none of them tells.
+    The system's free or reclaimable memory and swap; for each control group above this process its
+    limit minus its use, without reclaimable files; and what ``ulimit -v`` leaves of the address
+    space. None if none is known.
     """
     found = [*_of_system(), *_of_cgroups(), *_of_address_space()]
     return min(found, default=None)
 
 
 def check_fits(needed: int, what: str, remedy: str) -> list[str]:
-    """Say if ``what``, such as ``"it needs"``, is more than half of the memory that there is.
+    """Warn if ``what``, such as ``"it needs"``, takes more than half of the available memory.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def check_fits(needed: int, what: str, remedy: str) -> list[str]:
     Raises
     ------
     NoRoomError
-        If it needs more than there is; the message names both figures and the ``remedy``.
+        If it takes more than is available; the message has both values and the ``remedy``.
     """
     if needed < LEAST_LOOKED_UP:
         return []
@@ -65,14 +65,14 @@ def check_fits(needed: int, what: str, remedy: str) -> list[str]:
     )
     if needed > found.num_bytes:
         raise NoRoomError(f"{said}: {remedy}")
-    return [f"{said}; should it not suffice: {remedy}"]
+    return [f"{said}; if that is not enough: {remedy}"]
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep what is freed for what is asked for next, where it is glibc.
+    """Let glibc keep freed memory for later allocations.
 
-    It gives long columns back at once otherwise, and the system clears each page that it hands out
-    anew. For a process that makes columns of one length again and again, and ends.
+    By default it returns long columns to the system at once, which must clear each page again. For
+    short-lived processes that repeatedly allocate columns of one length.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
@@ -97,7 +97,7 @@ def _of_system() -> Iterator[Available]:
 def _of_address_space() -> Iterator[Available]:
     try:
         import resource
-    except ImportError:  # no system of that kind
+    except ImportError:  # not on this system
         return
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     used = _fields(_PROC / "self" / "status").get("VmSize:")
@@ -132,13 +132,13 @@ def _of_group(
 
 
 def _number(path: Path) -> int | None:
-    """The number that a file holds; None if there is none, as in ``max``."""
+    """Return the number in a file; None for other contents, such as ``max``."""
     text = next(iter(_lines(path)), "")
     return int(text) if text.isdecimal() else None
 
 
 def _fields(path: Path) -> dict[str, int]:
-    """The lines of a file that are a name and a number, with or without a unit."""
+    """Return the lines of a file with a name and a number, with or without a unit."""
     words = (line.split() for line in _lines(path))
     return {word[0]: int(word[1]) for word in words if len(word) >= 2 and word[1].isdecimal()}
 

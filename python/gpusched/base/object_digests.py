@@ -1,4 +1,4 @@
-"""Digests of Python code and values that are equal only if those are."""
+"""Digests of Python code and values, equal only for equal ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 _CORE: Final = "gpusched._core"
-# What a class has that is not its author's.
+# Attributes of a class that its author did not write.
 _NOT_CODE: Final = {
     "__module__", "__qualname__", "__dict__", "__weakref__", "__doc__", "__firstlineno__",
     "__static_attributes__", "__abstractmethods__", "_abc_impl", "__annotations__", "__slotnames__",
@@ -30,12 +30,12 @@ def is_installed(module: str | None) -> bool:
     path = getattr(sys.modules.get(module), "__file__", None)
     if root == "gpusched":
         return True
-    if path is None:  # built in, or made by hand
+    if path is None:  # built in, or created by hand
         return root in sys.stdlib_module_names
     return "-packages" in path or path.startswith(_installed_folders())
 
 
-@functools.cache  # Python works each of them out anew whenever it is asked
+@functools.cache  # Python recomputes each on every call
 def _installed_folders() -> tuple[str, ...]:
     return tuple(
         sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")
@@ -43,29 +43,29 @@ def _installed_folders() -> tuple[str, ...]:
 
 
 class UnreadableError(Exception):
-    """An object of which it cannot be said whether another one is equal."""
+    """The object has no stable digest."""
 
 
 class ObjectReader:
-    """Turns values into digests that are equal only if the values are."""
+    """Computes digests of values, equal only for equal values."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, bytes]] = {}
         self._open: dict[int, int] = {}
 
     def code_of(self, kind: type) -> bytes:
-        """Digest of a class: its bases, attributes and methods, by name if it is installed."""
+        """Digest a class: its bases, attributes and methods, or its name if it is installed."""
         return self._once(kind, self._class)
 
     def state_of(self, thing: Any) -> bytes:
-        """Digest of the attributes of an object, or of what it says of itself."""
+        """Digest the attributes of an object, or its own state."""
         if hasattr(type(thing), "spec_key"):
             key = thing.spec_key
             return _joined("key", self.of(key() if callable(key) else key))
         return _joined("state", self._attributes(thing))
 
     def of(self, value: Any) -> bytes:
-        """Digest of any value."""
+        """Digest any value."""
         if value is None or value is Ellipsis or isinstance(value, bool | int | str | bytes):
             if type(value) in (type(None), type(Ellipsis), bool, int, str, bytes):
                 return _joined(type(value).__name__, repr(value).encode())
@@ -77,14 +77,14 @@ class ObjectReader:
         known = self._known.get(id(value))
         if known is not None:
             return known[1]
-        if id(value) in self._open:  # a circle: how far back it goes is what there is to say
+        if id(value) in self._open:  # a cycle: digest its distance
             return _joined("above", str(len(self._open) - self._open[id(value)]).encode())
         self._open[id(value)] = len(self._open)
         try:
             digest: bytes = read(value)
         finally:
             del self._open[id(value)]
-        self._known[id(value)] = (value, digest)  # alive, so that no other gets its id
+        self._known[id(value)] = (value, digest)  # kept alive, so that its id stays unique
         return digest
 
     def _any(self, value: Any) -> bytes:
@@ -126,14 +126,14 @@ class ObjectReader:
             return _joined("slot", value.__name__.encode())
         if hasattr(value, "__wrapped__"):  # a function behind a cache
             return _joined("wrapped", kind.__name__.encode(), self.of(value.__wrapped__))
-        # A Python order has no state but its attributes; what is the core's own has, and no pickle.
+        # A Python order's state is its attributes; the core's objects have more, and no pickle.
         is_seam = kind.__module__ != _CORE and any(b.__module__ == _CORE for b in kind.__mro__)
         if is_seam or hasattr(kind, "spec_key"):
             return _joined("object", self.of(kind), self.state_of(value))
         return self._reduced(value)
 
     def _reduced(self, value: Any) -> bytes:
-        """Digest of what a pickle would hold: a callable, its arguments and the state."""
+        """Digest what a pickle would hold: a callable, its arguments and the state."""
         try:
             parts = value.__reduce_ex__(4)
         except UnreadableError:
@@ -144,7 +144,7 @@ class ObjectReader:
             return _joined("global", f"{type(value).__module__}.{parts}".encode())
         make, arguments, *rest = parts
         state = rest[0] if rest else None
-        if isinstance(state, dict):  # in which order attributes were set decides nothing
+        if isinstance(state, dict):  # the order of assignment does not matter
             state = dict(sorted(state.items(), key=lambda item: str(item[0])))
         items = [list(part) for part in rest[1:3] if part is not None]
         return _joined("reduced", *map(self.of, (make, arguments, state, items)))
@@ -165,7 +165,7 @@ class ObjectReader:
 
     def _class(self, kind: type) -> bytes:
         name = f"{kind.__module__}.{kind.__qualname__}".encode()
-        # A class that was made without a module says that it is built in.
+        # A class created without a module claims to be built in.
         is_ours = kind.__module__ == "builtins" and "__module__" in vars(kind)
         if is_installed(kind.__module__) and not is_ours and "<" not in kind.__qualname__:
             return _joined("installed", name)
@@ -196,7 +196,7 @@ class ObjectReader:
         )
 
     def _members(self, code: types.CodeType, used: dict[str, Any]) -> list[bytes]:
-        """Digest what the code may take from modules that are not installed."""
+        """Digest what the code may use from modules that are not installed."""
         return [
             self.of(getattr(module, name))
             for module in used.values()
@@ -237,7 +237,7 @@ def _is_set(slot: types.MemberDescriptorType, thing: Any) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _globals_of(code: types.CodeType) -> frozenset[str]:
-    """Names that the code, and functions inside of it, look up in their module."""
+    """Return the names that the code, and functions inside it, look up in their module."""
     used = {
         str(step.argval)
         for step in dis.get_instructions(code)

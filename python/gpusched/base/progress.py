@@ -1,4 +1,4 @@
-"""How far a call is: what every ``progress`` is called with, and what ``progress=True`` shows."""
+"""Progress of a call: the argument of ``progress`` callbacks, and the bar of ``progress=True``."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from gpusched.base.wording import duration
 
 
 class Progress(NamedTuple):
-    """How far a call is, or one of its parts.
+    """The progress of a call, or of one of its parts.
 
-    A ``progress`` that a user gives is called as ``progress(Progress(done, total, part))``, in
-    the thread of the caller: about ten times a second, and once when all is done.
+    A user's ``progress`` is called as ``progress(Progress(done, total, part))`` in the caller's
+    thread, about ten times a second and once at the end.
 
     Attributes
     ----------
     done, total
-        How much, of how much: jobs; arrivals for :func:`gpusched.online.fill`, values of kappa
-        for :func:`gpusched.online.plan`, tasks for a reproduction.
+        Finished and total number of jobs; of arrivals for :func:`gpusched.online.fill`, values of
+        kappa for :func:`gpusched.online.plan`, tasks for a reproduction.
     part
-        Where a call has several parts with totals of their own, which one: the policy for
-        :func:`gpusched.compare`, the stage of a reproduction. Empty otherwise.
+        Part of a call with several totals: the policy for :func:`gpusched.compare`, the stage of
+        a reproduction. Empty otherwise.
     """
 
     done: int
@@ -37,7 +37,7 @@ OnProgress = Callable[[Progress], None]
 
 
 def checked(progress: OnProgress | None) -> OnProgress | None:
-    """Return what a user gave as ``progress``; TypeError if it cannot be called."""
+    """Return a user's ``progress``; raise TypeError if it is not callable."""
     if progress is not None and not callable(progress):
         raise TypeError(
             f"progress: expected a function that takes a gpusched.Progress, not {progress!r}"
@@ -49,15 +49,15 @@ def checked(progress: OnProgress | None) -> OnProgress | None:
 def watched(
     progress: OnProgress | bool | None, label: str, what: str
 ) -> Iterator[OnProgress | None]:
-    """Give what is to be called with how far a call is.
+    """Provide the callback that shows or passes on the progress of a call.
 
     Parameters
     ----------
     progress
-        What the user gave: a function, or whether there is to be a bar. Nothing is shown where
-        errors go neither to a terminal nor to a notebook.
+        The user's argument: a function, or whether to show a bar. A bar needs a terminal or a
+        notebook.
     label, what
-        What goes on, and what is counted, such as ``runs``.
+        The activity, and the counted unit, such as ``runs``.
     """
     if not isinstance(progress, bool):
         yield progress
@@ -88,9 +88,9 @@ def _notebook_display() -> Any:
 
 
 class NotebookBar:
-    """One line of HTML below a cell, which is written anew; it needs no widgets.
+    """One line of HTML below a cell, updated in place without widgets.
 
-    What shows no HTML, such as a console or the text of a saved notebook, has the same in words.
+    Text is shown if HTML cannot be, as in a console or the text of a saved notebook.
 
     Parameters
     ----------
@@ -106,14 +106,14 @@ class NotebookBar:
         self._handle = display.display(_both(escape(label), label), raw=True, display_id=True)
 
     def __call__(self, progress: Progress) -> None:
-        """Show how far it is."""
+        """Show the progress."""
         self._last = progress
         if self._before is None:
-            self._before = progress.done  # took no time of this call
+            self._before = progress.done  # done before this call
         self._show(progress, self._time(progress))
 
     def end(self) -> None:
-        """Show how long it took, though not all may be done."""
+        """Show the elapsed time, also if not all is done."""
         if self._last is not None:
             self._show(self._last, f"in {duration(time.monotonic() - self._begin)}")
 
@@ -125,7 +125,7 @@ class NotebookBar:
         if newly == 0:
             return ""
         left = spent / newly * (progress.total - progress.done)
-        return f"{duration(max(1, round(left)))} left"  # it is a guess
+        return f"{duration(max(1, round(left)))} left"  # an estimate
 
     def _show(self, progress: Progress, when: str) -> None:
         done, total = progress.done, max(progress.total, progress.done, 1)

@@ -1,7 +1,7 @@
-"""Where published traces and measurements are, and what is said of those that are not there.
+"""Locate published traces and measurements, and explain how to obtain missing ones.
 
-They are not part of gpusched: a folder that the user names by an option, or in GPUSCHED_DATA, holds
-a folder for each of :data:`PUBLISHED`.
+They are not part of gpusched: a folder that the user names by an option, or in GPUSCHED_DATA, has
+a subfolder for each of :data:`PUBLISHED`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Published:
     Attributes
     ----------
     contents
-        What is in it.
+        Description of the data.
     source
-        The publication, and where the authors say the data are.
+        The publication, and the authors' location of the data.
     files
-        How they are laid out below its folder.
+        Layout of its folder.
     """
 
     contents: str
@@ -80,14 +80,14 @@ PUBLISHED: Final = {
 
 
 def data_folder() -> Path | None:
-    """Return the folder of real data: what :func:`data_at` said, or ``$GPUSCHED_DATA``."""
+    """Return the folder of real data: that of :func:`data_at`, or ``$GPUSCHED_DATA``."""
     named = os.environ.get(VARIABLE)
     return Path(named) if named else None
 
 
 @contextmanager
 def data_at(folder: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Take real data from a folder, in processes that are started meanwhile as well; None: as is.
+    """Use this folder of real data, also in new processes; None: no change.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def data_at(folder: str | os.PathLike[str] | None) -> Iterator[None]:
         yield
         return
     if not Path(folder).is_dir():
-        raise ValueError(f"data: there is no folder {os.fspath(folder)}")
+        raise ValueError(f"data: folder {os.fspath(folder)} not found")
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = os.fspath(Path(folder).resolve())
     try:
@@ -111,7 +111,7 @@ def data_at(folder: str | os.PathLike[str] | None) -> Iterator[None]:
 
 
 def find_data(name: str) -> Path | None:
-    """Return a file or folder of the real data, such as ``philly/philly.csv``, if it is there."""
+    """Return a file or folder of the real data, such as ``philly/philly.csv``, or None."""
     folder = data_folder()
     path = None if folder is None else folder / name
     return path if path is not None and path.exists() else None
@@ -130,8 +130,8 @@ def need_data(name: str, user: str) -> Path:
     Raises
     ------
     ValueError
-        If it is not there; the message says what it is, who published it, how it is laid out, and
-        how to name the folder.
+        If it is missing; the message has its contents, source and layout, and how to name the
+        folder.
     """
     path = find_data(name)
     if path is not None:
@@ -139,7 +139,7 @@ def need_data(name: str, user: str) -> Path:
     about, folder = PUBLISHED[name.partition("/")[0]], data_folder()
     missing = f"needs {name}" if folder is None else f"no {folder / name}"
     raise ValueError(
-        f"{user}: {missing}: {about.contents} ({about.source}). Put them into a folder "
-        f"{name.partition('/')[0]}/ ({about.files}), and name the folder that it is in by --data "
-        f"or {VARIABLE}"
+        f"{user}: {missing}: {about.contents} ({about.source}). Put the files into a folder "
+        f"{name.partition('/')[0]}/ ({about.files}), and set --data or {VARIABLE} to its parent "
+        "folder"
     )

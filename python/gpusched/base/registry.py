@@ -1,8 +1,8 @@
-"""Entries by name: the package's own, and those that other packages add.
+"""Registries of named entries, built in and from plug-in packages.
 
-A registry loads its own when it is first looked at or somebody else adds an entry, and the
-packages that extend gpusched when a name is unknown or all names are asked for: a distribution
-names a module in the group ``gpusched.plugins``, which registers what it has when it is imported.
+A registry loads the built-in entries on first use or before another entry is added, and plug-in
+packages when a name is unknown or all names are requested. A distribution names a module in the
+entry-point group ``gpusched.plugins``; importing it registers its entries.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ GROUP: Final = "gpusched.plugins"
 
 
 class PluginWarning(UserWarning):
-    """A package that extends gpusched could not be loaded; the rest goes on without it."""
+    """A plug-in package could not be loaded and is ignored."""
 
 
 def load_entry_points() -> None:
-    """Import the modules that installed packages name, once in a process.
+    """Import the modules that installed packages name, once per process.
 
-    One that fails is named in a :class:`PluginWarning`; what it had registered before stays. While
-    they are imported, other threads wait, and a call from one of the modules returns at once.
+    A failure is a :class:`PluginWarning`; entries registered before it stay. Meanwhile other
+    threads wait, and a call from one of the modules returns at once.
     """
     if _state.is_done or _state.thread == threading.get_ident():
         return
@@ -49,7 +49,7 @@ def load_entry_points() -> None:
 
 
 def found() -> list[EntryPoint]:
-    """Return the entry points of the group, each once, by name."""
+    """Return the distinct entry points of the group, by name."""
     from importlib.metadata import entry_points
 
     unique = {(point.name, point.value): point for point in entry_points(group=GROUP)}
@@ -59,7 +59,7 @@ def found() -> list[EntryPoint]:
 def _readable() -> list[EntryPoint]:
     try:
         return found()
-    except Exception as error:  # a package whose description is damaged is not ours to mend
+    except Exception as error:  # skip packages with unreadable metadata
         warnings.warn(
             f"no plug-in is loaded, as the installed packages cannot be read: "
             f"{type(error).__name__}: {error}",
@@ -72,7 +72,7 @@ def _readable() -> list[EntryPoint]:
 def _load(point: EntryPoint) -> None:
     try:
         point.load()
-    except (Exception, SystemExit) as error:  # what a stranger's module may raise is not known
+    except (Exception, SystemExit) as error:  # a foreign module may raise anything
         whose = point.dist
         package = "" if whose is None else f" of {whose.name} {whose.version}"
         warnings.warn(
@@ -98,18 +98,17 @@ _FORBIDDEN = set(":,= \t\n")
 
 
 class Registry(Generic[Entry]):
-    """Entries of one kind, each under a name that no other has.
+    """Entries of one kind with unique names.
 
     Parameters
     ----------
     kind
-        What an entry is, as messages call it: ``"metric"``.
+        Noun for an entry in messages: ``"metric"``.
     home
-        Where the package's own entries are: the dotted name of a module, or of a folder of which
-        every module is, that is imported before the first look, and before others add theirs; None
-        if there is none.
+        Dotted name of the module, or of the folder of modules, with the built-in entries, imported
+        before the first lookup and before others are added; None: there are none.
     order
-        The key by which entries are listed; by default their names.
+        Sort key of entries; default: their names.
     """
 
     def __init__(
@@ -126,7 +125,7 @@ class Registry(Generic[Entry]):
         self._listed: dict[str, Entry] | None = None
         self._version = 0
         self._is_home_loaded = home is None
-        # Import locks come before this one: no thread that holds it waits for an import.
+        # Acquired after import locks: no thread that holds it waits for an import.
         self._lock = threading.Lock()
 
     def add(self, name: str, entry: Entry, *, taken: Iterable[str] = ()) -> None:
@@ -135,12 +134,12 @@ class Registry(Generic[Entry]):
         Parameters
         ----------
         taken
-            Names outside of this registry that it must not have either.
+            Further names that are taken, outside this registry.
 
         Raises
         ------
         ValueError
-            If the name is taken or cannot be written in a text. TypeError if it is no text.
+            If the name is taken or invalid. TypeError if it is not a text.
         """
         self.check_name(name, taken=taken)
         with self._lock:
@@ -158,41 +157,41 @@ class Registry(Generic[Entry]):
                 f"{self.kind}: the name {name!r} must not be empty or hold ':', ',', '=', space"
             )
         if not self._is_home_loading():
-            self._load_home()  # so that who takes the name of one of its entries is told so
+            self._load_home()  # to detect a name of a built-in entry
         if name in self._entries or name in taken:
             raise ValueError(f"{self.kind}: the name {name!r} is taken")
 
     def remove(self, name: str) -> None:
-        """Forget ``name``, if it is there; for tests, and for notebooks that define it again."""
+        """Remove ``name``, if it exists, for tests and for redefinitions in notebooks."""
         with self._lock:
             if self._entries.pop(name, None) is not None:
                 self._changed()
 
     @property
     def version(self) -> int:
-        """A number that another one follows whenever an entry is added or removed."""
+        """A counter that increases whenever an entry is added or removed."""
         return self._version
 
     def all(self) -> dict[str, Entry]:
-        """Return every entry by name, in order; other packages are loaded first."""
+        """Return every entry by name, in order, including plug-in packages."""
         self._load_home()
         load_entry_points()
         return self.loaded()
 
     def among(self, module: str) -> dict[str, Entry]:
-        """Return what one module of the home and other packages have, in order."""
+        """Return the entries of one built-in module and of plug-in packages, in order."""
         if not self._is_home_loaded:
             importlib.import_module(f"{self._home}.{module}")
         load_entry_points()
         return self.loaded()
 
     def own(self) -> dict[str, Entry]:
-        """Return what is there without a look at other packages, in order."""
+        """Return the entries without loading plug-in packages, in order."""
         self._load_home()
         return self.loaded()
 
     def loaded(self) -> dict[str, Entry]:
-        """Return what has been added so far, in order."""
+        """Return the entries added so far, in order."""
         with self._lock:
             if self._listed is None:
                 order = self._order or (lambda entry: 0)
@@ -205,12 +204,12 @@ class Registry(Generic[Entry]):
         self._version += 1
 
     def find(self, name: str) -> Entry:
-        """Return the entry ``name``; other packages are loaded only if it is not there.
+        """Return the entry ``name``; plug-in packages are loaded only if it is missing.
 
         Raises
         ------
         ValueError
-            If there is none of that name; the message suggests the nearest.
+            If the name is unknown; the message suggests the nearest.
         """
         known = self.own()
         if name not in known:
@@ -229,7 +228,7 @@ class Registry(Generic[Entry]):
         self._is_home_loaded = True
 
     def _is_home_loading(self) -> bool:
-        """Whether the caller is the home or a module of it, or one that such a module imports."""
+        """Return whether a built-in module, or one that it imports, is the caller."""
         frame: FrameType | None = sys._getframe()
         while frame is not None:
             is_import = frame.f_code.co_name == "<module>"
@@ -240,12 +239,12 @@ class Registry(Generic[Entry]):
 
 
 def told(kind: str, name: str, **texts: str) -> None:
-    """Refuse an entry of which a text is missing.
+    """Raise if a text of an entry is missing.
 
     Raises
     ------
     ValueError
-        If one of ``texts`` is empty. TypeError if it is no text.
+        If one of ``texts`` is empty. TypeError if it is not a text.
     """
     for field, text in texts.items():
         if not isinstance(text, str):
@@ -255,7 +254,7 @@ def told(kind: str, name: str, **texts: str) -> None:
 
 
 def among(kind: str, name: str, field: str, value: Any, allowed: Iterable[str]) -> None:
-    """Refuse a field that is none of the ``allowed`` texts.
+    """Raise if a field is not one of the ``allowed`` texts.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Rows of an input that are not jobs: each is either an error or counted, never silent."""
+"""Rejected rows of an input: each is an error or counted, never ignored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUM_KEPT_LINES: Final = 10
 
 
 class Rejects(msgspec.Struct, frozen=True):
-    """Rows that were left out of a trace, by reason.
+    """Rows rejected from a trace, by reason.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Rejects(msgspec.Struct, frozen=True):
     unit
         ``"line"`` or ``"row"``: what the numbers in ``first`` are.
     columns
-        Our name of the column that each reason is about.
+        gpusched's name of each reason's column.
     """
 
     counts: Mapping[str, int] = msgspec.field(default_factory=dict)
@@ -38,11 +38,11 @@ class Rejects(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """Number of rows left out."""
+        """Number of rejected rows."""
         return sum(self.counts.values())
 
     def plus(self, rows: Mapping[str, Sequence[int]]) -> Rejects:
-        """Return these and others, given by all the rows of each reason, in order."""
+        """Return these and further rejects, given as all rows of each reason, in order."""
         counts, first = dict(self.counts), dict(self.first)
         for reason, places in rows.items():
             counts[reason] = counts.get(reason, 0) + len(places)
@@ -56,7 +56,7 @@ class Rejects(msgspec.Struct, frozen=True):
 
     def _line(self, reason: str) -> str:
         count, first = self.counts[reason], self.first[reason]
-        # Several jobs may stand on one line.
+        # One line may hold several jobs.
         places = list(dict.fromkeys(first))
         where = ", ".join(map(str, places)) + (", ..." if count > len(first) else "")
         unit = _plural(self.unit, len(places) if count == len(first) else count)
@@ -74,23 +74,23 @@ class _Indexable(Protocol):
 
 
 class Screen:
-    """Judges the rows of one input, rule by rule, and remembers which rule failed first.
+    """Validates the rows of one input rule by rule, and records the first broken rule.
 
     Parameters
     ----------
     source
-        Names the input in messages: a path, or ``"columns"``.
+        Name of the input in messages: a path, or ``"columns"``.
     rows
-        int64[n]: the line or row number of each row.
+        int64[n]: line or row number of each row.
     unit
         ``"line"`` or ``"row"``.
 
     Attributes
     ----------
     is_aware
-        Of each column of wall-clock times, whether they have a zone.
+        For each column of wall-clock times, whether they have a zone.
     may_be_empty
-        Whether no row need be good.
+        Whether all rows may be rejected.
     """
 
     def __init__(self, source: str | os.PathLike[str], rows: Int64, unit: str = "row") -> None:
@@ -105,17 +105,17 @@ class Screen:
         self._rules: dict[str, tuple[str, str]] = {}
 
     def show(self, column: str, label: str, values: _Indexable) -> None:
-        """Name ``column`` as its author did, and quote its ``values`` in messages."""
+        """Use the input's name of ``column``, and quote its ``values`` in messages."""
         self.shown[column] = (label, values)
 
     def show_others(self, columns: Mapping[str, _Indexable | None]) -> None:
-        """Quote the columns that are given and not yet shown, each under its own name."""
+        """Quote the given columns that are not shown yet, under their own names."""
         for column, values in columns.items():
             if values is not None and column not in self.shown:
                 self.show(column, column, values)
 
     def label(self, column: str) -> str:
-        """Return the author's name of ``column``."""
+        """Return the input's name of ``column``."""
         return self.shown[column][0] if column in self.shown else column
 
     def require(self, good: Bool, column: str, rule: str) -> Bool:
@@ -141,7 +141,7 @@ class Screen:
         Raises
         ------
         ValueError
-            If ``on_bad`` is ``"error"`` and a row is bad, or if no row is good and one must be.
+            If ``on_bad`` is ``"error"`` and a row is bad, or if all rows are bad and one is needed.
         """
         if on_bad not in ("error", "reject"):
             raise ValueError(f'on_bad: {on_bad!r} must be "error" or "reject"')
@@ -168,7 +168,7 @@ class Screen:
         index = int(self._reasons[reason].min())
         column, rule = self._rules[reason]
         others = int(self.bad.sum()) - 1
-        more = f" ({others:,} more {_plural('row', others)} also bad)" if others else ""
+        more = f" (and {others:,} more invalid {_plural('row', others)})" if others else ""
         shown = ""
         if column in self.shown:
             value = self.shown[column][1][index]

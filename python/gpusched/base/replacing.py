@@ -1,4 +1,4 @@
-"""The boundary that every file passes on its way out: a whole new one, or the old one."""
+"""Atomic replacement of files."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from pathlib import Path
 from typing import Final
 
 PARTIAL: Final = ".tmp"
-"""How the name of a file ends that is still being written, or whose writer was killed."""
+"""Extension of a file still being written, or left by a killed writer."""
 _LONGEST_NAME: Final = 255  # bytes, on every file system in use
-_UNTOLD: Final = "transport error"  # what Polars says of a write that failed, without the reason
+_UNTOLD: Final = "transport error"  # Polars' message for a failed write, without the reason
 _SYSTEM_CODE: Final = re.compile(r"\(os error (\d+)\)")
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary file beside ``path``, which takes its place when all is written.
+    """Provide a temporary file next to ``path`` that replaces it when completely written.
 
-    Whatever ends the writing, ``path`` is the old file or the new one, whole, also after a loss of
-    power. The temporary file is ``NAME.XXXXXXXX.tmp`` with random digits, so that writers of one
-    target do not meet and the last one stays; only a writer that is killed leaves it behind. A link
-    is kept and what it points to replaced; what is no plain file (a pipe, a device) is written to
-    as it is.
+    Even after a power failure, ``path`` is entirely the old or the new file. The temporary file is
+    ``NAME.XXXXXXXX.tmp`` with random digits, so concurrent writers do not collide and the last one
+    wins; only a killed writer leaves it behind. For a link the target is replaced; pipes and
+    devices are written to directly.
 
     Raises
     ------
     OSError
-        If it cannot be written; ``filename`` is ``path``, and nothing was changed.
+        If the file cannot be written; ``filename`` is ``path``, and nothing was changed.
     """
     with _naming(path):
         target, mode = _target_of(path)
@@ -52,19 +51,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         finally:
             with suppress(FileNotFoundError):
                 partial.unlink()
-        with suppress(OSError):  # the entry of the folder; not every file system can
+        with suppress(OSError):  # the folder's entry; not supported by every file system
             _flush(target.parent)
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes | Iterable[bytes | memoryview]) -> None:
-    """Write a file, or leave the old one; see :func:`replacing`."""
+    """Write a file atomically; see :func:`replacing`."""
     with replacing(path) as partial, open(partial, "wb") as file:
         for part in (data,) if isinstance(data, bytes) else data:
             file.write(part)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file of UTF-8 text, or leave the old one; see :func:`replacing`."""
+    """Write a file of UTF-8 text atomically; see :func:`replacing`."""
     write_bytes(path, text.encode())
 
 
@@ -72,12 +71,12 @@ def refuse_inputs(
     targets: Iterable[str | os.PathLike[str]],
     inputs: Mapping[str, str | os.PathLike[str] | None],
 ) -> None:
-    """Refuse to write over a file that is read, also under another name.
+    """Raise if a target is an input file, also under another name.
 
     Parameters
     ----------
     inputs
-        Files that are read, by what they are; None where there is none.
+        Input files by role; None for a missing one.
 
     Raises
     ------
@@ -89,18 +88,18 @@ def refuse_inputs(
             if path is not None and _is_one_file(target, path):
                 also = "" if os.fspath(target) == os.fspath(path) else f" {os.fspath(path)}"
                 raise ValueError(
-                    f"{os.fspath(target)}: is the {what}{also} that is read, and must not be "
-                    "written over; name another target"
+                    f"{os.fspath(target)}: is also the input {what}{also} and must not be "
+                    "overwritten; name another target"
                 )
 
 
 def check_folder(folder: str | os.PathLike[str], names: Iterable[str] = ()) -> None:
-    """Make ``folder``, and see that files ``names`` can be written there.
+    """Make ``folder``, and check that files ``names`` can be written there.
 
     Raises
     ------
     OSError
-        If they cannot; ``filename`` is the folder, or the file that is in the way.
+        If they cannot; ``filename`` is the folder, or the conflicting file.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -110,7 +109,7 @@ def check_folder(folder: str | os.PathLike[str], names: Iterable[str] = ()) -> N
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """See, before hours of work, that ``path`` can be written.
+    """Check, before hours of work, that ``path`` can be written.
 
     Raises
     ------
@@ -123,14 +122,14 @@ def check_target(path: str | os.PathLike[str]) -> None:
             return
         if not target.parent.exists():
             named = os.path.dirname(os.fspath(path)) if not os.path.islink(path) else target.parent
-            raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(named)!r}")
+            raise FileNotFoundError(errno.ENOENT, f"folder {str(named)!r} not found")
         for needed in (target.parent, *((target,) if mode is not None else ())):
             _check_writable(needed)
 
 
 @contextmanager
 def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name ``path`` in errors of the system, and not the temporary file or none."""
+    """Name ``path`` in errors of the system, instead of the temporary file or none."""
     try:
         yield
     except OSError as error:
@@ -152,22 +151,22 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _code_of(error: Exception) -> int | None:
-    """Return the system's number where Polars wrote it into the text."""
+    """Return the system's error number from Polars' text."""
     found = _SYSTEM_CODE.search(str(error))
     return int(found[1]) if found else None
 
 
 def _is_of(path: str | os.PathLike[str], name: object) -> bool:
-    """Whether a file that an error names is the target, its folder or its temporary file."""
+    """Return whether an error names the target, its folder or its temporary file."""
     known = os.path.realpath(path)
     found = os.path.realpath(os.fsdecode(name) if isinstance(name, bytes) else str(name))
     return found in (known, os.path.dirname(known)) or found.endswith(PARTIAL)
 
 
 def _target_of(path: str | os.PathLike[str]) -> tuple[Path | None, int | None]:
-    """Return the file that a new one takes the place of, and the mode of one that is there.
+    """Return the file to replace, and the mode of an existing one.
 
-    None in its stead for one of the system's own, which is written to.
+    The file is None for a special file, which is written to directly.
     """
     try:
         mode = os.stat(path).st_mode
@@ -191,7 +190,7 @@ def _partial_name(name: str) -> str:
 
 
 def _flush(path: Path) -> None:
-    """Have what was written on the disk before it gets its name."""
+    """Flush a file to disk before it gets its name."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

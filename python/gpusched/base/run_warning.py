@@ -1,4 +1,4 @@
-"""The class of what a run has to say to who asked for it."""
+"""The warning category of simulation runs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 
 class RunWarning(UserWarning):
-    """A run is not what its arguments let one think, or an export loses something.
+    """A run differs from what its arguments suggest, or an export is lossy.
 
-    The policy lacks what it decides by, jobs were rejected or never started, estimates are
-    missing, times are rounded, rows of a trace file were left out. Results say what they lack,
-    without the rejects, in ``warnings``.
+    For example, the policy lacks an input, jobs were rejected or never started, estimates are
+    missing, times are rounded, or rows of a trace were rejected. Except for rejects, they are also
+    in a result's ``warnings``.
     """
 
 
@@ -25,7 +25,7 @@ def warn(lines: Iterable[str], stacklevel: int) -> None:
 
 @contextmanager
 def unwarned() -> Iterator[None]:
-    """Keep them back, for who shows them in another way."""
+    """Suppress run warnings, for callers that show them otherwise."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunWarning)
         yield
@@ -33,7 +33,7 @@ def unwarned() -> Iterator[None]:
 
 @contextmanager
 def heard() -> Iterator[list[str]]:
-    """Keep them back, and list what they say, each once, for who shows it in another way."""
+    """Suppress run warnings and collect their distinct texts."""
     told: list[str] = []
     show = warnings.showwarning
 

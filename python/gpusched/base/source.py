@@ -1,4 +1,4 @@
-"""A file that is to be read: its bytes, unpacked, and its text, checked."""
+"""An input file: its unpacked bytes, and its checked text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpusched.base.libraries import is_installed, need
 from gpusched.base.suggest import HintedError
 
 ENDINGS: Final = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tgz", ".tar")
-"""Of packed files; the ending before one of these is that of the content."""
+"""Extensions of packed files; the one before is that of the content."""
 _HEAD_BYTES: Final = 65_536
 _CHUNK: Final = 1 << 16
 _PIECE: Final = 1 << 20
@@ -33,25 +33,25 @@ _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
 _TAR: Final = slice(257, 262), b"ustar"
 _ENCRYPTED: Final = 0x1
 _NUM_SHOWN: Final = 8
-_MAX_LAYERS: Final = 2  # such as an archive on tape that is packed
+_MAX_LAYERS: Final = 2  # such as a compressed tar archive
 
 AnyFile = str | os.PathLike[str] | IO[Any]
-"""A path, or a file that is open."""
+"""A path, or an open file."""
 
 
 class Source:
-    """A file, unpacked if it is packed, or what can be read like one.
+    """A file, unpacked if necessary, or an object that can be read like one.
 
     Parameters
     ----------
     file
         A path, opened on first use, so ``OSError`` comes from there; or an open file, such as
-        ``sys.stdin.buffer``, which is read to its end then.
+        ``sys.stdin.buffer``, which is then read to its end.
     max_bytes
-        A file of more bytes, or that unpacks to more, is refused; for the default see
+        Largest size of the file, also unpacked; default: see
         :func:`gpusched.base.files.unpacked_limit`.
     member
-        Which file of a zip or tape archive is meant; it may hold one alone otherwise.
+        File of a zip or tar archive to read; needed if it holds several.
 
     Raises
     ------
@@ -84,12 +84,12 @@ class Source:
     def suffix(self) -> str:
         """The ending of the content, in lower case, e.g. ``".csv"`` of ``a.csv.gz``."""
         if {".zip", ".tar", ".tgz"} & {suffix.lower() for suffix in self.path.suffixes}:
-            _ = self.data  # by which the name of its member is known
+            _ = self.data  # determines the name of its member
         return Path(self._content_name).suffix.lower()
 
     @property
     def _content_name(self) -> str:
-        """The name of the file, or of the member of an archive that it is, once that is known."""
+        """The name of the file, or of the archive's member once it is known."""
         name = self.path.name if self._member is None else self._member.rpartition("/")[2]
         for ending in ENDINGS:
             name = name.removesuffix(ending)
@@ -102,11 +102,11 @@ class Source:
         Raises
         ------
         ImportError
-            If it is packed by zstd, and no library can unpack that.
+            If it is packed with zstd, and no library can unpack it.
         ValueError
             If the file is empty, damaged or too long, or an archive of several files.
         NoRoomError
-            If it cannot fit into memory.
+            If it does not fit into memory.
         """
         if self._file is None:
             data = read_bytes(self.path, max_bytes=self.max_bytes)
@@ -132,7 +132,7 @@ class Source:
         NoRoomError
             If it cannot fit into memory.
         """
-        check_room(self, len(self.data))  # beside what is there
+        check_room(self, len(self.data))  # in addition to the bytes
         try:
             text = self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -164,7 +164,7 @@ class Source:
 
 
 class _Stream(NamedTuple):
-    """A way of packing one stream of bytes, as its library unpacks it."""
+    """A compression format of a single stream, and its library."""
 
     name: str
     magic: bytes
@@ -172,7 +172,7 @@ class _Stream(NamedTuple):
 
 
 class _Gzip:
-    """Unpacks gzip as the other libraries unpack theirs."""
+    """Unpacks gzip with the interface of the other libraries."""
 
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
@@ -189,7 +189,7 @@ class _Gzip:
 
 
 def _zstd() -> Any:
-    """Return an unpacker of the standard library, or of its backport."""
+    """Return the unpacker of the standard library or of its backport."""
     module = "compression.zstd"
     if not (is_installed("compression") and is_installed(module)):
         module = "backports.zstd"
@@ -209,27 +209,27 @@ _STREAMS: Final = (
 def unpack(
     path: object, packed: bytes, *, max_bytes: int | None = None, member: str | None = None
 ) -> tuple[bytes, str | None]:
-    """Unpack gzip, zstd, bz2, xz, zip and tar, also one of them in another; else as it is.
+    """Unpack gzip, zstd, bz2, xz, zip and tar, also nested; return other data unchanged.
 
     Parameters
     ----------
     path
         The file, for messages.
     max_bytes
-        Bytes that it may unpack to, at any point; default: those of
+        Largest unpacked size at any point; default: that of
         :func:`gpusched.base.files.unpacked_limit`.
     member
-        Which file of an archive to take; it may hold one alone otherwise.
+        File of an archive to read; needed if it holds several.
 
     Returns
     -------
     tuple
-        The bytes, and the name of the member that was taken, if one was.
+        The bytes, and the name of the member, if any.
 
     Raises
     ------
     ImportError
-        If it is zstd and no library can unpack that; the message names the extra.
+        If it is zstd and no library can unpack it; the message names the extra.
     ValueError
         If it is damaged, too long, or an archive of several files, or has no such member.
     """
@@ -250,7 +250,7 @@ def unpack(
             break
         (data, taken), member = found, None
     if member is not None:
-        raise ValueError(f"{path}: is no archive, of which {member!r} could be a member")
+        raise ValueError(f"{path}: not an archive; member={member!r} does not apply")
     return data, taken
 
 
@@ -261,19 +261,19 @@ def _unpacked(path: object, packed: bytes, stream: _Stream, max_bytes: int | Non
         for piece, num_read in _pieces(packed, stream):
             pieces.append(piece)
             total += len(piece)
-            # Judged by what was read so far, a bomb is found before it has unpacked much.
+            # Checked against the input read so far, to detect a bomb early.
             limit = unpacked_limit(num_read, max_bytes)
             if total > limit:
                 raise too_long(path, None, limit)
     except (HintedError, ImportError):
         raise
-    except Exception as error:  # each library has errors of its own for damaged data
+    except Exception as error:  # each library has its own errors for damaged data
         raise ValueError(f"{path}: truncated or damaged {stream.name}: {error}") from None
     return b"".join(pieces)
 
 
 def _pieces(packed: bytes, stream: _Stream) -> Iterator[tuple[bytes, int]]:
-    """Unpack piece by piece, with the number of bytes that were read for all pieces so far."""
+    """Unpack in pieces, with the number of input bytes read so far."""
     view, place = memoryview(packed), 0
     while place < len(view):
         unpacker = stream.unpacker()
@@ -285,7 +285,7 @@ def _pieces(packed: bytes, stream: _Stream) -> Iterator[tuple[bytes, int]]:
                 raise EOFError("it has no end")
             yield piece, place
         place -= len(unpacker.unused_data)
-        # Several streams may follow each other; zeros fill up what stands on tape.
+        # Several streams may follow each other; zeros pad tape archives.
         if not packed[place : place + 1].strip(b"\0") and not packed[place:].strip(b"\0"):
             return
 
@@ -293,7 +293,7 @@ def _pieces(packed: bytes, stream: _Stream) -> Iterator[tuple[bytes, int]]:
 def _zip_member(
     path: object, data: bytes, limit: int, member: str | None
 ) -> tuple[bytes, str] | None:
-    """Return bytes and name of a file in a zip archive; None for one of NumPy's, which stays."""
+    """Return bytes and name of a file in a zip archive; None for NumPy's, which stays packed."""
     import zipfile
 
     with _naming_zip(path):
@@ -319,21 +319,21 @@ def _zip_member(
 def _naming_zip(where: object) -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # of zipfile, zlib and lzma
+    except Exception as error:  # from zipfile, zlib and lzma
         raise ValueError(f"{where}: truncated or damaged zip: {error}") from None
 
 
 def _tar_member(path: object, data: bytes, limit: int, member: str | None) -> tuple[bytes, str]:
-    """Return bytes and name of a file in an archive on tape."""
+    """Return bytes and name of a file in a tar archive."""
     import tarfile
 
     entries: list[tuple[str, tarfile.TarInfo]] = []
     place = -1
     try:
-        # "r:" - what was packed is unpacked by now.
+        # "r:", as the archive is already unpacked.
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
             while (entry := archive.next()) is not None:
-                # Each must lie behind the one before, or a damaged archive would never end.
+                # Members must be in ascending order, or a damaged archive would never end.
                 if not place < entry.offset <= len(data) or archive.offset <= entry.offset:
                     raise tarfile.TarError("its members overlap")
                 place = entry.offset
@@ -352,7 +352,7 @@ def _tar_member(path: object, data: bytes, limit: int, member: str | None) -> tu
 
 
 def _chosen(path: object, entries: Sequence[tuple[str, Any]], member: str | None) -> Any:
-    """Return the entry that is meant: ``member``, or the only one."""
+    """Return the entry ``member``, or the only one."""
     entries = [entry for entry in entries if not _is_aside(entry[0])]
     chosen = [entry for name, entry in entries if member in (None, name)]
     if len(chosen) == 1:
@@ -362,7 +362,7 @@ def _chosen(path: object, entries: Sequence[tuple[str, Any]], member: str | None
     listed = ", ".join(names[:_NUM_SHOWN]) + more or "none"
     if member is not None:
         what = "several members" if member in names else "no member"
-        raise ValueError(f"{path}: the archive has {what} {member!r}; there are {listed}")
+        raise ValueError(f"{path}: the archive has {what} {member!r}; known: {listed}")
     if not names:
         raise ValueError(f"{path}: the archive holds no file")
     raise HintedError(
@@ -372,5 +372,5 @@ def _chosen(path: object, entries: Sequence[tuple[str, Any]], member: str | None
 
 
 def _is_aside(name: str) -> bool:
-    """Whether it is one of those that macOS puts beside each file."""
+    """Return whether it is one of macOS's metadata files."""
     return name.startswith("__MACOSX/") or name.rpartition("/")[2].startswith("._")

@@ -1,4 +1,4 @@
-"""What messages say after an unknown name, and of a mistake that is mended in one of two ways."""
+"""Suggestions for unknown names, and errors with separate hints for Python and the CLI."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """Return ``"; did you mean 'x'?"``, or what is known where nothing is near."""
+    """Return ``"; did you mean 'x'?"``, or the known names if none is close."""
     import difflib
 
     in_small = {each.lower(): each for each in reversed(known)}
@@ -22,18 +22,18 @@ def nearest(name: str, known: Sequence[str]) -> str:
 
 
 class HintedError(ValueError):
-    """What is wrong, and how it is put right in the words of either surface.
+    """An error with separate hints for the Python API and the command line.
 
     Parameters
     ----------
     what
-        What is wrong.
+        The problem.
     in_python, at_command
-        What to write, put behind it: ``" (columns={'gpus': ...})"``, ``" (--column gpus=...)"``.
+        The fix, appended to it: ``" (columns={'gpus': ...})"``, ``" (--column gpus=...)"``.
     """
 
     def __init__(self, what: str, in_python: str, at_command: str) -> None:
-        super().__init__(what, in_python, at_command)  # a pickle is made of these
+        super().__init__(what, in_python, at_command)  # for pickles
         self.what, self.in_python, self.at_command = what, in_python, at_command
 
     def __str__(self) -> str:
@@ -41,11 +41,11 @@ class HintedError(ValueError):
 
     @property
     def command_text(self) -> str:
-        """The message in the words of the command line."""
+        """The message with the hint for the command line."""
         return f"{self.what}{self.at_command}"
 
     def saying(self, what: str) -> HintedError:
-        """Return the error with another text of what is wrong."""
+        """Return the error with another description of the problem."""
         return HintedError(what, self.in_python, self.at_command)
 
 
@@ -55,12 +55,12 @@ _STEP: Final = re.compile(r"\.(\w+)|\[")
 
 
 def with_nearest_field(told: str, kind: type) -> str:
-    """Return what an error of msgspec told, with path and nearest field if one is unknown.
+    """Return a message of msgspec, with path and nearest name for an unknown field.
 
     Parameters
     ----------
     kind
-        What was decoded.
+        The decoded type.
     """
     found = _UNKNOWN.fullmatch(told)
     if found is None:
@@ -70,7 +70,7 @@ def with_nearest_field(told: str, kind: type) -> str:
 
 
 def _fields_at(kind: type, path: str) -> list[str]:
-    """Return the fields of the records that may stand at a path."""
+    """Return the fields of the records possible at a path."""
     from msgspec import inspect
 
     at = [inspect.type_info(kind)]
@@ -86,7 +86,7 @@ def _members(kind: inspect.Type) -> tuple[inspect.Type, ...]:
 
 
 def _inner(kind: Any, step: str) -> Iterator[inspect.Type]:
-    """What stands in a field of a record; with an empty step, what an array or a table is of."""
+    """Yield the types of a record's field, or with an empty step of an array's entries."""
     if step:
         fields = getattr(kind, "fields", ())
         yield from (field.type for field in fields if field.encode_name == step)

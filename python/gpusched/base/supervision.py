@@ -1,7 +1,7 @@
-"""Native runs that listen for Ctrl-C and a stop.
+"""Native runs that can be cancelled by Ctrl-C or a stop event.
 
-What is all native looks up itself, now and then, in the thread that calls. Where a run calls Python
-another thread computes, and the calling one waits: no plug-in can keep Ctrl-C to itself then.
+A fully native run polls in the calling thread. A run that calls Python computes in another thread
+while the caller waits, so that no plug-in can block Ctrl-C.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gpusched.base.progress import OnProgress, Progress, checked
 
 _Outcome = TypeVar("_Outcome")
 
-# How often the waiting main thread looks up: Ctrl-C is heard and progress shown at about 10 Hz.
+# Polling of the waiting main thread for Ctrl-C and progress, about 10 Hz.
 _POLL_SECONDS = 0.1
 
 _here = threading.local()  # .scope: that of this thread
@@ -27,10 +27,10 @@ _supervised = threading.local()  # .control: that of the run of this thread
 
 
 class StopScope:
-    """A stop for what is called inside of it, of which the calls themselves know nothing.
+    """Cancels all calls made inside it, without an argument of theirs.
 
-    Any number of threads may enter a scope; each call of the package that can be stopped then ends
-    with :class:`~gpusched.base.supervision.Cancelled` soon after :meth:`set`.
+    Any number of threads may enter a scope; each cancellable call of the package ends with
+    :class:`~gpusched.base.supervision.Cancelled` soon after :meth:`set`.
     """
 
     def __init__(self) -> None:
@@ -39,11 +39,11 @@ class StopScope:
         self._is_set = False
 
     def is_set(self) -> bool:
-        """Whether the end was asked for."""
+        """Whether cancellation was requested."""
         return self._is_set
 
     def set(self) -> None:
-        """End what runs inside, and what will."""
+        """Cancel current and future calls inside."""
         with self._lock:
             self._is_set = True
             for run in self._running:
@@ -61,7 +61,7 @@ class StopScope:
 
     @contextmanager
     def reaching(self, run: _core.RunControl) -> Iterator[None]:
-        """Stop ``run``, too, as long as this lasts."""
+        """Also stop ``run`` within this context."""
         with self._lock:
             self._running.append(run)
             if self._is_set:
@@ -80,15 +80,15 @@ def scope_here() -> StopScope | None:
 
 
 class Cancelled(Exception):
-    """A call ended because the ``stop`` that it was given was set.
+    """A call ended because its ``stop`` was set.
 
     Attributes
     ----------
     num_finished, total
-        How much was done, of how much: jobs, for :func:`gpusched.online.fill` arrivals, for
-        :func:`gpusched.compare` policies.
+        Finished and total number of jobs; of arrivals for :func:`gpusched.online.fill`, of
+        policies for :func:`gpusched.compare`.
     result
-        For :func:`gpusched.simulate` the :class:`gpusched.Result` until then: what ran then is
+        For :func:`gpusched.simulate` the :class:`gpusched.Result` until then, with running jobs
         unfinished. None if nothing ran, and for other calls.
     comparison
         For :func:`gpusched.compare` the :class:`gpusched.Comparison` of the policies that had
@@ -116,9 +116,9 @@ class Cancelled(Exception):
 
 
 def is_asked(stop: threading.Event | None) -> bool:
-    """Whether the end was asked for, by the stop scope of this thread or by ``stop``.
+    """Return whether this thread's stop scope or ``stop`` requests cancellation.
 
-    TypeError if ``stop`` is no event.
+    TypeError if ``stop`` is not an event.
     """
     scope = scope_here()
     if scope is not None and scope.is_set():
@@ -140,23 +140,23 @@ def supervised(
     *,
     is_native: bool = False,
 ) -> _Outcome:
-    """Run, listen for Ctrl-C and show progress.
+    """Run with handling of Ctrl-C, stop and progress.
 
     Parameters
     ----------
     run
-        Native code that asks ``control`` often whether to stop.
+        Native code that polls ``control`` often.
     progress
         Called with a :class:`~gpusched.base.progress.Progress` about ten times a second, and once
         at the end.
     stop
-        Ends the run when it is set. Where it is set already, nothing runs; where it is set while
-        the last instants run, or by the last call of ``progress``, the outcome is dropped.
+        Ends the run when set. If already set, nothing runs; if set near the end, or by the last
+        call of ``progress``, the outcome is discarded.
     total, unit
-        How much there is to do, and of what.
+        Amount of work, and its unit.
     is_native
-        Whether ``run`` neither calls Python nor keeps the GIL, and asks in the calling thread: then
-        it needs no other.
+        Whether ``run`` neither calls Python nor holds the GIL, and polls in the calling thread; it
+        then needs no other thread.
 
     Raises
     ------
@@ -196,18 +196,18 @@ def supervised(
 def _watching(
     run: Callable[[], _Outcome], control: _core.RunControl, look: Callable[[], None] | None
 ) -> _Outcome:
-    """Have the run itself look up in this thread."""
+    """Let the run poll in this thread."""
     control.watch(look)
     try:
         return run()
     finally:
-        control.watch(None)  # which would hold the frame of the call, and the frame it
+        control.watch(None)  # it would keep the frame alive, and the frame it
 
 
 def _apart(
     run: Callable[[], _Outcome], control: _core.RunControl, look: Callable[[], None]
 ) -> _Outcome:
-    """Run in a thread of its own while this one waits."""
+    """Run in another thread while this one waits."""
     with ThreadPoolExecutor(1, thread_name_prefix="gpusched-run") as pool:
         future = pool.submit(_listening, run, control)
         try:
@@ -220,7 +220,7 @@ def _apart(
 
 
 def _within(scope: StopScope, run: Callable[[], _Outcome], control: _core.RunControl) -> _Outcome:
-    """Run in this thread; who entered the scope listens for Ctrl-C."""
+    """Run in this thread; the caller that entered the scope handles Ctrl-C."""
     before = getattr(_supervised, "control", None)
     try:
         with scope.reaching(control):
@@ -235,12 +235,12 @@ def _listening(run: Callable[[], _Outcome], control: _core.RunControl) -> _Outco
 
 
 def listen() -> None:
-    """Hear in a policy, where a decision takes long, whether its run shall stop.
+    """Check for cancellation during a long decision of a policy.
 
     Raises
     ------
     gpusched._core.Stopped
-        If it shall.
+        If the run was cancelled.
     """
     control = getattr(_supervised, "control", None)
     if control is not None:
@@ -248,19 +248,19 @@ def listen() -> None:
 
 
 def attended(run: Callable[[], _Outcome]) -> _Outcome:
-    """Run what cannot be asked to stop, a library's solver, so that a stop is heard all the same.
+    """Run an uninterruptible call, such as a library's solver, with prompt cancellation.
 
     Parameters
     ----------
     run
-        Lets other threads go on, and ends by itself in some time: after a stop it does so unheard.
+        Call that releases the GIL and ends in finite time; after a stop its result is discarded.
 
     Raises
     ------
     KeyboardInterrupt
         On Ctrl-C, at once, in the main thread.
     gpusched._core.Stopped
-        In a policy of a run that shall stop, within a tenth of a second.
+        In a policy of a cancelled run, within a tenth of a second.
     """
     control = getattr(_supervised, "control", None)
     if control is None and threading.current_thread() is not threading.main_thread():
@@ -274,10 +274,10 @@ def attended(run: Callable[[], _Outcome]) -> _Outcome:
 
 
 def apart(run: Callable[[], _Outcome]) -> Future[_Outcome]:
-    """Call ``run`` in another thread, which does not keep the process from ending.
+    """Call ``run`` in a daemon thread.
 
-    A thread that is free is taken before a new one: in a new one a solver sets up its memory and
-    its own threads again, which takes as long as a small program.
+    An idle thread is reused, because a solver sets up its memory and threads again in a new one,
+    which takes as long as a small program.
     """
     future: Future[_Outcome] = Future()
     try:
@@ -304,10 +304,10 @@ class _Attendant:
             _free.append(self)
             future.set_exception(error)
         else:
-            _free.append(self)  # before: who waits for the result may call again at once
+            _free.append(self)  # before the result, whose receiver may call again at once
             future.set_result(found)
 
 
 _free: list[_Attendant] = []
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_free.clear)  # its threads are the parent's
+    os.register_at_fork(after_in_child=_free.clear)  # its threads belong to the parent

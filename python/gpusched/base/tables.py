@@ -1,4 +1,4 @@
-"""Tables: one object for a terminal, for notebooks, for papers and for programs."""
+"""Tables for terminals, notebooks, papers and programs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 BEST: Final = "bold green"
-"""How a terminal shows what is best; it is bold in Markdown, LaTeX and HTML."""
+"""Terminal style of the best value; bold in Markdown, LaTeX and HTML."""
 FORMATS: Final = ("markdown", "latex", "csv", "json")
-"""What a table can be written as, by the method ``to_`` of that name."""
+"""Output formats of a table, by the method ``to_`` of that name."""
 
 Limits: TypeAlias = "tuple[float | None, float | None]"
 Value: TypeAlias = "str | float | Limits | None"
@@ -35,26 +35,25 @@ _LATEX: Final = {
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column, of figures unless said.
+    """A column, numeric by default.
 
     Attributes
     ----------
     name
         Its heading.
     kind, sign
-        How its values are written, see :func:`gpusched.base.wording.written`.
+        Format of its values, see :func:`gpusched.base.wording.written`.
     key
-        Its name for programs, with the unit of the values: ``mean_jct_s``. Of limits a name for
-        each, with a comma between them. Empty: the heading.
+        Its name for programs, with the unit of the values: ``mean_jct_s``. For limits, two names
+        separated by a comma. Empty: the heading.
     short
-        The heading in a terminal, with ``|`` where its lines break.
+        Heading in a terminal, with ``|`` for line breaks.
     is_highest_first
-        Whether the highest values come first where rows are sorted by it.
+        Whether sorting puts the highest values first.
     is_text
-        Texts stand to the left, figures to the right.
+        Whether values are texts, aligned to the left; numbers are aligned to the right.
     is_unbroken, fills
-        In a terminal: whether its texts are never broken, and whether it takes all room that is
-        left.
+        In a terminal: whether texts are never broken, and whether it takes the remaining width.
     """
 
     name: str
@@ -73,7 +72,7 @@ class Column(msgspec.Struct, frozen=True):
         return self.key.split(",") if self.key else [self.name]
 
     def text(self, value: Value) -> str:
-        """Write a value: a text as it is."""
+        """Format a value; texts are unchanged."""
         if isinstance(value, str) or (self.kind == "text" and value is not None):
             return str(value)
         if isinstance(value, tuple):
@@ -82,7 +81,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """A value that a terminal shows in a style, a mark after it, and a dim detail below it."""
+    """A value with a terminal style, a mark after it, and a dim detail below it."""
 
     value: Value
     style: str = ""
@@ -96,7 +95,7 @@ def text_column(name: str, *, is_unbroken: bool = False, fills: bool = False) ->
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A title, columns, rows of as many cells, and what a reader must know about them."""
+    """A title, columns, rows of cells, and notes."""
 
     title: str
     columns: tuple[Column, ...]
@@ -117,7 +116,7 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def texts(self) -> list[tuple[str, ...]]:
-        """The rows as a person reads them, with their marks."""
+        """The rows as formatted texts with marks."""
         return [*map(tuple, self._written(str, str))]
 
     def _written(
@@ -137,13 +136,13 @@ class Table(msgspec.Struct, frozen=True):
         ]
 
     def without(self, keys: Collection[str]) -> Table:
-        """Return the table without the columns of these keys."""
+        """Return the table without the columns with these keys."""
         kept = [at for at, column in enumerate(self.columns) if column.key not in keys]
         rows = tuple(tuple(row[at] for at in kept) for row in self.rows)
         return replace(self, columns=tuple(self.columns[at] for at in kept), rows=rows)
 
     def transposed(self) -> Table:
-        """Return a column for each row, which is named by the first cell of the row."""
+        """Return a column for each row, named by its first cell."""
         name, *others = self.columns
         columns = [replace(name, short=""), *(Column(row[0]) for row in self.texts)]
         texts = [*zip(*self.rows, strict=True)][1:]
@@ -154,12 +153,12 @@ class Table(msgspec.Struct, frozen=True):
         return table(self.title, columns, rows, self.notes)
 
     def sorted_by(self, key: str) -> Table:
-        """Return the rows by a column, the best first and what is undefined last.
+        """Sort the rows by a column, best first and undefined values last.
 
         Raises
         ------
         ValueError
-            If no column has that key.
+            If no column has this key.
         """
         at = [column.keys[0] for column in self.columns].index(key)
         column = self.columns[at]
@@ -219,10 +218,10 @@ class Table(msgspec.Struct, frozen=True):
         return "\n".join(lines) + "\n"
 
     def to_latex(self) -> str:
-        """Return the table with rules of booktabs.
+        """Return the table with booktabs rules.
 
-        Under a title it floats with its notes below, else they are comments. Where rows are named
-        by several columns, those that differ in the first stand apart.
+        With a title it is a float with its notes below; without, notes are comments. If several
+        columns name the rows, groups with equal first cells are separated.
         """
         shape = "".join("l" if column.is_text else "r" for column in self.columns)
         lines = [f"\\begin{{tabular}}{{{shape}}}", "\\toprule"]
@@ -242,7 +241,7 @@ class Table(msgspec.Struct, frozen=True):
         return "\n".join([*head, *lines, *below, "\\end{table}"]) + "\n"
 
     def to_html(self) -> str:
-        """Return the table alone, escaped and without a style, for notebooks."""
+        """Return the table without title and notes, escaped and unstyled, for notebooks."""
         head = "".join(f"<th>{escape(name)}</th>" for name in self.headings)
         rows = (
             "".join(f"<td>{text}</td>" for text in row)
@@ -252,7 +251,7 @@ class Table(msgspec.Struct, frozen=True):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def records(self) -> list[dict[str, str | float | None]]:
-        """Return the values of each row by the keys of the columns; what is undefined is None."""
+        """Return the values of each row by column keys; undefined values are None."""
         keys = [key for column in self.columns for key in column.keys]
         rows = []
         for row in self.rows:
@@ -267,7 +266,7 @@ class Table(msgspec.Struct, frozen=True):
         return rows
 
     def to_csv(self) -> str:
-        """Return a heading with the keys and a line for each row, of values in base units."""
+        """Return a header of keys and a line for each row, with values in base units."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([key for column in self.columns for key in column.keys])
@@ -275,7 +274,7 @@ class Table(msgspec.Struct, frozen=True):
         return text.getvalue()
 
     def to_json(self) -> str:
-        """Return an object for each row, of values in base units."""
+        """Return an object for each row, with values in base units."""
         return json.dumps(self.records(), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -285,12 +284,12 @@ def table(
     rows: Iterable[Sequence[Value | Cell]],
     notes: Iterable[str] = (),
 ) -> Table:
-    """Build a table; of columns that are named alone the first has texts, the others figures.
+    """Build a table; among plain column names, the first is text, the others are numeric.
 
     Raises
     ------
     ValueError
-        If a row has another length than the headings.
+        If a row differs in length from the headings.
     """
     made = tuple(
         Column(column, is_text=not place) if isinstance(column, str) else column
@@ -306,12 +305,12 @@ def table(
 
 
 def html_page(title: str, *parts: str) -> str:
-    """Return a line of text with tables of HTML below it, for notebooks."""
+    """Return a line of text followed by HTML tables, for notebooks."""
     return f"<div><p>{escape(title)}</p>{''.join(parts)}</div>"
 
 
 def _lined_up(texts: Sequence[str], width: int) -> list[str]:
-    """Set figures to the right, with their points below each other where they have one unit."""
+    """Align numbers to the right, with aligned decimal points if they share one unit."""
     parts = [_FIGURE.fullmatch(text) for text in texts]
     known = [part for part in parts if part is not None and part[1] != "-"]
     after = max((len(part[4]) for part in known), default=0)

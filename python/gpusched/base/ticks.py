@@ -12,7 +12,7 @@ US_PER_S: Final = 1_000_000
 MAX_SERVICE_US: Final = 2**53
 MAX_SUBMIT_US: Final = 2**61
 MAX_HORIZON_US: Final = 2**62
-"""Bound on the last submit plus the sum of all services: no schedule can overflow below it."""
+"""Limit of the last submit plus the sum of all services, so that no schedule overflows."""
 
 
 # Microseconds of each unit of a NumPy duration, as a fraction.
@@ -43,17 +43,16 @@ def seconds_to_us(seconds: AnyArray) -> Int64:
 
 
 def durations_to_seconds(what: str, durations: AnyArray) -> Float64:
-    """Return NumPy durations of any unit in seconds, NaN where one is missing.
+    """Convert NumPy durations of any unit to seconds, NaN if missing.
 
-    Each is rounded half to even to microseconds, as seconds are; one of less than half a
-    microsecond stays what it is.
+    Rounded half to even to microseconds, as seconds are; values below half a microsecond are kept.
 
     Raises
     ------
     TypeError
-        If the unit is no length of time, such as months.
+        If the unit is not a fixed length of time, such as months.
     ValueError
-        If one is so long that seconds do not tell it to the microsecond; the message names the row.
+        If one is too long for seconds with microsecond precision; the message names the row.
     """
     unit, count = np.datetime_data(durations.dtype)
     if unit not in _US_OF_UNIT:
@@ -76,7 +75,7 @@ def durations_to_seconds(what: str, durations: AnyArray) -> Float64:
 
 
 def us_to_text(ticks: int) -> str:
-    """Write microseconds as seconds, all digits and no more."""
+    """Write microseconds as seconds exactly, without trailing zeros."""
     whole, rest = divmod(ticks, US_PER_S)
     return f"{whole}.{rest:06}".rstrip("0").rstrip(".")
 

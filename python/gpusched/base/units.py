@@ -1,4 +1,4 @@
-"""Units: of time as people write them, and of parts of GPUs, CPU cores and memory in the core."""
+"""Units of time in user input, and of GPU shares, CPU cores and memory in the core."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 WHOLE_GPU: Final = 1000
-"""Thousandths of a GPU."""
+"""GPU shares are in thousandths."""
 MILLI_PER_CORE: Final = 1000
 MIB_PER_GIB: Final = 1024
 
@@ -19,7 +19,7 @@ UNITS: Final = {
     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
     **dict.fromkeys(("d", "day", "days"), 86_400.0),
 }
-"""Seconds of the units in which times are written, and names of columns may end."""
+"""Seconds of the units of times and of column name suffixes."""
 _TIME: Final = re.compile(r"(.*?)\s*([a-z]*)")
 
 
@@ -29,26 +29,26 @@ def seconds_of(text: str | float) -> float:
     Raises
     ------
     ValueError
-        If it is none of these.
+        If the text has another form.
     """
     found = _TIME.fullmatch(str(text).strip().lower())
     try:
         assert found is not None
         return float(found[1]) * (UNITS | {"m": 60.0})[found[2] or "s"]
     except (KeyError, ValueError):
-        raise ValueError(f"{text!r} is no time such as 90, 90s, 15m, 1.5h or 1d") from None
+        raise ValueError(f"{text!r} must be a time such as 90, 90s, 15m, 1.5h or 1d") from None
 
 
 def share_of(text: str | float) -> float:
-    """Read a part: ``0.9`` or ``90%``.
+    """Read a share: ``0.9`` or ``90%``.
 
     Raises
     ------
     ValueError
-        If it is neither.
+        If the text is neither.
     """
     written = str(text).strip()
     try:
         return float(written.removesuffix("%")) / (100 if written.endswith("%") else 1)
     except ValueError:
-        raise ValueError(f"{text!r} is no share such as 0.9 or 90%") from None
+        raise ValueError(f"{text!r} must be a share such as 0.9 or 90%") from None

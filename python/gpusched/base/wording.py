@@ -1,4 +1,4 @@
-"""Numbers as a person reads them: units, digits, durations and counts."""
+"""Format numbers for people: units, digits, durations and counts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 Kind = Literal["time", "percent", "ratio", "count", "rate", "p", "text"]
-"""What a number is, which decides how it is written."""
+"""The kind of a number, which determines its format."""
 
 _WIDTH: Final = 100
 _TIME_UNITS: Final = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
@@ -16,14 +16,14 @@ _MOST_DECIMALS: Final = {"percent": 1, "time": 2}
 
 
 def scale_of(kind: Kind, values: Sequence[float]) -> tuple[float, str]:
-    """The unit in which the middle one of ``values`` reads best."""
+    """Return the best unit for the median of ``values``."""
     if kind == "percent":
         return 0.01, "%"
     if kind != "time":
         return 1.0, ""
     positive = sorted(value for value in values if value > 0)
     middle = float(f"{positive[len(positive) // 2]:.3g}") if positive else 1.0
-    # Days only from two of them on: 31 h reads better than 1.3 d.
+    # Days only from 2 d on: 31 h reads better than 1.3 d.
     fits = (u for u in _TIME_UNITS if middle >= u[0] * (2.0 if u[1] == "d" else 1.0))
     return next(fits, _TIME_UNITS[-1])
 
@@ -31,15 +31,15 @@ def scale_of(kind: Kind, values: Sequence[float]) -> tuple[float, str]:
 def written(value: float | None, kind: Kind = "ratio", sign: str = "") -> str:
     """Write a number with its unit: ``42 s``, ``6.83 h``, ``93.1%``, ``0.786``, ``1,234``.
 
-    It has three significant digits; counts are whole, and percentages have no more than a tenth.
-    What is small does not read as nothing, and what is undefined is a dash.
+    Three significant digits; counts are integers, and percentages have at most one decimal. Small
+    values never show as 0; undefined ones are a dash.
 
     Parameters
     ----------
     value
-        In the base unit of its kind: seconds, or parts of one.
+        In the base unit of its kind: seconds, or a fraction.
     sign
-        Stands before what is above zero.
+        Prefix of positive values.
     """
     if value is None or not math.isfinite(value):
         return "-"
@@ -68,7 +68,7 @@ def _digits(number: float, kind: Kind) -> str:
 
 
 def span(low: float | None, high: float | None, kind: Kind, sign: str = "") -> str:
-    """Write two limits, with one unit if it is the same: ``5.99 .. 8.27 h``."""
+    """Write two limits, with a common unit once: ``5.99 .. 8.27 h``."""
     if low is None or high is None:
         return "-"
     first, last = written(low, kind, sign), written(high, kind, sign)
@@ -77,15 +77,15 @@ def span(low: float | None, high: float | None, kind: Kind, sign: str = "") -> s
 
 
 def duration(seconds: float) -> str:
-    """``7440.0`` as ``2.07 h``."""
+    """Write seconds with a unit: ``2.07 h``."""
     return written(seconds, "time")
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 job``, ``2,000 jobs``."""
+    """Write a count with its noun: ``1 job``, ``2,000 jobs``."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def wrapped(text: str) -> list[str]:
-    """Return a sentence as lines that a terminal has room for, all but the first indented."""
+    """Wrap a sentence for a terminal, with all lines except the first indented."""
     return textwrap.wrap(text, _WIDTH, subsequent_indent="  ")

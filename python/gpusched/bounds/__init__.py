@@ -1,6 +1,6 @@
-"""Bounds on what any schedule can reach: the certificates of results.
+"""Bounds that no schedule can beat: the certificates of results.
 
-Names are loaded on first use.
+Names load on first use.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Lower bounds on what any schedule of a trace can reach: the certificate of a result.
+"""Lower bounds on any schedule of a trace: the certificate of a result.
 
-Every bound is exact: it is computed in integers, in *ticks* of ``1 / num_gpus`` microseconds, of
-which a job on the squashed machine takes exactly ``gpus * service_us``. A schedule that attains a
-bound equals it; none falls below by a rounding error. All of them hold whatever the placement,
-contention and restart costs, because these only make a schedule worse.
+Bounds are exact: computed in integers, in *ticks* of ``1 / num_gpus`` microseconds, of which a job
+on the squashed machine takes exactly ``gpus * service_us``. An optimal schedule may equal a bound,
+but never falls below by a rounding error. Bounds hold for any placement, contention and restart
+costs, because these only make a schedule worse.
 
 The bounds are in :mod:`gpusched.bounds.known`.
 """
@@ -39,19 +39,19 @@ class LowerBounds:
     """Lower bounds on one set of jobs, in exact microseconds."""
 
     total_jct_us: dict[str, Fraction]
-    """Bounds on the sum of all completion times less submits, by name."""
+    """Bounds on the sum of JCT (completion minus submit), by name."""
     makespans_us: dict[str, Fraction]
-    """Bounds on the last completion less the first submit, by name."""
+    """Bounds on the makespan (last completion minus first submit), by name."""
 
     @cached_property
     def best(self) -> tuple[str, Fraction]:
-        """The name and the value of the largest bound on the sum; the first one of equals."""
+        """Name and value of the largest bound on the sum; the first of equals."""
         name = max(self.total_jct_us, key=self.total_jct_us.__getitem__)
         return name, self.total_jct_us[name]
 
     @cached_property
     def completion_us(self) -> Fraction:
-        """The larger one of the bounds on the sum that are of completion times as well."""
+        """The larger of the bounds on the sum that also bound completion times."""
         return max(self.total_jct_us[name] for name in ("squashed-srpt", "trivial"))
 
     @cached_property
@@ -68,40 +68,39 @@ def lower_bounds(
     costs: Mapping[str, Float64] | None = None,
     thorough: bool = False,
 ) -> LowerBounds:
-    """Bound the sum of job completion times (JCT) and the makespan on ``cluster`` from below.
+    """Compute lower bounds on the sum of JCT and on the makespan on ``cluster``.
 
     Parameters
     ----------
     trace
-        Jobs whose services are the least run times that they can have on the cluster. Where types
-        differ in speed, those of a result are.
+        Jobs whose services are their shortest possible run times on the cluster. For results with
+        type speeds, they are.
     jobs
-        The jobs that count, shape ``(len(trace),)``; by default all. A result passes the
-        finished ones. (That others are left out can only lower a bound.)
+        Mask of the counted jobs, shape ``(len(trace),)``; default: all. A result passes its
+        finished ones. (Omitting jobs can only lower a bound.)
     costs
-        Where jobs may change their widths: what that can save of the run time (``time``) and of
-        the GPU time (``gpu_time``) of each job, float64[num_jobs] up to 1, and the widths between
-        which it can run (``narrowest``, ``widest``); see
-        :func:`gpusched.specs.case.least_costs`.
+        For jobs that may change their number of GPUs: lower limits of the run time (``time``) and
+        the GPU time (``gpu_time``) relative to their own, float64[num_jobs] up to 1, and of the
+        number of GPUs (``narrowest``, ``widest``); see :func:`gpusched.specs.case.least_costs`.
     thorough
-        Compute those bounds as well that are strong and take long: about a second for some
-        thousand jobs, several for 10^5.
+        Also compute the strong, slow bounds: about a second for some thousand jobs, several for
+        10^5.
 
     Returns
     -------
     LowerBounds
-        Each known bound by name, and the greatest of the sum of JCT and of the makespan.
+        Every bound by name, and the largest ones on the sum of JCT and on the makespan.
 
     Raises
     ------
     ValueError
-        If ``jobs`` is no mask of the jobs.
+        If ``jobs`` is not a mask of the jobs.
 
     Notes
     -----
-    Jobs that hold a share of a GPU count as gangs of thousandths, on as many times more GPUs.
-    Where some job may change its width, all are cut into GPU time: those bounds are the weaker
-    two, even if no other width saves anything.
+    Jobs with a share of a GPU count in thousandths of GPUs. If some job may change its number of
+    GPUs, only the two weaker bounds, which divide GPU time freely, apply, even if no other number
+    saves anything.
 
     Examples
     --------
@@ -124,7 +123,7 @@ def certificate(
     costs: Mapping[str, Float64] | None = None,
     thorough: bool = False,
 ) -> LowerBounds:
-    """Do as :func:`lower_bounds`, once for all who ask of all jobs: it must not be changed."""
+    """Return :func:`lower_bounds`, cached if all jobs count; the result must not be changed."""
     if jobs is not None and not jobs.all():
         return _computed(trace, cluster, jobs, costs, thorough=thorough)
 
@@ -151,7 +150,7 @@ def _computed(
     num_gpus = cluster.num_gpus
     if costs is not None:
         least = {name: part[chosen] for name, part in costs.items()}
-        # A width that saves nothing fills gaps all the same.
+        # Another number of GPUs can fill gaps even if it saves nothing.
         if ((least["narrowest"] < columns.gpus) | (least["widest"] > columns.gpus)).any():
             return _all_of(BoundedJobs.elastic(columns, num_gpus, least), thorough=thorough)
     if trace.share_milli is not None:
@@ -161,7 +160,7 @@ def _computed(
 
 
 def makespan_bound(jobs: Jobs, num_gpus: int) -> Fraction:
-    """Bound the last completion less the first submit of gangs, in microseconds."""
+    """Return a lower bound on the makespan of rigid jobs, in microseconds."""
     return max(_of_quantity(MAKESPAN, BoundedJobs.gangs(jobs, num_gpus)).values())
 
 

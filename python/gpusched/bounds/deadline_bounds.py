@@ -1,12 +1,11 @@
-"""How many deadlines any schedule can meet, at most: the certificate of a policy for deadlines.
+"""Upper bounds on the deadlines that any schedule can meet: the certificate of a deadline policy.
 
-Of a linear program over GPU types and time. Time is cut into cells, cells are joined in pairs,
-those again in pairs, and so on: the nodes of a binary tree. A job's window is a partly used cell at
-either end and the fewest nodes that cover the rest. Within a node it is not said when a job runs.
-Each node has a row per GPU type: what its jobs use and what its children use is at most all its GPU
-time. The dual prices give the bound, computed anew here from the prices alone: any prices that are
-not negative give one, so the tolerances of the solver do no harm, and prices found for some of the
-jobs serve for all.
+They come from a linear program over GPU types and time. Time is divided into cells, the leaves of
+a binary tree. A job's window is covered by a partly used cell at either end and the fewest nodes
+in between; the time of a job within a node is free. Each node has one constraint per GPU type: the
+use by its jobs and its children is at most its GPU time. The bound is recomputed from the dual
+prices alone. Any non-negative prices give a valid bound, so solver tolerances do no harm, and
+prices found for some of the jobs are valid for all.
 """
 
 from __future__ import annotations
@@ -35,23 +34,23 @@ if TYPE_CHECKING:
 
 _MEASURED: Final = "table"
 _Point = tuple[float, float]
-"""GPUs, and service per second on them."""
+"""GPUs, and the service per second on them."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What jobs make of GPUs. Jobs of one kind make the same of them.
+    """Rates of jobs by GPU type and number. Jobs of one kind have the same rates.
 
     Attributes
     ----------
     type_gpus
-        GPUs of each type, shape ``(types,)``; a single pool where types cannot be told apart.
+        GPUs of each type, shape ``(types,)``; a single pool if types are indistinguishable.
     kind
-        Of each job; -1: it can never run. Shape ``(jobs,)``.
+        Kind of each job, shape ``(jobs,)``; -1: it can never run.
     type, gpus, rate
-        Shape ``(kinds, most)``: ways to run. The rate is service per second, 0 where there are
-        fewer ways. Time-shared with each other and with none they make all that can be made of
-        any number of GPUs of one type; those that add nothing to this are left out.
+        Configurations, shape ``(kinds, most)``. The rate is service per second, 0 for padding.
+        Time-sharing between them and idleness achieves the highest rate on any number of GPUs of
+        one type; configurations that add nothing are omitted.
     """
 
     type_gpus: Int64
@@ -61,7 +60,7 @@ class Rates:
     rate: Float64
 
     def envelope(self, kind: int) -> tuple[Float64, Float64]:
-        """Return GPUs of any type and the most service per second on them, both ascending."""
+        """Return GPUs of any type and the highest service per second on them, ascending."""
         used = self.rate[kind] > 0
         points = zip(self.gpus[kind][used].tolist(), self.rate[kind][used].tolist(), strict=True)
         hull = np.array([(0.0, 0.0), *concave_hull(list(points))])
@@ -69,10 +68,10 @@ class Rates:
 
 
 def rates_of(trace: Trace, cluster: Cluster, speed: SpeedChoice) -> Rates:
-    """Return what any placement can give at best.
+    """Return the highest rates of any placement.
 
-    A gang of several types counts as if each of its GPUs were part of a gang of its own type,
-    which is never slower: so many ways suffice.
+    A job on several types counts as if each GPU were part of a job on its type only, which is
+    never slower, so single-type configurations suffice.
 
     Raises
     ------
@@ -101,7 +100,7 @@ def rates_of(trace: Trace, cluster: Cluster, speed: SpeedChoice) -> Rates:
 
 
 def concave_hull(points: list[_Point]) -> list[_Point]:
-    """Return the corners of the least concave function over (0, 0) and the points, ascending."""
+    """Return the corners of the concave hull of (0, 0) and the points, ascending."""
     hull: list[_Point] = [(0.0, 0.0)]
     for gpus, rate in sorted(points, key=lambda point: (point[0], -point[1])):
         if rate <= hull[-1][1]:
@@ -154,9 +153,9 @@ class _Tables:
     def ways(
         self, profile: int, own: int, mask: int, least: int, most: int, ideal: float
     ) -> list[tuple[int, list[_Point]]]:
-        """Return the corners for each type that may be used; rates over ``ideal``."""
+        """Return the corners for each allowed type, with rates relative to ``ideal``."""
         widest = min(self.widest, most or self.widest)
-        # Corners of what is linear between known numbers; the own width may be capped.
+        # Corners of the piecewise linear curve; the job's own number may be capped.
         corners = {own - 1, own, own + 1, *self.counts.tolist(), widest}
         widths = sorted({max(least, 1), *(n for n in corners if max(least, 1) <= n <= widest)})
         found = []
@@ -172,7 +171,7 @@ class _Tables:
         return found
 
     def _at(self, profile: int, gpu_type: int, width: int) -> float:
-        """Linear between known numbers: of the better of the tables, not less than either."""
+        """Interpolate between known numbers, in the better of the tables."""
         above = int(np.searchsorted(self.counts, width))
         if above == len(self.counts):
             return 0.0
@@ -187,7 +186,7 @@ class _Tables:
 def _gathered(
     ways: list[list[tuple[int, list[_Point]]]], type_gpus: AnyArray, kind: AnyArray
 ) -> Rates:
-    """Put the ways of all kinds into arrays."""
+    """Put the configurations of all kinds into arrays."""
     flat = [[(t, gpus, rate) for t, corners in way for gpus, rate in corners] for way in ways]
     most = max((len(row) for row in flat), default=0) or 1
     table = np.zeros((len(flat), most, 3))
@@ -209,7 +208,7 @@ def _type_gpus(cluster: Cluster) -> Int64:
 
 
 def _masks(columns: dict[str, Any], num_jobs: int, num_types: int) -> Int64:
-    """A bit for each type that a job may use."""
+    """Return a bit for each type that a job may use."""
     every = (1 << num_types) - 1
     if "type_set" not in columns:
         return np.full(num_jobs, every, dtype=np.int64)
@@ -221,19 +220,19 @@ def _masks(columns: dict[str, Any], num_jobs: int, num_types: int) -> Int64:
 _BISECTIONS: Final = 48
 _PARTS: Final = (1.0, 0.8, 0.6, 0.4, 0.2)
 _MOST_AT_ONCE: Final = 200_000
-_MOST_ITERATIONS: Final = 10_000  # of each solver; some twenty are usual
+_MOST_ITERATIONS: Final = 10_000  # of each solver; about twenty are usual
 
 
 @dataclass(frozen=True)
 class Windows:
-    """Jobs with deadlines, each able to meet its own.
+    """Jobs with deadlines that each could meet alone.
 
     Attributes
     ----------
     begin_s, end_s, work_s, value
-        The work is the service to be done in between; shape ``(jobs,)``.
+        Window, service in it, and value; shape ``(jobs,)``.
     kind
-        Of each job, in ``rates``.
+        Kind of each job in ``rates``.
     """
 
     begin_s: Float64
@@ -255,7 +254,7 @@ class Windows:
 
 
 class TimeTree:
-    """Cells of time, 2^k of them, and the nodes above: node v has the children 2v and 2v + 1."""
+    """2^k cells of time, and the nodes above them: node v has children 2v and 2v + 1."""
 
     def __init__(self, border_s: Float64) -> None:
         self.border_s = border_s
@@ -268,18 +267,18 @@ class TimeTree:
 
     @classmethod
     def over(cls, windows: Windows, most_cells: int) -> TimeTree:
-        """Cut between submits and deadlines so that about as many of these lie in each cell."""
+        """Divide time so that each cell has about as many submits and deadlines."""
         times = np.unique(np.concatenate([windows.begin_s, windows.end_s]))
         cells = min(most_cells, len(times) - 1)
         border_s = times[np.rint(np.linspace(0, len(times) - 1, cells + 1)).astype(np.int64)]
         size = 1 << (cells - 1).bit_length()
-        # Cells after the end that nobody uses make it a power of two.
+        # Unused cells after the end fill up to a power of two.
         return cls(np.append(border_s, border_s[-1] + 1.0 + np.arange(size - cells)))
 
     def cover(self, begin_s: Float64, end_s: Float64) -> tuple[Int64, Int64, Float64]:
-        """Return the nodes of each window: columns of window, node and seconds there.
+        """Return the nodes of each window: columns window, node and seconds in it.
 
-        The borders reach from the first begin to the last end.
+        The cells reach from the first begin to the last end.
         """
         first = np.searchsorted(self.border_s, begin_s, side="right") - 1
         first = np.clip(first, 0, self.num_cells - 1)
@@ -307,21 +306,21 @@ class TimeTree:
 
 
 def upper_bound(windows: Windows, *, most_cells: int, most_jobs: int) -> float:
-    """Return more value than any schedule has, or as much; extra: exact.
+    """Return an upper bound on the value of any schedule (extra: exact).
 
     Parameters
     ----------
     most_cells
-        Of time; a finer grid gives a lower bound. Half as many if there are more jobs.
+        Most cells of time; more cells give a tighter bound. Half as many with more jobs.
     most_jobs
-        If there are more, prices are sought with as many of them on a part of the GPUs.
+        With more jobs, prices are computed for this many of them on a share of the GPUs.
 
     Raises
     ------
     ImportError
         If SciPy is not installed.
     UnsolvedError
-        If the solver is not done after so many iterations as it may take.
+        If the solver exceeds its limit of iterations.
     """
     step = -(-len(windows) // most_jobs)
     tree = TimeTree.over(windows, most_cells if step == 1 else most_cells // 2)
@@ -329,14 +328,14 @@ def upper_bound(windows: Windows, *, most_cells: int, most_jobs: int) -> float:
     prices = find_prices(some, tree, len(some) / len(windows))
     if step == 1:
         return value_at(prices, windows, tree)
-    # A part of the jobs meets by chance in more places than all of them: lower prices may do.
+    # A sample of jobs collides by chance more often than all jobs, so lower prices may be better.
     return min(value_at(prices * part, windows, tree) for part in _PARTS)
 
 
 def find_prices(windows: Windows, tree: TimeTree, part: float) -> Float64:
-    """Return value per GPU second of each type in each node, shape ``(types, nodes)``.
+    """Return the price per GPU second of each type in each node, shape ``(types, nodes)``.
 
-    ``part``: of the GPUs, which the jobs share. Raises UnsolvedError after too many iterations.
+    ``part``: share of the GPUs for these jobs. Raises UnsolvedError after too many iterations.
     """
     need("scipy", "deadline bound", "gpusched-core[exact]")
     from scipy import optimize, sparse
@@ -348,7 +347,7 @@ def find_prices(windows: Windows, tree: TimeTree, part: float) -> Float64:
     of_kind = kind[row]
     num_jobs, num_rows = len(windows), len(job)
     num_types, num_nodes = len(rates.type_gpus), len(tree.length_s)
-    # Variables: the part of the value; of the time in a node, by way; of each node's GPU time.
+    # Variables: share of the value; of a node's time, by configuration; of a node's GPU time.
     share = np.arange(num_jobs)
     run = num_jobs + np.arange(len(row))
     used = (num_jobs + len(row) + np.arange(num_types * num_nodes)).reshape(num_types, num_nodes)
@@ -381,11 +380,11 @@ def find_prices(windows: Windows, tree: TimeTree, part: float) -> Float64:
             b_ub=np.zeros(shape[0]),
             bounds=np.stack([np.zeros(shape[1]), upper], axis=1),
             method="highs-ipm",
-            options={"maxiter": _MOST_ITERATIONS},  # no time: the machine may be busy
+            options={"maxiter": _MOST_ITERATIONS},  # not time, which depends on the machine
         )
     )
     if found.x is None:
-        raise UnsolvedError(f"its program was not solved: {found.message}")
+        raise UnsolvedError(f"the linear program was not solved: {found.message}")
     dual = np.maximum(0.0, -found.ineqlin.marginals[first_used:]).reshape(num_types, num_nodes)
     prices: Float64 = dual / np.maximum(capacity, np.finfo(float).tiny)
     prices[:, 0] = 0.0
@@ -393,10 +392,9 @@ def find_prices(windows: Windows, tree: TimeTree, part: float) -> Float64:
 
 
 def value_at(prices: Float64, windows: Windows, tree: TimeTree) -> float:
-    """Return the dual objective: all GPU time at its price, and what jobs gain beyond theirs.
+    """Return the dual objective: the price of all GPU time, plus the jobs' gains above their costs.
 
-    A bound whatever the prices are, as long as a node's are not below those of its parent, which
-    is seen to here.
+    A valid bound for any prices with a node's not below its parent's, which is enforced here.
     """
     own = np.zeros_like(prices)
     prices = prices.copy()
@@ -415,7 +413,7 @@ def value_at(prices: Float64, windows: Windows, tree: TimeTree) -> float:
 
 
 def _least_costs(prices: Float64, windows: Windows, tree: TimeTree) -> Float64:
-    """No schedule of a job costs less: by the price of its progress that bounds it best."""
+    """Return a lower bound on each job's cost, by the best price of its progress."""
     rates = windows.rates
     job, node, seconds = tree.cover(windows.begin_s, windows.end_s)
     kind = windows.kind[job]
@@ -446,10 +444,10 @@ def _least_costs(prices: Float64, windows: Windows, tree: TimeTree) -> Float64:
 
 
 def pooled_bound(windows: Windows, most_cells: int) -> float:
-    """Return more value than any schedule has, or as much, if all types were one; no SciPy.
+    """Return an upper bound on the value of any schedule with all types as one, without SciPy.
 
-    Each job needs at least its least GPU time. What fits between two instants is a polymatroid,
-    so to take jobs by value per GPU time, as much of each as fits, is best (Edmonds, 1970).
+    Each job needs at least its least GPU time. The feasible GPU times form a polymatroid, so the
+    greedy algorithm by value per GPU time is optimal (Edmonds, 1970).
     """
     demand = least_gpu_time(windows)
     times = np.unique(np.concatenate([windows.begin_s, windows.end_s]))
@@ -457,7 +455,7 @@ def pooled_bound(windows: Windows, most_cells: int) -> float:
     border = times[np.rint(np.linspace(0, len(times) - 1, cells + 1)).astype(np.int64)]
     first = np.searchsorted(border, windows.begin_s, side="right") - 1
     last = np.searchsorted(border, windows.end_s, side="left")
-    # room[a, b]: GPU seconds left between the borders a and b for jobs with windows inside.
+    # room[a, b]: GPU seconds left between boundaries a and b for jobs with windows inside.
     gpus = float(windows.rates.type_gpus.sum())
     room = np.where(border[None, :] > border[:, None], gpus * (border - border[:, None]), np.inf)
     density: AnyArray = windows.value / demand
@@ -472,7 +470,7 @@ def pooled_bound(windows: Windows, most_cells: int) -> float:
 
 
 def least_gpu_time(windows: Windows) -> Float64:
-    """Return the least GPU seconds, of any types, with which each job ends in time."""
+    """Return the fewest GPU seconds, of any types, with which each job meets its deadline."""
     demand = np.empty(len(windows))
     needed = windows.work_s / (windows.end_s - windows.begin_s)
     for kind in np.unique(windows.kind).tolist():
@@ -483,25 +481,25 @@ def least_gpu_time(windows: Windows) -> Float64:
     return demand
 
 
-# Of more jobs than that a summary gives the first bound alone.
+# With more jobs, a summary has the first bound only.
 _MOST_JOBS: Final = 100_000
-# More than roundings to microseconds amount to, at each change of GPUs.
+# Exceeds the roundings to microseconds at each change of GPUs.
 _ROUNDING: Final = 1e-9
 _ROUNDING_S: Final = 2e-5
 
 
 @dataclass(frozen=True)
 class DeadlineJobs:
-    """The jobs that could meet their deadlines were they alone.
+    """The jobs that could meet their deadlines alone.
 
     Attributes
     ----------
     windows
-        Submit, deadline, work and value of each, and the rates at which it can run.
+        Submit, deadline, work, value and rates of each.
     has_values
-        Whether the value of the deadlines is bounded, and not their number.
+        Whether to bound the value of the deadlines instead of their number.
     is_brief
-        Whether it is for a summary, which can afford about a second.
+        Whether it is for a summary, which may take about a second.
     """
 
     windows: Windows
@@ -509,28 +507,28 @@ class DeadlineJobs:
     is_brief: bool
 
     def safe(self, bound: float) -> float:
-        """Return a bound that no rounding has made too low; deadlines are whole."""
+        """Return the bound with a margin for rounding; numbers of deadlines are integers."""
         raised = bound * (1 + 1e-9) + 1e-9
         return raised if self.has_values else float(np.floor(raised))
 
 
 @dataclass(frozen=True, eq=False)
 class DeadlineBound:
-    """What no schedule exceeds; see :func:`deadline_bound`.
+    """Upper bounds on any schedule; see :func:`deadline_bound`.
 
     Attributes
     ----------
     bounds
-        By name: ``alone``, jobs that could meet their deadlines were they alone; ``pooled``, GPU
-        time of all types as one; ``typed``, GPU time by type. In deadlines, or in their value.
+        By name: ``alone``, jobs that could meet their deadlines alone; ``pooled``, GPU time of all
+        types as one; ``typed``, GPU time by type. In deadlines, or in their value.
     num_deadlines
-        Jobs that have one.
+        Number of jobs with a deadline.
     total
-        What it is worth to meet them all: ``num_deadlines``, or the sum of values.
+        Value of meeting all deadlines: ``num_deadlines``, or the sum of values.
     is_possible
         Which jobs could meet their deadlines alone, shape ``(jobs,)``.
     unsolved
-        Names of bounds that were cut off at their limit of iterations, which are left out.
+        Names of bounds omitted because they reached their limit of iterations.
     """
 
     bounds: dict[str, float]
@@ -544,18 +542,18 @@ class DeadlineBound:
 
     @property
     def best(self) -> tuple[str, float]:
-        """The name and the value of the lowest bound; the first one of equals."""
+        """Name and value of the lowest bound; the first of equals."""
         name = min(self.bounds, key=self.bounds.__getitem__)
         return name, self.bounds[name]
 
     @property
     def name(self) -> str:
-        """Of the lowest bound."""
+        """Name of the lowest bound."""
         return self.best[0]
 
     @property
     def met(self) -> float:
-        """The lowest bound: deadlines, or the value of those, that can be met."""
+        """The lowest bound on the deadlines met, or on their value."""
         return self.best[1]
 
     @property
@@ -571,24 +569,24 @@ def deadline_bound(
     speed: str | SpeedChoice | None = None,
     values: bool = False,
 ) -> DeadlineBound:
-    """Bound from above how many deadlines any schedule of ``trace`` on ``cluster`` can meet.
+    """Compute upper bounds on the deadlines that any schedule of ``trace`` can meet.
 
-    It holds for every policy and placement, for jobs that change their widths and types as often
-    as they like, and whatever restarts cost. The jobs without a deadline are left out.
+    They hold for every policy, placement and restart cost, even if jobs change their number and
+    type of GPUs at any time. Jobs without a deadline are omitted.
 
     Parameters
     ----------
     speed
-        The rates of the jobs. Where it is neither ``table`` nor one that leaves jobs their own
-        width, types cannot be told apart. None: ``table`` if the jobs have throughputs or the
-        types of the cluster have speeds (then ``trace`` must be that of a result), else ``fixed``.
+        The rates of the jobs. Types are distinguished only for ``table`` and for speeds with a
+        fixed number of GPUs. None: ``table`` if the jobs have throughputs or the types of the
+        cluster have speeds (then ``trace`` must be that of a result), else ``fixed``.
     values
         Bound the value of the deadlines met instead of their number.
 
     Returns
     -------
     DeadlineBound
-        ``dsr``, the part of the jobs with deadlines, and ``name``, by which bound.
+        ``dsr``, as a share of the jobs with deadlines, and ``name``, the bound.
 
     Raises
     ------
@@ -597,12 +595,12 @@ def deadline_bound(
 
     Notes
     -----
-    ``pooled`` needs no more than NumPy. ``typed`` is a linear program that tells types, widths and
-    time apart, and is left out where SciPy is not installed (extra: exact). It decides for each
-    job how long it runs on which number of GPUs of which type and when; what is relaxed is that a
-    job is met or not, that GPUs come in whole gangs, and the order within a cell of time. Its
-    solver may take 10,000 iterations, some twenty are usual; beyond, it is left out and named in
-    ``unsolved``. No bound depends on how long anything takes.
+    ``pooled`` needs only NumPy. ``typed`` is a linear program that distinguishes types, numbers of
+    GPUs and time, and is omitted without SciPy (extra: exact). It chooses for each job how long it
+    runs on which GPUs and when. It relaxes that a deadline is met entirely or not at all, that a
+    job gets all its GPUs together, and the order within a cell of time. Its solver may take 10,000
+    iterations (about twenty are usual); beyond, it is omitted and named in ``unsolved``. No bound
+    depends on the machine's speed.
 
     Examples
     --------
@@ -632,17 +630,17 @@ def deadline_bound(
 def dsr_bound(
     trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice, met: int = 0
 ) -> tuple[float, str]:
-    """Return what bounds the deadline satisfactory ratio (DSR), and the name of the bound.
+    """Return an upper bound on the deadline satisfactory ratio (DSR), and its name.
 
-    The lowest of those of :func:`deadline_bound` that so many jobs allow: beyond 10,000 that could
-    meet their deadlines no ``typed``, and ``pooled`` on a coarser grid; beyond 100,000 ``alone``.
-    Computed once for a trace, a cluster and a speed, and kept while the trace is.
+    The lowest of the bounds of :func:`deadline_bound` that are affordable: beyond 10,000 possible
+    jobs no ``typed``, and ``pooled`` on a coarser grid; beyond 100,000 only ``alone``. Cached for a
+    trace, a cluster and a speed while the trace exists.
 
     Parameters
     ----------
     met
-        Deadlines that some schedule met. A bound that is equal to it is the lowest, whatever the
-        others are: they are not computed. The answer is the same for all schedules.
+        Deadlines met by some schedule. A bound equal to it is the lowest, so no others are
+        computed. The result is the same for all schedules.
 
     Returns
     -------
@@ -665,7 +663,7 @@ def dsr_bound(
 
 
 class _Bounds:
-    """Bounds on what the deadlines met are worth, each computed when it may be the lowest."""
+    """Bounds on the value of the deadlines met, each computed when it may be the lowest."""
 
     def __init__(self, jobs: DeadlineJobs) -> None:
         self.bounds: dict[str, float] = {}
@@ -675,7 +673,7 @@ class _Bounds:
         self._lock = threading.Lock()
 
     def compute_down_to(self, met: float) -> None:
-        """Compute bounds until one is as low as what some schedule has, or there are no others."""
+        """Compute bounds until one equals ``met``, or none is left."""
         with self._lock:
             jobs = self._jobs
             while jobs is not None and self._left:
@@ -690,7 +688,7 @@ class _Bounds:
                 if value is not None:
                     self.bounds[bound.name] = float(value)
                 if jobs.is_brief and len(jobs.windows) > _MOST_JOBS:
-                    break  # a trace of millions is not to be kept twice
+                    break  # do not keep a copy of a trace of millions
             self._jobs = None
 
 
@@ -708,7 +706,7 @@ def _value(trace: Trace, values: bool) -> Float64:
 def _possible(
     trace: Trace, cluster: Cluster, speed: str | SpeedChoice, values: bool
 ) -> tuple[Windows, Bool]:
-    """Return the jobs that could meet their deadlines alone, and which they are."""
+    """Return the jobs that could meet their deadlines alone, and their mask."""
     rates = rates_of(trace, cluster, SpeedChoice.parse(speed) if isinstance(speed, str) else speed)
     deadline_us = np.asarray(trace.deadline_us)
     work_s = np.maximum(trace.service_us / US_PER_S * (1 - _ROUNDING) - _ROUNDING_S, 0.5 / US_PER_S)

@@ -1,4 +1,4 @@
-"""The bounds that every result's certificate takes the best of; each ends in its registration."""
+"""The built-in bounds; a result's certificate takes the best of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gpusched.bounds.registry import (
 @register_bound(
     "trivial",
     quantity=TOTAL_JCT,
-    summary="No job is done before its service: the sum of p.",
+    summary="No job finishes before its run time has passed: the sum of p.",
     assumptions="None.",
     source="Elementary.",
     rank=3,
@@ -39,7 +39,7 @@ def _trivial(jobs: BoundedJobs) -> Fraction:
 @register_bound(
     "longest-job",
     quantity=MAKESPAN,
-    summary="The last job cannot end before its submit plus its service: r + p of each job.",
+    summary="No job finishes before its submission plus its run time: r + p of each job.",
     assumptions="None.",
     source="Elementary.",
     rank=1,
@@ -51,13 +51,13 @@ def _longest_job(jobs: BoundedJobs) -> Fraction:
 @register_bound(
     "total-work",
     quantity=MAKESPAN,
-    summary="From any r on, all work submitted then or later, on all M GPUs.",
+    summary="From any r on, all GPU time submitted then or later, on all M GPUs.",
     assumptions="None.",
     source="Elementary.",
     rank=2,
 )
 def _total_work(jobs: BoundedJobs) -> Fraction:
-    # Rounded up to a microsecond, a short gang may be more work than its pieces.
+    # Rounded up to a microsecond, a short multi-GPU job may be more work than its pieces.
     work = max(_core.total_work(*part, jobs.num_gpus) for part in (jobs.pieces, jobs.shortest))
     return Fraction(work, jobs.num_gpus)
 
@@ -65,8 +65,8 @@ def _total_work(jobs: BoundedJobs) -> Fraction:
 @register_bound(
     "wide-gangs",
     quantity=MAKESPAN,
-    summary="From any r on, one after the other, all later jobs wider than M / 2.",
-    assumptions="A gang's GPUs are held together.",
+    summary="From any r on, all later jobs of more than M / 2 GPUs run one after the other.",
+    assumptions="A job's GPUs are held together (gang scheduling).",
     source="Elementary.",
     rank=3,
 )
@@ -77,29 +77,29 @@ def _wide_gangs(jobs: BoundedJobs) -> Fraction:
 @register_bound(
     "squashed-srpt",
     quantity=TOTAL_JCT,
-    summary="Shortest remaining first on one machine that cuts gangs at will.",
+    summary="Shortest remaining time first on one machine that divides jobs freely.",
     assumptions="None. Strong under high load.",
     source="Schrage, Operations Research 1968.",
     rank=1,
 )
 def _squashed_srpt(jobs: BoundedJobs) -> Fraction:
-    """One machine runs job j for gpus x service / num_gpus: shortest first is optimal there."""
+    """Run job j for gpus x service / num_gpus on one machine, where shortest first is optimal."""
     return Fraction(_core.squashed_srpt(*jobs.pieces, jobs.num_gpus), jobs.num_gpus)
 
 
 def mean_busy_time(jobs: Jobs, num_gpus: int, *, weight: Float64 | None = None) -> Fraction:
     """Bound the sum of JCT, in microseconds, by the mean busy times of the squashed machine.
 
-    Under static preemptive priority, least ``gpus * service / weight`` first, the machine attains
-    the least weighted sum of mean busy times ``M``; and in every schedule a job completes no
-    earlier than ``M + service / 2`` (Goemans, "Improved approximation algorithms for scheduling
-    with release dates", 1997). Each job's ``M`` is rounded down to half a tick. O(n log n).
+    Static preemptive priority, lowest ``gpus * service / weight`` first, minimises the weighted sum
+    of mean busy times ``M`` on the machine; in every schedule a job completes no earlier than
+    ``M + service / 2`` (Goemans, "Improved approximation algorithms for scheduling with release
+    dates", 1997). Each job's ``M`` is rounded down to half a tick. O(n log n).
 
     Parameters
     ----------
     weight
-        Positive weights, shape ``(n,)``: bounds the weighted sum of JCT. It is then computed in
-        double precision and lowered by more than the rounding can amount to.
+        Positive weights, shape ``(n,)``, to bound the weighted sum of JCT; then computed in double
+        precision and lowered by more than the rounding errors.
 
     Raises
     ------
@@ -118,8 +118,7 @@ def mean_busy_time(jobs: Jobs, num_gpus: int, *, weight: Float64 | None = None) 
 def busy_times(jobs: Jobs, num_gpus: int, weight: Float64) -> Float64:
     """Return mean busy time - submit + service / 2 of each job, in half ticks.
 
-    They are those of the machine of :func:`mean_busy_time` under these positive weights; so are
-    the errors.
+    On the machine of :func:`mean_busy_time` with these positive weights; errors are the same.
     """
     columns = (jobs.submit_us, jobs.service_us, jobs.gpus, num_gpus, weight)
     return _core.busy_times(*columns)
@@ -128,9 +127,9 @@ def busy_times(jobs: Jobs, num_gpus: int, weight: Float64) -> Float64:
 def _where_exact(
     bound: Callable[[JobColumns, int], Fraction], jobs: BoundedJobs
 ) -> Fraction | None:
-    """Return a bound on gangs that keep their widths; None beyond what the core counts.
+    """Return a bound on rigid jobs; None beyond the core's range of 127 bits or 285 years.
 
-    That is 127 bits, or 285 years; the other bounds are exact there.
+    The other bounds are exact there.
     """
     if jobs.is_elastic:
         return None
@@ -143,9 +142,9 @@ def _where_exact(
 @register_bound(
     "mean-busy-time",
     quantity=TOTAL_JCT,
-    summary="A job ends p / 2 after its mean busy time at the earliest, and least g p first on the "
-    "machine that cuts gangs has the least sum of those.",
-    assumptions="No job can change its width. Usually the strongest at low and medium load.",
+    summary="A job finishes at least p / 2 after its mean busy time; smallest g p first on a "
+    "machine that divides jobs freely minimises their sum.",
+    assumptions="Fixed job sizes. Usually the tightest at low and medium load.",
     source="Goemans, SODA 1997.",
     rank=2,
 )
@@ -153,26 +152,26 @@ def _mean_busy_time(jobs: BoundedJobs) -> Fraction | None:
     return _where_exact(mean_busy_time, jobs)
 
 
-_LEAST: Final = 1e-3  # of a job's parts: weights are positive
+_LEAST: Final = 1e-3  # lowest share, as weights must be positive
 _STEP: Final = 4.0
 _NEAR: Final = 2.0
 
 
 def shared_cost(jobs: JobColumns, num_gpus: int, *, rounds: int = 16) -> Fraction:
-    """Bound the sum of JCT, in microseconds, by several certificates at once.
+    """Bound the sum of JCT, in microseconds, by combining several certificates.
 
-    In any schedule of gangs a job takes at least p, and at least its mean busy time less its
-    submit and more by p / 2. On a machine that no schedule overloads the sum of mean busy times
-    under any positive weights is least by static priority (:func:`mean_busy_time`). So whatever
-    part of each job's time is charged to which certificate, the least of each, added up, is a
-    bound. The machines are the squashed one, and one on which gangs that exclude each other have
-    all GPUs (:func:`excluding`). Parts begin equal, and grow where a certificate says more of the
-    job (mirror ascent: the bound is concave in them); the largest bound of all rounds counts.
+    In any schedule of rigid jobs a JCT is at least p, and at least the mean busy time minus the
+    submit plus p / 2. On a machine that no schedule overloads, static priority minimises the sum of
+    mean busy times for any positive weights (:func:`mean_busy_time`). So for any division of each
+    job's time among certificates, the sum of their minima is a bound. The machines are the
+    squashed one, and one on which jobs that exclude each other use all GPUs (:func:`excluding`).
+    Shares begin equal and grow for the tighter certificate of a job (mirror ascent: the bound is
+    concave in them); the largest bound of all rounds counts.
 
     Parameters
     ----------
     rounds
-        How often the parts are changed.
+        Number of changes of the shares.
 
     Returns
     -------
@@ -192,7 +191,7 @@ def shared_cost(jobs: JobColumns, num_gpus: int, *, rounds: int = 16) -> Fractio
     narrower = excluding(jobs, num_gpus)
     if narrower is not None:
         machines.append(narrower)
-    judges = np.zeros((len(machines) + 1, num), np.bool_)  # which certificate tells of which job
+    judges = np.zeros((len(machines) + 1, num), np.bool_)  # which certificate covers which job
     for judged, (_, members) in zip(judges, machines, strict=False):
         judged[members] = True
     judges[-1] = True  # the service
@@ -209,7 +208,7 @@ def shared_cost(jobs: JobColumns, num_gpus: int, *, rounds: int = 16) -> Fractio
 
 
 def _moved(parts: Float64, said: Float64, judges: AnyArray, step: float) -> Float64:
-    """Let the parts of each job grow where more is said of it; each keeps a little."""
+    """Shift each job's shares to its tighter certificates; each keeps a minimum."""
     behind = np.maximum(said - np.where(judges, said, 0.0).max(axis=0), -_NEAR)
     grown = np.where(judges, parts * np.exp(step * behind), 0.0)
     grown *= (1.0 - _LEAST * judges.sum(axis=0)) / grown.sum(axis=0)
@@ -217,12 +216,12 @@ def _moved(parts: Float64, said: Float64, judges: AnyArray, step: float) -> Floa
 
 
 def excluding(jobs: JobColumns, num_gpus: int) -> tuple[JobColumns, Int64] | None:
-    """Return the jobs of a machine on which wide gangs take all GPUs, and who they are.
+    """Return the jobs of a machine on which large jobs take all GPUs, and their indices.
 
-    With a limit of l GPUs, up to half of all: jobs below l are left out, and who needs more than
-    all but l - 1 takes all, since nobody of l or more fits beside. No schedule overloads this
-    machine (a dual feasible function; Martello and Toth 1990, Fekete and Schepers 2001). The limit
-    with the most work is taken; None if no wide gang leaves GPUs over.
+    For a limit of l GPUs, up to half of all: jobs below l are omitted, and jobs that leave fewer
+    than l GPUs take all, since no other remaining job fits next to them. No schedule overloads
+    this machine (a dual feasible function; Martello and Toth 1990, Fekete and Schepers 2001). Uses
+    the limit with the most work; None if no large job leaves GPUs unused.
     """
     widths = jobs.gpus.astype(np.int64)
     wide = np.unique(widths[(2 * widths > num_gpus) & (widths < num_gpus)])
@@ -243,10 +242,9 @@ def excluding(jobs: JobColumns, num_gpus: int) -> tuple[JobColumns, Int64] | Non
 @register_bound(
     "shared-cost",
     quantity=TOTAL_JCT,
-    summary="What a job takes is charged in parts to its service, to its mean busy time on the "
-    "machine that cuts gangs, and to that where wide gangs exclude each other; the least of each, "
-    "added up.",
-    assumptions="No job can change its width. Only where it is asked for: 2 ms for 1,500 jobs.",
+    summary="Divides each JCT among run time, mean busy time on a machine that divides jobs "
+    "freely, and mean busy time on one where large jobs exclude each other; sums the minima.",
+    assumptions="Fixed job sizes. Only on request: 2 ms for 1,500 jobs.",
     source="Ours, of Goemans, SODA 1997, and dual feasible functions (Martello and Toth 1990).",
     rank=4,
     is_thorough=True,
@@ -260,7 +258,7 @@ _ROUNDS: Final = 300
 _FIRST_AIM: Final = 0.2
 _LAST_AIM: Final = 1e-5
 _PATIENCE: Final = 8
-_EXACT_US: Final = 2**53  # up to which a double holds each microsecond
+_EXACT_US: Final = 2**53  # a double is exact up to here
 
 
 def priced_time(
@@ -268,20 +266,19 @@ def priced_time(
 ) -> Fraction:
     """Bound the sum of JCT, in microseconds, by prices of GPUs over time.
 
-    Each job alone runs when its time in system and what it pays are least together (it may be
-    preempted, and knows all prices). In a schedule all pay no more than the price of all GPUs, so
-    that the sum over the jobs less this price is a bound, at any prices: the Lagrangian of the
-    time-indexed program. Gangs that exclude each other pay on a second machine as well
-    (:func:`~gpusched.bounds.known.excluding`). Prices rise where more is wanted than
-    there is, and fall elsewhere, in steps of Polyak's length towards an aim that comes nearer when
-    nothing is gained.
+    Each job alone minimises its JCT plus its cost (it may be preempted, and knows all prices). In a
+    schedule, the costs sum to at most the price of all GPUs, so the sum over the jobs minus this
+    price is a bound for any prices: the Lagrangian of the time-indexed program. Jobs that exclude
+    each other also pay on a second machine (:func:`~gpusched.bounds.known.excluding`). Prices rise
+    where demand exceeds supply and fall elsewhere, by Polyak's step length towards a target that
+    moves closer when there is no progress.
 
     Parameters
     ----------
     steps
-        Of the prices, at most; half of them are equally long, half have equally many submits.
+        Most time steps of the prices; half are equally long, half have equally many submits.
     rounds
-        How often prices change, at most. A round looks at the steps that each job could run in.
+        Most changes of the prices. A round examines the steps in which each job could run.
 
     Returns
     -------
@@ -299,8 +296,8 @@ def priced_time(
     jobs = jobs._replace(submit_us=jobs.submit_us - jobs.submit_us[0])
     edge_us = _edges(jobs, num_gpus, steps)
     if int(edge_us[-1]) > _EXACT_US:
-        raise OverflowError("the jobs take more microseconds than a double counts")
-    # Of what is paid, a rounding for each job and each time that it looks at, and more.
+        raise OverflowError("the jobs take more microseconds than a double can count")
+    # Exceeds one rounding of the costs for each job and each step.
     rounding = 1e-9 + num * 2.0**-50
     length_us = np.diff(edge_us).astype(np.float64)
     widths = [jobs.gpus]
@@ -334,7 +331,7 @@ def priced_time(
 
 
 def _edges(jobs: JobColumns, num_gpus: int, steps: int) -> Int64:
-    """Return where prices may change: up to when all could be done."""
+    """Return the times at which prices may change, until all jobs could be done."""
     submit_us = jobs.submit_us  # the first is 0
     work_us = float((jobs.service_us * jobs.gpus.astype(np.float64)).sum())
     last = max(int((submit_us + jobs.service_us).max()), int(work_us / num_gpus)) + 1
@@ -348,10 +345,10 @@ def _edges(jobs: JobColumns, num_gpus: int, steps: int) -> Int64:
 @register_bound(
     "priced-time",
     quantity=TOTAL_JCT,
-    summary="Each job alone chooses when to run at prices of GPUs over time; what that costs all, "
-    "less the price of all GPUs, at prices that make it large.",
-    assumptions="No job can change its width. The strongest; only where it is asked for: about a "
-    "second for some thousand jobs.",
+    summary="Each job alone chooses its cheapest times at prices of GPUs over time; the sum of JCT "
+    "and costs, minus the price of all GPUs, at prices that maximise it.",
+    assumptions="Fixed job sizes. The tightest; only on request: about a second for some thousand "
+    "jobs.",
     source="Time-indexed programs: Dyer and Wolsey 1990; subgradients: Held, Wolfe, Crowder 1974.",
     rank=5,
     is_thorough=True,
@@ -363,7 +360,7 @@ def _priced_time(jobs: BoundedJobs) -> Fraction | None:
 @register_bound(
     "alone",
     quantity=DEADLINES_MET,
-    summary="The jobs that could meet their deadlines were they alone.",
+    summary="The jobs that could meet their deadlines alone.",
     assumptions="None. For any number of jobs; 0.2 s for 10^5.",
     source="Elementary.",
     rank=1,
@@ -380,7 +377,7 @@ _MANY: Final = 10_000
 @register_bound(
     "pooled",
     quantity=DEADLINES_MET,
-    summary="Of the jobs of alone as many as fit by GPU time, all types as one.",
+    summary="As many jobs of alone as fit by GPU time, all types as one.",
     assumptions="In a summary up to 100,000 of them, beyond 10,000 on a coarser grid; 0.3 s for "
     "10^4, 0.6 s for 10^5.",
     source="Ours: knapsacks over windows of time, relaxed.",
@@ -399,9 +396,9 @@ _MOST: Final = 10_000
 @register_bound(
     "typed",
     quantity=DEADLINES_MET,
-    summary="The same type by type, a linear program of types, widths and time.",
+    summary="The same by type: a linear program over types, numbers of GPUs and time.",
     assumptions="SciPy is installed (extra exact); in a summary up to 10,000 jobs. 0.2 s for 200, "
-    "0.8 s for 10^4. Left out where its solver takes more than 10,000 iterations; 20 are usual.",
+    "0.8 s for 10^4. Omitted if its solver takes more than 10,000 iterations; 20 are usual.",
     source="Ours: a time-indexed program, relaxed.",
     rank=3,
 )

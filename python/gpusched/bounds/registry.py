@@ -1,4 +1,4 @@
-"""The bounds by name, and the jobs that they look at. New ones stand in ``known.py``."""
+"""The registry of bounds, and their jobs. Add new ones to ``known.py``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpusched.base.suggest import nearest
 
 
 class Jobs(Protocol):
-    """What a bound needs to know: a :class:`~gpusched.Trace` has it, sorted by submit."""
+    """The inputs of a bound, sorted by submit, as in a :class:`~gpusched.Trace`."""
 
     @property
     def submit_us(self) -> Int64: ...
@@ -25,7 +25,7 @@ class Jobs(Protocol):
 
 
 class JobColumns(NamedTuple):
-    """The columns of some of a trace's jobs, in the trace's order."""
+    """The columns of some jobs of a trace, in its order."""
 
     submit_us: Int64
     service_us: Int64
@@ -34,16 +34,16 @@ class JobColumns(NamedTuple):
 
 @dataclass(frozen=True)
 class BoundedJobs:
-    """Some jobs on ``num_gpus`` GPUs (thousandths of them where jobs hold shares).
+    """Some jobs on ``num_gpus`` GPUs (thousandths of GPUs if jobs hold shares).
 
     Attributes
     ----------
     pieces
-        The jobs as GPU time that may be cut: each takes at least ``gpus * service_us`` of it.
+        The jobs as divisible GPU time: each takes at least ``gpus * service_us``.
     shortest
-        The jobs as gangs: each runs for at least ``service_us`` on at least ``gpus``.
+        The jobs as rigid: each runs for at least ``service_us`` on at least ``gpus``.
     is_elastic
-        Whether some job may change its width. Otherwise both are the jobs as they are.
+        Whether some job may change its number of GPUs. If not, both are the original jobs.
     """
 
     pieces: JobColumns
@@ -53,7 +53,7 @@ class BoundedJobs:
 
     @classmethod
     def gangs(cls, jobs: Jobs, num_gpus: int) -> BoundedJobs:
-        """Jobs that keep their widths."""
+        """Return jobs with fixed numbers of GPUs."""
         columns = JobColumns(jobs.submit_us, jobs.service_us, jobs.gpus)
         return cls(columns, columns, num_gpus)
 
@@ -61,8 +61,8 @@ class BoundedJobs:
     def elastic(
         cls, columns: JobColumns, num_gpus: int, least: Mapping[str, Float64]
     ) -> BoundedJobs:
-        """Jobs that may run at any of their widths; ``least`` as ``costs`` of the bounds."""
-        below = 1.0 - 2.0**-40  # more than the rounding of the parts can amount to
+        """Return jobs with variable numbers of GPUs; ``least`` as ``costs`` of the bounds."""
+        below = 1.0 - 2.0**-40  # exceeds the rounding of the shares
         time_us = np.floor(columns.service_us * (least["time"] * below)).astype(np.int64)
         area = columns.service_us * columns.gpus.astype(np.float64) * (least["gpu_time"] * below)
         work = np.maximum(1, np.floor(area)).astype(np.int64)
@@ -78,42 +78,42 @@ TOTAL_JCT: Final = "total-jct"
 MAKESPAN: Final = "makespan"
 DEADLINES_MET: Final = "deadlines-met"
 QUANTITIES: Final = {TOTAL_JCT: "lower", MAKESPAN: "lower", DEADLINES_MET: "upper"}
-"""What is bounded, and from which side."""
+"""The bounded quantities, and the side of the bound."""
 
 
 class UnsolvedError(Exception):
-    """What a bound raises whose solver was cut off: it is then left out, and named as such.
+    """Raised by a bound whose solver reached its limit; the bound is omitted and named.
 
-    Solvers are cut off after so many steps, never after a time: a bound is a function of the jobs.
+    The limit is a number of steps, not a time, so that bounds depend on the jobs only.
     """
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A value that no schedule of some jobs is better than.
+    """A value that no schedule of some jobs can beat.
 
     Attributes
     ----------
     quantity
         ``"total-jct"``, the sum of job completion times, or ``"makespan"``, the last completion
-        less the first submit: both in microseconds, bounded from below. ``"deadlines-met"``: their
-        number or value, bounded from above.
+        minus the first submit: both in microseconds, bounded from below. ``"deadlines-met"``:
+        their number or value, bounded from above.
     summary
-        Why no schedule is better, in a sentence.
+        Why no schedule is better, in one sentence.
     assumptions
-        What it takes for granted, and when there is none.
+        Its assumptions, and when it does not apply.
     source
-        Where it was published.
+        Publication.
     compute
         ``compute(jobs)`` of :class:`~gpusched.bounds.registry.BoundedJobs`, or of
-        :class:`~gpusched.bounds.registry.DeadlineJobs` where deadlines are bounded; a number,
-        or None where it does not apply. A fraction or an integer is exact. Of those of deadlines
-        all but the first may raise :class:`UnsolvedError`.
+        :class:`~gpusched.bounds.registry.DeadlineJobs` for deadlines; a number, or None if it does
+        not apply. Fractions and integers are exact. Deadline bounds except the first may raise
+        :class:`UnsolvedError`.
     rank
-        Bounds of one quantity are computed in this order, then by name; of equals the first is
-        named.
+        Order in which bounds of one quantity are computed, then by name; the first of equals is
+        reported.
     is_thorough
-        Whether it takes so long that it is computed only where it is asked for.
+        Whether it is slow and computed only on request.
     """
 
     name: str
@@ -146,9 +146,9 @@ def register_bound(
     rank: int = 100,
     is_thorough: bool = False,
 ) -> Callable[[_Compute], _Compute]:
-    """Register a function as the bound ``name``; the parameters are those of :class:`Bound`.
+    """Register a function as the bound ``name``; parameters as in :class:`Bound`.
 
-    Every result's certificate takes the best of the bounds of its quantity that are not thorough.
+    A result's certificate takes the best of the bounds of its quantity that are not thorough.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def register_bound(
 
 
 def known_bounds(quantity: str | None = None) -> dict[str, Bound]:
-    """Every bound by name, or those of one quantity, in the order in which they are computed."""
+    """Return every bound by name, or those of one quantity, in the order of computation."""
     if quantity is not None and quantity not in QUANTITIES:
         raise ValueError(f"unknown quantity {quantity!r}{nearest(quantity, list(QUANTITIES))}")
     return {

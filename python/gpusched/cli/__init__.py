@@ -22,24 +22,24 @@ from gpusched.base.early_interrupts import hand_over, is_interrupt, leave, liste
 from gpusched.cli.errors import INTERRUPTED, explain, warn_in_a_line
 
 GROUP: Final = "gpusched.commands"
-"""The entry points by which other distributions give a command that is listed here."""
+"""The entry-point group through which other distributions provide commands listed here."""
 
 
 class Command(msgspec.Struct, frozen=True):
-    """Where a command is, and what it says of itself.
+    """A command: where its function is, and its help line.
 
     Attributes
     ----------
     home
-        ``module:function``, below ``gpusched.cli``. The module's ``EPILOG`` stands below its help,
-        or its own, ``FUNCTION_EPILOG``, where a module has several commands.
+        ``module:function``, below ``gpusched.cli``. Its help ends with the module's ``EPILOG``, or
+        with ``FUNCTION_EPILOG`` where a module has several commands.
     help
         The first line of its help.
     is_apart
-        Whether another distribution has it: ``home`` is then the distribution's name, and its entry
-        point in :data:`GROUP` is the function.
+        Whether another distribution provides it: ``home`` is then that distribution's name, and
+        its entry point in :data:`GROUP` is the function.
     group
-        The commands below it, if it is a group.
+        The group class, if the command has subcommands.
     """
 
     home: str
@@ -48,12 +48,12 @@ class Command(msgspec.Struct, frozen=True):
     group: type[LazyCommands] | None = None
 
     def load(self, name: str) -> Any:
-        """Import it.
+        """Import the command.
 
         Raises
         ------
         ImportError
-            If it is part of a distribution that is not installed.
+            If the distribution that provides it is not installed.
         """
         from gpusched.cli.options import expanded
 
@@ -82,7 +82,7 @@ _NUMBERS: Final = {int: "an integer", float: "a number"}
 
 
 class PlainCommand(TyperCommand):
-    """A command of which plain values are taken as they are; see :func:`taking_plain_values`."""
+    """A command that parses plain values itself; see :func:`taking_plain_values`."""
 
     def get_params(self, ctx: Any) -> Any:
         """Return all parameters."""
@@ -90,10 +90,9 @@ class PlainCommand(TyperCommand):
 
 
 def taking_plain_values(params: Any) -> Any:
-    """Have texts, paths and numbers read here; typer loads pydantic, for a quarter of a second.
+    """Parse texts, paths and numbers without typer, which loads pydantic for a quarter of a second.
 
-    What is anything else is left to typer; so is all where its own way of asking for a value is
-    another.
+    Other types, and versions of typer that parse in another way, are left to typer.
     """
     for param in params:
         if getattr(param, "_runtime_param", _TYPERS) is None:
@@ -102,7 +101,7 @@ def taking_plain_values(params: Any) -> Any:
 
 
 class _Plain:
-    """Takes the place of what typer makes for each parameter, until that is needed."""
+    """Replace typer's parser of a parameter until a value needs it."""
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         is_list = param.multiple or param.nargs == -1
@@ -124,16 +123,16 @@ class _Plain:
 
 
 def _plain(value: Any, kind: Any, told: Any) -> Any:
-    """The value of an option that is a text, a path or a number, or that it is for typer."""
+    """Return the value of a text, path or number, or ``_TYPERS`` if typer must parse it."""
     if kind is str and isinstance(value, str):
         return value
     if kind is Path and not (os.path.exists(value) and not os.access(value, os.R_OK)):
-        return Path(value)  # no option of ours asks for more of a path
+        return Path(value)  # no option here has further conditions on a path
     return _number(value, kind, told) if kind in _NUMBERS else _TYPERS
 
 
 def _number(value: Any, kind: Any, told: Any) -> Any:
-    """Read a number that stands between the bounds of its option."""
+    """Read a number and check it against the bounds of its option."""
     number = value
     if told.parser is not None:
         try:
@@ -153,30 +152,30 @@ def _number(value: Any, kind: Any, told: Any) -> Any:
 
 
 class LazyCommands(TyperGroup):
-    """A group whose ``entries`` are listed by their lines, and imported one by one.
+    """A group that lists ``entries`` without importing them, and imports only the one that runs.
 
-    Mistakes are a line instead of a box or a traceback; with GPUSCHED_TRACEBACK set in the
-    environment, the traceback is shown after all.
+    An error is one line instead of a box or a traceback; the environment variable
+    GPUSCHED_TRACEBACK restores the traceback.
     """
 
     entries: ClassVar[Mapping[str, Command]] = {}
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        # These are for lists, and for what is suggested after a mistake.
+        # Placeholders for lists and for suggestions after a misspelt name.
         for name, entry in self.entries.items():
             self.commands[name] = TyperCommand(name, help=entry.help, callback=_never)
 
     def get_params(self, ctx: Any) -> Any:
-        """Return all parameters of the group itself."""
+        """Return all parameters of the group."""
         return taking_plain_values(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names, in the order in which they shall be read."""
+        """Return the names in the order of the help."""
         return list(self.entries)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command that the arguments begin with, and import it."""
+        """Import the command that the arguments name."""
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None and name in self.entries:
             command = self.entries[name].load(name)
@@ -210,81 +209,77 @@ class TraceCommands(LazyCommands):
     entries = {  # noqa: RUF012 - read only
         "info": Command(
             "trace:info",
-            "Show counts, times, widths, the load on a cluster, and what was left out.",
+            "Show job counts, times, sizes, load on a cluster and rejected rows.",
         ),
         "audit": Command(
             "trace:audit",
-            "Say what is wrong or odd in a trace, with rows, and what it does to a study.",
+            "Report errors and anomalies in a trace, with rows and effects on a study.",
         ),
         "anonymise": Command(
             "trace:anonymise",
-            "Write a trace that can be sent: names as keyed hashes, times rounded.",
+            "Write an anonymised copy of a trace: hashed names, rounded times.",
         ),
-        "convert": Command(
-            "trace:convert", "Read a trace and write it under gpusched's own names, or as SWF."
-        ),
-        "generate": Command(
-            "trace:generate", "Generate a seeded synthetic workload for a cluster."
-        ),
+        "convert": Command("trace:convert", "Convert a trace to gpusched's columns or to SWF."),
+        "generate": Command("trace:generate", "Generate a synthetic workload for a cluster."),
         "formats": Command(
             "trace:formats",
-            "List the formats of traces: how each is recognised, its options, its source.",
+            "List trace formats with their detection, options and sources.",
         ),
     }
 
 
 class Commands(LazyCommands):
-    """All commands, in the order in which they are listed."""
+    """All commands, in the order of the help."""
 
     entries = {  # noqa: RUF012 - read only
-        "compare": Command(
-            "compare:compare", "Compare policies on one workload: a table, a report and all jobs."
-        ),
-        "run": Command("run:run", "Run one policy and print what it achieved."),
+        "compare": Command("compare:compare", "Compare policies on one workload."),
+        "run": Command("run:run", "Simulate one policy and print its metrics."),
         "sweep": Command(
             "sweep:sweep",
-            "Do all runs of a study, kept as they come: a table, a report, Parquet files.",
+            "Run all simulations of a study and save each result.",
         ),
         "tune": Command(
-            "tune:tune", "Search the options of policies, and judge the best on jobs held out."
+            "tune:tune", "Tune policy parameters and evaluate the best on held-out jobs."
         ),
         "size": Command(
-            "size:size", "Find the fewest servers that meet a goal, or the cheapest mix."
+            "size:size", "Find the fewest servers, or the cheapest mix, that meet a goal."
         ),
         "fidelity": Command(
             "fidelity:fidelity",
-            "Find the policy and the capacity that explain a trace's own waits, and grade them.",
+            "Find and grade the policy and cluster size closest to a trace's recorded waits.",
         ),
         "whatif": Command(
             "whatif:whatif",
-            "Tell what changes of policy, servers or load would do, and how far to trust that.",
+            "Simulate changes of policy, servers or load, with a grade of the baseline.",
         ),
         "decide": Command(
-            "decide:decide", "Tell what a policy would do now on a cluster as it is."
+            "decide:decide", "Show what a policy would start and preempt now in a snapshot."
         ),
-        "when": Command("decide:when", "Tell when a job that waits would start, and on what."),
+        "when": Command(
+            "decide:when", "Forecast when, and on which servers, a waiting job starts."
+        ),
         "export": Command(
             "export:export",
-            "Write a saved result as a timeline, as Batsim's jobs or as a log.",
+            "Export a saved result to Perfetto, Batsim or SWF.",
         ),
         "reproduce": Command(
             "gpusched-papers",
-            "Run a paper's experiments again, with the published figures beside ours.",
+            "Repeat a paper's experiments and compare with its published figures.",
             is_apart=True,
         ),
-        "trace": Command("", "Look at traces, convert them and make them.", group=TraceCommands),
+        "trace": Command("", "Inspect, convert and generate job traces.", group=TraceCommands),
         "policies": Command(
             "policies:policies",
-            "List policies, placements, speeds, contentions and predictors, with their parameters.",
+            "List policies, placements, speeds, contentions and predictors.",
         ),
         "metrics": Command(
             "policies:metrics",
-            "List the metrics of a result and the bounds behind its gaps, with their definitions.",
+            "List metrics and bounds with their definitions.",
         ),
     }
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command and import it; from then on it handles Ctrl-C itself."""
+        """Import the command, which handles Ctrl-C from then on."""
         found = super().resolve_command(ctx, args)
         hand_over()
         return found
@@ -327,8 +322,8 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback(
-    epilog="Data goes to stdout, progress and remarks to stderr. "
-    "Exit codes: 0 done, 1 an audit failed, 2 a mistake in the input, 130 interrupted."
+    epilog="Data goes to stdout, progress and remarks to stderr. Exit codes: 0 done; 1 an audit "
+    "or runs failed, or no size meets the goal; 2 invalid input; 130 interrupted."
 )
 def gpusched(
     version: Annotated[
@@ -340,12 +335,12 @@ def gpusched(
         typer.Option(
             "--import",
             metavar="FILE.py|MODULE",
-            help="Import your own policies, placements, predictors or metrics first. "
+            help="Plug-ins to import first: policies, placements, predictors or metrics. "
             "May be repeated.",
         ),
     ] = None,
 ) -> None:
-    """Simulate schedulers of GPU clusters, a million jobs at a time.
+    """Simulate job schedulers for GPU clusters.
 
     Start with [bold]gpusched compare[/]: it needs no input.
     """
@@ -354,11 +349,11 @@ def gpusched(
 
 def main() -> None:
     """Run the command line and exit."""
-    # A reader that has seen enough (`| head`) ends the program without a word, as in C.
+    # A closed pipe (`| head`) ends the program silently, as in C.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a mark that cannot be shown is no failure
+            stream.reconfigure(errors="replace")  # an unencodable character is not an error
     warn_in_a_line()
     sys.unraisablehook = _leave_or_tell
     try:
@@ -375,7 +370,7 @@ def main() -> None:
 
 
 def _leave_or_tell(unraisable: Any) -> None:
-    """Leave where Ctrl-C came while an object was taken apart, which nobody is told of."""
+    """Exit after a Ctrl-C in a finaliser, where Python would only print the exception."""
     if is_interrupt(unraisable.exc_value):
         leave()
     sys.__unraisablehook__(unraisable)
@@ -390,7 +385,7 @@ def _entry_point(name: str, distribution: str) -> Any:
 
 
 def _nothing() -> None:
-    """What a group does before its commands."""
+    """Do nothing; a group's callback."""
 
 
 def _never() -> None:

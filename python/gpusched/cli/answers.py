@@ -1,4 +1,4 @@
-"""What ``run`` and ``compare`` show beside metrics: groups, costs, losers and winners."""
+"""What ``run`` and ``compare`` show instead of metrics: groups, costs, losers and winners."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHORTER: Final = {
 
 
 def fitted(made: Table) -> Table:
-    """Turn a table that is too wide for the terminal, or leave metrics out and name them."""
+    """Transpose a table that is too wide for the terminal, or omit metrics and name them."""
     width = stdout().width
     if table_width(made) <= width:
         return made
@@ -54,7 +54,7 @@ def fitted(made: Table) -> Table:
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """What was asked for in place of the metrics: breakdowns, costs, who lost and who won."""
+    """What replaces the table of metrics: breakdowns, costs, losers and winners."""
 
     groups: Mapping[str, polars.DataFrame]
     costs: Mapping[str, Cost] = msgspec.field(default_factory=dict)
@@ -68,7 +68,7 @@ class Answers(msgspec.Struct, frozen=True):
         prices: float | dict[str, float] | None,
         baseline: str | None,
     ) -> Answers:
-        """Answer for each policy of a comparison."""
+        """Compute the answers for each policy of a comparison."""
         results = comparison.results
         costs = {} if prices is None else {name: run.cost(prices) for name, run in results.items()}
         groups = {by: comparison.by(by) for by in groupings} if results else {}
@@ -114,7 +114,7 @@ class Answers(msgspec.Struct, frozen=True):
 
 
 def _show_breakdown(frame: polars.DataFrame, by: str) -> None:
-    """Print a breakdown of a result, or of a comparison whose policies stand side by side."""
+    """Print a breakdown of a result, or of a comparison with its policies side by side."""
     leading = (by, "policy") if "policy" in frame.columns else (by,)
     groups = list(dict.fromkeys(frame[by].to_list()))
     order = {group: place for place, group in enumerate(groups)}
@@ -128,7 +128,7 @@ def _show_breakdown(frame: polars.DataFrame, by: str) -> None:
 
 
 def _costs(costs: Mapping[str, Cost]) -> Table:
-    """Lay out what the GPU hours of each policy cost, by type where there are several."""
+    """Lay out the cost of each policy's GPU hours, by type if there are several."""
     body: list[list[str | float | None]] = []
     for label, cost in costs.items():
         rows = cost.to_polars().rows()
@@ -142,7 +142,7 @@ def _costs(costs: Mapping[str, Cost]) -> Table:
 
 
 def _show_changes(comparison: Comparison, baseline: str) -> None:
-    """Print for each other policy who lost most and who won most, and how widths fared."""
+    """Print the largest losers and winners of each other policy, and the changes by job size."""
     for label in comparison.results:
         if label == baseline:
             continue
@@ -161,7 +161,7 @@ def _show_changes(comparison: Comparison, baseline: str) -> None:
 
 
 def _of_frame(frame: polars.DataFrame, num_names: int, title: str = "") -> Table:
-    """Lay out a frame; the first columns but numbers of jobs are names."""
+    """Lay out a frame; its first ``num_names`` columns, except job numbers, are names."""
     columns: list[Column] = []
     for place, name in enumerate(frame.columns):
         shown = name.removesuffix("_s")

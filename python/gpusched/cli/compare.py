@@ -1,4 +1,4 @@
-"""``gpusched compare``: several policies on one workload, as a table and a report."""
+"""``gpusched compare``: compare policies on one workload."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from gpusched.studies import comparison as study
 from gpusched.studies.study import WARM_UP, Study
 
 SEEDS: Final = 12
-"""Generated workloads that policies are compared on by default."""
+"""Default number of generated workloads."""
 _DEFAULT: Final = ", ".join(study.DEFAULT_POLICIES)
 EPILOG: Final = """
 [bold]Examples[/]
@@ -69,42 +69,42 @@ def compare(
     servers: ClusterOptions,
     policies: list[str] | None = in_panel(
         RUN, "A,B:KEY=VALUE,...", None,
-        "Policies with their parameters, see [bold]gpusched policies[/]. May be repeated. "
+        "Policies with their parameters; see [bold]gpusched policies[/]. May be repeated. "
         f"Default: {_DEFAULT}.", names=("--policies", "--policy", "-p"),
     ),
     how: RunOptions,
     seeds: int | None = in_panel(
         RUN, "N", None,
-        "Generate the workload N times, from --seed on, and tell how sure the differences are. "
-        f"Default: {SEEDS} without TRACE; 1 where one run is looked into "
-        "(--by, --price, --losers, --graphs, --gantt).", min=1,
+        "Number of generated workloads, from --seed on; more than one adds confidence intervals. "
+        f"Default: {SEEDS} without TRACE; 1 with --by, --price, --losers, --graphs or --gantt.",
+        min=1,
     ),
     threads: int | None = in_panel(
-        RUN, "N", None, "Policies that run at a time. Default: one per CPU.", min=1,
+        RUN, "N", None, "Policies simulated at a time. Default: one per CPU.", min=1,
     ),
     asked: AnswerOptions,
     losers: bool = flag(
-        OUTPUT, "Tell which jobs and widths lost, and which won, against the baseline.",
+        OUTPUT, "List the jobs and job sizes that finish later or earlier than under --baseline.",
     ),
     baseline: str | None = in_panel(
         OUTPUT, "NAME", None,
-        "The policy that [bold]--losers[/] compares with. Default: the first.",
+        "Policy that [bold]--losers[/] compares with. Default: the first.",
     ),
     out: Path = folder(
-        Path("gpusched-report"), "report.html, and jobs.parquet; runs.parquet of several seeds.",
+        Path("gpusched-report"), "report.html and jobs.parquet (several seeds: runs.parquet).",
     ),
     timeline: GanttOptions,
-    wide: bool = flag(OUTPUT, "Show every metric, however wide the table gets."),
+    wide: bool = flag(OUTPUT, "Show every metric, even if the table exceeds the terminal."),
     shown: ShownOptions,
 ) -> None:  # fmt: skip
-    """Compare policies on one workload: a table, a report and all jobs.
+    """Compare policies on one workload.
 
-    The report is one HTML file that works offline; the jobs of all policies
-    are in jobs.parquet beside it. Without arguments, five policies run on twelve
-    generated workloads. A policy that fails is named; the others are shown. With
-    --by, --price or --losers the answer is that alone.
+    Writes a report (one HTML file that works offline) and all jobs
+    (jobs.parquet). Without arguments, five policies run on twelve generated
+    workloads. If a policy fails, the error names it and the others are shown.
+    With --by, --price or --losers, only that answer is printed.
     """
-    keep_freed_memory()  # each policy makes columns as long as those of the one before
+    keep_freed_memory()  # every policy allocates columns of the same length
     names = study.DEFAULT_POLICIES if policies is None else split_names(policies, "policy")
     labels = [str(Policy.parse(name)) for name in names]
     groupings, prices = asked.groupings(), asked.prices()
@@ -119,7 +119,7 @@ def compare(
         seeds = 1 if of_one else SEEDS
     if seeds > 1:
         if of_one:
-            raise ValueError(f"--seeds: {of_one[0]} is of one workload")
+            raise ValueError(f"--seeds: {of_one[0]} needs a single workload; use --seeds 1")
         _over_seeds(labels, seeds, workload, servers, how, speed, threads, out, wide, shown)
         return
     targets = ("report.html", "jobs.parquet")
@@ -128,7 +128,7 @@ def compare(
         display.stage("reading the trace" if trace else "generating the workload")
         loaded = load_workload(trace, workload, servers, speed=speed, seed=how.seed)
         inputs = read_files(trace, workload, servers.cluster)
-        prepare_folder(out, targets, inputs)  # now, and not after an hour of runs
+        prepare_folder(out, targets, inputs)  # fail before an hour of runs, not after
         display.runs(labels)
         interrupted = False
         try:
@@ -155,7 +155,7 @@ def compare(
             display.stage("breaking the results down")
             answers = Answers.of(comparison, groupings, prices, before)
     every = comparison
-    late = comparison.without_summary()  # only if interrupted: there is no time for them now
+    late = comparison.without_summary()  # only if interrupted; summarising would take too long
     comparison = comparison.select(set(comparison.results) - set(late))
     files = {} if interrupted else {name.partition(".")[0]: out / name for name in targets}
     try:
@@ -202,7 +202,7 @@ def _over_seeds(
     wide: bool,
     shown: ShownOptions,
 ) -> None:
-    """Compare on as many generated workloads, as a study of them does."""
+    """Compare on several generated workloads, as a study."""
     from gpusched.cli.sweep import (
         executor_for,
         plain,
@@ -267,7 +267,7 @@ def _over_seeds(
 
 
 def _caption(first: Workload, seeds: int, how: RunOptions) -> list[str]:
-    """Say what was generated, and what is measured of it."""
+    """Describe the generated workload and the part that is measured."""
     trace, cluster = first.trace, first.cluster
     paid = (
         ""

@@ -1,4 +1,4 @@
-"""stdout for data, stderr for all else; both look right without a terminal."""
+"""Output: data to stdout, all else to stderr; both readable without a terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEXT: Final = "text"
 
 
 class _Printing(msgspec.Struct):
-    """How a command prints its tables, and how many it has."""
+    """How a command prints its tables, and how many it has printed."""
 
     form: str = TEXT
     sort: str | None = None
@@ -47,7 +47,7 @@ def printing(form: str, sort: str | None) -> Iterator[None]:
 
 
 def stdout() -> Console:
-    """A console for data: at most ``WIDTH`` columns, exactly that many without a terminal."""
+    """Return a console for data: at most ``WIDTH`` columns, exactly that without a terminal."""
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal or console.width > WIDTH:
         console.width = WIDTH
@@ -55,7 +55,7 @@ def stdout() -> Console:
 
 
 def stderr() -> Console:
-    """A console for progress and remarks."""
+    """Return a console for progress and remarks."""
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
@@ -64,14 +64,14 @@ def show_table(
 ) -> None:
     """Print ``table`` to stdout as ``--as`` says, in the order of ``--sort``.
 
-    For a person it has its title and notes, and no blanks at the ends of its lines.
+    As text it has its title and notes, and no trailing blanks.
 
     Parameters
     ----------
     wrap
-        Break text in cells to stay within the console; otherwise the table is as wide as it is.
+        Break text in cells to fit the console; otherwise the table keeps its width.
     layout
-        What a person sees of it.
+        Change applied to a table that is printed as text.
     """
     how = _PRINTING.get(_Printing())
     if how.sort is not None:
@@ -79,7 +79,7 @@ def show_table(
             table = table.sorted_by(how.sort)
         except ValueError:
             keys = ", ".join(column.keys[0] for column in table.columns)
-            remark([f"--sort {how.sort}: not a column here; there are {keys}"], style="yellow")
+            remark([f"--sort {how.sort}: not a column here; known: {keys}"], style="yellow")
     if how.form != TEXT:
         print("\n" * (how.num_tables > 0) + getattr(table, f"to_{how.form}")(), end="")
         how.num_tables += 1
@@ -96,13 +96,13 @@ def show_table(
 
 
 def table_width(table: Table) -> int:
-    """The columns of a terminal that ``table`` takes if nothing in it is broken."""
-    console = Console(file=io.StringIO(), width=10_000)  # a dumb terminal has 80 whatever is said
+    """Return the width of ``table`` in characters if no cell is broken."""
+    console = Console(file=io.StringIO(), width=10_000)  # a dumb terminal would give 80
     return Measurement.get(console, console.options, table.to_rich()).maximum
 
 
 def show_lines(lines: Iterable[str], style: str = "") -> None:
-    """Print lines of text to stdout, unless ``--as`` asks for tables alone."""
+    """Print lines of text to stdout, unless ``--as`` restricts output to tables."""
     if _PRINTING.get(_Printing()).form != TEXT:
         return
     console = stdout()
@@ -116,7 +116,7 @@ def show_json(value: Mapping[str, Any]) -> None:
 
 
 def plain_rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame for :func:`show_json`: what is not finite is None."""
+    """Return the rows of a frame for :func:`show_json`, with None for non-finite values."""
     return [
         {
             key: None if isinstance(value, float) and not math.isfinite(value) else value
@@ -127,7 +127,7 @@ def plain_rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def remark(lines: Iterable[str], style: str = "dim") -> None:
-    """Print lines to stderr, unbroken however long they are."""
+    """Print lines to stderr without breaking them."""
     console = stderr()
     for line in lines:
         console.print(Text(line, style=style), soft_wrap=True)
@@ -135,10 +135,10 @@ def remark(lines: Iterable[str], style: str = "dim") -> None:
 
 @contextmanager
 def worker_pipes() -> Iterator[None]:
-    """Have a worker that is gone raise an error, where it would end the command as a reader does.
+    """Turn the SIGPIPE of a dead worker process into an error.
 
-    A command ends without a word when nobody reads its output any more, which it learns by
-    SIGPIPE. A process that works for it and has died, as at Ctrl-C, gives the same signal.
+    Elsewhere SIGPIPE means that the output is no longer read, and ends the command silently.
+    A dead worker, as after Ctrl-C, raises the same signal.
     """
     before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:

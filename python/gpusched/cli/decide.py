@@ -1,4 +1,4 @@
-"""``gpusched decide`` and ``gpusched when``: what a policy would do on a cluster as it is."""
+"""``gpusched decide`` and ``gpusched when``: decisions and forecasts for a cluster snapshot."""
 
 from __future__ import annotations
 
@@ -48,19 +48,21 @@ gpusched when --all --state squeue.json --state sinfo.json --policy easy
 
 _STATE: Final = in_panel(
     None, "FILE|DIR", None,
-    "The cluster now: its servers, who runs where, who waits. A file, a folder "
-    "of them, or several by naming the option again; for our own format see "
-    "[bold]gpusched decide --schema[/].",
+    "Snapshot of the cluster: servers, running and waiting jobs. A file, or a folder of files. "
+    "May be repeated. gpusched's own format: [bold]gpusched decide --schema[/].",
 )  # fmt: skip
 _FORMAT: Final = in_panel(
-    None, "NAME", None, "[bold]gpusched[/], [bold]slurm[/] or [bold]kueue[/]. Default: detected."
+    None,
+    "NAME",
+    None,
+    "Format of --state: [bold]gpusched[/], [bold]slurm[/] or [bold]kueue[/]. Default: detected.",
 )
 _OPTION: Final = in_panel(
     None, "KEY=VALUE", None,
     "Option of the format, such as [bold]partition=gpu[/]. May be repeated.",
 )  # fmt: skip
 _POLICY: Final = in_panel(
-    None, "NAME[:KEY=VALUE,...]", POLICY, "The policy that decides.", names=("--policy", "-p")
+    None, "NAME[:KEY=VALUE,...]", POLICY, "Policy that decides.", names=("--policy", "-p")
 )
 Asked = Annotated[RunOptions, only("placement", "seed")]
 
@@ -74,20 +76,20 @@ def decide(
     how: Asked,
     stream: bool = flag(
         None,
-        "Answer each line of stdin, a request in JSON, with a line; a mistake too.",
+        "Read one JSON request per line from stdin; write one JSON reply per line, also for "
+        "invalid requests.",
     ),
     schema: bool = flag(
         None,
-        "Print the JSON schema of the file, or those of the lines of --stream, and end.",
+        "Print the JSON schema of --state, or the schemas of --stream, and exit.",
     ),
     shown: Shown,
 ) -> None:
-    """Tell what a policy would do now on a cluster as it is.
+    """Show what a policy would start and preempt now in a snapshot.
 
-    Which jobs to start on which GPUs, which to preempt, and why. It is the
-    decision that a simulation would take which has come to that state. The
-    state is read from our own JSON, from what squeue --json and sinfo --json
-    print, or from objects of Kueue.
+    Prints which jobs to start on which GPUs, which to preempt, and why: the
+    decision that a simulation would take in this state. Reads gpusched's JSON,
+    the output of squeue --json and sinfo --json, or Kueue objects.
     """
     if schema:
         lines = {"request": state_schema("request"), "answer": state_schema("answer")}
@@ -96,7 +98,7 @@ def decide(
     given: dict[str, Any] = {"policy": policy, "placement": how.placement, "seed": how.seed}
     if stream:
         if state or format or option:
-            raise ValueError("--stream: states come on stdin, not in files")
+            raise ValueError("--stream: cannot be combined with --state, --format or --option")
         _answer_lines(given)
         return
     found = decided(_state_of(state, format, option), **given)
@@ -111,14 +113,14 @@ def decide(
         rows = [(a.what, a.id, str(a.gpus), _where(a), a.why) for a in told.actions]
         show_table(table("", columns, rows))
     else:
-        show_lines(["nothing is to be done now"])
+        show_lines(["no action needed now"])
     remark([f"decided by {policy}, placement {how.placement}"])
     if found.wake_s is not None:
-        show_lines([f"ask again at {found.wake_s:g} s, whatever happens by then"])
+        show_lines([f"next decision at {found.wake_s:g} s at the latest"])
 
 
 def when(
-    job: str | None = argument("ID", None, "A job of the file that waits."),
+    job: str | None = argument("ID", None, "Waiting job in --state."),
     state: list[Path] | None = _STATE,
     format: str | None = _FORMAT,
     option: list[str] | None = _OPTION,
@@ -126,28 +128,27 @@ def when(
         None,
         "TRACE",
         None,
-        "Finished jobs, from which run times are drawn. Default: every job takes as long "
-        "as the state says.",
+        "Trace of finished jobs, to draw run times from. Default: the run times in --state.",
     ),
     policy: str = _POLICY,
-    samples: int = in_panel(None, "N", 1000, "How many are drawn.", min=1, max=100_000),
-    all: bool = in_panel(None, None, False, "Tell it of every job that waits, in a table."),
+    samples: int = in_panel(None, "N", 1000, "Number of simulated futures.", min=1, max=100_000),
+    all: bool = in_panel(None, None, False, "Show a table of all waiting jobs."),
     *,
     how: Asked,
     shown: Shown,
 ) -> None:
-    """Tell when a job that waits would start, and on what.
+    """Forecast when, and on which servers, a waiting job starts.
 
-    And what would make that sooner. For every job that runs or waits a run
-    time is drawn from finished jobs that took longer than it has already, and
-    the cluster is run on until the job starts, many times.
+    Also shows which changes would make it start earlier. Each sample draws run
+    times from finished jobs that ran longer than the job has so far, and
+    simulates the cluster until the job starts.
     """
     from gpusched.online.starting import when as asked
     from gpusched.online.starting import when_all
     from gpusched.traces.reading import read_quietly
 
     if (job is None) != all:
-        raise ValueError("ID: name one job that waits, or --all")
+        raise ValueError("ID: name one waiting job, or use --all")
     cluster = _state_of(state, format, option)
     rows = np.flatnonzero(cluster.jobs.id.astype(str) == job)
     if not all and not len(rows):
@@ -171,15 +172,15 @@ def when(
         print(every[0])
     remark([f"decided by {policy}, placement {how.placement}"])
     if known is None:
-        remark(["jobs that are still to be submitted are not counted: some may go first"])
+        remark(["future submissions are not simulated; some of them may start first"])
     if every and not every[0].is_sampled:
-        remark(["every job takes as long as the state says; --history draws run times"])
+        remark(["run times are those of --state; --history draws them from finished jobs"])
     if gone := cluster.num_withheld:
-        remark([f"{gone:,} GPUs are out of use, and taken to stay so"])
+        remark([f"{gone:,} GPUs are out of use; assumed to stay so"])
 
 
 def _starts(every: list[StartForecast], cluster: ClusterState) -> Table:
-    """Return when jobs start, counted from now."""
+    """Lay out the start times, counted from now."""
     times = {"5%": 0.05, "median": 0.5, "95%": 0.95}
     columns = [text_column("job"), Column("GPUs", kind="count")]
     columns += [Column(name, kind="time") for name in times] + [text_column("most likely on")]
@@ -196,9 +197,9 @@ def _starts(every: list[StartForecast], cluster: ClusterState) -> Table:
 def _state_of(
     files: list[Path] | None, format: str | None, given: list[str] | None
 ) -> ClusterState:
-    """Read the state; what was left out or assumed goes to stderr."""
+    """Read the snapshot; print rejected jobs and assumptions to stderr."""
     if not files:
-        raise ValueError("--state: the file is missing; gpusched decide --schema shows its form")
+        raise ValueError("--state: a file is needed; gpusched decide --schema shows its format")
     options: dict[str, Any] = {**format_options(given)}
     state = read_state(files, format, **options)
     remark((f"left out: {line}" for line in state.jobs.rejects.lines()), style="yellow")
@@ -207,7 +208,7 @@ def _state_of(
 
 
 def _answer_lines(defaults: dict[str, Any]) -> None:
-    """Answer stdin line by line, to its end."""
+    """Reply to each line of stdin until it ends."""
     for line in iter(sys.stdin.buffer.readline, b""):
         if line.strip():
             sys.stdout.buffer.write(answer(line, defaults) + b"\n")

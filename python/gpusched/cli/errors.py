@@ -1,4 +1,4 @@
-"""What a user sees of a mistake: one line on stderr and exit code 2."""
+"""Report errors to the user: one line on stderr and exit code 2."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TRACEBACK: Final = "GPUSCHED_TRACEBACK"
 
 
 def report_failures(failed: Mapping[str, Exception], what: str = "") -> int:
-    """Print a line for each of several runs that failed, and return the exit code."""
+    """Print a line for each failed run and return the exit code."""
     sys.stdout.flush()
     for name, error in failed.items():
         print(f"gpusched: {what}{name}: {' '.join(_message(error).split())}", file=sys.stderr)
@@ -26,7 +26,7 @@ def report_failures(failed: Mapping[str, Exception], what: str = "") -> int:
 
 
 def warn_in_a_line() -> None:
-    """Show what is said of other packages and of runs as one line, without its place."""
+    """Print warnings about plug-ins and runs as one line, without file and line number."""
     default = warnings.formatwarning
 
     def formatted(
@@ -44,7 +44,7 @@ def warn_in_a_line() -> None:
 
 
 def explain(error: Exception) -> int:
-    """Print ``error`` and return its exit code; raise it again if it is a defect of ours."""
+    """Print ``error`` and return its exit code; re-raise it if it is a bug in gpusched."""
     if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
         return 2
     if hasattr(error, "format_message"):  # from the parser of the command line

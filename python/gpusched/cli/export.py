@@ -1,4 +1,4 @@
-"""``gpusched export``: a saved result in the format of another tool."""
+"""``gpusched export``: export a saved result to another tool."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ gpusched export srtf/result.npz schedule.csv [dim]# Batsim's jobs.csv[/]
 
 
 def export(
-    result: Path = argument("RESULT", ..., "A result.npz of [bold]gpusched run --out[/]."),
-    target: Path = argument("TARGET", ..., "Ends in .json (Perfetto), .csv (Batsim) or .swf."),
+    result: Path = argument("RESULT", ..., "A result.npz from [bold]gpusched run --out[/]."),
+    target: Path = argument("TARGET", ..., "Output file: .json (Perfetto), .csv (Batsim) or .swf."),
     format: str | None = in_panel(
-        None, "NAME", None, "perfetto, batsim or swf. Default: by the ending.",
+        None, "NAME", None, "Format: perfetto, batsim or swf. Default: by the file name.",
     ),
     option: list[str] | None = in_panel(
         None, "KEY=VALUE", None,
@@ -33,7 +33,7 @@ def export(
         "May be repeated.",
     ),
 ) -> None:  # fmt: skip
-    """Write a saved result as a timeline, as Batsim's jobs or as a log."""
+    """Export a saved result to Perfetto, Batsim or SWF."""
     from gpusched.results.result import load_result
 
     wanted = pairs("--option", option)

@@ -1,4 +1,4 @@
-"""``gpusched fidelity``: which simulated base case is nearest to what happened."""
+"""``gpusched fidelity``: which baseline simulation is closest to a trace's recorded waits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ gpusched fidelity log.csv --servers 60,64,68 --json | jq .grade.letter
 _PARTS: Final = "base cases"
 
 RESOLUTION: Final = in_panel(
-    RUN, "TIME", study.RESOLUTION_S, "Waits below TIME count as none.", parser=seconds_of
+    RUN, "TIME", study.RESOLUTION_S, "Waits below TIME count as zero.", parser=seconds_of
 )  # fmt: skip
 THREADS: Final = in_panel(RUN, "N", None, "Runs at a time. Default: one per CPU.", min=1)
 
@@ -46,8 +46,8 @@ THREADS: Final = in_panel(RUN, "N", None, "Runs at a time. Default: one per CPU.
 def fidelity(
     trace: Path = argument(
         "TRACE", ...,
-        "A trace file whose jobs have starts of their own: the wait of an SWF log, or a "
-        "column [bold]source_wait_s[/].",
+        "A trace file with recorded starts: the wait times of an SWF log, or a column "
+        "[bold]source_wait_s[/].",
     ),
     *,
     workload: Annotated[
@@ -55,13 +55,13 @@ def fidelity(
     ],
     servers: str | None = in_panel(
         CLUSTER, "N,N,...", None,
-        "Numbers of equal servers to try. Default: the one under which the mean wait is "
-        "nearest to the trace's, from the fewest that can have run what ran at once.",
+        "Numbers of equal servers to try. Default: the one with the mean wait closest to the "
+        "trace's, searched from the fewest that can hold the jobs that ran at once.",
     ),
     one: Annotated[ClusterOptions, only("gpus_per_server", "cluster")],
     policies: list[str] | None = in_panel(
         RUN, "A,B:KEY=VALUE,...", None,
-        "Policies to try. Default: non-preemptive ones that a site can have.",
+        "Policies to try. Default: non-preemptive policies that sites use.",
         names=("--policies", "-p"),
     ),
     placements: list[str] | None = in_panel(
@@ -69,29 +69,31 @@ def fidelity(
     ),
     predictor: str = in_panel(
         RUN, "NAME", "auto",
-        "What policies know of service times: [bold]auto[/] is the trace's estimates if every job "
-        "has one, else the truth.",
+        "Run times that policies see: [bold]auto[/] is the trace's estimates if every job has "
+        "one, else the true run times.",
     ),
     warm_up: float | None = in_panel(
         RUN, "TIME", None,
-        "Do not compare jobs submitted in the first TIME, such as [bold]1d[/]. Default: until as "
-        "many GPUs are in use as on average, at most a tenth of the trace.", parser=seconds_of,
+        "Warm-up: jobs submitted in the first TIME, such as [bold]1d[/], are not compared. "
+        "Default: until average GPU use is reached, at most a tenth of the trace.",
+        parser=seconds_of,
     ),
     tail: float | None = in_panel(
         RUN, "TIME", None,
-        "Do not compare jobs submitted in the last TIME. Default: as long as 95 % of the jobs "
-        "waited, at most a tenth of the trace.", parser=seconds_of,
+        "Tail: jobs submitted in the last TIME are not compared. Default: the 95th percentile of "
+        "the recorded waits, at most a tenth of the trace.",
+        parser=seconds_of,
     ),
     resolution: float = RESOLUTION,
     seed: int = SEED,
     threads: int | None = THREADS,
     shown: Shown,
 ) -> None:  # fmt: skip
-    """Find the policy and the capacity that explain a trace's own waits, and grade them.
+    """Find and grade the policy and cluster size closest to a trace's recorded waits.
 
-    Every policy is simulated with every placement, and compared with what
-    happened: waits as a distribution and job by job, and GPUs in use over time.
-    The grade, A to E, says how far a what-if on the nearest can be trusted.
+    Simulates every policy with every placement and compares them with the
+    recorded schedule: waits, as a distribution and per job, and GPUs in use
+    over time. The grade, A to E, says how far to trust a what-if on the best.
     """
     sizes = None if servers is None else _numbers(servers)
     if one.cluster is not None and sizes is not None:

@@ -1,7 +1,7 @@
-"""Options that several commands share, in groups that a command takes as one parameter each.
+"""Options that several commands share, in groups: one parameter of a command each.
 
-A group is a frozen dataclass whose fields are options. A command names it as the type of a
-parameter, and :func:`expanded` puts the options in its place::
+A group is a frozen dataclass whose fields are options. A command uses it as the type of a
+parameter, and :func:`expanded` replaces the parameter by the options::
 
     def run(trace: list[Path] | None = TRACES, *, cluster: ClusterOptions) -> None: ...
 """
@@ -44,14 +44,14 @@ _OFFERED: Final = "option"
 
 
 def in_panel(panel: str | None, metavar: str | None, default: Any, help: str, **how: Any) -> Any:
-    """Offer an option in a panel of the help: a parameter of a command, or a field of a group.
+    """Declare an option in a panel of the help: a parameter of a command, or a field of a group.
 
     Parameters
     ----------
     default
-        ``...`` for what must be given; else it is shown, unless it is None or False.
+        ``...`` for a required option; else shown in the help, unless None or False.
     how
-        Arguments of :func:`typer.Option`, and ``names`` where it is not called as the parameter is.
+        Arguments of :func:`typer.Option`, and ``names`` if they differ from the parameter's name.
     """
     shown = all(default is not value for value in (None, False, ...))
     how = {"metavar": metavar, "help": help, "rich_help_panel": panel, "show_default": shown} | how
@@ -59,22 +59,22 @@ def in_panel(panel: str | None, metavar: str | None, default: Any, help: str, **
 
 
 def flag(panel: str | None, help: str, **how: Any) -> Any:
-    """Offer an option without a value."""
+    """Declare an option without a value."""
     return in_panel(panel, None, False, help, **how)
 
 
 def argument(metavar: str, default: Any, help: str) -> Any:
-    """Offer an argument; ``default`` is ``...`` for what must be given."""
+    """Declare an argument; ``default`` is ``...`` for a required one."""
     return in_panel(None, metavar, default, help, names=())
 
 
 def folder(default: Path | None, contents: str, **how: Any) -> Any:
-    """Offer ``--out DIR``: where a command writes its files."""
+    """Declare ``--out DIR``: the folder for a command's files."""
     return in_panel(OUTPUT, "DIR", default, f"Folder for {contents}", **how)
 
 
 def _parameter(name: str, kind: Any, offered: Any) -> inspect.Parameter:
-    """Return the parameter that is offered; one that is none of ours stays as it is."""
+    """Turn a declared option into a parameter for typer; others stay unchanged."""
     if isinstance(offered, Field):
         how = dict(offered.metadata[_OFFERED])
         names = how.pop("names", (f"--{name.replace('_', '-')}",))
@@ -84,7 +84,7 @@ def _parameter(name: str, kind: Any, offered: Any) -> inspect.Parameter:
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """Which fields of a group a command has."""
+    """The fields of a group that a command has."""
 
     names: tuple[str, ...]
     is_all_but: bool = False
@@ -95,17 +95,17 @@ class _Part(msgspec.Struct, frozen=True):
 
 
 def only(*names: str) -> Any:
-    """Mark a group of which a command has these options alone."""
+    """Restrict a group to these options."""
     return _Part(names)
 
 
 def without(*names: str) -> Any:
-    """Mark a group of which a command has all options but these."""
+    """Restrict a group to all options except these."""
     return _Part(names, is_all_but=True)
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """Put the options of its groups into the signature of a command, and hand it the groups."""
+    """Replace the groups in a command's signature by their options."""
     hints = get_type_hints(command, include_extras=True)
     shown: list[inspect.Parameter] = []
     groups: dict[str, tuple[Any, list[str]]] = {}
@@ -153,25 +153,22 @@ def _without_empty_folders(given: Mapping[str, Any]) -> Iterator[None]:
 
 TRACES: Final = argument(
     "TRACE...", None,
-    "Trace files of any format that [bold]gpusched trace info[/] recognises, packed or "
-    "not; several become one trace; [bold]-[/] is stdin. "
-    f"Default: {NUM_JOBS:,} generated {GENERATOR}-like jobs.",
+    "Trace files of any format in [bold]gpusched trace formats[/], also compressed; several are "
+    f"merged; [bold]-[/] is stdin. Default: {NUM_JOBS:,} generated {GENERATOR}-like jobs.",
 )  # fmt: skip
-FILES: Final = argument(
-    "FILE...", ..., "A trace file, or several that become one trace; [bold]-[/] is stdin."
-)
-SEED: Final = in_panel(RUN, "S", 0, "Of all that is random.", min=0)
+FILES: Final = argument("FILE...", ..., "Trace files; several are merged; [bold]-[/] is stdin.")
+SEED: Final = in_panel(RUN, "S", 0, "Seed for all random choices.", min=0)
 DRY: Final = flag(RUN, "The same as --dry-run.", hidden=True)
 DATA: Final = in_panel(
     RUN, "FOLDER", None,
-    "Where the published traces are, a folder each; what is missing is named. Default: "
+    "Folder of the published traces, one subfolder each; missing ones are reported. Default: "
     "[bold]$GPUSCHED_DATA[/].",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class WorkloadOptions:
-    """How a trace is read, which part of it is taken, and what its jobs get beside."""
+    """How to read a trace, which part to take, and what to add to its jobs."""
 
     format: str | None = in_panel(WORKLOAD, "NAME", None, "Format of TRACE. Default: detected.")
     column: list[str] | None = in_panel(
@@ -182,82 +179,78 @@ class WorkloadOptions:
     option: list[str] | None = in_panel(
         WORKLOAD, "KEY=VALUE", None,
         "Option of the format, such as [bold]processors_per_gpu=8[/] for SWF. "
-        "May be repeated. Without TRACE: [bold]model=1[/] generates the jobs of versions before.",
+        "May be repeated. Without TRACE: [bold]model=1[/] generates jobs as earlier versions did.",
     )  # fmt: skip
     jobs: int | None = in_panel(
-        WORKLOAD, "N", None, "Take the first N jobs; without TRACE, generate N.", min=1,
+        WORKLOAD, "N", None, "Number of jobs, from the first; without TRACE, to generate.", min=1,
     )  # fmt: skip
     load: float | None = in_panel(
         WORKLOAD, "X", None,
-        "Rescale the gaps between arrivals to this load: the jobs' GPU time over the "
-        "cluster's, such as 0.9 or 90%. Default: as in TRACE; "
-        f"{MAX_LOAD} without TRACE.", parser=share_of,
+        "Offered load (the jobs' GPU time over the cluster's), such as 0.9 or 90%; rescales the "
+        f"gaps between arrivals. Default: as in TRACE; {MAX_LOAD} without TRACE.", parser=share_of,
     )  # fmt: skip
     restart: float | None = in_panel(
         WORKLOAD, "TIME", None,
-        "What it costs each job to start again after a preemption, such as [bold]60s[/], in place "
-        "of the column restart_s. Default: as in TRACE; nothing without the column.",
+        "Restart cost of each job after a preemption, such as [bold]60s[/]; replaces the column "
+        "restart_s. Default: as in TRACE; 0 without the column.",
         parser=seconds_of,
     )  # fmt: skip
     profiles: str | None = in_panel(
         WORKLOAD, f"FILE|{ZOO}", None,
-        "What an iteration of a job costs: profiles in TOML or JSON, or the built-in "
-        "ones. A job has the one its group names, if all groups name one, or one drawn with "
-        "--seed.",
+        "Profiles (the cost of an iteration) in TOML or JSON, or the built-in ones. A job has the "
+        "profile named by its group, if all groups name one, else one drawn with --seed.",
     )  # fmt: skip
     graphs: str | None = in_panel(
         WORKLOAD, f"{ZOO}[:heavy_share=X]", None,
-        "Stages and replicas of each job: those of a model drawn with --seed, for speed "
-        "[bold]stages[/]. X: share of the wide jobs that communicate heavily.",
+        "Stages and replicas of each job, of a model drawn with --seed, for speed "
+        "[bold]stages[/]. X: share of large jobs that communicate heavily.",
     )  # fmt: skip
     throughputs: str | None = in_panel(
         WORKLOAD, "FILE", None,
-        "Iterations per second by model, GPU type and number of GPUs: a table of Gavel "
-        "(.json), the folder of Pollux, or CSV. A job has the model its group names, or one "
+        "Iterations per second by model, GPU type and number of GPUs: Gavel's table "
+        "(.json), Pollux's folder, or CSV. A job has the model named by its group, else one "
         "drawn with --seed. Implies speed [bold]table[/].",
     )  # fmt: skip
     deadlines: str | None = in_panel(
         WORKLOAD, "KEY=VALUE,...", None,
-        "Draw deadlines: submit + U(0.5, 1.5) x tightness x service. Keys: "
+        "Deadlines to draw: submit + U(0.5, 1.5) x tightness x run time. Keys: "
         "[bold]tightness[/] (1), [bold]seed[/] (0), [bold]share[/] of the jobs (1), "
         "[bold]value[/] (1), [bold]recipe[/] (elasticflow, or constant for no spread).",
     )  # fmt: skip
     member: str | None = in_panel(
-        WORKLOAD, "NAME", None, "Which file of an archive of several is the trace.",
+        WORKLOAD, "NAME", None, "File of an archive that is the trace.",
     )  # fmt: skip
     max_bytes: int | None = in_panel(
         WORKLOAD, "N", None,
-        "Refuse files that have, or unpack to, more bytes. Default: 4 GiB, and 250 times "
-        "the size of a packed file.", min=1,
+        "Largest size of a file in bytes, also after decompression. Default: 4 GiB, and 250 times "
+        "the size of a compressed file.", min=1,
     )  # fmt: skip
     since: str | None = in_panel(
         WORKLOAD, "TIME", None,
-        "Leave out jobs submitted before: seconds after the first one, or a time such as "
-        "[bold]2024-05-01T09:00[/] where TRACE has dates.", names=("--from",),
+        "First submission to keep: seconds after the first one, or a time such as "
+        "[bold]2024-05-01T09:00[/] if TRACE has dates.", names=("--from",),
     )  # fmt: skip
     until: str | None = in_panel(
-        WORKLOAD, "TIME", None, "Leave out jobs submitted then or later.", names=("--to",),
+        WORKLOAD, "TIME", None, "End of the submissions to keep (exclusive).", names=("--to",),
     )  # fmt: skip
     filter: str | None = in_panel(
         WORKLOAD, "CONDITION", None,
-        "Take the jobs for which this holds, in SQL: "
-        "[bold]\"gpus >= 8 and user != 'x'\"[/].",
+        "Condition in SQL on the jobs to keep: [bold]\"gpus >= 8 and user != 'x'\"[/].",
     )  # fmt: skip
     reference_type: str | None = in_panel(
         WORKLOAD, "TYPE", None,
-        "The GPU type on which the run times of TRACE are, where types differ in speed. Default: "
-        "of a job that may use one type that one, of others a GPU of speed 1; with --throughputs "
-        "the fastest that a job may use.",
+        "GPU type of the run times in TRACE, if types differ in speed. Default: a job's only "
+        "allowed type, else a GPU of speed 1; with --throughputs, the fastest that a job may use.",
     )  # fmt: skip
     sample: float | None = in_panel(
         WORKLOAD, "X", None,
-        "Take this part of the jobs, such as 0.1 or 10%, drawn with --seed; the load falls with "
-        "it.", parser=share_of,
+        "Share of the jobs to keep, such as 0.1 or 10%, drawn with --seed; lowers the load.",
+        parser=share_of,
     )  # fmt: skip
 
     @property
     def columns(self) -> dict[str, str]:
-        """What the columns of the file are called."""
+        """The file's column names."""
         return pairs("--column", self.column)
 
     @property
@@ -267,9 +260,9 @@ class WorkloadOptions:
 
     @property
     def needing_a_trace(self) -> str:
-        """What was given of what makes sense for a file alone; empty if nothing was."""
+        """The error for options that only a file can have; empty if none is given."""
         if self.format is not None or self.columns or self.format_options.keys() - {"model"}:
-            return "--format, --column and --option (but for model): need a TRACE"
+            return "--format, --column and --option (except model): need a TRACE"
         names = ("member", "max_bytes", "since", "until", "filter", "reference_type", "sample")
         for name in names:
             if getattr(self, name) is not None:
@@ -291,41 +284,42 @@ TraceOptions = Annotated[
         "reference_type",
     ),
 ]
-"""Of commands that look at a trace."""
+"""Options of commands that inspect a trace."""
 
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """The cluster, and how its servers are connected."""
+    """The cluster and its network."""
 
     servers: int | None = in_panel(
         CLUSTER, "N", None,
-        "Number of equal servers. Default: the fewest of the types that jobs name with load at "
-        f"most {MAX_LOAD} and room for the widest job, and none that would be idle if no job "
-        f"waited; {NUM_SERVERS} without TRACE.", min=1,
+        "Number of equal servers. Default: the fewest, of the types that jobs name, with load at "
+        f"most {MAX_LOAD} that fit the largest job, but never more than the peak demand; "
+        f"{NUM_SERVERS} without TRACE.", min=1,
     )  # fmt: skip
     gpus_per_server: int | None = in_panel(
-        CLUSTER, "G", None, f"GPUs of each server. Default: {GPUS_PER_SERVER}.", min=1,
+        CLUSTER, "G", None, f"GPUs per server. Default: {GPUS_PER_SERVER}.", min=1,
     )  # fmt: skip
     cluster: Path | None = in_panel(
-        CLUSTER, "FILE", None, "A cluster in TOML, in place of the others here.",
+        CLUSTER, "FILE", None, "Cluster in TOML; replaces the other options of the cluster.",
     )  # fmt: skip
     type_speeds: str | None = in_panel(
         CLUSTER, "A=X,B=Y", None,
-        "How many times as fast a GPU of each type is as that on which run times are stated, such "
-        "as [bold]a100=2.1,v100=1[/]. Default: as in the file of the cluster, else 1.",
+        "Speed of each GPU type relative to that of the stated run times, such as "
+        "[bold]a100=2.1,v100=1[/]. Default: as in the cluster's file, else 1.",
     )  # fmt: skip
     nic_gbps: float | None = in_panel(
-        CLUSTER, "X", None, "Bandwidth of each server's network card, Gbit/s.",
+        CLUSTER, "X", None, "Bandwidth of each server's NIC, Gbit/s.",
     )  # fmt: skip
     intra_gbps: float | None = in_panel(
         CLUSTER, "X", None, "Bandwidth between the GPUs of a server, Gbit/s.",
     )  # fmt: skip
     servers_per_rack: int | None = in_panel(
-        CLUSTER, "N", None, "Put the servers in racks of N below one spine.", min=1,
+        CLUSTER, "N", None, "Servers per rack; all racks share one spine. Default: no racks.",
+        min=1,
     )  # fmt: skip
     oversubscription: float | None = in_panel(
-        CLUSTER, "X", None, "Network cards of a rack over its uplink. Default: 1.",
+        CLUSTER, "X", None, "Bandwidth of a rack's NICs over that of its uplink. Default: 1.",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -334,18 +328,18 @@ class ClusterOptions:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing says which cluster it is."""
+        """Whether no option determines the cluster."""
         return self.servers is None and self.cluster is None
 
     @property
     def has_network(self) -> bool:
-        """Whether anything is said of the network."""
+        """Whether an option of the network is given."""
         said = (self.nic_gbps, self.intra_gbps, self.servers_per_rack, self.oversubscription)
         return any(value is not None for value in said)
 
     @property
     def speeds(self) -> dict[str, float] | None:
-        """The speeds of GPU types, where they are given."""
+        """The speeds of GPU types, if given."""
         if self.type_speeds is None:
             return None
         read = prices_of("--type-speeds", self.type_speeds)
@@ -371,14 +365,14 @@ class ClusterOptions:
                     "--cluster: cannot be combined with --servers or --gpus-per-server"
                 )
             if self.has_network:
-                raise ValueError("--cluster: cannot be combined with options of the network")
+                raise ValueError("--cluster: cannot be combined with network options")
             from gpusched.traces.inventories import read_cluster
 
             return read_cluster(self.cluster).with_speeds(self.speeds or {})
         return None if self.servers is None else self.uniform(self.servers)
 
     def uniform(self, servers: int, gpu_type: str = "gpu") -> Cluster:
-        """Make a cluster of that many servers."""
+        """Make a cluster of this many equal servers."""
         from gpusched.model.cluster import Cluster
 
         gpus = self.gpus_per_server or GPUS_PER_SERVER
@@ -386,54 +380,53 @@ class ClusterOptions:
 
 
 EqualServers = Annotated[ClusterOptions, only("servers", "gpus_per_server", "cluster")]
-"""Of commands for which networks do not matter."""
+"""Cluster options of commands that ignore networks."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What a run is done with beside its policy."""
+    """The settings of a run other than its policy."""
 
     placement: str = in_panel(
-        RUN, "NAME", "consolidated", "Where jobs go, see [bold]gpusched policies[/].",
+        RUN, "NAME", "consolidated", "Placement of jobs; see [bold]gpusched policies[/].",
     )  # fmt: skip
     predictor: str = in_panel(
         RUN, "NAME", "auto",
-        "What policies know of service times: [bold]oracle[/] (the truth), "
-        "[bold]estimate[/] (the trace's own), [bold]auto[/] (the trace's own if every job has "
-        "one, else the truth), or one that learns in the run, such as "
-        "[bold]forest:trees=50[/]; see [bold]gpusched policies[/].",
+        "Run times that policies see: [bold]oracle[/] (true), [bold]estimate[/] (the trace's "
+        "estimates), [bold]auto[/] (estimates if every job has one, else true), or a predictor "
+        "that learns, such as [bold]forest:trees=50[/]; see [bold]gpusched policies[/].",
     )  # fmt: skip
     speed: str | None = in_panel(
         RUN, "NAME", None,
-        "How long a job takes where it runs: [bold]fixed[/], [bold]ring[/], "
-        "[bold]stages[/], [bold]table[/] or [bold]proportional[/], see "
-        "[bold]gpusched policies[/]. Default: fixed; stages with --graphs, table with "
-        "--throughputs, else ring with a contention.",
+        "Performance model (run time by placement): [bold]fixed[/], [bold]ring[/], "
+        "[bold]stages[/], [bold]table[/] or [bold]proportional[/]; see "
+        "[bold]gpusched policies[/]. Default: stages with --graphs, table with "
+        "--throughputs, ring with --contention, else fixed.",
     )  # fmt: skip
     contention: str = in_panel(
         RUN, "NAME", "none",
-        "How jobs share a link: [bold]none[/], [bold]reserved[/] or [bold]shared[/].",
+        "Sharing of links by jobs: [bold]none[/], [bold]reserved[/] or [bold]shared[/].",
     )  # fmt: skip
     seed: int = SEED
     max_intervals: int | None = in_panel(
         RUN, "N", None,
-        "End a run whose log has more intervals: one for each time that a job held GPUs. "
-        "Default: no limit.", min=1,
+        "Most intervals in the log of a run, one for each time that a job held GPUs; a run with "
+        "more fails. Default: no limit.", min=1,
     )  # fmt: skip
     warm_up: float | None = in_panel(
         RUN, "TIME", None,
-        "Measure what comes after the first TIME, such as [bold]1d[/]: the jobs submitted then, "
-        "and GPU time from then on. Default: the whole run.", parser=seconds_of,
+        "Warm-up, such as [bold]1d[/]: metrics exclude jobs submitted in it, and its GPU time. "
+        "Default: the whole run.", parser=seconds_of,
     )  # fmt: skip
     tail: float | None = in_panel(
         RUN, "TIME", None,
-        "Measure until TIME before the last submission. Default: until the last finish.",
+        "Tail: metrics end TIME before the last submission. Default: at the last finish.",
         parser=seconds_of,
     )  # fmt: skip
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the public functions are given of them, all but the speed."""
+        """The arguments for public functions, except the speed."""
         return {
             "placement": self.placement,
             "predictor": self.predictor,
@@ -444,13 +437,13 @@ class RunOptions:
         }
 
     def speed_for(self, workload: WorkloadOptions) -> str | None:
-        """Return the speed to run at; None leaves it to the run.
+        """Return the performance model; None leaves it to the run.
 
         Raises
         ------
         ValueError
-            If the texts name no models, or the speed lacks its profiles or graphs: before a trace
-            is read, and in terms of the options.
+            If a name is unknown, or the model lacks its profiles or graphs. Raised before a trace
+            is read; the message names the options.
         """
         from gpusched.plugins.policy import ContentionChoice, SpeedChoice
 
@@ -484,27 +477,27 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """What is told of runs beside their metrics."""
+    """What a command reports of runs instead of their metrics."""
 
     by: list[str] | None = in_panel(
         OUTPUT, "GROUPS", None,
-        "Break waits, JCTs and GPU hours down by "
+        "Breakdown of waits, JCTs and GPU hours by "
         "[bold]gpus[/] (1, 2-8, 9+), [bold]user[/], [bold]queue[/], [bold]group[/], "
         "[bold]type[/] of the GPUs or [bold]month[/] of submission. May be repeated.",
     )  # fmt: skip
     price: str | None = in_panel(
         OUTPUT, "X or A=X,B=Y", None,
-        "Of an hour of a GPU, for all types or each: tells what the GPU hours cost.",
+        "Price per GPU-hour, one number or TYPE=PRICE,...; shows the cost of the GPU hours.",
         names=("--price", "--prices"),
     )  # fmt: skip
 
     def groupings(self) -> tuple[str, ...]:
-        """Return what to break down by, each once.
+        """Return the groupings of --by without duplicates.
 
         Raises
         ------
         ValueError
-            If one is unknown: before anything runs.
+            If one is unknown; raised before any run.
         """
         from gpusched.results.breakdown import GROUPINGS
 
@@ -514,7 +507,7 @@ class AnswerOptions:
         return tuple(dict.fromkeys(self.by or ()))
 
     def prices(self) -> float | dict[str, float] | None:
-        """Return what GPU hours cost, if that was said."""
+        """Return the prices of GPU hours, if given."""
         return None if self.price is None else prices_of("--price", self.price)
 
 
@@ -524,15 +517,15 @@ class ShownOptions:
 
     sort: str | None = in_panel(
         OUTPUT, "COLUMN", None,
-        "Sort the rows by this column, the best first: a metric such as [bold]mean_jct_s[/], or "
-        "[bold]typical[/] in tables of one metric. Default: the order in which they are given.",
+        "Column to sort by, best first: a metric such as [bold]mean_jct_s[/], or "
+        "[bold]typical[/] in tables of one metric. Default: the given order.",
     )  # fmt: skip
     form: str = in_panel(
         OUTPUT, f"{TEXT}|{'|'.join(FORMATS)}", TEXT,
-        "Print the tables alone in this form; csv has all rows, and values in base units. "
-        "[bold]json[/] is --json.", names=("--as",),
+        "Format of the output: tables only, or [bold]json[/] as --json; csv has all rows, and "
+        "values in base units.", names=("--as",),
     )  # fmt: skip
-    json: bool = flag(OUTPUT, "Print all there is as JSON instead of a table.")
+    json: bool = flag(OUTPUT, "Print everything as JSON instead of a table.")
 
     def __post_init__(self) -> None:
         from gpusched.results.metric_registry import metrics
@@ -545,12 +538,12 @@ class ShownOptions:
 
     @property
     def is_json(self) -> bool:
-        """Whether all there is shall be printed as JSON."""
+        """Whether to print everything as JSON."""
         return self.json or self.form == "json"
 
 
 Shown = Annotated[ShownOptions, without("sort")]
-"""Of tables with an order of their own."""
+"""Output options of commands whose tables have a fixed order."""
 
 
 @dataclass(frozen=True)
@@ -560,7 +553,7 @@ class GanttOptions:
     gantt: str | None = in_panel(
         OUTPUT, "FROM:TO", None,
         "Window of the report's timeline, in seconds since the first submission. "
-        "Default: all, or as much around the longest queue as has few enough bars.",
+        "Default: the whole run, or the part around the longest queue that fits the chart.",
     )  # fmt: skip
 
     def window_s(self) -> tuple[float, float] | None:
@@ -569,7 +562,7 @@ class GanttOptions:
         Raises
         ------
         ValueError
-            If ``gantt`` is none.
+            If ``gantt`` is not a window.
         """
         if self.gantt is None:
             return None
@@ -586,28 +579,28 @@ class GanttOptions:
 
 @dataclass(frozen=True)
 class PlaceOptions:
-    """Where runs take place."""
+    """Where runs execute."""
 
     threads: int | None = in_panel(WHERE, "N", None, "Runs at a time. Default: one per CPU.", min=1)
     processes: int | None = in_panel(
         WHERE, "N", None,
-        "Runs at a time, each in a process of its own. Default: one per CPU.", min=1,
+        "Runs at a time, in separate processes. Default: one per CPU.", min=1,
     )  # fmt: skip
     dask: str | None = in_panel(
-        WHERE, "ADDRESS", None, "The scheduler of a Dask cluster (extra: [bold]dask[/]).",
+        WHERE, "ADDRESS", None, "Scheduler of a Dask cluster (extra: [bold]dask[/]).",
     )  # fmt: skip
     ray: str | None = in_panel(
         WHERE, f"ADDRESS|{_LOCAL}", None,
-        f"A Ray cluster; [bold]{_LOCAL}[/] starts one here (extra: [bold]ray[/]).",
+        f"Ray cluster; [bold]{_LOCAL}[/] starts one here (extra: [bold]ray[/]).",
     )  # fmt: skip
 
     def executor(self) -> str | None:
-        """Return what an ``executor`` may be told; None if nothing is said.
+        """Return the value for ``executor=``; None if no option is given.
 
         Raises
         ------
         ValueError
-            If more than one of them is given.
+            If more than one option is given.
         """
         named = {
             "--threads": self.threads,
@@ -621,24 +614,24 @@ class PlaceOptions:
             if value is not None
         }
         if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)}: name one of them")
+            raise ValueError(f"{' and '.join(given)}: cannot be combined; use one")
         return next(iter(given.values()), None)
 
 
 def split_names(texts: Sequence[str], kind: str) -> list[str]:
     """Split ``a,b:x=1,y=2,c`` into ``a``, ``b:x=1,y=2`` and ``c``.
 
-    A piece of the form key=value goes on with the name before it.
+    A piece of the form key=value belongs to the name before it.
 
     Parameters
     ----------
     kind
-        What is named; the option is called the same.
+        What the texts name, ``policy`` or ``placement``; the error names its option.
 
     Raises
     ------
     ValueError
-        If such a piece follows no name, or one without a colon.
+        If a key=value piece follows no name, or a name without a colon.
     """
     option = {"policy": "--policies", "placement": "--placements"}[kind]
     names: list[str] = []
@@ -660,12 +653,12 @@ def split_names(texts: Sequence[str], kind: str) -> list[str]:
 
 
 def pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
-    """Read the KEY=VALUE pairs that ``option`` was given.
+    """Read the KEY=VALUE pairs of ``option``.
 
     Raises
     ------
     ValueError
-        If one is not of that form, or a key is given twice.
+        If a text is not of that form, or a key is given twice.
     """
     read: dict[str, str] = {}
     for text in texts or ():
@@ -679,7 +672,7 @@ def pairs(option: str, texts: Sequence[str] | None) -> dict[str, str]:
 
 
 def format_options(options: Sequence[str] | None) -> dict[str, Any]:
-    """Read the options of a format; what looks like a whole number is one."""
+    """Read the options of a format; digits become integers."""
     read = pairs("--option", options)
     return {key: int(value) if value.isdigit() else value for key, value in read.items()}
 
@@ -690,7 +683,7 @@ def prices_of(option: str, text: str) -> float | dict[str, float]:
     Raises
     ------
     ValueError
-        If it is neither; the message names ``option``.
+        If the text is neither; the message names ``option``.
     """
 
     def number(price: str) -> float:
@@ -712,7 +705,7 @@ def read_files(
     workload: WorkloadOptions | None = None,
     cluster: Path | None = None,
 ) -> dict[str, Input]:
-    """Return the files that a command reads, by what they are."""
+    """Return the files that a command reads, keyed by their role."""
     files = [path for path in trace or () if str(path) != "-"]
     read: dict[str, Input] = {
         f"trace {number}" if number > 1 else "trace": path for number, path in enumerate(files, 1)
@@ -725,12 +718,12 @@ def read_files(
 
 
 def prepare_folder(folder: Path, names: Sequence[str], inputs: Mapping[str, Input]) -> None:
-    """Make a folder, and see that files ``names`` can be written there and are no inputs."""
+    """Make a folder; check that files ``names`` can be written there and are not inputs."""
     check_folder(folder, tuple(names))
     refuse_inputs((folder / name for name in names), inputs)
 
 
 def prepare_target(target: Path, inputs: Mapping[str, Input]) -> None:
-    """See that a file can be written and is no input."""
+    """Check that a file can be written and is not an input."""
     refuse_inputs((target,), inputs)
     check_target(target)

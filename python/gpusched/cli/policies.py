@@ -1,4 +1,4 @@
-"""``gpusched policies`` and ``gpusched metrics``: every registered name, and what it is."""
+"""``gpusched policies`` and ``gpusched metrics``: describe every registered name."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def policies(
     name: str | None = argument(
         "NAME",
         None,
-        "Show this policy, placement, speed, contention or predictor in full.",
+        "Policy, placement, speed, contention or predictor to show in full.",
     ),
     *,
     shown: Shown,
 ) -> None:
-    """List policies, placements, speeds, contentions and predictors, with their parameters."""
-    from gpusched.prediction import predictors  # which takes a while to load
+    """List policies, placements, speeds, contentions and predictors."""
+    from gpusched.prediction import predictors  # slow to import
 
     kinds = {
         "policy": known_policies(),
@@ -106,7 +106,7 @@ def _show(plugin: PluginInfo) -> None:
 
 
 def _preempts(plugin: PluginInfo) -> str:
-    """When a policy takes GPUs back; empty of one that never does, and of what is no policy."""
+    """Return when a policy preempts; empty if never, and for other plug-ins."""
     if plugin.preemption is None:
         return "at any instant" if plugin.is_policy else ""
     return "" if plugin.preemption.is_none else str(plugin.preemption).replace("`", "")
@@ -151,11 +151,11 @@ def _plain(plugin: PluginInfo) -> dict[str, Any]:
 
 
 def metrics(
-    name: str | None = argument("NAME", None, "Show this metric or bound alone."),
+    name: str | None = argument("NAME", None, "Metric or bound to show."),
     *,
     shown: Shown,
 ) -> None:
-    """List the metrics of a result and the bounds behind its gaps, with their definitions."""
+    """List metrics and bounds with their definitions."""
     metrics, bounds = list(known_metrics().values()), list(known_bounds().values())
     if name is not None:
         names = [*(metric.key for metric in metrics), *(bound.name for bound in bounds)]

@@ -1,4 +1,4 @@
-"""The one progress display of a command, on stderr and only on a terminal."""
+"""The progress display of a command, on stderr and only on a terminal."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from gpusched.cli.console import stderr
 
 
 class ProgressDisplay:
-    """A line per run, and one for what happens before and after; gone when all is done.
+    """One line per run, and one for the stages before and after; removed at the end.
 
-    Calls are safe from several threads.
+    Thread-safe.
 
     Parameters
     ----------
     has_time_left
-        Show how long it will take from now on, too.
+        Also show the remaining time.
     """
 
     def __init__(self, *, has_time_left: bool = False) -> None:
@@ -50,26 +50,26 @@ class ProgressDisplay:
             self._bars.stop()
 
     def stage(self, text: str) -> None:
-        """Say what goes on now, for as long as it does."""
+        """Show the current stage until it ends."""
         self.end_stage()
         if self._bars is not None:
             self._stage = self._bars.add_task(text, total=None)
 
     def end_stage(self) -> None:
-        """Take back what :meth:`stage` said."""
+        """Remove the line of :meth:`stage`."""
         if self._stage is not None:
             self._bars.remove_task(self._stage)
             self._stage = None
 
     def runs(self, labels: list[str]) -> None:
-        """Announce runs in the order in which they shall stand."""
+        """Announce runs in the order of their lines."""
         self.end_stage()
         if self._bars is not None:
             tasks = (self._bars.add_task(label, total=None, start=False) for label in labels)
             self._runs |= zip(labels, tasks, strict=True)
 
     def update(self, progress: Progress) -> None:
-        """Show how far a run is, from now on if it was not announced."""
+        """Show the progress of a run; announce it first if necessary."""
         if self._bars is not None:
             if progress.part not in self._runs:
                 self.runs([progress.part])

@@ -1,4 +1,4 @@
-"""``gpusched run``: one policy on one workload."""
+"""``gpusched run``: simulate one policy on one workload."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ gpusched run -p fifo --profiles zoo --nic-gbps 25 --intra-gbps 400 --contention 
 
 def run(
     policy: str = in_panel(
-        RUN, "NAME[:KEY=VALUE,...]", ..., "The policy, see [bold]gpusched policies[/].",
+        RUN, "NAME[:KEY=VALUE,...]", ..., "Policy; see [bold]gpusched policies[/].",
         names=("--policy", "-p"),
     ),
     trace: list[Path] | None = TRACES,
@@ -65,12 +65,12 @@ def run(
     servers: ClusterOptions,
     how: RunOptions,
     audit: bool = flag(
-        RUN, "Check the schedule independently of the core; exit code 1 if a rule is broken.",
+        RUN, "Check the schedule independently of the simulator; exit with 1 if a rule is broken.",
     ),
     explain: str | None = in_panel(
         OUTPUT, "JOB|id=ID", None,
-        "Tell what happened to one job and why: by its place in the order of submission, "
-        "or by its id in TRACE.",
+        "Job to explain, by its position in the order of submission or its id in TRACE: what "
+        "happened to it, and why.",
     ),
     answers: AnswerOptions,
     out: Path | None = folder(
@@ -78,26 +78,25 @@ def run(
     ),
     report: Path | None = in_panel(
         OUTPUT, "FILE", None,
-        "The report: one HTML file. Default: report.html in the folder of --out.",
+        "Report: one HTML file. Default: report.html in the folder of --out.",
     ),
     timeline: Path | None = in_panel(
         OUTPUT, "FILE", None,
-        "Write the schedule as a timeline for ui.perfetto.dev; .csv (Batsim's jobs) and "
-        ".swf (a log) as well.",
+        "File for the schedule: .json (timeline for ui.perfetto.dev), .csv (Batsim) or .swf.",
     ),
     page: GanttOptions,
     wide: bool = flag(OUTPUT, "Show every metric."),
     shown: ShownOptions,
 ) -> None:  # fmt: skip
-    """Run one policy and print what it achieved.
+    """Simulate one policy and print its metrics.
 
-    With --by, --price or --explain the answer is that alone.
+    With --by, --price or --explain, only that answer is printed.
     """
     window_s = page.window_s()
     if report is None and out is not None:
         report = out / "report.html"
     if report is None and window_s is not None:
-        raise ValueError("--gantt: no report is written without --report or --out")
+        raise ValueError("--gantt: needs --report or --out")
     names = split_names([policy], "policy")
     if len(names) > 1:
         raise ValueError(f"--policy: takes one; gpusched compare -p {policy} runs all {len(names)}")
@@ -125,7 +124,7 @@ def run(
         asked = None if explain is None else _place_of(loaded.trace, explain)
         display.runs([label])
         with unwarned():  # they are shown as remarks
-            comparison = study.compare(  # and not simulate: it lets go of the run on Ctrl-C
+            comparison = study.compare(  # unlike simulate, it abandons the run on Ctrl-C
                 loaded.trace,
                 loaded.cluster,
                 [label],
@@ -195,7 +194,7 @@ def run(
 
 
 def _place_of(trace: Trace, asked: str) -> int:
-    """Return the job at a place, or with an id, which stands behind ``id=`` or is no number."""
+    """Return the position of a job given as a position, as ``id=ID``, or as a non-numeric id."""
     from gpusched.results.explain import has_id, place_of
 
     name = asked.removeprefix("id=")

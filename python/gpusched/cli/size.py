@@ -60,48 +60,48 @@ def size(
     *,
     goal: str = in_panel(
         _GOAL, "TEXT", ...,
-        "Metrics and their bounds, joined by [bold]and[/]: [bold]p95_wait_s < 600[/], "
+        "Limits of metrics, joined by [bold]and[/]: [bold]p95_wait_s < 600[/], "
         "[bold]< 10 min[/]; see [bold]gpusched metrics[/].",
     ),
     types: str | None = in_panel(
         _GOAL, "A,B", None,
-        "GPU types to choose from. Default: those of --prices, or else those that jobs name, or "
-        "one without a name. Jobs that may use none of them are left out.",
+        "GPU types to choose from. Default: those of --prices, else those that jobs name, else "
+        "one unnamed type. Jobs that may use none of them are left out.",
     ),
     prices: str | None = in_panel(
         _GOAL, "X or A=X,B=Y", None,
-        "Of an hour of a GPU, for all types or each: the cheapest mix is sought.",
+        "Price per GPU-hour: one number, or TYPE=PRICE,... Finds the cheapest mix.",
         names=("--prices", "--price"),
     ),
-    price_per: str = in_panel(_GOAL, "gpu|server", "gpu", "Of what."),
+    price_per: str = in_panel(_GOAL, "gpu|server", "gpu", "Unit of --prices: an hour of what."),
     resamples: int = in_panel(
         _GOAL, "N", study.RESAMPLES,
-        "Traces of the same weeks, drawn again, that say how sure the answer is.", min=0,
+        "Bootstrap resamples of the trace, which show how certain the answer is; 0: none.", min=0,
     ),
-    block_days: float = in_panel(_GOAL, "D", 7.0, "Days of such a week."),
+    block_days: float = in_panel(_GOAL, "D", 7.0, "Days per block of a resample."),
     workload: Annotated[WorkloadOptions, without("load", "graphs")],
     gpus_per_server: str = in_panel(
         CLUSTER, "G or A=G,B=H", str(GPUS_PER_SERVER),
-        "GPUs of each server, for all types or each.",
+        "GPUs per server: one number, or TYPE=NUMBER,...",
     ),
     max_servers: int | None = in_panel(
         CLUSTER, "N", None,
-        "Of each type. Default: as many as were busy if no job ever waited.", min=1,
+        "Most servers of each type. Default: as many as would be busy if no job waited.", min=1,
     ),
     network: Annotated[ClusterOptions, only("nic_gbps", "intra_gbps", "type_speeds")],
     policy: str = in_panel(
-        RUN, "NAME[:KEY=VALUE,...]", POLICY, "The policy, see [bold]gpusched policies[/].",
+        RUN, "NAME[:KEY=VALUE,...]", POLICY, "Policy; see [bold]gpusched policies[/].",
         names=("--policy", "-p"),
     ),
     how: Annotated[RunOptions, without("max_intervals")],
-    out: Path = folder(Path("gpusched-size"), "size.html: the picture, and all runs."),
+    out: Path = folder(Path("gpusched-size"), "size.html: the chart and all runs."),
     shown: Shown,
 ) -> None:  # fmt: skip
-    """Find the fewest servers that meet a goal, or the cheapest mix.
+    """Find the fewest servers, or the cheapest mix, that meet a goal.
 
-    The metrics are run for more and fewer servers, by bisection; the runs are
-    shown, and drawn with the goal. How sure the answer is, traces tell that
-    are made of the same weeks, drawn again.
+    Searches the number of servers by bisection and shows every run, with a
+    chart. Resampling whole weeks of the trace estimates how certain the
+    answer is.
     """
     goals = Goals.parse(goal)
     label = str(Policy.parse(policy))
@@ -114,9 +114,9 @@ def size(
         loaded = load_workload(trace, workload, ClusterOptions(), speed=speed, seed=how.seed)
         out.mkdir(parents=True, exist_ok=True)
         prepare_target(picture, read_files(trace, workload))
-        # The cluster is what is sought here: that one was assumed is no news.
+        # The cluster is the answer here, so an assumed one is not worth a remark.
         assumptions = [line for line in loaded.assumptions if not line.startswith("cluster ")]
-        display.stage("looking for the servers needed")
+        display.stage("searching the number of servers")
 
         found = study.size(
             loaded.trace,
@@ -141,7 +141,7 @@ def size(
         from gpusched.reporting.sizing_page import write_sizing
 
         with ProgressDisplay() as display:
-            display.stage("drawing the picture")
+            display.stage("drawing the chart")
             write_sizing(found, picture, assumptions)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if shown.is_json:
@@ -200,13 +200,13 @@ def _show(found: Sizing, assumptions: list[str]) -> None:
         layout=lambda every: replace(every, rows=tuple(every.rows[at] for at in near), notes=()),
     )
     if hidden := len(frame) - len(near):
-        show_lines([f"{plural(hidden, 'more run')}: see --as csv, or the picture"], style="dim")
+        show_lines([f"{plural(hidden, 'more run')}: see --as csv, or the chart"], style="dim")
     show_lines([answer], style="bold")
     show_lines(notes)
 
 
 def _near_the_answer(found: Sizing, frame: polars.DataFrame) -> list[int]:
-    """Return the places of as many rows as fit a screen, those nearest in GPUs to the answer."""
+    """Return the positions of the rows closest to the answer in GPUs, one screenful."""
     if found.cluster is None:
         return list(range(min(len(frame), _MOST_ROWS)))
     off = [abs(gpus - found.cluster.num_gpus) for gpus in frame["gpus"].to_list()]

@@ -1,4 +1,4 @@
-"""``gpusched sweep``: all runs of a study, kept as they come."""
+"""``gpusched sweep``: run all simulations of a study."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ EPILOG: Final = """
 
 gpusched sweep study.toml --dry-run [dim]# how many runs, how long[/]
 
-gpusched sweep study.toml [dim]# again after an interruption: it goes on[/]
+gpusched sweep study.toml [dim]# the same again resumes an interrupted study[/]
 
 gpusched sweep study.toml --processes 8 --table p99_jct_s
 
@@ -74,41 +74,40 @@ gpusched sweep study.toml --dask tcp://10.0.0.1:8786
 
 def sweep(
     study: Path = argument(
-        "STUDY", ..., "A study in TOML or JSON, or the folder of one that was begun.",
+        "STUDY", ..., "A study in TOML or JSON, or the folder of a started one.",
     ),
     *,
     dry_run: bool = flag(
         RUN,
-        "Say how many runs there are, how long they take and how much memory, from a "
-        "short run of each policy.",
+        "Estimate runs, time and memory from a short run of each policy; run nothing else.",
     ),
     dry: bool = DRY,
-    status: bool = flag(RUN, "Say how far it is, and run nothing."),
+    status: bool = flag(RUN, "Show progress without running anything."),
     only: str | None = in_panel(
         RUN, "RUN", None,
-        "Do the runs alone whose names begin so, such as one that failed; nothing is "
-        "kept.",
+        "Run only those whose ID starts with this prefix, such as a failed one; results are not "
+        "saved.",
     ),
     place: PlaceOptions,
     table: list[str] | None = in_panel(
         OUTPUT, "METRIC", None,
-        "Show this metric, see [bold]gpusched metrics[/]. May be repeated. Default: those "
-        "of the study.",
+        "Metric to show; see [bold]gpusched metrics[/]. May be repeated. Default: those of the "
+        "study.",
     ),
     out: Path | None = folder(
         None,
-        f"the finished runs, in Parquet files. Default: STUDY{_ENDING} beside where you are.",
+        f"finished runs (Parquet files). Default: STUDY{_ENDING} in the current folder.",
     ),
     report: Path | None = in_panel(
         OUTPUT, "FILE", None,
-        "The report: one HTML file. Default: report.html in the folder of the study.",
+        "Report: one HTML file. Default: report.html in the folder of the study.",
     ),
     shown: ShownOptions,
 ) -> None:  # fmt: skip
-    """Do all runs of a study, kept as they come: a table, a report, Parquet files.
+    """Run all simulations of a study and save each result.
 
-    What is in the folder is not run again: after Ctrl-C, after a crash, or with
-    more seeds or policies in the study, the same command goes on.
+    Runs already saved in the folder are skipped: after Ctrl-C, after a crash, or
+    with more seeds or policies in the study, the same command resumes.
     """
     file, kept = _places(study, out)
     if status:
@@ -147,15 +146,15 @@ def sweep(
     if text is not None:
         remark([f"wrote {page}"])
     if result.folder is not None:
-        remark([f"{plural(result.num_done, 'run')} kept in {result.folder}"])
+        remark([f"{plural(result.num_done, 'run')} saved in {result.folder}"])
     if result.num_failed:
         raise typer.Exit(1)
 
 
 def executor_for(study: Study, asked: str | None) -> str | None:
-    """Return where the runs are done: in processes if they are written in Python, unless asked."""
+    """Return the executor: the one asked for, else processes if parts are written in Python."""
     if asked is None and (parts := python_parts(study)):
-        remark([f"written in Python, so in processes: {', '.join(parts)}"])
+        remark([f"using processes because these are written in Python: {', '.join(parts)}"])
         return "processes"
     return asked
 
@@ -164,13 +163,13 @@ def _places(study: Path, out: Path | None) -> tuple[Path, Path]:
     """Return the file of the study, and its folder."""
     if study.is_dir():
         if out is not None:
-            raise ValueError(f"--out: {study} is the folder already")
+            raise ValueError(f"--out: cannot be combined with a study's folder, {study}")
         return study / STUDY, study
     return study, out or Path(study.stem + _ENDING)
 
 
 def _page(report: Path | None, folder: Path | None, inputs: dict[str, Input]) -> Path | None:
-    """Return the file of the report, which can be written; None if there is to be none."""
+    """Return the report's file after checking that it can be written; None for no report."""
     if report is not None:
         report.parent.mkdir(parents=True, exist_ok=True)
         prepare_target(report, inputs)
@@ -179,7 +178,7 @@ def _page(report: Path | None, folder: Path | None, inputs: dict[str, Input]) ->
 
 
 def rendered(result: SweepResult, table: list[str] | None, *, is_asked: bool) -> str | None:
-    """Return the page; None if it has nothing to show and nobody asked for it."""
+    """Return the page; None if it has nothing to show and was not asked for."""
     from gpusched.reporting.sweeps.sweep_page import render_sweep
 
     with ProgressDisplay() as display:
@@ -207,7 +206,7 @@ def run_quietly(
     executor: str | None = None,
     only: str | None = None,
 ) -> SweepResult:
-    """Do the runs of a study behind a bar, and remark what they warn of."""
+    """Run a study with a progress bar, and print its warnings as remarks."""
     with worker_pipes(), ProgressDisplay(has_time_left=True) as display:
         display.runs([label])
         try:
@@ -224,8 +223,8 @@ def run_quietly(
                 told = sweep_status(folder)
                 remark(
                     [
-                        f"interrupted: {told.num_done:,} of {plural(told.num_runs, 'run')} are "
-                        f"kept in {folder}; the same command goes on from there"
+                        f"interrupted: {told.num_done:,} of {plural(told.num_runs, 'run')} "
+                        f"saved in {folder}; repeat the command to resume"
                     ],
                     style="yellow",
                 )
@@ -235,7 +234,7 @@ def run_quietly(
 
 
 def _show(result: SweepResult, wanted: Sequence[str]) -> None:
-    """Print the metrics that are wanted, or those of the study."""
+    """Print the chosen metrics, or those of the study."""
     show_lines([result.study.title or result.study.name], style="bold")
     if not result.num_done - result.num_failed:
         return
@@ -259,7 +258,7 @@ def plain(result: SweepResult) -> dict[str, Any]:
 
 
 def _show_status(told: SweepStatus, json: bool) -> None:
-    """Print how far a study is."""
+    """Print the progress of a study."""
     if json:
         show_json(asdict(told) | {"num_left": told.num_left})
         return
@@ -268,7 +267,7 @@ def _show_status(told: SweepStatus, json: bool) -> None:
 
 
 def _show_estimate(study: Study, told: SweepEstimate, folder: Path, json: bool) -> None:
-    """Print what a study takes."""
+    """Print the time and memory that a study needs."""
     if json:
         show_json(asdict(told))
         return
@@ -277,13 +276,13 @@ def _show_estimate(study: Study, told: SweepEstimate, folder: Path, json: bool) 
     columns = text_column("policy"), Column("1,000 jobs", kind="time", key="seconds")
     show_table(table("", columns, told.pilots.items()))
     remark(told.errors, style="yellow")
-    remark([f"finished runs would be kept in {os.fspath(folder)}"])
+    remark([f"finished runs would be saved in {os.fspath(folder)}"])
 
 
 def show_overview(
     result: SweepResult, chosen: Sequence[Metric] | None = None, *, has_notes: bool = True
 ) -> None:
-    """Print metrics of typical runs (None: the main ones), a row for all that differs."""
+    """Print metrics of typical runs (None: the main ones), one row per configuration."""
     shown = overview(result.study, result.runs, chosen)
     if has_notes:
         show_lines(shown.notes)
@@ -292,7 +291,7 @@ def show_overview(
 
 
 def show_comparison(compared: ComparedRuns) -> None:
-    """Print a metric of typical runs with intervals, what it is to the baseline, and a headline."""
+    """Print a metric of typical runs: intervals, comparison with the baseline, headline."""
     seeds = compared.frame["num_seeds"]
     is_same = seeds.n_unique() == 1
     told = [f"{plural(seeds[0], 'seed')}."] if is_same else []

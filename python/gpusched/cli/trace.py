@@ -1,4 +1,4 @@
-"""``gpusched trace``: what is in a trace, what is wrong with it, and traces in other formats."""
+"""``gpusched trace``: inspect, convert and generate job traces."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ FORMATS_EPILOG: Final = """
 
 gpusched trace formats --json
 """
-_TARGET: Final = "Ends in .csv, .parquet, .npz or .swf."
+_TARGET: Final = "Output file: .csv, .parquet, .npz or .swf."
 _BAR: Final = "█"
 _BAR_WIDTH: Final = 40
 _STYLES: Final = {"wrong": "bold red", "odd": "yellow", "fine": "green", "unknown": "dim"}
@@ -91,7 +91,7 @@ def info(
     servers: EqualServers,
     shown: Shown,
 ) -> None:
-    """Show counts, times, widths, the load on a cluster, and what was left out."""
+    """Show job counts, times, sizes, load on a cluster and rejected rows."""
     loaded = load_workload(trace, how, servers)
     jobs = loaded.trace
     facts = jobs.describe()
@@ -160,7 +160,7 @@ def _load(facts: dict[str, Any], cluster: Cluster) -> str:
 
 
 def _wishes(facts: dict[str, Any]) -> dict[str, str]:
-    """Demands, deadlines and widths, of those facts that there are."""
+    """Return the rows for demands, deadlines and elastic jobs that the trace has."""
     rows = {}
     if "num_shares" in facts:
         share = facts["mean_share"]
@@ -184,7 +184,7 @@ def _wishes(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def _widths(trace: Trace) -> list[dict[str, Any]]:
-    """Jobs and their share of the GPU time, by number of GPUs in bins that end in powers of two."""
+    """Count jobs and their share of GPU time by GPUs, in bins that end in powers of two."""
     last = np.ceil(np.log2(trace.gpus)).astype(np.int64)
     work = trace.gpus * trace.service_s
     share = np.bincount(last, weights=work) / work.sum()
@@ -219,13 +219,13 @@ def audit(
     *,
     how: TraceOptions,
     servers: EqualServers,
-    every: bool = flag(OUTPUT, "Show what is fine, too.", names=("--all",)),
-    strict: bool = flag(OUTPUT, "Exit with 1 if something is wrong."),
+    every: bool = flag(OUTPUT, "Also show the checks that passed.", names=("--all",)),
+    strict: bool = flag(OUTPUT, "Exit with 1 if a check finds an error."),
     shown: Shown,
 ) -> None:
-    """Say what is wrong or odd in a trace, with rows, and what it does to a study.
+    """Report errors and anomalies in a trace, with rows and effects on a study.
 
-    Without a cluster, nothing is said of demands that exceed it.
+    Demands are compared with a cluster only if one is given.
     """
     processors = how.format_options.get("processors_per_gpu", 1)
     with duplicate_ids_kept():
@@ -260,20 +260,22 @@ def _findings(findings: Iterable[Finding]) -> Table:
             told, threshold = f"{told}\n{found.effect}", found.threshold
         verdict = Cell(found.verdict, _STYLES[found.verdict])
         rows.append((found.name, verdict, Cell(told, detail=threshold)))
-    names = ("verdict", "what was found, what it does to a study, from where on")
+    names = ("verdict", "finding, effect on a study, threshold")
     return table("", [text_column("check", is_unbroken=True), *map(text_column, names)], rows)
 
 
 def convert(
     trace: list[Path] = FILES,
     target: Path = argument("TARGET", ..., _TARGET),
-    jobs: int | None = in_panel(None, "N", None, "Take the first N jobs.", min=1),
+    jobs: int | None = in_panel(
+        None, "N", None, "Number of jobs, from the first. Default: all.", min=1
+    ),
     *,
     how: Annotated[
         WorkloadOptions, without("jobs", "load", "restart", "profiles", "graphs", "throughputs")
     ],
 ) -> None:
-    """Read a trace and write it under gpusched's own names, or as SWF."""
+    """Convert a trace to gpusched's columns or to SWF."""
     prepare_target(target, read_files(trace))
     read = read_jobs(trace, how)
     if jobs is not None:
@@ -290,17 +292,18 @@ def anonymise(
         None,
         "SECRET",
         None,
-        "Makes the same names of the same in several files. Default: drawn, and not told.",
+        "Key of the hashes; the same key gives the same hashes in several files. Default: random "
+        "and not shown.",
     ),
     round: float = in_panel(
-        None, "TIME", 60.0, "What times are rounded to, such as [bold]1h[/].", parser=seconds_of
+        None, "TIME", 60.0, "Unit of the rounded times, such as [bold]1h[/].", parser=seconds_of
     ),
     *,
     how: TraceOptions,
 ) -> None:
-    """Write a trace that can be sent: names as keyed hashes, times rounded.
+    """Write an anonymised copy of a trace: hashed names, rounded times.
 
-    Widths, types of GPUs and the pattern of arrivals stay.
+    Job sizes, GPU types and the pattern of arrivals stay.
     """
     from gpusched.traces.anonymising import anonymise as without_names
 
@@ -310,7 +313,7 @@ def anonymise(
 
 
 def _write(made: Trace, target: Path, *, rejects: Rejects | None = None, over: str = "") -> None:
-    """Write a trace and say what is lost of it."""
+    """Write a trace and report what the format cannot hold."""
     from gpusched.traces.writers import losses, write_trace
 
     with unwarned():
@@ -325,24 +328,25 @@ def generate(
     name: str = argument(
         "NAME",
         ...,
-        "Whose published aggregates to imitate: philly, helios, itp, acme or pai.",
+        "Published trace whose aggregates to imitate: philly, helios, itp, acme or pai.",
     ),
     target: Path = argument("TARGET", ..., _TARGET),
     jobs: int = in_panel(None, "N", 20_000, "Number of jobs.", min=1),
-    load: float = in_panel(None, "X", 0.9, "The jobs' GPU time over the cluster's."),
-    seed: int = in_panel(None, "S", 0, "Of all that is random.", min=0),
+    load: float = in_panel(None, "X", 0.9, "Offered load: the jobs' GPU time over the cluster's."),
+    seed: int = in_panel(None, "S", 0, "Seed for all random choices.", min=0),
     model: int = in_panel(
         None,
         "1|2",
         2,
-        "2: a steady load; 1: the jobs of versions before, whose bursts grow with their number.",
+        "Version of the generator. 2: steady load; 1: as in earlier versions, with bursts that "
+        "grow with --jobs.",
         min=1,
         max=2,
     ),
     *,
     servers: EqualServers,
 ) -> None:
-    """Generate a seeded synthetic workload for a cluster."""
+    """Generate a synthetic workload for a cluster."""
     import gpusched
 
     prepare_target(target, read_files(cluster=servers.cluster))
@@ -353,7 +357,7 @@ def generate(
 
 
 def formats(*, shown: Shown) -> None:
-    """List the formats of traces: how each is recognised, its options, its source."""
+    """List trace formats with their detection, options and sources."""
     known = trace_formats().values()
     if shown.is_json:
         fields = ("name", "summary", "source", "detection", "options", "endings")

@@ -1,4 +1,4 @@
-"""``gpusched tune``: search the options of policies."""
+"""``gpusched tune``: tune policy parameters."""
 
 from __future__ import annotations
 
@@ -47,45 +47,44 @@ def tune(
     *,
     space: Path = in_panel(
         _SEARCH, "FILE", ...,
-        "What there is to choose: a [bold]\\[\\[space]][/] for each policy, in TOML or "
-        "JSON.",
+        "Search space: a [bold]\\[\\[space]][/] for each policy, in TOML or JSON.",
     ),
     metric: str = in_panel(
-        _SEARCH, "METRIC", ..., "What shall be better, see [bold]gpusched metrics[/].",
+        _SEARCH, "METRIC", ..., "Metric to improve; see [bold]gpusched metrics[/].",
     ),
-    trials: int = in_panel(_SEARCH, "N", 50, "Policies to try.", min=1),
+    trials: int = in_panel(_SEARCH, "N", 50, "Number of trials.", min=1),
     held_out: int = in_panel(
         _SEARCH, "N", 10,
-        "Seeds of generated jobs, and windows of others, that the search never sees.", min=1,
+        "Seeds of generated jobs, or windows of a trace, held out of the search.", min=1,
     ),
     rungs: int = in_panel(
         _SEARCH, "N", 3,
-        "Windows of the search, each three times the one before; 1: nothing is pruned.", min=1,
+        "Windows of the search, each three times as long as the last; 1: no pruning.", min=1,
     ),
     batch: int = in_panel(
-        _SEARCH, "N", 1, "Trials to propose at a time, and to run side by side.", min=1,
+        _SEARCH, "N", 1, "Trials to propose and run at a time.", min=1,
     ),
-    sampler: str = in_panel(_SEARCH, "tpe|random", "tpe", "What proposes the trials."),
+    sampler: str = in_panel(_SEARCH, "tpe|random", "tpe", "Sampler: proposes the trials."),
     pruner: str = in_panel(
-        _SEARCH, "halving|hyperband|none", "halving", "What ends trials in short windows.",
+        _SEARCH, "halving|hyperband|none", "halving", "Pruner: stops poor trials early.",
     ),
     seed: int = in_panel(_SEARCH, "N", 0, "Seed of the search.", min=0),
     place: PlaceOptions,
     out: Path | None = folder(
         None,
-        f"the finished runs, in Parquet files. Default: STUDY{_ENDING} beside where you are.",
+        f"finished runs (Parquet files). Default: STUDY{_ENDING} in the current folder.",
     ),
     report: Path | None = in_panel(
         OUTPUT, "FILE", None,
-        "Write a page of HTML, with the search and what was held out side by side.",
+        "Report: one HTML file, with results on search and held-out jobs side by side.",
     ),
     shown: Shown,
 ) -> None:  # fmt: skip
-    """Search the options of policies, and judge the best on jobs held out.
+    """Tune policy parameters and evaluate the best on held-out jobs.
 
-    Trials are run on short windows first, and only the better third goes on.
-    Finished runs are kept: after Ctrl-C, or with more trials, the same command
-    goes on where it was.
+    Trials run on short windows first, and only the best third continues.
+    Finished runs are saved: after Ctrl-C, or with more trials, the same
+    command resumes.
     """
     kept = out or Path(study.stem + _ENDING)
     if report is not None:
@@ -110,8 +109,8 @@ def tune(
                     progress=display.update,
                 )
         except KeyboardInterrupt:
-            told = f"finished runs are kept in {kept}" if kept.exists() else "nothing was run"
-            remark([f"interrupted: {told}; the same command goes on from there"], style="yellow")
+            told = f"finished runs are saved in {kept}" if kept.exists() else "nothing was run"
+            remark([f"interrupted: {told}; repeat the command to resume"], style="yellow")
             raise typer.Exit(INTERRUPTED) from None
     remark((line for line in lines if line not in found.warnings), style="yellow")
     try:
@@ -125,7 +124,7 @@ def tune(
         else:
             _show(found)
     remark(found.warnings, style="yellow")
-    remark([f"finished runs are kept in {kept / SEARCH} and {kept / HELD_OUT}"])
+    remark([f"finished runs are saved in {kept / SEARCH} and {kept / HELD_OUT}"])
     if report is not None:
         remark([f"wrote {report}"])
 

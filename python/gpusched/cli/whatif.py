@@ -1,4 +1,4 @@
-"""``gpusched whatif``: what changes to a base case would do."""
+"""``gpusched whatif``: simulate changes to a baseline."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ _PARTS: Final = "runs"
 
 def whatif(
     trace: list[Path] | None = TRACES,
-    base: str = in_panel(RUN, "NAME[:KEY=VALUE,...]", POLICY, "The policy of the base case."),
+    base: str = in_panel(RUN, "NAME[:KEY=VALUE,...]", POLICY, "Policy of the baseline."),
     change: list[str] | None = in_panel(
         RUN, "KEY=VALUE", None,
-        "A change: [bold]policy[/], [bold]placement[/], [bold]predictor[/], "
-        "[bold]speed[/] or [bold]contention[/] and a name; [bold]servers[/] or "
-        "[bold]gpus-per-server[/] and 12, +4, -4 or +10%; [bold]load[/] and a load or a factor "
-        "such as *1.2 or +20%; [bold]estimates[/] and exact, or a factor; [bold]restart[/] and "
-        "what a restart costs, such as 60s. May be repeated.",
+        "Change to simulate: [bold]policy[/], [bold]placement[/], [bold]predictor[/], "
+        "[bold]speed[/] or [bold]contention[/]=NAME; [bold]servers[/] or "
+        "[bold]gpus-per-server[/]=12, +4, -4 or +10%; [bold]load[/]=0.9, or a factor "
+        "such as *1.2 or +20%; [bold]estimates[/]=exact, or a factor; [bold]restart[/]=60s, "
+        "the restart cost. May be repeated.",
     ),
     *,
     workload: Annotated[WorkloadOptions, without("load")],
     servers: int | None = in_panel(
         CLUSTER, "N", None,
-        "Number of equal servers. Default: if TRACE has starts of its own, as many as "
-        f"make jobs wait as long as they did; else the fewest with load at most {MAX_LOAD} and "
-        f"room for the widest job; {NUM_SERVERS} without TRACE.", min=1,
+        "Number of equal servers. Default: if TRACE has recorded starts, the number with the "
+        f"closest mean wait; else the fewest with load at most {MAX_LOAD} that fit the largest "
+        f"job; {NUM_SERVERS} without TRACE.", min=1,
     ),
     others: Annotated[ClusterOptions, without("servers")],
     how: Annotated[RunOptions, without("seed", "max_intervals")],
@@ -66,11 +66,11 @@ def whatif(
     threads: int | None = THREADS,
     shown: ShownOptions,
 ) -> None:  # fmt: skip
-    """Tell what changes of policy, servers or load would do, and how far to trust that.
+    """Simulate changes of policy, servers or load, with a grade of the baseline.
 
-    Each change is made alone, then all of them together. Where the trace has
-    starts of its own, the answer carries the grade of its base case: how near
-    that comes to what happened, see [bold]gpusched fidelity[/].
+    Each change is simulated alone, then all together. If the trace has recorded
+    starts, the answer includes a grade: how close the baseline is to the
+    recorded schedule; see [bold]gpusched fidelity[/].
     """
     if not change:
         raise ValueError("--change: at least one is needed, such as --change servers=+4")
@@ -80,7 +80,7 @@ def whatif(
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         loaded = load_workload(trace, workload, cluster, speed=speed, seed=seed)
-        # The trace's own waits say more about its cluster than a load does.
+        # Recorded waits say more about the trace's cluster than a load does.
         finds = cluster.is_open and speed is None and not cluster.has_network
         finds = finds and cluster.type_speeds is None
         finds = finds and has_starts(loaded.trace)

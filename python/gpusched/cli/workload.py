@@ -1,4 +1,4 @@
-"""From the options of a command to a trace and a cluster, with all assumptions said."""
+"""Turn the options of a command into a trace and a cluster, and list the assumptions."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _STDIN: Final = "-"
 
 
 class Workload(msgspec.Struct, frozen=True):
-    """What a command runs on.
+    """The trace and cluster of a command.
 
     Attributes
     ----------
     assumptions
-        What the user did not say and we chose, a sentence each.
+        Choices that the options left open, one sentence each.
     """
 
     trace: Trace
@@ -47,9 +47,9 @@ class Workload(msgspec.Struct, frozen=True):
 
 
 def read_jobs(paths: Sequence[Path], options: WorkloadOptions, seed: int = 0) -> Trace:
-    """Read trace files, take the part that is asked for, and remark what of them is not used.
+    """Read trace files, select the requested part, and remark on unused columns.
 
-    The first submit of a part is second 0, as that of a file is.
+    The first submission of the part is second 0, as in a whole file.
     """
     from gpusched.traces.job_columns import unused
     from gpusched.traces.reading import read_quietly
@@ -83,16 +83,14 @@ def read_jobs(paths: Sequence[Path], options: WorkloadOptions, seed: int = 0) ->
 
 
 def _left(before: Trace, after: Trace, how: Mapping[str, str]) -> str:
-    """Say in a sentence what a cut left of the jobs, and of their GPU time."""
+    """Describe in a sentence how many jobs and GPU hours a selection kept."""
     share = after.gpu_seconds / before.gpu_seconds
     named = ", ".join(f"{what} {value}" for what, value in how.items())
-    return (
-        f"{named}: {len(after):,} of {len(before):,} jobs, {100 * share:.1f} % of their GPU hours"
-    )
+    return f"{named}: {len(after):,} of {len(before):,} jobs, {100 * share:.1f}% of their GPU hours"
 
 
 def remark_rejects(trace: Trace) -> None:
-    """Say what was left out of a trace."""
+    """Print the rows that were left out of a trace."""
     remark((f"left out of the trace: {line}" for line in trace.rejects.lines()), style="yellow")
 
 
@@ -104,11 +102,10 @@ def load_workload(
     speed: str | None = None,
     seed: int = 0,
 ) -> Workload:
-    """Read or generate the trace, and choose the cluster if there is none.
+    """Read or generate the trace, and choose the cluster if none is given.
 
-    A trace is first cut as the options say and to ``--jobs``, then given a cluster, then rescaled
-    to ``--load``, then given profiles or throughputs, then graphs, which are measured at ``speed``,
-    then deadlines.
+    Order: select jobs, up to ``--jobs``; choose the cluster; rescale to ``--load``; add profiles or
+    throughputs, then graphs, which are measured at ``speed``, then deadlines.
     """
     has_types = bool(paths) and servers.cluster is None  # of its jobs, which are not read yet
     cluster = None if has_types else servers.named()
@@ -197,7 +194,7 @@ def _embedded(
 
 
 def generated(options: WorkloadOptions) -> dict[str, Any]:
-    """Return the trace of a study that is generated as :func:`load_workload` does without files.
+    """Return a study's trace that is generated as by :func:`load_workload` without files.
 
     Raises
     ------
@@ -233,19 +230,19 @@ def _read_profiles(text: str) -> tuple[JobProfile, ...]:
 
 
 def _with_profiles(workload: Workload, models: tuple[JobProfile, ...], seed: int) -> Workload:
-    """Take each job's profile from its group where all groups name one; else draw it."""
+    """Take each job's profile from its group if all groups name one; else draw it."""
     trace, names = workload.trace, {model.name for model in models}
     if trace.group is not None and names.issuperset(trace.group.values()):
         return replace(workload, trace=trace.with_profiles(models, trace.group.values()))
     said: tuple[str, ...] = ()
     if len(models) > 1:
-        said = (f"profiles assumed: each job's drawn from {len(models)}, seed {seed}",)
+        said = (f"profiles assumed: drawn for each job from {len(models)}, seed {seed}",)
     trace = trace.with_profiles(models, seed=seed)
     return replace(workload, trace=trace, assumptions=workload.assumptions + said)
 
 
 def _with_throughputs(workload: Workload, path: str, seed: int) -> Workload:
-    """Take each job's model from its group where that names one; else draw it."""
+    """Take each job's model from its group if that names one; else draw it."""
     from gpusched.model.throughputs import read_throughputs
     from gpusched.traces.model_columns import add_throughputs
 
@@ -273,7 +270,7 @@ def deadline_options(text: str) -> dict[str, Any]:
 
 
 def _heavy_share(text: str) -> float | None:
-    """Read what follows ``zoo``: nothing, or a share."""
+    """Read the optional share after ``zoo``."""
     name, _, parameter = text.partition(":")
     key, _, value = parameter.partition("=")
     if name != ZOO or (parameter and key != "heavy_share"):
@@ -296,5 +293,5 @@ def _with_graphs(workload: Workload, heavy_share: float | None, speed: str, seed
     trace = assign_graphs(
         workload.trace, workload.cluster, heavy_share=heavy_share, speed=speed, seed=seed
     )
-    said = f"graphs assumed: each job's or group's drawn from {len(MODELS)} models, seed {seed}"
+    said = f"graphs assumed: drawn for each job or group from {len(MODELS)} models, seed {seed}"
     return replace(workload, trace=trace, assumptions=(*workload.assumptions, said))

@@ -1,7 +1,6 @@
-"""Queues as environments of Gymnasium: which waiting job starts next?
+"""Gymnasium environments of a queue: the agent chooses which waiting job starts next.
 
-The import registers ``gpusched/Queue-v0`` where Gymnasium is installed; names are loaded on first
-use.
+The import registers ``gpusched/Queue-v0`` if Gymnasium is installed; names load on first use.
 """
 
 from __future__ import annotations

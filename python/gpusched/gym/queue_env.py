@@ -1,4 +1,4 @@
-"""One queue as an environment of Gymnasium, and many that are stepped together, natively."""
+"""A queue as a Gymnasium environment, and a native vector environment of many."""
 
 # ruff: noqa: E402 - without Gymnasium its absence is to be named
 
@@ -39,7 +39,7 @@ from gpusched.traces.workload import Trace
 JOB_FEATURES: Final = ("wait_s", "predicted_s", "gpus", "fits", "is_there")
 CLUSTER_FEATURES: Final = ("free_gpus", "gpus", "running", "waiting")
 
-# By the metric whose value with a minus is the sum of the rewards; as the core calls it.
+# The core's name of each reward, by the metric whose negative is the sum of the rewards.
 REWARDS: Final = MappingProxyType(
     {"mean_wait_s": "wait", "mean_jct_s": "jct", "mean_bounded_slowdown": "slowdown"}
 )
@@ -48,12 +48,12 @@ _MOST_SECONDS: Final = MAX_HORIZON_US / US_PER_S
 
 
 def core_reward(reward: str) -> str:
-    """Return what the core calls a reward.
+    """Return the core's name of a reward.
 
     Raises
     ------
     ValueError
-        If there is none for the metric.
+        If the metric has no reward.
     """
     if not isinstance(reward, str) or reward not in REWARDS:
         raise ValueError(f"reward: unknown {reward!r}{nearest(str(reward), list(REWARDS))}")
@@ -61,20 +61,20 @@ def core_reward(reward: str) -> str:
 
 
 class Observing:
-    """How the features of the core are shown: in one array, or jobs and cluster apart."""
+    """The form of observations: one flat array, or a dictionary of jobs and cluster."""
 
     def __init__(self, kind: str, slots: int, cluster: Cluster, num_jobs: int) -> None:
         if kind not in KINDS:
             raise ValueError(f"observation: unknown {kind!r}{nearest(str(kind), list(KINDS))}")
         if isinstance(slots, bool) or not isinstance(slots, int | np.integer) or slots < 1:
-            raise ValueError(f"slots: {slots!r} is no whole number of at least 1")
+            raise ValueError(f"slots: {slots!r} must be an integer of at least 1")
         self.is_flat = kind == "flat"
         self.slots = int(slots)
         job = [_MOST_SECONDS, _MOST_SECONDS, 2.0**31, 1, 1]
         whole = [cluster.num_gpus, cluster.num_gpus + 1, num_jobs, num_jobs]
         self._num_of_jobs = self.slots * len(JOB_FEATURES)
         most = np.array(job * self.slots + whole, dtype=np.float32)
-        # One number more where the largest is met: a space has no two bounds alike.
+        # One above the largest value, because the two bounds of a space must differ.
         self._most = np.nextafter(most, np.float32(np.inf), dtype=np.float32)
         self.actions = spaces.Discrete(self.slots + 1)
 
@@ -107,14 +107,14 @@ _PER_JOB = frozenset(column.name for column in _core.JOB_COLUMNS if column.per =
 
 
 class Episodes:
-    """What episodes are made of.
+    """The jobs, cluster and settings of episodes.
 
     Attributes
     ----------
     trace, cluster
         All jobs, and the servers.
     num_jobs
-        Of an episode.
+        Jobs per episode.
     servers
         The core's view of the cluster.
     """
@@ -130,7 +130,7 @@ class Episodes:
             if isinstance(jobs, bool) or not isinstance(jobs, int | np.integer):
                 raise TypeError(f"jobs: {jobs!r} must be an integer")
             if not 1 <= jobs <= len(trace):
-                raise ValueError(f"jobs: {jobs} is not between 1 and the {len(trace)} of the trace")
+                raise ValueError(f"jobs: {jobs} must lie in 1..{len(trace)}, the jobs of the trace")
         chosen = placement_seam(placement)
         if not isinstance(chosen.native, str):
             raise ValueError(f"placement: {chosen.label} is written in Python; name a native one")
@@ -138,11 +138,11 @@ class Episodes:
         predicted = resolve(predictor)
         if not isinstance(predicted, PredictedBy):
             raise ValueError(
-                f"predictor: {predicted.label} learns in the course of a run; predict before, and "
-                "give the trace a column"
+                f"predictor: {predicted.label} learns during a run; predict beforehand and add the "
+                "predictions to the trace as a column"
             )
         if cluster.has_speeds:
-            raise ValueError("cluster: environments do not know of the speeds of GPU types")
+            raise ValueError("cluster: environments do not support speeds of GPU types")
         self.trace, self.cluster = trace, cluster
         self.placement, self.placement_values = chosen.native, chosen.parameters
         self.placement_label = chosen.label
@@ -167,7 +167,7 @@ class Episodes:
         return first, seed
 
     def lanes(self, num_lanes: int, num_slots: int, cost: str) -> _core.VectorEnvironment:
-        """Return lanes of the core in which episodes can begin."""
+        """Return a vector environment of the core with this many lanes."""
         return _core.VectorEnvironment(
             self.servers,
             placement=self.placement,
@@ -184,7 +184,7 @@ class Episodes:
         lanes.begin(lane, self._table(first, last), num_feasible, seed)
 
     def part(self, first: int) -> Trace:
-        """Return the jobs of an episode as a trace, at their own times."""
+        """Return the jobs of an episode as a trace, at their original times."""
         if self.num_jobs == len(self.trace):
             return self.trace
         return self.trace._take(slice(first, first + self.num_jobs))
@@ -198,45 +198,45 @@ class Episodes:
 
 
 class QueueEnv(gymnasium.Env[Any, Any]):
-    """A queue that asks which job shall start, wherever one could.
+    """A queue in which the agent chooses the next job whenever one could start.
 
     An episode is a run at fixed speeds, without preemption. Whenever a waiting job fits on free
-    GPUs, the environment stops and shows the ``slots`` jobs that came first. Action ``i`` starts
-    the job of slot i; action ``slots`` lets time go on to the next instant at which a job fits.
-    After a start it asks again at the same instant, if another job fits. The episode ends with the
-    last question: all jobs have started then.
+    GPUs, the environment shows the ``slots`` jobs submitted first. Action ``i`` starts the job in
+    slot i; action ``slots`` advances time to the next event at which a job fits. If another job
+    fits after a start, the next step is at the same time. The episode ends when all jobs have
+    started.
 
-    What is not allowed stands in ``info["action_mask"]`` with 0: a slot without a job, a job that
-    does not fit, and waiting where nothing runs or is still to come. Such an action counts as
-    waiting, or where one may not wait as the first job that fits; ``info["was_allowed"]`` tells.
+    ``info["action_mask"]`` is 0 for forbidden actions: an empty slot, a job that does not fit, and
+    waiting while nothing runs or is due to arrive. A forbidden action counts as waiting, or if
+    waiting is forbidden as the first job that fits; ``info["was_allowed"]`` reports it.
 
     Parameters
     ----------
     trace, cluster, placement
-        As of :func:`gpusched.simulate`; the placement is a native one.
+        As for :func:`gpusched.simulate`; the placement must be native.
     predictor
-        What is shown of service times: ``"oracle"``, ``"estimate"``, ``"column"``, or ``"auto"``
-        (the users' estimates if every job has one, else the truth), as of
+        Run times in observations: ``"oracle"``, ``"estimate"``, ``"column"``, or ``"auto"``
+        (users' estimates if every job has one, else true run times), as for
         :func:`gpusched.simulate`.
     reward
         A metric of :func:`gpusched.metrics`: ``"mean_wait_s"``, ``"mean_jct_s"`` or
-        ``"mean_bounded_slowdown"``. The rewards of an episode add up to its value with a minus.
+        ``"mean_bounded_slowdown"``. The rewards of an episode sum to its negative.
     slots
-        Jobs that are shown.
+        Number of jobs in an observation.
     jobs
-        Jobs of an episode: a window of the trace that is drawn at each reset. None: all.
+        Jobs per episode: a random window of the trace at each reset. None: all.
     observation
         ``"flat"``: float32[slots * 5 + 4]; ``"dict"``: ``jobs`` float32[slots, 5] and ``cluster``
-        float32[4]. Of each job the seconds it has waited, its predicted service in seconds, its
-        GPUs, whether it fits now, and whether there is one; of the cluster its free GPUs, its
-        GPUs, the jobs that run and those that wait.
+        float32[4]. Per job: seconds waited, predicted run time in seconds, GPUs, whether it fits
+        now, and whether the slot has a job. For the cluster: free GPUs, all GPUs, running jobs and
+        waiting jobs.
     render_mode
-        None; there is nothing to see.
+        None; rendering is not supported.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is none of these; or as :func:`gpusched.simulate`.
+        If an argument is invalid; and as :func:`gpusched.simulate`.
     ImportError
         If Gymnasium is not installed.
 
@@ -291,7 +291,7 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         Parameters
         ----------
         seed
-            Of what is drawn from now on: the windows, and the seeds of a random placement.
+            Seed of the windows and of a random placement.
         options
             ``{"first": row}`` begins the window at this row of the trace.
 
@@ -303,8 +303,8 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         Raises
         ------
         ValueError
-            If there is no such window or option, or the environment is at work: in another thread,
-            or around the handler of a signal that calls it. The episode goes on then.
+            If the window or option is invalid, or the environment is busy: in another thread, or
+            below a signal handler that calls it. The episode then continues.
 
         Examples
         --------
@@ -319,7 +319,7 @@ class QueueEnv(gymnasium.Env[Any, Any]):
             last = len(self._episodes.trace) - self._episodes.num_jobs
             is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
             if name != "first" or not is_whole or not 0 <= value <= last:
-                raise ValueError(f"options: {name}={value!r}; there is first=0 to {last}")
+                raise ValueError(f"options: {name}={value!r}; known: first=0 to first={last}")
             chosen = int(value)
         with self._lanes:
             super().reset(seed=seed)
@@ -342,8 +342,8 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         Raises
         ------
         ValueError
-            If the action is none of the space, no episode has begun, or the environment is at work
-            as of :meth:`reset`. Nothing happens then.
+            If the action is outside the space, no episode has begun, or the environment is busy,
+            see :meth:`reset`. The state is unchanged.
 
         Examples
         --------
@@ -355,7 +355,7 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         (False, True)
         """
         if not self.action_space.contains(action):
-            raise ValueError(f"action: {action!r} is not between 0 and {self._observing.slots}")
+            raise ValueError(f"action: {action!r} must lie in 0..{self._observing.slots}")
         with self._lanes:
             self._lanes.answer(np.array([action], dtype=np.int64))
             observation, info = self._shown()
@@ -393,7 +393,7 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         Raises
         ------
         ValueError
-            If no episode has begun, or the environment is at work as of :meth:`reset`.
+            If no episode has begun, or the environment is busy, see :meth:`reset`.
 
         Examples
         --------
@@ -412,7 +412,7 @@ class QueueEnv(gymnasium.Env[Any, Any]):
             is_partial = not self._lanes.is_over[0]
             now_s = self._lanes.now_us(0) / US_PER_S
         if is_partial:
-            why = f"the episode is at {now_s:g} s and not at its end"
+            why = f"the episode is at {now_s:g} s and has not ended"
             stored = StoredSchedule.of(schedule)
             schedule = StoredSchedule(**{**vars(stored), "warnings": (why,)})
         spec = RunSpec(
@@ -443,7 +443,7 @@ class QueueEnv(gymnasium.Env[Any, Any]):
 
 
 def _chosen_outside(kind: type, digest: str) -> PythonObject:
-    """Who chose the actions is not known: two episodes are one run if their schedules are."""
+    """Identify a run by its schedule, because the source of the actions is unknown."""
     return PythonObject(
         "policy", kind.__qualname__, kind.__module__, "", "", "actions came from outside", digest
     )
@@ -453,17 +453,17 @@ MOST_ENVS: Final = 1_000_000
 
 
 class QueueVectorEnv(VectorEnv[Any, Any, Any]):
-    """So many :class:`QueueEnv` side by side, each with episodes of its own; one call steps all.
+    """Several independent :class:`QueueEnv`, stepped by one call.
 
-    An episode that is over begins anew in the next step, whose action and reward of this
-    environment do not count (``AutoresetMode.NEXT_STEP``).
+    A finished episode restarts in the next step, whose action and reward of that environment are
+    ignored (``AutoresetMode.NEXT_STEP``).
 
     Parameters
     ----------
     num_envs
-        Environments, 1 to 1,000,000.
+        Number of environments, 1 to 1,000,000.
     trace, cluster, placement, predictor, reward, slots, jobs, observation
-        As of :class:`QueueEnv`.
+        As for :class:`QueueEnv`.
 
     Raises
     ------
@@ -526,9 +526,9 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
         Parameters
         ----------
         seed
-            One from which those of all environments follow, or one for each.
+            One seed for all environments, or one for each.
         options
-            None are known.
+            Not supported.
 
         Returns
         -------
@@ -538,8 +538,8 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
         Raises
         ------
         ValueError
-            If there are not as many seeds as environments, or an option, or the environments are at
-            work: in another thread, or around the handler of a signal that calls them.
+            If there are not as many seeds as environments, an option is given, or the environments
+            are busy: in another thread, or below a signal handler that calls them.
 
         Examples
         --------
@@ -550,7 +550,7 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
         ((3, 24), (3, 5))
         """
         if options:
-            raise ValueError(f"options: none are known, and {sorted(options)} are given")
+            raise ValueError(f"options: unknown {sorted(options)}; there are none")
         with self._lanes:
             if isinstance(seed, Sequence):
                 if len(seed) != self.num_envs:
@@ -569,16 +569,16 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
         Returns
         -------
         tuple
-            The observations, the rewards float64[num_envs], which episodes are over, which are
-            cut short (none), and the infos.
+            The observations, the rewards float64[num_envs], which episodes ended, which were
+            truncated (none), and the infos.
 
         Raises
         ------
         ValueError
-            If there are not as many actions as environments, one is none of the space, no episode
-            has begun, or the environments are at work as of :meth:`reset`. Nothing happens then.
+            If there are not as many actions as environments, one is outside the space, no episode
+            has begun, or the environments are busy, see :meth:`reset`. The state is unchanged.
         TypeError
-            If they are not whole numbers in one dimension.
+            If the actions are not integers in one dimension.
 
         Examples
         --------
@@ -624,12 +624,12 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
     def _answers(self, actions: Any) -> np.ndarray:
         given = np.asarray(actions)
         if given.dtype.kind not in "iu":
-            raise TypeError(f"actions: expected whole numbers, not {given.dtype}")
+            raise TypeError(f"actions: expected integers, not {given.dtype}")
         answers = np.ascontiguousarray(given, dtype=np.int64)
         is_outside = (answers < 0) | (answers > self._observing.slots)
         if is_outside.any():
             wrong = given[is_outside].flat[0]
-            raise ValueError(f"actions: {wrong} is not between 0 and {self._observing.slots}")
+            raise ValueError(f"actions: {wrong} must lie in 0..{self._observing.slots}")
         return answers
 
     def _begin(self, lane: int) -> None:

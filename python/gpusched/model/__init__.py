@@ -1,6 +1,6 @@
-"""Clusters, and what jobs compute and exchange: profiles, throughputs, graphs, zoos of models.
+"""Clusters, and models of jobs: profiles, throughputs, graphs and the built-in zoo.
 
-Names are loaded on first use.
+Names load on first use.
 """
 
 from __future__ import annotations

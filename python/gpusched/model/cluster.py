@@ -25,16 +25,16 @@ _BANDWIDTHS: Final = ("nic_gbps", "intra_gbps")
 
 
 class Devices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """GPUs of one type of a server that has several.
+    """GPUs of one type in a server with several types.
 
     Attributes
     ----------
     type
         Model of the GPUs.
     count
-        How many each server has, 1 to 64.
+        Number per server, 1 to 64.
     speed
-        Of one of these, as in :class:`ServerGroup`.
+        Speed of one GPU, as in :class:`ServerGroup`.
     """
 
     type: str
@@ -54,21 +54,21 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     gpu_type
         Model of the GPUs.
     devices
-        Instead of both, where servers have GPUs of several types: ``(type, count)`` or ``(type,
-        count, speed)`` each. A cluster holds such a group as one for each type, which are a part of
-        the same servers.
+        Replaces both for servers with several GPU types: ``(type, count)`` or ``(type, count,
+        speed)`` each. A cluster splits such a group into one group per type, linked by
+        ``part_of``.
     part_of
-        A name that these have in common: groups of one name, and of equal counts, are the types of
-        the same servers. CPU and memory are those of the server, which all its parts share.
+        Common name of groups with equal counts that are the GPU types of the same servers. CPU and
+        memory belong to the server and are shared by its parts.
     cpu, memory_gib
-        CPU cores and memory of each server; None = never short.
+        CPU cores and memory of each server; None: unlimited.
     nic_gbps, intra_gbps
-        Bandwidth of the network card, and between the GPUs of one server, in Gbit/s.
+        Bandwidth of the NIC, and between the GPUs of one server, in Gbit/s.
     domain
-        Name of the domain the servers are directly in; None in a cluster without domains.
+        Name of the servers' innermost domain; None in a cluster without domains.
     speed
-        How many times as fast one of the GPUs is as that on which services are measured, 0.001 to
-        1,000: see :class:`Cluster`.
+        Speed of one GPU relative to that of the stated run times, 0.001 to 1,000: see
+        :class:`Cluster`.
     """
 
     count: int
@@ -119,14 +119,14 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
             ServerGroup(1, each.count, each.type, speed=each.speed)
         is_plain = self.gpu_type == "gpu" and self.part_of is None and self.speed == 1
         if not is_plain or self.gpus not in (0, sum(each.count for each in given)):
-            raise ValueError("devices: excludes gpus, gpu_type, speed and part_of")
+            raise ValueError("devices: cannot be combined with gpus, gpu_type, speed or part_of")
         if len({each.type for each in given}) < len(given):
             raise ValueError("devices: names a type twice")
         msgspec.structs.force_setattr(self, "devices", tuple(given))
         msgspec.structs.force_setattr(self, "gpus", sum(each.count for each in given))
 
     def _parts(self, name: str) -> tuple[ServerGroup, ...]:
-        """Return a group for each type of GPUs, under a common ``name`` if there are several."""
+        """Split the group by GPU type, with a common ``name`` if there are several."""
         if not self.devices:
             return (self,)
         one = {"devices": (), "part_of": name if len(self.devices) > 1 else None}
@@ -153,8 +153,8 @@ MAX_OVERSUBSCRIPTION: Final = 1e6
 class Domain(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Servers behind one switch: a rack, a block of racks, or the whole cluster.
 
-    The domains of a cluster form one tree. Every domain but the root has an uplink to its parent,
-    whose bandwidth is given by exactly one of the last two fields.
+    The domains of a cluster form one tree. Every domain except the root has an uplink to its
+    parent, with its bandwidth given by exactly one of the last two fields.
 
     Attributes
     ----------
@@ -165,14 +165,13 @@ class Domain(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     uplink_gbps
         Bandwidth of the uplink, Gbit/s.
     oversubscription
-        What could arrive from below (the network cards of the servers directly in the domain, and
-        the uplinks of the domains directly in it) over the bandwidth of the uplink; 1 is a full
-        bisection.
+        Bandwidth from below (the NICs of servers and the uplinks of domains directly in the domain)
+        over that of the uplink; 1 is full bisection.
 
     Raises
     ------
     TypeError, ValueError
-        If a value is of a wrong type or out of range, or a domain with a parent has none or both
+        If a value has a wrong type or is out of range, a domain with a parent has none or both
         of ``uplink_gbps`` and ``oversubscription``, or the root has one; the message names it.
     """
 
@@ -204,7 +203,7 @@ class Domain(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 
 def check_domains(servers: Sequence[ServerGroup], domains: Sequence[Domain]) -> None:
-    """Raise ValueError unless ``domains`` are one tree that holds every server.
+    """Raise ValueError unless ``domains`` form one tree with every server in it.
 
     The message names the field by its path, such as ``domains[2].parent``.
     """
@@ -225,7 +224,7 @@ def check_domains(servers: Sequence[ServerGroup], domains: Sequence[Domain]) -> 
                 f"servers[{position}].domain: is missing, the cluster has {len(domains)} domains"
             )
         if group.domain not in names:
-            raise ValueError(f"servers[{position}].domain: {group.domain!r} is no domain")
+            raise ValueError(f"servers[{position}].domain: unknown domain {group.domain!r}")
         has_servers[names[group.domain]] = True
     for index in reversed(depth_first):
         parent = domains[index].parent
@@ -237,19 +236,19 @@ def check_domains(servers: Sequence[ServerGroup], domains: Sequence[Domain]) -> 
 
 
 def parents(domains: Sequence[Domain]) -> Int32:
-    """int32[num_domains]: index of each domain's parent; -1 for the root."""
+    """Return the index of each domain's parent, int32[num_domains]; -1 for the root."""
     names = _index_of(domains)
     above = [-1 if domain.parent is None else names[domain.parent] for domain in domains]
     return read_only(np.array(above, dtype=np.int32))
 
 
 def uplinks(servers: Sequence[ServerGroup], domains: Sequence[Domain]) -> Float64:
-    """float64[num_domains]: bytes/s of each domain's uplink; infinite for the root.
+    """Return bytes/s of each domain's uplink, float64[num_domains]; infinite for the root.
 
     Raises
     ------
     ValueError
-        If an oversubscription is over the network card of a server that gives no ``nic_gbps``.
+        If an oversubscription needs the NIC of a server without ``nic_gbps``.
     """
     names = _index_of(domains)
     below = [0.0] * len(domains)
@@ -285,7 +284,7 @@ def racks(
     racks_per_block: int | None,
     block_oversubscription: float,
 ) -> tuple[tuple[ServerGroup, ...], tuple[Domain, ...]]:
-    """Put consecutive servers into racks, and racks into blocks: new groups and their domains."""
+    """Put consecutive servers into racks, and racks into blocks; return groups and domains."""
     for position, group in enumerate(servers):
         if group.nic_gbps is None:
             raise ValueError(f"servers[{position}].nic_gbps: is missing, racks need it")
@@ -303,7 +302,7 @@ def racks(
 
 
 def _split(servers: Sequence[ServerGroup], servers_per_rack: int) -> Iterator[ServerGroup]:
-    """Cut the groups where a rack ends."""
+    """Split groups at the ends of racks."""
     first = 0
     for group in servers:
         left = group.count
@@ -330,7 +329,7 @@ def _check_parents(domains: Sequence[Domain], names: dict[str, int]) -> None:
     root = None
     for index, domain in enumerate(domains):
         if domain.parent is not None and domain.parent not in names:
-            raise ValueError(f"domains[{index}].parent: {domain.parent!r} is no domain")
+            raise ValueError(f"domains[{index}].parent: unknown domain {domain.parent!r}")
         if domain.parent is None:
             if root is not None:
                 raise ValueError(
@@ -340,7 +339,7 @@ def _check_parents(domains: Sequence[Domain], names: dict[str, int]) -> None:
 
 
 def _from_the_root(domains: Sequence[Domain], names: dict[str, int]) -> list[int]:
-    """Indices of the domains, each after its parent; ValueError if some are in a circle."""
+    """Return the domains' indices, each after its parent; ValueError for a cycle."""
     inside: list[list[int]] = [[] for _ in domains]
     order = []
     for index, domain in enumerate(domains):
@@ -348,7 +347,7 @@ def _from_the_root(domains: Sequence[Domain], names: dict[str, int]) -> list[int
             order.append(index)
         else:
             inside[names[domain.parent]].append(index)
-    for index in order:  # grows while it is walked
+    for index in order:  # grows during the loop
         order += inside[index]
     if len(order) != len(domains):
         index = min(set(range(len(domains))) - set(order))
@@ -357,13 +356,13 @@ def _from_the_root(domains: Sequence[Domain], names: dict[str, int]) -> list[int
             circle.append(str(domains[names[circle[-1]]].parent))
         circle = circle[circle.index(circle[-1]) :]
         raise ValueError(
-            f"domains[{names[circle[0]]}].parent: goes in a circle, {' -> '.join(circle)}"
+            f"domains[{names[circle[0]]}].parent: forms a cycle, {' -> '.join(circle)}"
         )
     return order
 
 
 MAX_CAPACITY: Final = 2**62
-"""What a server may have, in thousandths of a core or MiB: as good as no limit."""
+"""Largest capacity of a server, in thousandths of a core or MiB."""
 
 
 class ClusterColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -390,12 +389,12 @@ class ClusterColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def speeds(self) -> dict[str, float]:
-        """How fast a GPU of each type is, over that on which services are measured."""
+        """Speed of each GPU type relative to that of the stated run times."""
         return {group.gpu_type: group.speed for group in self.servers}
 
     @property
     def has_speeds(self) -> bool:
-        """Whether a type is faster or slower than that on which services are measured."""
+        """Whether a type's speed differs from 1."""
         return any(group.speed != 1 for group in self.servers)
 
     @property
@@ -411,17 +410,17 @@ class ClusterColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def server_nic_bytes_per_s(self) -> Float64 | None:
-        """float64[num_servers]: bytes/s of each network card, NaN where not given."""
+        """float64[num_servers]: bytes/s of each NIC, NaN if not given."""
         return self._bandwidth([group.nic_gbps for group in self.servers])
 
     @property
     def server_intra_bytes_per_s(self) -> Float64 | None:
-        """float64[num_servers]: bytes/s between the GPUs of each server, in the same way."""
+        """float64[num_servers]: bytes/s between the GPUs of each server, NaN if not given."""
         return self._bandwidth([group.intra_gbps for group in self.servers])
 
     @property
     def server_domain(self) -> Int32 | None:
-        """int32[num_servers]: index in ``domains`` of what each server is in."""
+        """int32[num_servers]: index in ``domains`` of each server's domain."""
         if not self.domains:
             return None
         index = {domain.name: position for position, domain in enumerate(self.domains)}
@@ -439,19 +438,19 @@ class ClusterColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def server_cpu_milli(self) -> Int64 | None:
-        """int64[num_servers]: thousandths of a CPU core of each server, -1 where not given."""
+        """int64[num_servers]: CPU of each server in thousandths of a core, -1 if not given."""
         return self._capacity([group.cpu for group in self.servers], MILLI_PER_CORE)
 
     @property
     def server_memory_mib(self) -> Int64 | None:
-        """int64[num_servers]: MiB of memory of each server, -1 where not given."""
+        """int64[num_servers]: memory of each server in MiB, -1 if not given."""
         return self._capacity([group.memory_gib for group in self.servers], MIB_PER_GIB)
 
     @property
     def server_part_of(self) -> Int32 | None:
-        """int32[num_servers]: the first of the parts of the same server, or itself.
+        """int32[num_servers]: the first part of the same server, or itself.
 
-        None where each server has GPUs of one type.
+        None if each server has one GPU type.
         """
         if all(group.part_of is None for group in self.servers):
             return None
@@ -465,7 +464,7 @@ class ClusterColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def server_first_gpu(self) -> Int32:
-        """int32[num_servers]: the number of each part's first GPU among those of its server."""
+        """int32[num_servers]: index of each part's first GPU in its server."""
         before: dict[str, int] = {}
         first = []
         for group in self.servers:
@@ -476,12 +475,12 @@ class ClusterColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self._per_server(first)
 
     def core_columns(self) -> dict[str, AnyArray | None]:
-        """Return what the core's cluster takes as keywords beside its GPUs.
+        """Return the keyword arguments of the core's cluster, except its GPUs.
 
         Returns
         -------
         dict
-            The network, None where not given; CPU, memory and parts only where given.
+            The network (None if not given); CPU, memory and parts only if given.
 
         Examples
         --------
@@ -509,7 +508,7 @@ class ClusterColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _capacity(self, amounts: list[float | None], units: int) -> Int64 | None:
         if all(amount is None for amount in amounts):
             return None
-        # Rounded down: what a server has is never more than it says.
+        # Rounded down, so that a server never has more than stated.
         whole = [
             -1 if amount is None else min(int(amount * units), MAX_CAPACITY) for amount in amounts
         ]
@@ -525,10 +524,10 @@ MAX_GPU_TYPES: Final = 64
 
 
 class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
-    """Servers in groups; server ids count through the groups in order.
+    """Groups of servers; server ids number the servers of all groups in order.
 
-    Where a type of GPUs has another ``speed`` than 1, jobs without profiles run that many times as
-    fast on it. One type has one speed.
+    If a GPU type has a ``speed`` other than 1, jobs without profiles run that many times as fast
+    on it. Each type has one speed.
 
     Attributes
     ----------
@@ -537,13 +536,13 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
     name
         A title.
     domains
-        The tree that the network is, in any order; empty: the network cards are all there is.
-        Every group of servers then names the domain it is in, and every domain holds servers.
+        The network as a tree, in any order; empty: only NICs limit bandwidth. Otherwise every
+        group of servers names its domain, and every domain holds servers.
 
     Raises
     ------
     TypeError, ValueError
-        If a field is of a wrong type or out of range, or the domains are not one tree; the
+        If a field has a wrong type or is out of range, or the domains are not one tree; the
         message names the field, such as ``domains[2].parent``.
     """
 
@@ -555,7 +554,7 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         if not isinstance(self.name, str):
             raise TypeError(f"name: {self.name!r} must be text")
         if not self.servers:
-            raise ValueError("servers: there must be at least one group of servers")
+            raise ValueError("servers: at least one group of servers is needed")
         named = [group.part_of for group in self.servers]
         parts = [
             part
@@ -574,7 +573,7 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         for position, group in enumerate(self.servers):
             if group.speed != speeds[group.gpu_type]:
                 raise ValueError(
-                    f"servers[{position}].speed: {group.speed:g}, and other GPUs of type "
+                    f"servers[{position}].speed: {group.speed:g}, but other GPUs of type "
                     f"{group.gpu_type!r} have {speeds[group.gpu_type]:g}"
                 )
         if not isinstance(self.domains, tuple) or not all(
@@ -619,18 +618,18 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
 
     @classmethod
     def from_toml(cls, text: str, source: str = "cluster") -> Cluster:
-        """Decode TOML text; a file is read by :func:`gpusched.read_cluster`.
+        """Decode TOML text; to read a file, use :func:`gpusched.read_cluster`.
 
         Returns
         -------
         Cluster
-            The servers, and the domains if there are any.
+            The servers, and the domains if any.
 
         Raises
         ------
         ValueError
-            If it is not TOML, or a field is unknown, missing, of a wrong type or out of range;
-            the message names ``source`` and the path of the field.
+            If the text is not TOML, or a field is unknown, missing, of a wrong type or out of
+            range; the message names ``source`` and the path of the field.
 
         Examples
         --------
@@ -640,16 +639,16 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         if not isinstance(text, str):
             raise TypeError(f"text: expected TOML text, not {text!r}; gs.read_cluster reads files")
         if text.endswith(".toml"):
-            raise ValueError(f"text: {text!r} is no TOML; gs.read_cluster reads files")
+            raise ValueError(f"text: {text!r} is not TOML; gs.read_cluster reads files")
         return _decode(text, source)
 
     def to_toml(self) -> str:
-        """Return TOML text that :meth:`from_toml` turns back into an equal cluster.
+        """Encode the cluster as TOML text for :meth:`from_toml`.
 
         Returns
         -------
         str
-            Ends in a line break.
+            TOML with a final line break.
 
         Examples
         --------
@@ -670,12 +669,12 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
     def with_bandwidth(
         self, *, nic_gbps: float | None = None, intra_gbps: float | None = None
     ) -> Cluster:
-        """Return the same cluster with these bandwidths on all servers; None leaves one as it is.
+        """Return a copy with these bandwidths on all servers; None keeps one.
 
         Returns
         -------
         Cluster
-            Another cluster; this one stays as it is.
+            The copy; this cluster is unchanged.
 
         Raises
         ------
@@ -694,12 +693,12 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         return msgspec.structs.replace(self, servers=groups)
 
     def with_speeds(self, speeds: Mapping[str, float]) -> Cluster:
-        """Return the same cluster with these speeds of GPU types; others stay as they are.
+        """Return a copy with these speeds of GPU types; others are kept.
 
         Returns
         -------
         Cluster
-            Another cluster; this one stays as it is.
+            The copy; this cluster is unchanged.
 
         Raises
         ------
@@ -717,7 +716,7 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         for name, speed in speeds.items():
             check_positive(f"speeds[{name!r}]", speed, 1 / MAX_SPEED, MAX_SPEED)
             if name not in self.gpu_types:
-                raise ValueError(f"speeds: no GPUs are {name!r}{nearest(name, self.gpu_types)}")
+                raise ValueError(f"speeds: unknown {name!r}{nearest(name, self.gpu_types)}")
         groups = tuple(
             msgspec.structs.replace(group, speed=float(speeds.get(group.gpu_type, group.speed)))
             for group in self.servers
@@ -731,19 +730,19 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         racks_per_block: int | None = None,
         block_oversubscription: float = 1.0,
     ) -> Cluster:
-        """Return the same servers in racks, in order, and the racks in blocks under one spine.
+        """Return a copy with the servers in racks, and the racks in blocks, under one spine.
 
         Parameters
         ----------
         servers_per_rack, racks_per_block
             1 or more; the last rack and block may be smaller. None: no blocks.
         oversubscription, block_oversubscription
-            Of the uplink of each rack and of each block, see :class:`Domain`.
+            For the uplink of each rack and of each block, see :class:`Domain`.
 
         Returns
         -------
         Cluster
-            Another cluster; this one stays as it is.
+            The copy; this cluster is unchanged.
 
         Raises
         ------
@@ -801,7 +800,7 @@ def _unused(name: str, names: Sequence[str | None]) -> str:
 
 
 def _check_parts(servers: Sequence[ServerGroup]) -> None:
-    """Raise ValueError unless groups that are parts of the same servers agree."""
+    """Raise ValueError unless the parts of the same servers agree."""
     groups: dict[str, list[tuple[int, ServerGroup]]] = {}
     for position, group in enumerate(servers):
         if group.part_of is not None:
@@ -824,7 +823,7 @@ def _check_parts(servers: Sequence[ServerGroup]) -> None:
 
 
 def _texts(groups: Sequence[ServerGroup]) -> list[str]:
-    """Return each group in words, parts of the same servers together."""
+    """Describe each group; parts of the same servers together."""
     texts: dict[object, str] = {}
     for group in groups:
         key = object() if group.part_of is None else group.part_of
@@ -834,7 +833,7 @@ def _texts(groups: Sequence[ServerGroup]) -> list[str]:
 
 
 def _merged(servers: tuple[ServerGroup, ...]) -> list[ServerGroup]:
-    """Join neighbouring groups that differ only in the domain they are in."""
+    """Merge adjacent groups that differ only in their domain."""
     merged: list[ServerGroup] = []
     for group in servers:
         if group.domain is not None:

@@ -1,4 +1,4 @@
-"""A job as a graph: pipeline stages of replicas, what each computes, and what they exchange."""
+"""A job as a graph: pipeline stages of replicas, their compute times and traffic."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _MAX_SECONDS: Final = 1e6
 
 
 class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Equal replicas of a part of the model, one GPU each.
+    """Equal replicas of a model part, one GPU each.
 
     Attributes
     ----------
     replicas
         1 to 1,000,000.
     compute_s
-        Seconds that a replica computes per iteration, forward and backward, more than 0: one
-        figure for every GPU type, or one per type by its name.
+        Compute seconds of a replica per iteration, forward and backward, more than 0: one value
+        for all GPU types, or one per type.
     parameter_bytes
-        Bytes of parameters of the stage, 0 to 1e15; its replicas all-reduce as many gradients.
+        Bytes of parameters of the stage, 0 to 1e15; its replicas all-reduce as many bytes.
     activation_bytes
-        Bytes of activations that the stage as a whole sends to the next one per iteration, 0 to
-        1e15; the gradients that come back are as large. 0 for the last stage.
+        Bytes of activations that the whole stage sends to the next per iteration, 0 to 1e15; the
+        gradients sent back are as large. 0 for the last stage.
 
     Raises
     ------
@@ -57,7 +57,7 @@ class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     @property
     def gpu_types(self) -> tuple[str, ...]:
-        """The GPU types that the stage has figures for; empty: one figure for every type."""
+        """The GPU types with values; empty: one value for all types."""
         return tuple(self.compute_s) if isinstance(self.compute_s, dict) else ()
 
     def seconds(self, gpu_type: str) -> float:
@@ -83,7 +83,7 @@ class JobGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """A model and its parallel configuration; one stage is pure data parallelism.
 
     Each replica of a stage exchanges an equal part of the activations with each replica of the
-    next, and the replicas of one stage reduce their gradients in a ring.
+    next. The replicas of one stage reduce their gradients in a ring.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class JobGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     stages
         In the order of the pipeline, at least one.
     source
-        Where the figures come from.
+        Origin of the values.
 
     Raises
     ------
@@ -128,18 +128,18 @@ class JobGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
             missing = [t for t in self.gpu_types if math.isnan(stage.seconds(t))]
             if missing:
                 raise ValueError(
-                    f"{where}stages[{position}].compute_s: has no figure for GPU type "
-                    f"{missing[0]!r}"
+                    f"{where}stages[{position}].compute_s: "
+                    f"has no figure for GPU type {missing[0]!r}"
                 )
 
     @property
     def gpus(self) -> int:
-        """Replicas of all stages: the width of the gang."""
+        """Replicas of all stages: the job's number of GPUs."""
         return sum(stage.replicas for stage in self.stages)
 
     @property
     def gpu_types(self) -> tuple[str, ...]:
-        """The GPU types that the graph has figures for; empty: one figure for every type."""
+        """The GPU types with values; empty: one value for all types."""
         return tuple(dict.fromkeys(t for stage in self.stages for t in stage.gpu_types))
 
 

@@ -1,26 +1,24 @@
-"""Profiles of well-known models: published gradient sizes, compute times measured or scaled.
+"""Profiles and graphs of well-known models: published sizes, measured or scaled compute times.
 
 Measured: lines ``forward_s * batch + backward_s`` through throughput tables (least squares of the
 relative error, no coefficient below 0). T4 is the single-GPU row ``step_time - sync_time`` of the
 tables of Pollux (Qiao et al., OSDI 2021); V100, P100 and K80 are ``oracle_throughputs.json`` of
 Gavel (Narayanan et al., OSDI 2020), whose other table differs by up to a factor of two on V100.
-Where a model was not measured on a type, both coefficients are scaled as ResNet-50's seconds per
-sample are between two measured types; a model that was measured nowhere takes the time of a
-measured one in proportion to its multiply-adds per sample.
+For a type without measurements, both coefficients are scaled by the ratio of ResNet-50's seconds
+per sample on two measured types; the times of a model without any measurements are those of a
+measured one, scaled by multiply-adds per sample.
 
-Graphs of well-known models: how a job of some GPUs is parallel, and what its stages exchange.
-
-Compute times are those of :func:`gpusched.model.zoo`. What is assumed beyond the published sizes:
+Graphs use the compute times of :func:`gpusched.model.zoo`. Assumptions beyond published sizes:
 
 - Convolutional networks are data parallel, one stage. Transformers are 2 to 4 pipeline stages of
   equal numbers of layers, and each stage is data parallel; on one GPU they are one stage.
 - Every GPU handles as many samples per iteration as in data parallelism, the ``batch`` of the
-  profile: a pipeline of S stages takes S such batches, one after the other, through 1/S of the
-  layers each. So an iteration computes as long as in data parallelism, and only bytes differ.
+  profile: a pipeline of S stages processes S such batches in sequence, each stage 1/S of the
+  layers. So an iteration computes as long as in data parallelism; only the bytes differ.
 - Activations between two stages are one single-precision vector of the hidden size per token:
   samples x tokens x hidden x 4 bytes. Nothing is compressed, overlapped or recomputed.
-- Embeddings are with the first stage. The copy that a tied output projection needs in the last
-  one, and its computation, are left out.
+- Embeddings belong to the first stage. The last stage's copy for a tied output projection, and its
+  computation, are ignored.
 - Gradient accumulation of A steps computes and sends activations A times, and reduces once.
 """
 
@@ -35,7 +33,7 @@ from gpusched.base.suggest import nearest
 from gpusched.model.job_graphs import JobGraph, Stage
 from gpusched.model.profiles import JobProfile
 
-# Seconds per sample and per iteration, four digits. The unnamed type "gpu" is taken for a V100.
+# Seconds per sample and per iteration, four digits. The unnamed type "gpu" is assumed a V100.
 MEASURED: Final[dict[str, dict[str, tuple[float, float]]]] = {
     "resnet50": {
         "V100": (0.002627, 0.01576),
@@ -57,7 +55,7 @@ MEASURED: Final[dict[str, dict[str, tuple[float, float]]]] = {
 GPU_TYPES: Final = ("V100", "P100", "K80", "T4")
 
 # Multiply-adds per sample, 1e9: of an image for the first, 384 tokens of a sentence for BERT-base
-# (parameters outside of the embeddings times tokens; the products inside attention are left out).
+# (parameters outside the embeddings times tokens; the products inside attention are ignored).
 _RESNET50_WORK: Final = 4.09
 _BERT_BASE_WORK: Final = 12 * 12 * 768**2 * 384 / 1e9
 
@@ -69,10 +67,9 @@ _SCALED: Final = "other types by ResNet-50's seconds per sample"
 def zoo() -> dict[str, JobProfile]:
     """Return profiles of 14 well-known models by name.
 
-    Gradients are in single precision: 4 bytes per parameter. Each profile's ``source`` tells where
-    its parameters and its compute times come from, and what in them is an assumption. There are
-    figures for V100, P100, K80 and T4; ``gpu``, the type of a cluster that names none, has those
-    of V100.
+    Gradients are in single precision: 4 bytes per parameter. Each profile's ``source`` gives the
+    origin of its parameters and compute times, and the assumptions. There are values for V100,
+    P100, K80 and T4; ``gpu``, the type of a cluster that names none, has those of V100.
 
     Returns
     -------
@@ -196,7 +193,7 @@ _TRANSFORMERS: Final = {
     ),
 }  # fmt: skip
 MODELS: Final = ("resnet152", "vgg19", *_TRANSFORMERS)
-"""The models of our study of A-SRPT."""
+"""The models of the A-SRPT study."""
 
 
 def graph_for(
@@ -210,17 +207,17 @@ def graph_for(
         One of ``resnet152``, ``vgg19`` (data parallel), ``bert-large``, ``xlnet-large`` and
         ``gpt2-xl`` (pipelines).
     gpus
-        1 or more. Where they are no multiple of the stages, the first stages have one replica
-        more, and the others more to do.
+        1 or more. If not a multiple of the stages, the first stages have one replica more, and
+        replicas of the others more work.
     stages
-        Of the pipeline; None: the most of 4, 3 and 2 that divide ``gpus``, or else fit.
+        Pipeline stages; None: the largest of 4, 3 and 2 that divides ``gpus``, else that fits.
     accumulation
         Batches between two exchanges of gradients, 1 or more.
 
     Returns
     -------
     JobGraph
-        Its stages, and what they send each other.
+        The stages and their traffic.
 
     Raises
     ------
@@ -256,7 +253,7 @@ def graph_for(
 
 
 def stages_of(model: str, gpus: int) -> tuple[int, ...]:
-    """Return the numbers of stages that a job of this model may have, the default one first."""
+    """Return the possible numbers of stages of a job of this model, the default first."""
     if model not in _TRANSFORMERS or gpus == 1:
         return (1,)
     even = tuple(stages for stages in PIPELINE_STAGES if gpus % stages == 0)

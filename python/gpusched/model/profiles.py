@@ -1,4 +1,4 @@
-"""What an iteration of a job costs: gradients and compute time, or measured throughputs."""
+"""Profiles of jobs: gradients and compute time of an iteration, or measured throughputs."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from gpusched.base.files import decode_toml, naming
 from gpusched.base.source import Source
 
 PerType: TypeAlias = float | dict[str, float]
-"""One figure for every GPU type, or one per type by its name."""
+"""One value for all GPU types, or one per type."""
 
 
 def per_type(field: str, value: Any, high: float, low: float = 0.0) -> PerType:
-    """Return figures, each 0 or in low..high, as floats.
+    """Return values, each 0 or in low..high, as floats.
 
     Raises
     ------
     TypeError, ValueError
-        If one is no number or out of range, or there is none; the message names ``field``.
+        If one is not a number or is out of range, or there is none; the message names ``field``.
     """
     if not isinstance(value, dict):
         return not_negative(field, value, high, low)
@@ -44,24 +44,24 @@ def per_type(field: str, value: Any, high: float, low: float = 0.0) -> PerType:
 
 
 Curve: TypeAlias = dict[int, float]
-"""Iterations per second by number of GPUs, of one GPU type; 0: it cannot run so."""
+"""Iterations per second by number of GPUs of one type; 0: cannot run."""
 Table: TypeAlias = dict[str, Curve]
 """Curves by GPU type."""
 
 MAX_COUNT: Final = 1_000_000
 LEAST_PER_S: Final = 1e-9
-"""An iteration of 31 years; what is slower does not run."""
+"""An iteration of 31 years; slower jobs cannot run."""
 MAX_PER_S: Final = 1e9
 _NOISE: Final = 1e-9
 
 
 def checked_table(field: str, table: Any) -> Table:
-    """Return a table as floats, its numbers of GPUs ascending.
+    """Return a table as floats with ascending numbers of GPUs.
 
     Raises
     ------
     TypeError, ValueError
-        If a type has no number of GPUs, a number is not whole or not positive, or a throughput is
+        If a type has no entry, a number of GPUs is not a positive integer, or a throughput is
         neither 0 nor in 1e-9..1e9; the message names ``field``, type and number.
     """
     if not isinstance(table, Mapping):
@@ -92,19 +92,19 @@ def runs_anywhere(table: Table) -> bool:
 
 
 def greatest_count(table: Table) -> int:
-    """Return the greatest number of GPUs that the table names."""
+    """Return the highest number of GPUs in the table."""
     return max(max(curve) for curve in table.values())
 
 
 def filled_table(table: Table, counts: Sequence[int], last: int | None = None) -> Table:
-    """Return a table with a figure for each of the ascending ``counts``.
+    """Return a table with a value for each of the ascending ``counts``.
 
-    Between two numbers of GPUs that are known a throughput is linear, and 0 if it is 0 at one of
-    them. Below the least known number it is 0: the memory may not suffice. Beyond the greatest
-    known number of a type, it goes on to the greatest of any type: by the same factor for every
-    further factor in GPUs as between the last two known numbers; where only one number is known,
-    by the least factor that another type shows. It never gains more per GPU than it did before,
-    and never falls. Beyond the greatest number of any type, or ``last``, it is 0.
+    Between two known numbers of GPUs throughput is linear, and 0 if it is 0 at one of them. Below
+    the lowest known number it is 0, as memory may not suffice. Beyond the highest known number of
+    a type, it is extrapolated to the highest of any type, by the same factor per factor in GPUs as
+    between the last two known numbers; with one known number, by the lowest factor of another
+    type. It never gains more per GPU than before, and never falls. Beyond the highest number of
+    any type, or ``last``, it is 0.
     """
     last = greatest_count(table) if last is None else last
     return {
@@ -119,7 +119,7 @@ def filled_table(table: Table, counts: Sequence[int], last: int | None = None) -
 
 
 def filled_curve(known: Curve, counts: Sequence[int], others: Sequence[Curve] = ()) -> Curve:
-    """Return a curve with a figure for each of the ascending ``counts``; see filled_table."""
+    """Return a curve with a value for each of the ascending ``counts``; see filled_table."""
     end = max(known)
     inside = {count: _between(known, count) for count in counts if count <= end}
     beyond = [count for count in counts if count > end]
@@ -131,7 +131,7 @@ def filled_curve(known: Curve, counts: Sequence[int], others: Sequence[Curve] = 
 
 
 def _between(known: Curve, count: int) -> float:
-    """Read a curve up to its greatest number of GPUs."""
+    """Evaluate a curve up to its highest number of GPUs."""
     if count in known:
         return known[count]
     below = max((n for n in known if n < count), default=0)
@@ -147,7 +147,7 @@ def _continued(known: Curve, counts: Sequence[int], others: Sequence[Curve]) -> 
     at = known[end]
     before = max((n for n in known if n < end), default=0)
     first = known.get(before, 0.0)
-    # Per GPU; of a curve with one point, from the origin.
+    # Per GPU; from the origin for a curve with one point.
     gain = (at - first) / (end - before) if first > 0 else at / end
     if gain <= 0:
         return dict.fromkeys(counts, at)
@@ -167,7 +167,7 @@ def _continued(known: Curve, counts: Sequence[int], others: Sequence[Curve]) -> 
 def _powers(
     before: float, first: float, end: float, at: float, gain: float, counts: Sequence[int]
 ) -> list[float]:
-    """Go on by equal factors, straight between them; no powers, which machines round in two ways.
+    """Extrapolate by equal factors, linear between; powers would round differently by machine.
 
     A factor below that of the GPUs gains less per GPU at every step.
     """
@@ -184,7 +184,7 @@ def _powers(
 
 
 def _growth(others: Sequence[Curve], end: int, count: int) -> float:
-    """Return the least factor from ``end`` to ``count`` GPUs that another type shows."""
+    """Return the lowest factor from ``end`` to ``count`` GPUs of another type."""
     factors = []
     for other in others:
         if count <= max(other):
@@ -195,14 +195,14 @@ def _growth(others: Sequence[Curve], end: int, count: int) -> float:
 
 
 def rises(curve: Curve) -> Iterator[tuple[int, int, int]]:
-    """Find where a curve is not concave: it gains more per GPU from b to c than from a to b GPUs.
+    """Find where a curve is not concave: a higher gain per GPU from b to c than from a to b GPUs.
 
     A fall counts as no gain.
 
     Yields
     ------
     tuple
-        (a, b, c), ascending numbers of GPUs; a is 0 where b is the least.
+        (a, b, c), ascending numbers of GPUs; a is 0 if b is the lowest.
     """
     points = [(count, number) for count, number in curve.items() if number > 0]
     before, at, gain = 0, 0.0, float("inf")
@@ -215,7 +215,7 @@ def rises(curve: Curve) -> Iterator[tuple[int, int, int]]:
 
 
 def lowered(curve: Curve) -> Curve:
-    """Lower a curve, front to back, to where its gains per GPU never rise; a fall is no gain."""
+    """Lower a curve, in order, until its gains per GPU never rise; a fall is no gain."""
     concave: Curve = {}
     before, at, gain = 0, 0.0, float("inf")
     for count, number in curve.items():
@@ -228,7 +228,7 @@ def lowered(curve: Curve) -> Curve:
 
 
 def gain_per_gpu(curve: Curve, low: int, high: int) -> float:
-    """Return iterations per second and GPU that are won from ``low`` to ``high`` GPUs."""
+    """Return the gain from ``low`` to ``high`` GPUs, iterations per second and GPU."""
     return (curve[high] - (curve[low] if low else 0.0)) / (high - low)
 
 
@@ -237,13 +237,13 @@ _MAX_BATCH: Final = 1e9
 _MAX_SECONDS: Final = 1e6
 _MAX_SAMPLES_PER_S: Final = 1e12
 COMPUTE: Final = ("batch", "forward_s", "backward_s")
-"""What a profile for ``ring`` has beside its gradients."""
+"""The fields of a profile for ``ring`` besides its gradients."""
 
 
 class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One training iteration of a data-parallel model.
 
-    It is described in one or more of three ways, each for the speeds that read it:
+    One or more of three descriptions, each for the speeds that read it:
 
     - for ``ring``: a worker computes for ``forward_s * batch + backward_s`` seconds, which must be
       positive, and then exchanges ``gradient_bytes`` with the others;
@@ -253,43 +253,43 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     Attributes
     ----------
     name
-        Of the model.
+        Name of the model.
     gradient_bytes
         Bytes that each worker contributes to the all-reduce, 0 to 1e15.
     batch
         Samples per worker and iteration, more than 0.
     forward_s
-        Seconds per sample: all compute that grows with the batch. One figure for every GPU type,
-        or one per type by its name.
+        Compute seconds per sample, which grow with the batch. One value for all GPU types, or one
+        per type.
     backward_s
-        Seconds per iteration: all compute that does not. In the same way; where both are given
-        by type, for the same types. These four are given together or not at all, except that
-        ``gradient_bytes`` may stand alone; what is not given is None.
+        Compute seconds per iteration, independent of the batch. As ``forward_s``; if both are
+        given by type, for the same types. These four are given together or not at all, except
+        that ``gradient_bytes`` may be given alone; missing ones are None.
     source
-        Where the figures come from.
+        Origin of the values.
     throughput
-        By GPU type, by number of GPUs: iterations per second of so many GPUs close together; 0
-        where the model does not fit. Types and numbers that are left out were not measured, see
+        By GPU type and number of GPUs: iterations per second on consolidated GPUs; 0 if the model
+        does not fit. Missing types and numbers were not measured, see
         :mod:`gpusched.model.profiles`.
     spread_throughput
-        The same of GPUs on more servers than they need. Where it is left out, as close together.
+        The same for GPUs on more servers than needed. Default: as consolidated.
     samples_per_s
-        By GPU type: samples per second of a worker; 0 where the model does not fit.
+        By GPU type: samples per second of a worker; 0 if the model does not fit.
     global_batch
         Samples per iteration of all workers together, 1 or more; needed with ``samples_per_s``.
     max_samples
-        By GPU type: samples per iteration that the memory of a worker holds, 1 or more; what is
-        left out is no limit.
+        By GPU type: samples per iteration that fit a worker's memory, 1 or more; missing: no
+        limit.
 
     Raises
     ------
     TypeError, ValueError
-        If a value is of a wrong type or out of range, or nothing describes the iteration, or the
+        If a value has a wrong type or is out of range, nothing describes the iteration, or the
         model fits no GPU type; the message names profile and field.
     """
 
     name: str
-    # The types of the four are those of a profile for ring, which most readers deal with.
+    # Typed as in a profile for ring, the common case.
     gradient_bytes: float = None  # type: ignore[assignment]
     batch: float = None  # type: ignore[assignment]
     forward_s: PerType = None  # type: ignore[assignment]
@@ -342,7 +342,7 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
             table = checked_table(f"{where}{field}", getattr(self, field))
             msgspec.structs.force_setattr(self, field, table)
         if self.throughput and not runs_anywhere(self.throughput):
-            raise ValueError(f"{where}throughput: is 0 everywhere, the model fits no GPU type")
+            raise ValueError(f"{where}throughput: is 0 everywhere, so the model fits no GPU type")
         for gpu_type in self.spread_throughput:
             if gpu_type not in self.throughput:
                 raise ValueError(
@@ -380,12 +380,12 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     @property
     def has_compute(self) -> bool:
-        """Whether the speed ``ring`` can read the profile."""
+        """Whether speed ``ring`` can read the profile."""
         return self.batch is not None
 
     @property
     def gpu_types(self) -> tuple[str, ...]:
-        """The GPU types that ``compute_s`` has figures for; empty: one figure for every type."""
+        """The GPU types of ``compute_s``; empty: one value for all types."""
         for numbers in (self.forward_s, self.backward_s):
             if isinstance(numbers, dict):
                 return tuple(numbers)
@@ -397,7 +397,7 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         Returns
         -------
         float
-            NaN without a figure for that type.
+            NaN without a value for that type.
 
         Examples
         --------
@@ -416,14 +416,14 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         return seconds[0] * self.batch + seconds[1]
 
     def check_concave(self) -> list[str]:
-        """Tell where a further GPU gains more than the one before: a line for each GPU type.
+        """Report where another GPU gains more than the previous one, one line per GPU type.
 
-        Policies that give GPUs away one by one count on falling gains.
+        Policies that hand out GPUs one by one assume falling gains.
 
         Returns
         -------
         list of str
-            Empty if there is no such table, or none that rises so.
+            Empty if all tables are concave.
 
         Examples
         --------
@@ -438,7 +438,7 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
                     lines.append(
                         f"profile {self.name!r}: {field}[{gpu_type!r}] gains "
                         f"{gain_per_gpu(curve, middle, high):.4g} iterations/s per GPU from "
-                        f"{middle} to {high} GPUs, and {gain_per_gpu(curve, low, middle):.4g} "
+                        f"{middle} to {high} GPUs, but {gain_per_gpu(curve, low, middle):.4g} "
                         f"from {low} to {middle}"
                     )
         return lines
@@ -464,8 +464,8 @@ def read_profiles(path: str | os.PathLike[str]) -> tuple[JobProfile, ...]:
     OSError
         If the file cannot be opened.
     ValueError
-        If it is malformed, or a field is unknown, missing, of a wrong type or out of range; the
-        message names the file and the path of the field.
+        If the file is malformed, or a field is unknown, missing, of a wrong type or out of range;
+        the message names the file and the path of the field.
 
     Examples
     --------

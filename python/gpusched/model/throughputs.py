@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 OnRise = Literal["note", "error", "lower"]
 ON_RISE: Final = ("note", "error", "lower")
 COLUMNS: Final = ("model", "gpu_type", "gpus", "iterations_per_s", "spread")
-"""Of a table in a file or a frame; the last one is optional."""
+"""Columns of a table in a file or a frame; the last one is optional."""
 
 
 class Throughputs(Mapping[str, JobProfile]):
@@ -46,11 +46,11 @@ class Throughputs(Mapping[str, JobProfile]):
     Parameters
     ----------
     profiles
-        With distinct names.
+        Profiles with distinct names.
     source
-        Where they come from.
+        Origin of the profiles.
     notes
-        What was left out or is unusual, a sentence each.
+        Omitted or unusual values, one sentence each.
 
     Examples
     --------
@@ -91,15 +91,15 @@ class Throughputs(Mapping[str, JobProfile]):
         return tuple(dict.fromkeys(gpu_type for types in named for gpu_type in types))
 
     def concave(self) -> Throughputs:
-        """Return tables in which no further GPU gains more than the one before.
+        """Return tables in which no GPU gains more than the previous one.
 
-        From the least number of GPUs on, a throughput that rises faster than before is lowered to
+        From the lowest number of GPUs on, a throughput that rises faster than before is lowered to
         the line; the others stay.
 
         Returns
         -------
         Throughputs
-            Of the same models; these stay as they are.
+            Tables of the same models; these are unchanged.
 
         Examples
         --------
@@ -113,21 +113,20 @@ class Throughputs(Mapping[str, JobProfile]):
         )
 
     def extended(self, max_gpus: int) -> Throughputs:
-        """Return tables that go on to ``max_gpus``, doubling the number of GPUs.
+        """Extrapolate the tables to ``max_gpus``, doubling the number of GPUs.
 
-        How a table goes on stands in :func:`gpusched.model.profiles.filled_table`. A type
-        for which only one number of GPUs is known goes on as the others do; a model of which no
-        type knows more than one stays as it is.
+        See :func:`gpusched.model.profiles.filled_table`. A type with one known number of GPUs
+        follows the other types; a model without a type with more stays unchanged.
 
         Returns
         -------
         Throughputs
-            Of the same models; these stay as they are.
+            Tables of the same models; these are unchanged.
 
         Raises
         ------
         TypeError
-            If ``max_gpus`` is no whole number.
+            If ``max_gpus`` is not an integer.
         ValueError
             If it does not lie in 1..1,000,000.
 
@@ -189,12 +188,12 @@ class Throughputs(Mapping[str, JobProfile]):
         Returns
         -------
         None
-            The table is in the file; one that was there is replaced only by a whole new one.
+            The file is replaced atomically.
 
         Raises
         ------
         OSError
-            If it cannot be written; an old one is still there.
+            If the file cannot be written; an existing one is unchanged.
 
         Examples
         --------
@@ -220,7 +219,7 @@ class Throughputs(Mapping[str, JobProfile]):
 
 
 def checked_rises(throughputs: Throughputs, on_rise: str) -> Throughputs:
-    """Note, refuse or lower tables that are not concave.
+    """Note, reject or lower tables that are not concave.
 
     Raises
     ------
@@ -232,7 +231,7 @@ def checked_rises(throughputs: Throughputs, on_rise: str) -> Throughputs:
     lines = [line for profile in throughputs.values() for line in profile.check_concave()]
     if not lines:
         return throughputs
-    others = f" ({len(lines) - 1:,} other tables too)" if len(lines) > 1 else ""
+    others = f" (and {len(lines) - 1:,} more tables)" if len(lines) > 1 else ""
     said = f"not concave: {lines[0]}{others}"
     if on_rise == "error":
         raise ValueError(f"{throughputs.source}: {said}")
@@ -243,7 +242,7 @@ def checked_rises(throughputs: Throughputs, on_rise: str) -> Throughputs:
 def profile_of(
     model: str, packed: Mapping[str, Curve], spread: Mapping[str, Curve], **others: Any
 ) -> JobProfile:
-    """Make a profile of tables; types that were measured spread only are left out."""
+    """Make a profile of tables, without types that were measured spread only."""
     kept = {gpu_type: curve for gpu_type, curve in spread.items() if gpu_type in packed}
     return JobProfile(model, throughput=dict(packed), spread_throughput=kept, **others)
 
@@ -254,35 +253,35 @@ UNCONSOLIDATED: Final = "_unconsolidated"
 
 
 class Key(NamedTuple):
-    """A key of a table: the job type, and its number of GPUs or None if it names none."""
+    """A key of a table: the job type, and its number of GPUs or None."""
 
     job_type: str
     gpus: int | None
 
 
 def parse_key(text: str) -> Key:
-    """Read ``('ResNet-18 (batch size 16)', 4)``, or the job type alone; nothing is evaluated."""
+    """Parse ``('ResNet-18 (batch size 16)', 4)`` or the job type alone, without evaluating it."""
     scaled = _SCALED_KEY.fullmatch(text)
     return Key(scaled[1], int(scaled[2])) if scaled else Key(text, None)
 
 
 def batch_size(job_type: str) -> int | None:
-    """Return the batch size that a job type names, if it does."""
+    """Return the batch size in a job type, or None."""
     named = _BATCH.fullmatch(job_type)
     return None if named is None else int(named[1])
 
 
 def read_isolated(source: Source) -> dict[str, dict[Key, float | None]]:
-    """Return steps per second of jobs that share no GPU, by GPU type as the file calls it.
+    """Return steps per second of jobs that share no GPU, by the file's GPU types.
 
-    None where a job was measured beside a partner only.
+    None if a job was measured only with a partner.
 
     Raises
     ------
     OSError
         If the file cannot be opened.
     ValueError
-        If it is no such table; the message names it.
+        If the file is not such a table; the message names it.
     """
     with naming(source):
         tables = msgspec.json.decode(source.text, type=dict[str, dict[str, dict[str, Any]]])
@@ -317,33 +316,33 @@ def read_throughputs(
     source
         One of these:
 
-        - ``.json``: a table of Gavel (OSDI 2020). A job type is a model, an isolated figure a
-          throughput, ``*_unconsolidated`` the figures for spread GPUs; types are in capitals.
-          Keys without a number of GPUs are of one GPU.
+        - ``.json``: a table of Gavel (OSDI 2020). Job types are models, isolated values are
+          throughputs, ``*_unconsolidated`` those of spread GPUs; types become upper case. Keys
+          without a number of GPUs mean one GPU.
         - a folder: the tables of Pollux (OSDI 2021), a folder per model, measured on T4.
         - ``.toml``, or ``.json`` with ``profiles``: see :func:`gpusched.model.read_profiles`.
-        - any other file: CSV with the columns model, gpu_type, gpus, iterations_per_s and, if
-          there are such figures, spread (tabs in ``.tsv``).
+        - any other file: CSV with the columns model, gpu_type, gpus, iterations_per_s and
+          optionally spread (tabs in ``.tsv``).
         - a Polars or pandas frame with these columns.
     on_rise
-        Where a further GPU gains more than the one before: ``"note"`` it in ``notes``, raise an
-        ``"error"``, or ``"lower"`` such figures, see :meth:`Throughputs.concave`.
+        If a GPU gains more than the previous one: ``"note"`` it in ``notes``, raise an
+        ``"error"``, or ``"lower"`` such values, see :meth:`Throughputs.concave`.
     global_batch
-        For Pollux: samples per iteration of all GPUs, one number or one per model. None: the most
-        that were measured on one GPU.
+        For Pollux: samples per iteration of all GPUs, one number or one per model. None: the
+        largest number measured on one GPU.
 
     Returns
     -------
     Throughputs
-        By model; ``notes`` says what is odd in the figures.
+        Throughputs by model; ``notes`` lists unusual values.
 
     Raises
     ------
     OSError
         If a file cannot be opened.
     TypeError, ValueError
-        If it is malformed, a figure is negative or not finite, a model has none, or fits no GPU
-        type; the message names the source and the row, or the model.
+        If the source is malformed, a value is negative or not finite, a model has none, or fits no
+        GPU type; the message names the source and the row, or the model.
 
     Examples
     --------
@@ -396,9 +395,9 @@ def _read_gavel(source: Source) -> Throughputs:
         raise ValueError(f"{path}: has no isolated throughput")
     notes = []
     if num_partnered:
-        notes.append(f"{num_partnered:,} entries left out: measured beside a partner only")
+        notes.append(f"{num_partnered:,} entries left out: measured only with a partner")
     if num_unscaled:
-        notes.append(f"{num_unscaled:,} entries name no number of GPUs, taken for one")
+        notes.append(f"{num_unscaled:,} entries without a number of GPUs; assumed 1")
     profiles = []
     for model, tables in packed.items():
         with naming(path):
@@ -410,9 +409,9 @@ def _read_gavel(source: Source) -> Throughputs:
 
 
 def _gavel_samples(model: str, tables: Mapping[str, Curve]) -> dict[str, Any]:
-    """Return what a worker does by itself; a step is a batch, or one sample if no size is named.
+    """Return a single worker's samples; a step is a batch, or one sample without a batch size.
 
-    The batch that all workers share is as large as that of the widest gang in the table.
+    The global batch is that of the largest job in the table.
     """
     batch = batch_size(model) or 1
     alone = {gpu_type: curve[1] * batch for gpu_type, curve in tables.items() if 1 in curve}
@@ -448,8 +447,8 @@ def read_pollux(path: str | os.PathLike[str] | None = None) -> polars.DataFrame:
     OSError
         If a file cannot be opened.
     ValueError
-        If there is no folder, a header differs, or a value is not as it must be; the message
-        names file and line.
+        If there is no folder, a header differs, or a value is invalid; the message names file
+        and line.
 
     Examples
     --------
@@ -480,7 +479,7 @@ def _pollux_folder(path: Path) -> polars.DataFrame:
         for name in _POLLUX_COLUMNS
     ]
     if not frames:
-        raise ValueError(f"{path}: has no folder of an application")
+        raise ValueError(f"{path}: has no application folder")
     return pl.concat(frames)
 
 
@@ -516,7 +515,7 @@ def _pollux_table(path: Path, name: str) -> polars.DataFrame:
 
 
 def _even_placements(table: TextTable, servers: polars.Series, gpus: polars.Series) -> list[str]:
-    """Spread the GPUs evenly over the servers, the first ones take what is left."""
+    """Spread the GPUs evenly over the servers, with the remainder on the first ones."""
     import polars as pl
 
     for column in (servers, gpus):
@@ -558,7 +557,7 @@ def _pollux_profile(model: str, part: polars.DataFrame, given: int | None) -> Jo
     alone = part.filter(polars.col("gpus") == 1)
     if given is None:
         if alone.is_empty():
-            raise ValueError(f"profile {model!r}: global_batch: is missing, none ran on one GPU")
+            raise ValueError(f"profile {model!r}: global_batch is needed, as none ran on one GPU")
         given = int(np.max(alone["batch"].to_numpy()))
     if isinstance(given, bool) or not isinstance(given, int | np.integer):
         raise TypeError(f"profile {model!r}: global_batch: {given!r} must be an integer")
@@ -569,7 +568,7 @@ def _pollux_profile(model: str, part: polars.DataFrame, given: int | None) -> Jo
     for gpus, rows in sorted(part.partition_by("gpus", as_dict=True).items()):
         count = int(gpus[0])
         servers = rows["servers"].to_numpy()
-        # On as few servers as were measured, and on as many.
+        # On the fewest and on the most servers that were measured.
         for curve, number in ((packed, servers.min()), (spread, servers.max())):
             chosen = rows.filter(polars.col("servers") == int(number))
             step_s = _step_s(chosen, given / count)
@@ -585,9 +584,9 @@ def _pollux_profile(model: str, part: polars.DataFrame, given: int | None) -> Jo
 
 
 def _step_s(rows: polars.DataFrame, batch: float) -> float | None:
-    """Read the mean step time at a batch per GPU, straight between the nearest two measured ones.
+    """Return the mean step time at a batch per GPU, interpolated between measured ones.
 
-    None outside of the batches that were measured.
+    None outside the measured batches.
     """
     sizes = rows["batch"].to_numpy()
     seconds = rows["step_s"].to_numpy()
@@ -619,7 +618,7 @@ def _polars(frame: Any) -> polars.DataFrame:
 def _of_frame(
     frame: polars.DataFrame, where: str, lines: Sequence[int] | None = None
 ) -> Throughputs:
-    """Read a table; messages tell the line of a row, or its number where there are no lines."""
+    """Read a table; messages give the line of a row, or its number if there are no lines."""
     for name in COLUMNS[:-1]:
         if name not in frame.columns:
             listed = ", ".join(frame.columns)
@@ -636,7 +635,7 @@ def _of_frame(
         count = _count(place, row["gpus"])
         curve = packed.setdefault(model, {}).setdefault(gpu_type, {})
         if count in curve:
-            raise ValueError(f"{place} 'gpus': {model!r} on {count} {gpu_type} is there twice")
+            raise ValueError(f"{place} 'gpus': {model!r} on {count} {gpu_type} occurs twice")
         curve[count] = _rate(place, "iterations_per_s", row["iterations_per_s"])
         other = row.get("spread")
         if other is not None and other != "" and other == other:  # a NaN differs from itself
@@ -661,7 +660,7 @@ def _name(place: str, column: str, value: Any) -> str:
 def _count(place: str, value: Any) -> int:
     number = _number(value)
     if number is None or not 1 <= number <= 1_000_000 or number != int(number):
-        raise ValueError(f"{place} 'gpus': {value!r} must be a whole number, 1 or more")
+        raise ValueError(f"{place} 'gpus': {value!r} must be an integer of at least 1")
     return int(number)
 
 

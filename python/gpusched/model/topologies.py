@@ -26,21 +26,21 @@ def read_topology(
     core_oversubscription: float = 1.0,
     max_bytes: int | None = None,
 ) -> Cluster:
-    r"""Read a table of servers and the switches above them, as Alibaba published it for Lingjun.
+    r"""Read a table of servers and their switches, as published by Alibaba for Lingjun.
 
     The columns are ``ip,DSW,PSW,ASW``: a server, and its switches from the top of the network
-    downwards. Servers below one pair (PSW, ASW) share a leaf; the leaves of one PSW are a block,
-    the blocks of one DSW are below one core switch. Where there are several of those, a root
-    joins them. Servers are ordered by leaf, and inside a leaf as in the file.
+    down. Servers of one pair (PSW, ASW) share a leaf; the leaves of one PSW are a block, the
+    blocks of one DSW share a core switch. Several core switches are joined by a root. Servers are
+    ordered by leaf, and within a leaf as in the file.
 
-    The source says nothing of GPUs and bandwidths: the other parameters are assumptions.
+    The source has no GPUs or bandwidths, so the other parameters are assumptions.
 
     Parameters
     ----------
     gpus, gpu_type, nic_gbps, intra_gbps
-        Of each server, see :class:`~gpusched.model.cluster.ServerGroup`.
+        For each server, see :class:`~gpusched.model.cluster.ServerGroup`.
     leaf_oversubscription, block_oversubscription, core_oversubscription
-        Of the uplinks of leaves, of blocks, and of core switches where there are several, see
+        For the uplinks of leaves, blocks, and core switches if there are several, see
         :class:`~gpusched.model.cluster.Domain`.
     max_bytes
         As in :func:`gpusched.read_trace`.
@@ -55,7 +55,7 @@ def read_topology(
     OSError
         If the file cannot be opened.
     ValueError
-        If the header differs, a row has a field too few, too many or empty, or a server occurs
+        If the header differs, a row has too few, too many or empty fields, or a server occurs
         twice; the message names file and line. Also if a parameter is out of range.
 
     Examples
@@ -118,7 +118,7 @@ def topology_of(
 
 
 def _rows(source: Source) -> list[tuple[str, str, str]]:
-    """The three switches of each server; ValueError with the line of the first wrong row."""
+    """Return the three switches of each server; ValueError with the line of the first bad row."""
     lines = csv.reader(io.StringIO(source.text, newline="\n"))
     try:
         if tuple(next(lines, ())) != HEADER:

@@ -1,7 +1,7 @@
-"""Prediction of run times: recurring jobs take about as long as they did before.
+"""Prediction of run times from earlier jobs.
 
-A predictor sees what a live scheduler would see: jobs when they are submitted, and what they took
-when they have finished. See docs/howto/prediction.md. Names are loaded on first use.
+A predictor sees what a live scheduler would see: jobs at submission, and run times after they
+finished. See docs/howto/prediction.md. Names load on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How good predictions were: errors of the jobs that finished, and what they cost."""
+"""The accuracy of predictions for finished jobs, and their cost."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Errors of predictions p of services t; None where undefined (no job, or no variance).
+    """Errors of predictions p of run times t; None if undefined (no job, or no variance).
 
     Attributes
     ----------
     num_jobs
-        Jobs that count: those that finished, after the first part if that was for training.
+        Evaluated jobs: those that finished, after the training part if there was one.
     mape
-        Mean of abs(p - t) / t: 0.5 is 50 %.
+        Mean of abs(p - t) / t: 0.5 is 50%.
     median_abs_log_error
         Median of abs(ln p - ln t): 0.69 is a factor of two.
     bias
-        Sum of p over sum of t: 1 is right on the whole, 0.5 half of it.
+        Sum of p over sum of t: 1 is unbiased, 0.5 half of the true sum.
     r2_log
         1 - sum (ln p - ln t)^2 / sum (ln t - mean ln t)^2. 0: no better than a constant.
     rank_correlation
-        Spearman's, 1 if jobs are in the right order; equal values share their mean rank.
+        Spearman's, 1 for the right order of jobs; equal values share their mean rank.
     coverage
-        Share of the jobs of whose kind at least one had finished before the prediction; None if
-        the predictor has no use for kinds.
+        Share of jobs whose template had a finished job before the prediction; None if the
+        predictor does not use templates.
     """
 
     num_jobs: int
@@ -42,17 +42,17 @@ class Accuracy:
 
     @classmethod
     def of(cls, predicted_us: Int64, service_us: Int64, covered: Bool | None = None) -> Accuracy:
-        """Compare predictions with the truth, both in microseconds and 1 or more.
+        """Compare predictions with true run times, both in microseconds and 1 or more.
 
         Returns
         -------
         Accuracy
-            None where a figure has no meaning: all of them for no jobs.
+            Undefined values are None, as are all without jobs.
 
         Raises
         ------
         ValueError
-            If there are not as many predictions as services.
+            If there are not as many predictions as run times.
 
         Examples
         --------
@@ -82,20 +82,20 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class PredictionReport:
-    """What a run's predictions were like, and what they cost.
+    """Accuracy and cost of a run's predictions.
 
     Attributes
     ----------
     predictor
-        As text, with parameters.
+        Name with parameters.
     accuracy
         See :class:`Accuracy`.
     num_batches, num_fits
         Batches of arrivals, and fits of a model.
     fit_s, features_s, predict_s
-        Seconds spent to fit models; to compute features; and in the predictor altogether.
+        Seconds spent on fitting models, on features, and in the predictor in total.
     wall_s
-        Seconds that the run took, predictions included.
+        Wall time of the run in seconds, including predictions.
     """
 
     predictor: str
@@ -109,16 +109,16 @@ class PredictionReport:
 
     @property
     def share(self) -> float:
-        """Share of the wall time that was spent in the predictor."""
+        """Share of the wall time spent in the predictor."""
         return self.predict_s / self.wall_s if self.wall_s > 0 else 0.0
 
     def summary(self) -> dict[str, float]:
-        """Return the figures by the names that they have in a result's summary.
+        """Return the values by their keys in a result's summary.
 
         Returns
         -------
         dict
-            NaN for what has no meaning.
+            Undefined values are NaN.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""From a text to a predictor, or to the column of a trace that has its predictions."""
+"""Resolve a text to a predictor, or to the trace's column with its predictions."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 AUTO: Final = "auto"
-"""The trace's own estimates where every job has one, else the truth."""
+"""The trace's estimates if every job has one, else true run times."""
 _Chosen = TypeVar("_Chosen")
 
 
 def predictor(text: str | PredictorChoice) -> Predictor:
-    """Make a predictor of a text such as ``"forest:trees=50"``.
+    """Make a predictor from a text such as ``"forest:trees=50"``.
 
     Returns
     -------
     Predictor
-        A new one, which knows no job yet.
+        A new, untrained predictor.
 
     Raises
     ------
     ValueError
-        If the name or a parameter is unknown (the nearest is suggested), or a value is out of its
-        range. TypeError if a value is of another type than the parameter.
+        If the name or a parameter is unknown (the nearest is suggested), or a value is out of
+        range. TypeError if a value has another type than the parameter.
 
     Examples
     --------
@@ -45,16 +45,16 @@ def predictor(text: str | PredictorChoice) -> Predictor:
 
 
 def for_trace(chosen: _Chosen, trace: Trace) -> _Chosen | str:
-    """Return the predictor that ``auto`` stands for on these jobs; any other as it is."""
+    """Resolve ``auto`` for these jobs; return any other predictor unchanged."""
     if not isinstance(chosen, str | PredictorChoice) or str(chosen) != AUTO:
         return chosen
     return "estimate" if has_all_estimates(trace) else "oracle"
 
 
 def resolve(chosen: str | PredictorChoice | Predictor) -> Predictor | PredictedBy:
-    """Return the predictor for one run, or the column of the trace that has its predictions.
+    """Return the predictor of one run, or the trace's column with its predictions.
 
-    An object is copied, so that several runs may use it at a time; what it was trained on stays.
+    An object is copied with its training, so several runs may use it at a time.
     """
     if type(chosen) is str:
         known = _column(chosen, PREDICTORS.version)
@@ -74,7 +74,7 @@ def _column(text: str, version: int) -> PredictedBy | None:
 
 
 def _column_of(made: Predictor) -> PredictedBy | None:
-    """Return the column of the trace that has its predictions, None if it makes them itself."""
+    """Return the trace's column with its predictions, None if it computes them."""
     if made.registered_name and made.column:
         return PredictedBy(made.column, made.name)
     return None

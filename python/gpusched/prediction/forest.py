@@ -1,4 +1,4 @@
-"""The random forest: trained again and again on what has finished."""
+"""The random forest, refitted to finished jobs."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ FEATURES: Final = (
     "queue_mean",
     "width_mean",
 )
-"""The columns. From ``mean`` on they are logarithms of services in seconds."""
-_KNOWN: Final = FEATURES.index("log_finished")  # those before it never change after the arrival
-_KIND_DEPTH: Final = 64  # quartiles of the last so many jobs of the kind
+"""The features. From ``mean`` on they are logarithms of run times in seconds."""
+_KNOWN: Final = FEATURES.index("log_finished")  # earlier ones do not change after the arrival
+_KIND_DEPTH: Final = 64  # jobs of the template in the quartiles
 _QUEUE_DEPTH: Final = 16
 _QUARTILES: Final = (0.25, 0.5, 0.75)
 _DAY_S: Final = 86400
@@ -65,9 +65,9 @@ _DAY_S: Final = 86400
 class FeatureTable:
     """float32, one row per row of the keys; :meth:`fill` completes the rows that arrive now.
 
-    Where a kind has no history the mean stands in of the group, then of the user, then of all.
-    Hours and days count from tick 0 if the trace has no epoch. ``old`` are the rows of the last so
-    many records.
+    A template without history uses the mean of the group, then of the user, then of all jobs.
+    Hours and days count from tick 0 if the trace has no epoch. ``old`` are the rows of the last
+    records.
     """
 
     def __init__(self, keys: JobKeys, trace: Trace, old: AnyArray) -> None:
@@ -88,7 +88,7 @@ class FeatureTable:
             ours[:, FEATURES.index(name)] = values
 
     def fill(self, rows: Int64, log: CompletionLog) -> AnyArray:
-        """Complete ``rows`` by what has finished so far, and return them."""
+        """Complete ``rows`` from the jobs finished so far, and return them."""
         dynamic = self.values[rows]
         kind = log.of["kind"]
         everyone = log.total_log / len(log) if len(log) else np.log(us_to_seconds(UNKNOWN_US))
@@ -112,10 +112,9 @@ class FeatureTable:
 
 
 def mean_log(log: CompletionLog, rows: Int64) -> Float64:
-    """Return the mean logarithm of the services (seconds) of each row's kind.
+    """Return the mean logarithm of the run times (seconds) of each row's template.
 
-    That of its group, of its user, of all jobs where the one before is not known, and that of
-    an hour if nothing is.
+    Falls back to its group, its user, all jobs, and an hour.
     """
     everyone = log.total_log / len(log) if len(log) else np.log(us_to_seconds(UNKNOWN_US))
     known = log.first_known(lambda level, rows: log.of[level].mean_log(rows), rows)
@@ -149,17 +148,17 @@ def _clock(submit_us: Int64, epoch: datetime | None) -> tuple[Float64, Float64]:
 
 Float32 = npt.NDArray[np.float32]
 
-_CHUNK: Final = 200_000  # leaves looked up together: the arrays stay in the cache
+_CHUNK: Final = 200_000  # leaves looked up together, so that the arrays stay in the cache
 _DROP_EVERY: Final = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """Regression trees, whose mean is the prediction.
+    """Regression trees; the mean of their values is the prediction.
 
-    Vertices of all trees are numbered in one row, level by level. A vertex asks whether
-    ``values[feature] > threshold``; "no" leads to ``child``, "yes" to ``child + 1``. A leaf is its
-    own child, and nothing exceeds its threshold.
+    Vertices of all trees are numbered consecutively, level by level. A vertex compares
+    ``values[feature] > threshold``; false leads to ``child``, true to ``child + 1``. A leaf is its
+    own child and has an infinite threshold.
 
     Attributes
     ----------
@@ -170,7 +169,7 @@ class Trees:
     threshold
         float32 per vertex, infinite at leaves.
     value
-        float64 per vertex, of meaning at leaves.
+        float64 per vertex, used at leaves only.
     """
 
     root: Int32
@@ -181,7 +180,7 @@ class Trees:
 
     @classmethod
     def of(cls, estimators: Iterable[Any]) -> Trees:
-        """Take over the trees of a fitted ``RandomForestRegressor``."""
+        """Copy the trees of a fitted ``RandomForestRegressor``."""
         grown = [estimator.tree_ for estimator in estimators]
         begin = np.cumsum([0, *(tree.node_count for tree in grown)])
         starts = list(zip(grown, begin[:-1].tolist(), strict=True))
@@ -221,24 +220,24 @@ class Trees:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def shifted(self, by: float) -> Trees:
-        """Return the same trees, all of whose values are so much more."""
+        """Return the same trees with ``by`` added to all values."""
         return replace(self, value=self.value + by)
 
     def with_means(self, features: AnyArray, values: Float64) -> Trees:
-        """Return the same trees, each leaf of which says the mean of the rows that fall into it."""
+        """Return the same trees with the mean of the rows in each leaf as its value."""
         leaves = self._leaf_of(np.asarray(features, np.float32)).ravel()
         many = np.bincount(leaves, minlength=len(self.value))
         total = np.bincount(leaves, np.tile(values, len(self)), len(self.value))
         return replace(self, value=total / np.maximum(many, 1))
 
     def _leaves(self, features: Float32) -> Float64:
-        # One contiguous row per job is summed in the same order whatever the number of rows.
+        # One contiguous row per job is summed in the same order for any number of rows.
         leaf = self._leaf_of(features)
         mean: Float64 = self.value[leaf.T.copy()].mean(axis=1)
         return mean
 
     def _leaf_of(self, features: Float32) -> Int32:
-        """Return the leaf of each row: a line for each tree."""
+        """Return the leaf of each row, one line per tree."""
         rows, width = features.shape
         flat = np.ascontiguousarray(features).ravel()
         here = np.repeat(self.root, rows)
@@ -259,12 +258,12 @@ class Trees:
         return leaf.reshape(len(self), rows)
 
     def problem(self, num_features: int, *, are_means: bool = False) -> str | None:
-        """Return the first array that cannot be part of a forest with the reason, or None.
+        """Return the first invalid array with the reason, or None.
 
         Parameters
         ----------
         are_means
-            Whether the values are services in seconds, not their logarithms.
+            Whether the values are run times in seconds, not their logarithms.
         """
         size = len(self.child)
         vertex = np.arange(size)
@@ -280,8 +279,8 @@ class Trees:
         if not leaves_end or not bool(np.isfinite(self.threshold[~is_leaf]).all()):
             return "threshold: must be infinite at leaves and finite elsewhere"
         least, most = (0.0, MAX_SERVICE_US / US_PER_S) if are_means else (-100.0, 100.0)
-        if not bool(((self.value >= least) & (self.value <= most)).all()):  # so that NaN fails
-            return f"value: must be {'' if are_means else 'logarithms of '}services"
+        if not bool(((self.value >= least) & (self.value <= most)).all()):  # NaN fails
+            return f"value: must be {'' if are_means else 'logarithms of '}run times"
         return None
 
 
@@ -294,14 +293,14 @@ def _shifted(children: AnyArray, begin: int) -> AnyArray:
 
 
 def _rounded_down(threshold: Float64) -> Float32:
-    """Return the largest float32 up to each threshold: no float32 lies between the two."""
+    """Round each threshold down to float32."""
     nearest = threshold.astype(np.float32)
     return np.where(nearest > threshold, np.nextafter(nearest, np.float32(-np.inf)), nearest)
 
 
 MIN_JOBS: Final = 50
-"""No forest is fitted to fewer finished jobs."""
-_FEATURE_SHARE: Final = 1 / 3  # of the features, looked at in each split
+"""The fewest finished jobs that a forest is fitted to."""
+_FEATURE_SHARE: Final = 1 / 3  # share of features tried in each split
 _TREES_AT_ONCE: Final = 25
 _TREE_ARRAYS: Final = {
     "root": np.int32,
@@ -314,7 +313,7 @@ _TREE_ARRAYS: Final = {
 
 @register_predictor("forest")
 class Forest(Learner):
-    """A random forest for the logarithm of the service, fitted anew as jobs finish."""
+    """A random forest for the logarithm of the run time, refitted as jobs finish."""
 
     feature_names = FEATURES
     source = (
@@ -337,20 +336,20 @@ class Forest(Learner):
         "counts": COUNTS,
     }
     notes: ClassVar = {
-        "mode": "online: fit again and again; split: once, on the first part; frozen: never",
+        "mode": "online: refit during the run; split: fit once, on the first part; frozen: never",
         "trees": "number of trees",
-        "leaf": "least number of training jobs in a leaf, up to 1/100 of those that a tree draws",
-        "samples": "training jobs that each tree draws, at most",
-        "window": "train on the last so many finished jobs",
-        "refit_jobs": "fit again after so many finished jobs",
-        "refit_s": "or after so many seconds of simulated time",
-        "new_share": "but not before this share of all finished jobs is new",
-        "fraction": "of the time from first to last submission, that split trains on",
-        "target": "log: the mean of the logarithm, which lies below the mean; smeared: that, times "
-        "the mean of exp(residual) of training jobs under the trees that did not draw them (Duan, "
-        "1983); mean: the mean of the service in a leaf",
+        "leaf": "fewest training jobs in a leaf, at most 1/100 of a tree's sample",
+        "samples": "most training jobs per tree",
+        "window": "number of last finished jobs to train on",
+        "refit_jobs": "finished jobs between fits",
+        "refit_s": "seconds of simulated time between fits, if that is sooner",
+        "new_share": "share of all finished jobs that must be new for a fit",
+        "fraction": "share of the time from first to last submission that mode=split trains on",
+        "target": "log: mean of the logarithm, which underestimates the mean; smeared: that, times "
+        "the mean of exp(residual) of training jobs over trees without them (Duan, 1983); mean: "
+        "mean run time in a leaf",
         "counts": COUNTS_NOTE,
-        "batch_jobs": "most jobs predicted together, 0 for 1/500 of those so far (at most 1,000)",
+        "batch_jobs": "most jobs predicted together; 0: 1/500 of those so far (at most 1,000)",
     }
 
     def __init__(
@@ -384,9 +383,9 @@ class Forest(Learner):
         self.old_features: AnyArray = np.empty((0, len(FEATURES)), np.float32)
 
     def begin(self, trace: Trace, seed: int = 0) -> None:
-        """Prepare the features of all jobs as far as they do not depend on the run."""
+        """Compute the features of all jobs that do not depend on the run."""
         if self.mode == "frozen" and self.trained is None and not self._is_training:
-            raise ValueError("predictor forest: mode=frozen needs a trained model, see train()")
+            raise ValueError("predictor forest: mode=frozen needs a trained model; see train()")
         super().begin(trace, seed)
         begin = time.perf_counter()
         self.table = FeatureTable(self.keys, trace, self.old_features)
@@ -401,7 +400,7 @@ class Forest(Learner):
 
     @property
     def cut_us(self) -> int | None:
-        """Where the first part ends, if the forest is fitted to that alone."""
+        """End of the training part with mode=split, else None."""
         return self._cut_us
 
     def _predict(self, jobs: Int64, rows: Int64) -> AnyArray:
@@ -450,7 +449,7 @@ class Forest(Learner):
         self.costs.fit_s += time.perf_counter() - begin
 
     def _known_rows(self) -> Int64:
-        """Return the last finished rows whose features are known, at most a window of them."""
+        """Return the last finished rows with known features, at most a window of them."""
         rows = self.log.last(self.window)
         return rows[rows >= len(self.records) - len(self.old_features)]
 
@@ -462,7 +461,7 @@ class Forest(Learner):
         self._fit(0)
         other = super()._trained()
         other.trained = self.model
-        # Rows without features come first: records follow the order in which jobs finished.
+        # Rows without features come first, because records are in the order of finishes.
         other.old_features = self.table.values[self._known_rows()]
         return other
 
@@ -472,14 +471,14 @@ class Forest(Learner):
         return {**super()._arrays(), **forest, "features": self.old_features}
 
     def restore(self, header: Header, arrays: dict[str, Any]) -> None:
-        """Take over a saved forest with the features that it was fitted to."""
+        """Restore a saved forest with the features that it was fitted to."""
         super().restore(header, arrays)
         self.old_features = take(arrays, "features", np.float32, (None, len(FEATURES)))
         require(
             len(self.old_features) <= len(self.records)
             and bool(np.isfinite(self.old_features).all()),
             "features",
-            "must be finite, and no more rows than there are records",
+            "must be finite, with at most as many rows as records",
         )
         vertices = len(arrays.get("forest.child", ()))
         lengths = {name: None if name == "root" else vertices for name in _TREE_ARRAYS}
@@ -493,8 +492,8 @@ class Forest(Learner):
         saved = PredictorChoice.parse(header.predictor).parameters.get("target")
         if are_means != (saved == "mean"):
             raise ValueError(
-                f"parameter target: is {self.target}, and the forest was saved with "
-                f"{saved or 'the default'}, whose leaves hold other figures"
+                f"parameter target: is {self.target}, but the forest was saved with "
+                f"{saved or 'the default'}, whose leaves hold other values"
             )
         problem = self.trained.problem(len(FEATURES), are_means=are_means)
         if problem:
@@ -514,16 +513,16 @@ def grow(
 ) -> Trees:
     """Fit a forest to rows of features and logarithms of seconds.
 
-    A leaf need not hold more than a hundredth of the jobs that a tree draws. Equal arguments
-    give equal forests, whatever the number of processors. ``target`` is the option of
-    :class:`Forest`; ``poll`` is called between the trees. ImportError without scikit-learn.
+    A leaf holds at least ``leaf`` jobs, or a hundredth of a tree's sample if that is less. Equal
+    arguments give equal forests on any number of processors. ``target`` is the option of
+    :class:`Forest`; ``poll`` is called between trees. ImportError without scikit-learn.
     """
     need("sklearn", "predictor forest", "scikit-learn")
     from sklearn.ensemble import RandomForestRegressor
 
     drawn = min(samples, len(log_s))
     grown: list[Any] = []
-    unseen: list[Float64] = []  # of each group of trees: what those say that did not draw a job
+    unseen: list[Float64] = []  # out-of-bag predictions of each group of trees
     while len(grown) < trees:
         if poll is not None:
             poll()
@@ -532,7 +531,7 @@ def grow(
             min_samples_leaf=max(1, min(leaf, drawn // 100)),
             max_features=_FEATURE_SHARE,
             max_samples=drawn,
-            n_jobs=1,  # a run is one thread; runs are what threads are for
+            n_jobs=1,  # a run uses one thread; runs are parallel
             random_state=int(np.random.SeedSequence([*seed, len(grown)]).generate_state(1)[0]),
             oob_score=target == "smeared",
         )
@@ -548,8 +547,8 @@ def grow(
 
 
 def _log_of_smearing(log_s: AnyArray, unseen: AnyArray) -> float:
-    """Return the logarithm of the mean of exp(residual), of jobs that some tree did not draw."""
-    known = np.where(unseen == 0.0, np.nan, unseen)  # scikit-learn's word for "drawn by all"
+    """Return the logarithm of the mean of exp(residual) over out-of-bag jobs."""
+    known = np.where(unseen == 0.0, np.nan, unseen)  # 0: no out-of-bag tree
     is_known = ~np.isnan(known).all(axis=0)
     residual = log_s[is_known] - np.nanmean(known[:, is_known], axis=0)
     return float(np.log(np.exp(residual).mean())) if is_known.any() else 0.0

@@ -1,4 +1,4 @@
-"""The interface: what a predictor is told, what it is asked, and what that costs."""
+"""The interface of predictors, and their costs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpusched.prediction.registry import PREDICTORS, PredictorChoice
 from gpusched.traces.workload import Trace
 
 UNKNOWN_US: Final = 3600 * US_PER_S
-"""Predicted while no job at all has finished: one hour."""
+"""Prediction before any job has finished: one hour."""
 
 
 _READ: Final = frozenset({
@@ -29,7 +29,7 @@ _READ: Final = frozenset({
 
 @dataclass
 class Costs:
-    """Where a predictor's time went: seconds, and the number of fits of a model."""
+    """A predictor's time in seconds, and its number of model fits."""
 
     num_fits: int = 0
     fit_s: float = 0.0
@@ -37,37 +37,37 @@ class Costs:
 
 
 class Predictor(ABC):
-    """Says how long jobs will take when they are submitted.
+    """Predicts run times of jobs at submission.
 
-    In a run :meth:`begin` is called once, then in turns :meth:`observe` with the jobs that have
-    finished since, and :meth:`predict` with the next jobs to arrive. Nothing else tells a
-    predictor the truth: unless :attr:`needs_truth`, the trace it is given has -1 in ``service_us``
-    (a negative ``service_s``) for each job that it has not observed, and neither ``status`` nor
-    ``source_wait_us``.
+    A run calls :meth:`begin` once, then alternately :meth:`observe` with the jobs that have
+    finished since, and :meth:`predict` with the next jobs to arrive. The truth stays hidden: unless
+    :attr:`needs_truth`, the trace of :meth:`begin` has -1 in ``service_us`` (a negative
+    ``service_s``) for each job not yet observed, and neither ``status`` nor ``source_wait_us``.
 
-    A subclass that is registered with :func:`gpusched.register_predictor` can be named in texts.
+    A subclass registered with :func:`gpusched.register_predictor` can be named in texts.
 
     Attributes
     ----------
     needs_truth
-        Whether it is made from the true services, such as the oracle.
+        Whether it uses true run times, as the oracle does.
     learns
-        Whether what has finished matters. If not, all jobs are predicted at once.
+        Whether it uses finished jobs. If not, all jobs are predicted at once.
     column
-        The column of the trace that has its predictions, ``service_us``, ``estimate_us`` or
-        ``predicted_us``: a run reads it there and asks nothing. Empty if it makes them.
+        The trace's column with its predictions, ``service_us``, ``estimate_us`` or
+        ``predicted_us``, which a run reads instead of calling the predictor. Empty if it computes
+        them.
     batch_jobs
-        Most jobs that are predicted together, by what is known at the arrival of the first one;
-        0 for 1/500 of the jobs that arrived so far, at least 1 and at most 1,000.
+        Most jobs predicted together, from what is known at the arrival of the first one; 0: 1/500
+        of the jobs that arrived so far, at least 1 and at most 1,000.
     counts_iterations
-        Whether it wants to know :attr:`iteration_s` before :meth:`begin`.
+        Whether it needs :attr:`iteration_s` before :meth:`begin`.
     iteration_s
-        Seconds of an iteration of each job, at its own width where it is fastest, NaN where it can
-        never run; None outside of a run, and unless it is asked for.
+        Fastest iteration of each job on its requested number of GPUs, seconds; NaN if it can never
+        run; None outside a run, and unless requested.
     costs
-        Reset by :meth:`begin`.
+        Time and fits, reset by :meth:`begin`.
     poll
-        To be called about once a second by what takes longer; raises if the run is to end.
+        Call it about once a second in long computations; it raises if the run must end.
     """
 
     name: ClassVar[str] = ""
@@ -84,7 +84,7 @@ class Predictor(ABC):
     poll: Callable[[], None] | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Find misspelt names where the class is made."""
+        """Reject misspelt names when the class is defined."""
         super().__init_subclass__(**options)
         known = Predictor.__mro__
         own = {key for kind in cls.__mro__ if kind not in known for key in vars(kind)}
@@ -92,12 +92,12 @@ class Predictor(ABC):
 
     @abstractmethod
     def begin(self, trace: Trace, seed: int = 0) -> None:
-        """Get ready for the jobs of ``trace``, none of which has arrived yet.
+        """Prepare for the jobs of ``trace``, before any has arrived.
 
         Returns
         -------
         None
-            It is ready for :meth:`observe` and :meth:`predict`.
+            The predictor is ready for :meth:`observe` and :meth:`predict`.
 
         Raises
         ------
@@ -120,12 +120,12 @@ class Predictor(ABC):
         Returns
         -------
         None
-            What it predicts next may differ.
+            Later predictions may change.
 
         Raises
         ------
         Exception
-            What a subclass raises; it ends the run.
+            Any error of a subclass; it ends the run.
 
         Examples
         --------
@@ -140,20 +140,19 @@ class Predictor(ABC):
 
     @abstractmethod
     def predict(self, jobs: Int64) -> Float64:
-        """Return the service of ``jobs``, which arrive now.
+        """Predict the run times of ``jobs``, which arrive now.
 
-        They are rounded half to even to microseconds; what is less than one, or more than
-        285 years, counts as just that.
+        Values are rounded half to even to microseconds and limited to 1 us and 285 years.
 
         Returns
         -------
         numpy.ndarray
-            Seconds, one for each job: numbers, none of them NaN.
+            Seconds, one for each job, without NaN.
 
         Raises
         ------
         Exception
-            What a subclass raises; it ends the run.
+            Any error of a subclass; it ends the run.
 
         Examples
         --------
@@ -167,24 +166,24 @@ class Predictor(ABC):
 
     @property
     def covered(self) -> Bool | None:
-        """Per job, whether its own kind had finished before when it was predicted.
+        """Per job, whether its template had a finished job when it was predicted.
 
-        None if the predictor has no use for kinds.
+        None if the predictor does not use templates.
         """
         return None
 
     @property
     def cut_us(self) -> int | None:
-        """Submit from which on the predictions count, None for all of them."""
+        """First submit time whose predictions count, None for all."""
         return None
 
     def clone(self) -> Self:
-        """Return a copy that takes part in no run; what was trained or loaded stays.
+        """Return a copy outside any run, with its training.
 
         Returns
         -------
         Predictor
-            Of the same class and parameters.
+            The same class and parameters.
 
         Examples
         --------
@@ -196,9 +195,9 @@ class Predictor(ABC):
         return copy.deepcopy(other)
 
     def predict_trace(self, trace: Trace, seed: int = 0) -> Float64:
-        """Predict all jobs of ``trace``, seconds, by what is known now; this object stays as it is.
+        """Predict all jobs of ``trace`` in seconds from current knowledge; do not learn.
 
-        For use outside of a simulation. The services in the trace are not looked at, unless
+        For use outside a simulation. Run times in the trace are ignored unless
         :attr:`needs_truth`.
 
         Returns
@@ -223,11 +222,11 @@ class Predictor(ABC):
 
     @property
     def label(self) -> str:
-        """What the specification of a run calls it."""
+        """The name in the specification of a run."""
         return str(self)
 
     def __str__(self) -> str:
-        """Return the name with the parameters that are not the default ones."""
+        """Return the name with its non-default parameters."""
         if not self.registered_name:
             return f"python:{type(self).__qualname__}"
         given = {key: value for key, value in self._options().items() if value[0] != value[1]}
@@ -238,9 +237,9 @@ class Predictor(ABC):
 
     @property
     def registered_name(self) -> str:
-        """The name that stands for this very class in texts; empty if none does.
+        """The registered name of this class; empty if there is none.
 
-        A subclass of a registered one is another predictor.
+        A subclass of a registered class does not inherit its name.
         """
         info = PREDICTORS.loaded().get(self.name)
         return self.name if info is not None and info.python_class is type(self) else ""

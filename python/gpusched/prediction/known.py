@@ -1,4 +1,4 @@
-"""Predictors that learn nothing: the truth, the truth with an error, a column of the trace."""
+"""Predictors that do not learn: true run times, with errors, or a column of the trace."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from gpusched.traces.workload import Trace
 
 
 class _AtOnce(Predictor):
-    """Has the predictions of all jobs when the run begins."""
+    """Predicts all jobs when the run begins."""
 
     learns = False
 
     def predict(self, jobs: Int64) -> Float64:
-        """Look them up."""
+        """Return the stored predictions."""
         return us_to_seconds(self._predicted_us[jobs])
 
     def begin(self, trace: Trace, seed: int = 0) -> None:
-        """Compute them."""
+        """Compute all predictions."""
         self.costs = Costs()
         self._predicted_us = self._all(trace, seed)
 
@@ -33,7 +33,7 @@ class _AtOnce(Predictor):
 
 
 class _OfTrace(_AtOnce):
-    """Has them from a column of the trace."""
+    """Reads predictions from a column of the trace."""
 
     def _all(self, trace: Trace, seed: int) -> Int64:
         values: Int64 = PredictedBy(self.column, self.name).values(trace)
@@ -42,18 +42,18 @@ class _OfTrace(_AtOnce):
 
 @register_predictor("oracle")
 class Oracle(_OfTrace):
-    """The true service."""
+    """The true run time."""
 
-    source = "an upper bound of what prediction can give"
+    source = "an upper bound on the benefit of prediction"
     needs_truth = True
     column = "service_us"
 
 
 @register_predictor("auto")
 class Auto(_AtOnce):
-    """The trace's own estimates where every job has one, else the true service."""
+    """The trace's estimates if every job has one, else true run times."""
 
-    source = "ours: what a site knows, as far as its trace tells"
+    source = "ours: what a site knows, as far as its trace shows"
     needs_truth = True
 
     def _all(self, trace: Trace, seed: int) -> Int64:
@@ -65,7 +65,7 @@ class Auto(_AtOnce):
 
 @register_predictor("noise")
 class Noise(_AtOnce):
-    """The true service times exp(N(0, sigma)), drawn per job from the seed of the run."""
+    """The true run time times exp(N(0, sigma)), drawn per job from the run's seed."""
 
     source = "ours, to see what errors of a known size do"
     needs_truth = True
@@ -76,7 +76,7 @@ class Noise(_AtOnce):
         self.sigma = sigma
 
     def _all(self, trace: Trace, seed: int) -> Int64:
-        # The n-th draw belongs to job n, however many jobs there are.
+        # Draw n belongs to job n, for any number of jobs.
         draws = np.random.Generator(np.random.PCG64([seed, 0x6E6F697365])).standard_normal(
             len(trace)
         )
@@ -85,12 +85,12 @@ class Noise(_AtOnce):
 
 @register_predictor("bias")
 class Bias(_AtOnce):
-    """The true service times a constant factor."""
+    """The true run time times a constant factor."""
 
     source = "ours, to see what errors of a known size do"
     needs_truth = True
     limits: ClassVar = {"factor": (1e-6, 1e6)}
-    notes: ClassVar = {"factor": "2 says twice as long as it takes"}
+    notes: ClassVar = {"factor": "factor on true run times; 2 predicts twice the run time"}
 
     def __init__(self, factor: float = 1.0) -> None:
         self.factor = factor
@@ -101,7 +101,7 @@ class Bias(_AtOnce):
 
 @register_predictor("estimate")
 class Estimate(_OfTrace):
-    """The trace's own estimates, which every job must have."""
+    """The trace's run-time estimates, which every job must have."""
 
     source = "the trace"
     column = "estimate_us"
@@ -109,7 +109,7 @@ class Estimate(_OfTrace):
 
 @register_predictor("column")
 class Column(_OfTrace):
-    """The trace's own predictions (column predicted_s), which every job must have."""
+    """The trace's predictions (column predicted_s), which every job must have."""
 
     source = "the trace"
     column = "predicted_us"

@@ -1,6 +1,6 @@
-"""Predictors that learn from finished jobs: what is known of these by key, and the files of it.
+"""Predictors that learn from finished jobs: their history by key, and its files.
 
-Those that need no model are here as well: a figure of the jobs of the same kind.
+Includes the predictors without a model, which use a statistic of the same job template.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Names = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Finished jobs of earlier traces, in the order in which they finished.
+    """Finished jobs of earlier traces, in the order of their finishes.
 
     Attributes
     ----------
     names, codes
         For each of :data:`LABELS` the names, and per job the index of its name or -1.
     gpus, service_us
-        Width, and service in microseconds.
+        Number of GPUs, and run time in microseconds.
     """
 
     names: Names = field(default_factory=lambda: dict.fromkeys(LABELS, ()))
@@ -60,11 +60,10 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class JobKeys:
-    """One row per record and then one per job of the trace: labels as codes, and kinds.
+    """One row per record and then one per job of the trace: label codes and templates.
 
-    A code tells how many other names came before: it does not change when later jobs do. A
-    *kind* is what recurs: the jobs of one user and group; of jobs without a group those of one
-    user, queue and width.
+    A code is the number of earlier names, so later jobs do not change it. A *kind* is a job
+    template: the jobs of one user and group, or without a group of one user, queue and size.
 
     Attributes
     ----------
@@ -73,9 +72,9 @@ class JobKeys:
     names, codes
         As in :class:`Records`.
     gpus
-        Width.
+        Number of GPUs.
     kind, width
-        int32 keys: number of the kind, and of the width.
+        int32 keys: number of the template, and of the job size.
     """
 
     num_records: int
@@ -90,7 +89,7 @@ class JobKeys:
 
     @classmethod
     def of(cls, records: Records, trace: Trace) -> JobKeys:
-        """Number the labels of ``trace``; those that ``records`` know keep their codes."""
+        """Number the labels of ``trace``; labels in ``records`` keep their codes."""
         names: dict[str, tuple[str, ...]] = {}
         codes: dict[str, Int32] = {}
         for label, (own_names, own_codes) in _labels_of(trace).items():
@@ -108,7 +107,7 @@ class JobKeys:
         return cls(len(records), names, codes, gpus, kind, width)
 
     def records_of(self, rows: Int64, service_us: Int64) -> Records:
-        """Return what is known of finished ``rows`` as records for another trace."""
+        """Return finished ``rows`` as records for another trace."""
         return Records(
             self.names,
             {label: codes[rows] for label, codes in self.codes.items()},
@@ -117,7 +116,7 @@ class JobKeys:
         )
 
     def times_before(self) -> Int64:
-        """Return how many earlier rows are of the same kind."""
+        """Return the number of earlier rows of the same template."""
         order, is_first = _runs(self.kind)
         position = np.arange(len(order), dtype=np.int64)
         begin = np.maximum.accumulate(np.where(is_first, position, 0))
@@ -126,9 +125,9 @@ class JobKeys:
         return counts
 
     def gap_s(self, submit_us: Int64) -> Float64:
-        """Return the seconds since the last submission of the same kind, -1 for none.
+        """Return the seconds since the last submission of the same template, -1 for none.
 
-        Submissions of records are not known.
+        Submissions of records are unknown.
         """
         order, is_first = _runs(self.kind[self.num_records :])
         gaps = np.empty(len(order), np.float64)
@@ -156,11 +155,11 @@ def _labels_of(trace: Trace) -> dict[str, tuple[Sequence[str], AnyArray]]:
 def _numbered(
     known: tuple[str, ...], names: Sequence[str], codes: AnyArray
 ) -> tuple[tuple[str, ...], Int32]:
-    """Number ``names`` in the order in which jobs bring them up, after the ``known`` ones."""
+    """Number ``names`` in the order of their first jobs, after the ``known`` ones."""
     number = {name: code for code, name in enumerate(known)}
     number[""] = NONE
     used, first = np.unique(codes, return_index=True)
-    target = np.full(len(names) + 1, NONE, np.int32)  # the last one stands for the code -1
+    target = np.full(len(names) + 1, NONE, np.int32)  # the last entry is for code -1
     every = list(known)
     for code in used[np.argsort(first)].tolist():
         if code == NONE:
@@ -173,7 +172,7 @@ def _numbered(
 
 
 def _key_of(*columns: AnyArray) -> Int32:
-    """Number the distinct rows of the columns (in no order that matters)."""
+    """Number the distinct rows of the columns, in any order."""
     key = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         _, code = np.unique(column, return_inverse=True)
@@ -193,14 +192,14 @@ def _runs(key: Int32) -> tuple[Int64, AnyArray]:
 
 LEVELS: Final = ("kind", "group", "user", "queue", "width")
 RECENT: Final = 1000
-"""The global median is that of the last so many finished jobs."""
+"""Number of last finished jobs in the global median."""
 
 
 class History:
     """Finished rows of each key, the last one first.
 
-    Rows without a key (-1) are left out. Attributes count per key; the last entry is 0 and stands
-    for "no key", so that arrays may be indexed by keys as they are.
+    Rows without a key (-1) are omitted. Attributes count per key; the last entry is 0, for "no
+    key", so that arrays may be indexed by keys.
     """
 
     def __init__(self, key: Int32) -> None:
@@ -229,24 +228,24 @@ class History:
         is_new[1:] = key[1:] != key[:-1]
         self._before[rows[1:]] = rows[:-1]
         self._before[rows[is_new]] = self._last[key[is_new]]
-        self._last[key] = rows  # of a key that occurs several times the last one stays
+        self._last[key] = rows  # the last row of a repeated key wins
 
     def finished(self, rows: Int64) -> Int64:
-        """Return how many jobs with the key of each row have finished."""
+        """Return the number of finished jobs with each row's key."""
         return self.count[self.key[rows]]
 
     def mean_us(self, rows: Int64) -> Float64:
-        """Return the mean service, NaN where there is none."""
+        """Return the mean run time, NaN without one."""
         return _ratio(self.total_us[self.key[rows]], self.finished(rows))
 
     def mean_log(self, rows: Int64) -> Float64:
-        """Return the mean of the logarithm of the service in seconds, NaN where there is none."""
+        """Return the mean logarithm of the run time in seconds, NaN without one."""
         return _ratio(self.total_log[self.key[rows]], self.finished(rows))
 
     def recent(self, rows: Int64, depth: int) -> Int64:
         """Return the last ``depth`` rows that finished, the newest first, padded by -1.
 
-        The columns beyond the longest history are left out.
+        Columns beyond the longest history are omitted.
         """
         row = self._last[self.key[rows]]
         columns = [row]
@@ -259,7 +258,7 @@ class History:
 
 
 class CompletionLog:
-    """All finished rows in order, and their histories by kind, group, user, queue and width."""
+    """All finished rows in order, with histories by template, group, user, queue and size."""
 
     def __init__(self, keys: JobKeys) -> None:
         self.of = {
@@ -278,7 +277,7 @@ class CompletionLog:
         return self._num
 
     def observe(self, rows: Int64, service_us: Int64) -> None:
-        """Add ``rows`` in the order in which they finished."""
+        """Add ``rows`` in the order of their finishes."""
         log_s = np.log(us_to_seconds(service_us))
         self.service_us[rows] = service_us
         self.log_s[rows] = log_s
@@ -293,7 +292,7 @@ class CompletionLog:
         return self._order[max(0, self._num - num) : self._num]
 
     def first_known(self, figure: Callable[[str, Int64], Float64], rows: Int64) -> Float64:
-        """Return a figure of each row's kind, else of its group, else of its user; NaN for none."""
+        """Return a statistic of each row's template, else group, else user; NaN for none."""
         known: Float64 = np.full(len(rows), np.nan)
         for level in ("kind", "group", "user"):
             missing = np.flatnonzero(np.isnan(known))
@@ -302,20 +301,20 @@ class CompletionLog:
         return known
 
     def recent_us(self) -> Int64:
-        """Return the services of the last :data:`RECENT` finished jobs."""
+        """Return the run times of the last :data:`RECENT` finished jobs."""
         return self.service_us[self.last(RECENT)]
 
     def quantile_us(self, level: str, rows: Int64, q: float, depth: int) -> Float64:
-        """Return a quantile of the last ``depth`` services of each row's key, NaN for none.
+        """Return a quantile of the last ``depth`` run times of each row's key, NaN for none.
 
-        Between two services it is interpolated, as :func:`numpy.quantile` does.
+        Interpolated as by :func:`numpy.quantile`.
         """
         recent = self.of[level].recent(rows, depth)
         return quantiles(np.where(recent < 0, np.nan, self.service_us[recent]), (q,))[0]
 
 
 def quantiles(values: Float64, shares: Sequence[float]) -> list[Float64]:
-    """Return quantiles of each row of ``values`` without its NaNs, NaN if it has no others."""
+    """Return quantiles of each row of ``values``, ignoring NaNs; NaN if all are NaN."""
     ordered = np.sort(values, axis=1)  # NaNs last
     last = np.maximum(np.count_nonzero(~np.isnan(values), axis=1) - 1, 0)
     each = np.arange(len(values))
@@ -336,7 +335,7 @@ KIND: Final = container.Kind("gpusched-predictor", 2)
 
 
 class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a file says of itself: the predictor as text, and the names of the labels."""
+    """Header of a file: the predictor as text, and the label names."""
 
     predictor: str
     names: dict[str, tuple[str, ...]]
@@ -346,38 +345,38 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def write_model(
     path: str | os.PathLike[str], header: Header, arrays: Mapping[str, AnyArray]
 ) -> None:
-    """Write a model; a file that is already there is replaced only by a complete one."""
+    """Write a model atomically."""
     container.write(path, KIND, msgspec.json.encode(header), arrays)
 
 
 def read_model(
     path: str | os.PathLike[str], *, max_bytes: int | None = None
 ) -> tuple[Header, dict[str, AnyArray]]:
-    """Read the header and the arrays, whose types and shapes the caller has still to check.
+    """Read the header and the arrays; the caller must check types and shapes.
 
     Raises
     ------
     ValueError
-        If the file is anything else, or was changed; the message names the member.
+        If the file is not a model, or was changed; the message names the member.
     """
     encoded, arrays = container.read(path, KIND, max_bytes=max_bytes)
     return msgspec.json.decode(encoded, type=Header, strict=True), arrays
 
 
 COUNTS: Final = ("service", "iterations")
-"""What is learned of finished jobs."""
+"""What a learner learns from finished jobs."""
 COUNTS_NOTE: Final = (
-    "service: in seconds; iterations: how many, times what one takes on the empty cluster, under "
-    "speeds that know it"
+    "service: run time in seconds; iterations: their number, times the iteration time on the empty "
+    "cluster, under speeds that have one"
 )
 
 
 class Learner(Predictor):
-    """A predictor that learns from finished jobs of the same kind.
+    """A predictor that learns from finished jobs of the same template.
 
-    Subclasses write :meth:`_predict`. With :attr:`counts_iterations` all that they see of services
-    is their iterations, as if each took a second. What it was trained on before (:meth:`train`,
-    :func:`gpusched.prediction.load_predictor`) stays when a run begins; labels are matched by name.
+    Subclasses implement :meth:`_predict`. With :attr:`counts_iterations` they see run times as
+    iterations of one second. Earlier training (:meth:`train`,
+    :func:`gpusched.prediction.load_predictor`) is kept when a run begins; labels match by name.
     """
 
     feature_names: ClassVar[tuple[str, ...]] = ()
@@ -404,7 +403,7 @@ class Learner(Predictor):
 
     def observe(self, jobs: Int64, finish_s: Float64) -> None:
         """Add finished jobs to the histories."""
-        assert self.trace is not None, "begin() comes first"
+        assert self.trace is not None, "call begin() first"
         service_us = self.trace.service_us[jobs]
         if self._unit_s is not None:
             counted = np.rint(service_us / self._unit_s[jobs])
@@ -412,7 +411,7 @@ class Learner(Predictor):
         self.log.observe(jobs + len(self.records), service_us)
 
     def predict(self, jobs: Int64) -> Float64:
-        """Predict, and note which jobs are of a kind that has finished before."""
+        """Predict, and record which jobs have a template with finished jobs."""
         rows = jobs + len(self.records)
         self._covered[jobs] = self.log.of["kind"].finished(rows) > 0
         found = self._predict(jobs, rows)
@@ -422,13 +421,13 @@ class Learner(Predictor):
         return us_to_seconds(predicted_us.astype(np.int64))
 
     def _seconds_of_units(self) -> Float64 | None:
-        """Return the seconds of an iteration of each job, None where seconds are counted."""
+        """Return the iteration time of each job, None if run times are counted."""
         if not self.counts_iterations:
             return None
         if self.iteration_s is None:
             raise ValueError(
-                f"predictor {self}: how long iterations take is known in a run alone, by its "
-                "cluster and its speed"
+                f"predictor {self}: iteration times are known only in a run, from its cluster and "
+                "speed"
             )
         return np.where(self.iteration_s > 0, self.iteration_s, 1.0)
 
@@ -438,26 +437,26 @@ class Learner(Predictor):
 
     @property
     def covered(self) -> Bool | None:
-        """Per job, whether one of its kind had finished before it was predicted."""
+        """Per job, whether its template had a finished job when it was predicted."""
         return self._covered
 
     def clone(self) -> Self:
-        """Return a copy with the same records that takes part in no run."""
+        """Return a copy outside any run, with the same records."""
         other = copy.copy(self)
         other.trace = other.poll = other.iteration_s = None
         other._is_training = False
         return other
 
     def train(self, trace: Trace, finish_s: ArrayLike | None = None, seed: int = 0) -> Self:
-        """Return a predictor that also knows the jobs of ``trace``; this one stays as it is.
+        """Return a copy that is also trained on ``trace``; this one is unchanged.
 
         Parameters
         ----------
         finish_s
-            When each job finished, NaN for those that did not: a result's ``jobs["finish_s"]``.
-            None: each job ended its service after its submission.
+            Finish time of each job, NaN if unfinished: a result's ``jobs["finish_s"]``. None:
+            each job finished its run time after submission.
         seed
-            Of what the predictor draws.
+            Seed of the predictor's random choices.
         """
         other = self.clone()
         other._is_training = True
@@ -473,7 +472,7 @@ class Learner(Predictor):
 
     @property
     def label(self) -> str:
-        """The text, followed by a fingerprint of what it was trained on before."""
+        """The text, followed by a fingerprint of earlier training."""
         if not len(self.records):
             return str(self)
         names = {label: list(self.records.names[label]) for label in LABELS}
@@ -484,28 +483,28 @@ class Learner(Predictor):
         return f"{self}@{sha.hexdigest()[:12]}"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what it was trained on; :func:`gpusched.prediction.load_predictor` reads it.
+        """Save the training for :func:`gpusched.prediction.load_predictor`.
 
-        The file holds arrays and names only. It tells users, groups and run times of the
-        training jobs to anyone who reads it.
+        The file holds arrays and names only. It reveals users, groups and run times of the
+        training jobs.
 
         Raises
         ------
         ValueError
-            If nothing was trained.
+            If the predictor is untrained.
         """
         if not len(self.records):
-            raise ValueError(f"predictor {self}: nothing is trained; save what train() returns")
+            raise ValueError(f"predictor {self}: is untrained; save the result of train()")
         header, arrays = self.stored()
         write_model(path, header, arrays)
 
     def stored(self) -> tuple[Header, dict[str, AnyArray]]:
-        """Return what a file holds of it; :func:`trained` reads it."""
+        """Return the contents of a file for :func:`trained`."""
         names = {label: tuple(self.records.names[label]) for label in LABELS}
         return Header(str(self), names, self.feature_names), self._arrays()
 
     def _arrays(self) -> dict[str, AnyArray]:
-        """Return all that was trained as plain arrays."""
+        """Return the training as plain arrays."""
         records = self.records
         return {
             **{f"records.{label}": records.codes[label] for label in LABELS},
@@ -514,13 +513,13 @@ class Learner(Predictor):
         }
 
     def restore(self, header: Header, arrays: dict[str, Any]) -> None:
-        """Take what :meth:`save` wrote; arrays are checked and taken out of the mapping."""
+        """Restore what :meth:`save` wrote; check arrays and remove them from the mapping."""
         if header.features != self.feature_names:
             raise ValueError(f"header.features: expected {self.feature_names}")
         self.records = _checked_records(header.names, arrays)
 
     def _or_all(self, known: AnyArray, all_us: float) -> AnyArray:
-        """Fill up by what holds for all jobs, and by an hour while none has finished."""
+        """Fill gaps with the value of all jobs, or an hour before any has finished."""
         return np.where(np.isnan(known), all_us if len(self.log) else UNKNOWN_US, known)
 
 
@@ -530,15 +529,15 @@ def _checked_records(names: Mapping[str, tuple[str, ...]], arrays: dict[str, Any
     gpus = take(arrays, "records.gpus", np.int32, (num,))
     require(num > 0, "records.service_us", "is empty")
     require(
-        bool(service_us.min() > 0 and service_us.max() <= 2**53), "records.service_us", "is no time"
+        bool(service_us.min() > 0 and service_us.max() <= 2**53), "records.service_us", "is invalid"
     )
-    require(bool(gpus.min() > 0), "records.gpus", "has a width below 1")
+    require(bool(gpus.min() > 0), "records.gpus", "must be at least 1")
     codes = {}
     for label in LABELS:
         field = f"records.{label}"
         codes[label] = take(arrays, field, np.int32, (num,))
         is_inside = -1 <= codes[label].min() <= codes[label].max() < len(names[label])
-        require(bool(is_inside), field, "points outside of the names")
+        require(bool(is_inside), field, "is outside the names")
     return Records(names, codes, gpus, service_us)
 
 
@@ -558,16 +557,16 @@ def require(holds: bool, field: str, problem: str) -> None:
 def load_predictor(
     path: str | os.PathLike[str], *, max_bytes: int | None = None, **parameters: Any
 ) -> Learner:
-    """Read a trained predictor that its method ``save`` wrote.
+    """Load a trained predictor that was saved with its method ``save``.
 
-    Nothing in the file is run, and all of it is checked: types, shapes, ranges, checksum.
+    Nothing in the file is executed, and types, shapes, ranges and checksum are checked.
 
     Parameters
     ----------
     max_bytes
-        A longer file is refused before it is read; default: 4 GiB.
+        Largest size of the file in bytes; default: 4 GiB.
     parameters
-        Replace those that it was saved with, such as ``mode="frozen"``.
+        Replacements for its saved parameters, such as ``mode="frozen"``.
 
     Returns
     -------
@@ -592,7 +591,7 @@ def load_predictor(
 
 
 def trained(header: Header, arrays: dict[str, AnyArray], **parameters: Any) -> Learner:
-    """Return the predictor that a file tells of; a ValueError names what is wrong with it."""
+    """Return the predictor in a file's contents; a ValueError names the invalid field."""
     if set(header.names) != set(LABELS):
         raise ValueError(f"header.names: must hold {', '.join(LABELS)}")
     saved = PredictorChoice.parse(header.predictor)
@@ -606,11 +605,11 @@ def trained(header: Header, arrays: dict[str, AnyArray], **parameters: Any) -> L
 
 
 _BATCH = (0, 1_000_000)
-_BATCH_NOTE = "most jobs predicted together, 0 for 1/500 of those so far (at most 1,000)"
+_BATCH_NOTE = "most jobs predicted together; 0: 1/500 of those so far (at most 1,000)"
 
 
 class _OfKinds(Learner):
-    """Has a figure of the jobs of the same kind, and else of more and more other jobs."""
+    """Predicts by a statistic of the same template, else of successively larger groups."""
 
     limits: ClassVar = {"batch_jobs": _BATCH}
     choices: ClassVar = {"counts": COUNTS}
@@ -623,9 +622,9 @@ class _OfKinds(Learner):
 
 @register_predictor("group-mean")
 class GroupMean(_OfKinds):
-    """The mean service of the same user and group, of the group, of the user, else the median."""
+    """The mean run time of the same user and group, else of the group, the user, or the median."""
 
-    source = "common practice; the order of what is asked is ours"
+    source = "common practice; the order of the groups is ours"
 
     def __init__(self, batch_jobs: int = 0, counts: str = "service") -> None:
         super().__init__(batch_jobs, counts)
@@ -637,7 +636,7 @@ class GroupMean(_OfKinds):
 
 @register_predictor("last-value")
 class LastValue(_OfKinds):
-    """The service of the job of the same user and group that finished last, else as group-mean."""
+    """The run time of the last finished job of the same user and group, else as group-mean."""
 
     source = "common practice (Tsafrir et al., TPDS 2007, average the last two of a user)"
 
@@ -655,13 +654,13 @@ class LastValue(_OfKinds):
 
 @register_predictor("quantile")
 class Quantile(_OfKinds):
-    """A quantile of the last services of the same user and group, of the group, user, or all."""
+    """A quantile of recent run times of the same user and group, else of the group, user or all."""
 
     source = "common practice; a high quantile guards against underestimates"
     limits: ClassVar = {"q": (0, 1), "window": (1, 1000), "batch_jobs": _BATCH}
     notes: ClassVar = {
-        "q": "0.5 is the median",
-        "window": "of the last so many finished jobs",
+        "q": "quantile; 0.5 is the median",
+        "window": "number of last finished jobs",
         "batch_jobs": _BATCH_NOTE,
         "counts": COUNTS_NOTE,
     }

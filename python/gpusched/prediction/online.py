@@ -1,4 +1,4 @@
-"""Predictions in the course of a run: each batch of arrivals by what had finished before it."""
+"""Predictions during a run: each batch of arrivals from the jobs finished before it."""
 
 from __future__ import annotations
 
@@ -31,42 +31,42 @@ from gpusched.traces.workload import Trace
 
 MAX_BATCH: Final = 1000
 _BATCHES_PER_ARRIVALS: Final = 500
-# How often progress is told.
+# How often progress is reported.
 _TELL_SECONDS: Final = 0.1
 
 
 class OnlineRun:
     """A run that predicts each job just before it arrives.
 
-    A batch is predicted at the arrival of its first job by what had finished before that instant
-    in this very run. Jobs of one instant are never in two batches.
+    A batch is predicted at the arrival of its first job from the jobs that finished earlier in
+    this run. Jobs of one instant are in one batch.
 
     Parameters
     ----------
     make_run
         Makes the run, given the int64 array of predictions (microseconds). The array is filled
-        job by job; until then it says an hour. The run must read it where it is. It is
+        job by job and holds an hour until then; the run must read it in place. The run is
         ``_core.Run``, or has the same ``advance``, ``take_finished`` and ``finish``.
     predictor
-        Is changed: see :meth:`Predictor.clone`.
+        Is modified: see :meth:`Predictor.clone`.
     seed
-        Of what the predictor draws.
+        Seed of the predictor's random choices.
     batch_jobs
-        See :attr:`Predictor.batch_jobs`, which None stands for.
+        Overrides :attr:`Predictor.batch_jobs`; None: no override.
     estimate_us
-        int64 array that the run reads; where it holds -1 the prediction is written into it, too.
+        int64 array that the run reads; predictions also replace its entries of -1.
 
     Attributes
     ----------
     run
-        The run, which is not to be brought to ``next_us`` before the batch is predicted.
+        The run, which must not reach ``next_us`` before the batch is predicted.
     next_us
-        When the next batch arrives, microseconds; None if there is no other.
+        Arrival of the next batch, microseconds; None after the last.
 
     Raises
     ------
     ValueError, TypeError
-        If the predictor refuses the trace, or does not return one time per job.
+        If the predictor rejects the trace, or does not return one time per job.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class OnlineRun:
 
     @property
     def predicted_us(self) -> Int64:
-        """What the run is told, microseconds; of jobs that are still to be predicted an hour."""
+        """The predictions that the run sees, microseconds; an hour for jobs not yet predicted."""
         return self._predicted_us
 
     def _find_next(self) -> None:
@@ -112,13 +112,13 @@ class OnlineRun:
             self._predictor.poll = None
 
     def predict_batch(self) -> int:
-        """Go on to the arrival of the next batch, predict its jobs, and return where it ends."""
+        """Advance to the next batch, predict its jobs, and return its end."""
         assert self._next is not None
         first, end = self._next
         if first:
             self.run.advance(first)
             self.observe()
-            # The run is there already: this only asks whether it was told to stop.
+            # The run is already there; this only checks for a stop.
             self._predictor.poll = lambda: self.run.advance(first)
         begin = time.perf_counter()
         found = self._predictor.predict(np.arange(first, end, dtype=np.int64))
@@ -132,7 +132,7 @@ class OnlineRun:
         return end
 
     def observe(self) -> None:
-        """Tell the predictor what has finished since the last time."""
+        """Pass the newly finished jobs to the predictor."""
         jobs, finish_us = self.run.take_finished()
         if len(jobs) and self._predictor.learns:
             begin = time.perf_counter()
@@ -148,7 +148,7 @@ class OnlineRun:
         return schedule, self.report(schedule, time.perf_counter() - self._began)
 
     def report(self, schedule: Schedule, wall_s: float) -> PredictionReport:
-        """Return how good the predictions were for the jobs that have finished."""
+        """Return the accuracy for the finished jobs."""
         predictor = self._predictor
         counts = np.asarray(schedule.status) == FINISHED
         if predictor.cut_us is not None:
@@ -171,7 +171,7 @@ class OnlineRun:
 
 
 def _checked_us(predictor: Predictor, found: Any, first: int, end: int) -> Int64:
-    """Return what a predictor said of the jobs from ``first`` to ``end`` in microseconds."""
+    """Check a predictor's values for the jobs from ``first`` to ``end``; convert to us."""
     if np.ma.is_masked(found):
         raise ValueError(f"predictor {predictor}: the times must not be masked")
     predicted_s = np.asarray(found)
@@ -194,9 +194,8 @@ def _checked_us(predictor: Predictor, found: Any, first: int, end: int) -> Int64
 def batches(submit_us: Int64, size: int, cut_us: int | None = None) -> Iterator[tuple[int, int]]:
     """Cut the arrivals into batches ``[first, end)``.
 
-    ``size`` is the number of jobs of a batch, 0 for :attr:`Predictor.batch_jobs`'s rule, which
-    does not look ahead, and -1 for one batch. Jobs of one instant stay together, and ``cut_us``
-    begins a batch.
+    ``size`` is the number of jobs per batch, 0 for the rule of :attr:`Predictor.batch_jobs`, which
+    is causal, and -1 for one batch. Jobs of one instant stay together; ``cut_us`` begins a batch.
     """
     num_jobs = len(submit_us)
     cut = num_jobs if cut_us is None else int(np.searchsorted(submit_us, cut_us, side="left"))
@@ -212,7 +211,7 @@ def batches(submit_us: Int64, size: int, cut_us: int | None = None) -> Iterator[
 
 
 def _veiled(trace: Trace, seen_us: Int64) -> Trace:
-    """Return the trace with services that appear in ``seen_us`` only, and no outcomes."""
+    """Return the trace without outcomes, with the run times of ``seen_us`` only."""
     view = seen_us.view()
     view.flags.writeable = False
     return dataclasses.replace(
@@ -228,15 +227,15 @@ def replay_history(
     stop: threading.Event | None = None,
     progress: OnProgress | None = None,
 ) -> Int64:
-    """Show a predictor a trace whose jobs are known to have finished at ``finish_us``.
+    """Replay a trace whose jobs finished at ``finish_us`` to a predictor.
 
-    Each job arrives with what had finished by then, as in a run, and at the end the predictor
-    knows all jobs that finished. None: each job ended its service after its submission.
+    Each job is predicted from the jobs finished by then, as in a run; at the end the predictor
+    knows all finished jobs. None: each job finished its run time after submission.
 
     Returns
     -------
     int64[num_jobs]
-        What it predicted at the arrivals, microseconds.
+        Predictions at the arrivals, microseconds.
 
     Raises
     ------
@@ -262,7 +261,7 @@ def replay_history(
 
 
 def finish_ticks(finish_s: ArrayLike, num_jobs: int) -> Int64:
-    """Return when jobs finished in microseconds, -1 for never.
+    """Convert finish times to microseconds, -1 for never.
 
     Raises
     ------
@@ -270,7 +269,7 @@ def finish_ticks(finish_s: ArrayLike, num_jobs: int) -> Int64:
         If they are not ``num_jobs`` numbers, one is masked, or one is neither NaN nor in range.
     """
     if np.ma.is_masked(finish_s):
-        raise ValueError("finish_s: must not be masked; NaN stands for never")
+        raise ValueError("finish_s: must not be masked; use NaN for never")
     seconds = np.asarray(finish_s)
     if seconds.dtype.kind not in "iuf" or seconds.shape != (num_jobs,):
         raise ValueError(
@@ -286,7 +285,7 @@ def finish_ticks(finish_s: ArrayLike, num_jobs: int) -> Int64:
 
 
 class RecordedRun:
-    """A run of an :class:`OnlineRun` that took place already: jobs finish when they did."""
+    """A run of an :class:`OnlineRun` with given finish times."""
 
     def __init__(self, trace: Trace, finish_us: Int64, stop: threading.Event | None = None) -> None:
         self._stop = stop
@@ -297,14 +296,14 @@ class RecordedRun:
         self._taken = self._reached = 0
 
     def advance(self, num_jobs: int) -> None:
-        """Go on to the arrival of this job; what finishes at that very instant is not done yet."""
+        """Advance to the arrival of this job, before finishes at that instant."""
         if is_asked(self._stop):
             raise Cancelled(num_jobs, len(self._submit_us))
         now_us = self._submit_us[num_jobs]
         self._reached = int(np.searchsorted(self._finish_us, now_us, side="left"))
 
     def take_finished(self) -> tuple[Int64, Int64]:
-        """Return what has finished since the last call."""
+        """Return the jobs finished since the last call."""
         new = slice(self._taken, self._reached)
         self._taken = self._reached
         return self._jobs[new], self._finish_us[new]
@@ -325,29 +324,29 @@ def predict(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> tuple[Float64, Accuracy]:
-    """Predict the jobs of ``trace`` one after the other, without a cluster.
+    """Predict the jobs of ``trace`` in order of arrival, without a cluster.
 
-    Each job is predicted by what had finished before it arrived, as in a simulation.
+    Each job is predicted from the jobs that finished before it arrived, as in a simulation.
 
     Parameters
     ----------
     predictor
-        As for :func:`gpusched.simulate`; an object is copied and stays as it is.
+        As for :func:`gpusched.simulate`; an object is copied.
     finish_s
-        float64[num_jobs]: when the jobs finished, NaN for never, as in ``Result.jobs``. None: each
-        job ended its service after its submission.
+        float64[num_jobs]: finish times, NaN for never, as in ``Result.jobs``. None: each job
+        finished its run time after submission.
     seed
-        Of what the predictor draws.
+        Seed of the predictor's random choices.
     progress
         As for :func:`gpusched.simulate`.
     stop
-        Ends it when it is set, as for :func:`gpusched.simulate`.
+        Event that ends the call, as for :func:`gpusched.simulate`.
 
     Returns
     -------
     tuple
-        Predicted services, float64[num_jobs] seconds, and how good they were for the jobs that
-        finished (after the first part, if that was for training).
+        Predicted run times, float64[num_jobs] seconds, and their accuracy for finished jobs
+        (after the training part, if there was one).
 
     Raises
     ------
@@ -355,7 +354,7 @@ def predict(
         As :func:`gpusched.prediction.predictor`; or if ``finish_s`` is not one time per job, or
         the trace lacks what the predictor needs.
     Cancelled
-        If ``stop`` was set; it tells how many jobs had been predicted.
+        If ``stop`` was set; it holds the number of predicted jobs.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Names of predictors, and a predictor as a user names it: a name and its parameters."""
+"""The registry of predictors, and predictors as names with parameters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PredictorChoice(Choice):
 
 
 def predictors() -> dict[str, PluginInfo]:
-    """Every predictor by name, sorted; packages that extend gpusched are loaded first.
+    """Return every predictor by name, sorted, including those of plug-in packages.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def predictors() -> dict[str, PluginInfo]:
     Warns
     -----
     PluginWarning
-        If a package that extends gpusched could not be loaded.
+        If a plug-in package could not be loaded.
 
     Examples
     --------
@@ -52,20 +52,20 @@ def predictors() -> dict[str, PluginInfo]:
 def register_predictor(name: str) -> Callable[[_Class], _Class]:
     """Register a subclass of :class:`gpusched.Predictor` under ``name``.
 
-    Arguments of its constructor with defaults become parameters, and must be kept as attributes
-    of the same name. ``limits`` of the class maps a parameter to ``(minimum, maximum)``,
-    ``choices`` to the texts that it may be, ``notes`` to what it means.
+    Constructor arguments with defaults become parameters and must be stored as attributes of the
+    same name. The class attribute ``limits`` maps a parameter to ``(minimum, maximum)``,
+    ``choices`` to its allowed texts, ``notes`` to its description.
 
     Returns
     -------
     callable
-        A decorator, which returns the class as it is.
+        A decorator that returns the class unchanged.
 
     Raises
     ------
     ValueError
-        If the name is taken or cannot be written in a text, or ``limits``, ``choices`` or
-        ``notes`` speak of what is no such argument.
+        If the name is taken or invalid, or ``limits``, ``choices`` or ``notes`` name an unknown
+        argument.
 
     Examples
     --------
@@ -92,9 +92,9 @@ def register_predictor(name: str) -> Callable[[_Class], _Class]:
 
 
 def predicts_by(text: str, column: str) -> bool:
-    """Whether the predictor that ``text`` names takes its predictions from a column of the trace.
+    """Return whether the predictor named by ``text`` reads a column of the trace.
 
-    One that is not registered does not.
+    False for an unregistered one.
     """
     info = PREDICTORS.loaded().get(text.partition(":")[0])
     return info is not None and getattr(info.python_class, "column", "") == column

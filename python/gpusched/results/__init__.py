@@ -1,1 +1,1 @@
-"""Results: what happened, what it cost, and how they are kept."""
+"""Results of runs: metrics, costs, explanations and files."""

@@ -1,4 +1,4 @@
-"""What the registry declares of a run's names, for the audit, which looks at no registry itself."""
+"""The registry's flags for the names of a run, for the audit, which reads no registry."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _Choice = TypeVar("_Choice", bound=Choice)
 
 
 def declared(spec: RunSpec, policy: str | None = None) -> Flags:
-    """Return the flags of policy, placement and speed; a name that is not registered has none.
+    """Return the flags of policy, placement and speed; an unregistered name has none.
 
-    With a ``policy`` they are those of it and not of the specification's.
+    ``policy`` replaces the policy of the specification.
     """
     own = frozenset([thing.role for thing in spec.python])
     texts = (policy or spec.policy, spec.placement, spec.speed, spec.contention, spec.predictor)
@@ -73,14 +73,14 @@ def _parsed(
     try:
         parsed = known_choice(kind, text)
     except (ValueError, TypeError) as error:
-        if kind.kind not in own:  # else it is an object of Python, which the registry need not know
+        if kind.kind not in own:  # a Python object need not be registered
             faults.append(str(error))
         return None
     return parsed
 
 
 def _clairvoyant(policy: Policy, predictor_text: str) -> str:
-    """Return when the policy decides by the true services."""
+    """Return when the policy uses true run times."""
     try:
         found = resolve(predictor_text.partition("@")[0])
     except (ValueError, TypeError):
@@ -92,7 +92,7 @@ def _clairvoyant(policy: Policy, predictor_text: str) -> str:
 
 
 def _column(faults: list[str], text: str) -> str:
-    """Return the column of the trace that holds the predictions; empty if none does."""
+    """Return the trace's column with the predictions, or an empty text."""
     name, _, is_trained = text.partition("@")
     try:
         found = resolve(name)

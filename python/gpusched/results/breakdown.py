@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 NOT_GIVEN: Final = "(not given)"
-"""Jobs whose user, queue or group the trace does not name."""
+"""Group of jobs without a user, queue or group in the trace."""
 NEVER_RAN: Final = "(never ran)"
 MONTH_DAYS: Final = 30
-"""Days of a month where the trace knows no calendar."""
+"""Days of a month if the trace has no dates."""
 _WIDTHS: Final = ("below 1", "1", "2-8", "9+")
 
 
@@ -42,7 +42,7 @@ class JobGroups:
     codes
         int32, one per job: index into ``names``.
     names
-        The groups, in an order of their own if ``is_ordered``.
+        The groups, in their natural order if ``is_ordered``.
     """
 
     codes: Int32
@@ -51,15 +51,15 @@ class JobGroups:
 
 
 def job_groups(result: RunLog, by: str) -> JobGroups:
-    """Put the jobs of ``result`` into groups.
+    """Group the jobs of ``result``.
 
     Raises
     ------
     ValueError
-        If ``by`` is none of :data:`GROUPINGS` (the nearest is suggested), or the trace lacks what
-        it needs.
+        If ``by`` is not in :data:`GROUPINGS` (the nearest is suggested), or the trace lacks its
+        column.
     TypeError
-        If it is not text.
+        If ``by`` is not a text.
     """
     from gpusched.base.suggest import nearest
 
@@ -106,9 +106,9 @@ def _by_type(result: RunLog) -> JobGroups:
 
 
 def _by_month(result: RunLog) -> JobGroups:
-    """Group by the month of submission, or without a calendar by 30 days from second 0.
+    """Group by the month of submission, or without dates by 30 days from second 0.
 
-    Months begin at midnight of the trace's own clock, whatever its offset from UTC.
+    Months begin at midnight in the trace's time zone.
     """
     trace = result.trace
     if trace.epoch is None:
@@ -129,7 +129,7 @@ def _thirty_days(trace: Trace) -> tuple[Int32, tuple[str, ...]]:
 
 
 def _runs_of(ascending: AnyArray) -> tuple[AnyArray, Int32]:
-    """Return the distinct values, and which of them each is."""
+    """Return the distinct values, and the index of each value among them."""
     if not len(ascending):
         return ascending, np.empty(0, dtype=np.int32)
     begins = np.append(True, ascending[1:] != ascending[:-1])
@@ -144,10 +144,10 @@ GROUPINGS: Final[dict[str, Callable[[RunLog], JobGroups]]] = {
     "type": _by_type,
     "month": _by_month,
 }
-"""By what jobs can be grouped."""
+"""The groupings of jobs."""
 
 _OF_RUNS: Final = {"type"}
-"""What depends on where jobs ran; all else is the same for all runs of a trace."""
+"""Groupings that depend on the run; the others are the same for all runs of a trace."""
 _known: Memo[Trace, JobGroups] = Memo(len(GROUPINGS))
 
 
@@ -155,12 +155,12 @@ PERCENTILES: Final = (50, 90, 95, 99)
 
 
 class JobTimes:
-    """What all breakdowns of a run are made of: times are put in order once.
+    """The times of a run's jobs, sorted once for all its breakdowns.
 
     Attributes
     ----------
     finished
-        Which jobs ran to their end.
+        Which jobs finished.
     gpu_us
         GPU time that each job held, microseconds.
     """
@@ -170,23 +170,23 @@ class JobTimes:
         flow_us = schedule.finish_us - trace.submit_us
         self.finished: Bool = np.asarray(schedule.status) == FINISHED
         self.gpu_us = held_gpu_us(trace, schedule, is_fixed=result.is_fixed)
-        # Of all jobs, those that did not finish too, whose times say nothing.
+        # Includes unfinished jobs, whose times are meaningless.
         self._ordered: dict[str, tuple[UInt32, Int64]] = {}
         for name, time_us in (("wait", flow_us - schedule.held_us), ("jct", flow_us)):
             order = _core.time_order(time_us)
             self._ordered[name] = order, time_us[order]
 
     def of_groups(self, name: str, group: Int32, size: int) -> tuple[Int64, dict[str, Float64]]:
-        """How many jobs each group has, and their mean and nearest-rank percentiles.
+        """Count each group's jobs; return their mean and nearest-rank percentiles.
 
-        These are in seconds, NaN of none.
+        Values are in seconds, NaN for an empty group.
 
         Parameters
         ----------
         name
             ``wait`` or ``jct``.
         group
-            The group of each job, -1 of those that do not count: int32.
+            The group of each job, int32; -1 for jobs that do not count.
         """
         order, time_us = self._ordered[name]
         count, mean_us, percentiles_us = _core.group_times(
@@ -203,7 +203,7 @@ class JobTimes:
 def breakdown(
     result: RunLog, times: JobTimes, by: str, window: RunWindow | None = None
 ) -> polars.DataFrame:
-    """Break the jobs of a result, or of a part of it, down, see :meth:`gpusched.Result.by`."""
+    """Break down the jobs of a result, or of a part of it; see :meth:`gpusched.Result.by`."""
     import polars
 
     groups = job_groups(result, by)

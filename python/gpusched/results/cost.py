@@ -1,4 +1,4 @@
-"""What the GPUs of a run cost: :class:`Cost`."""
+"""The cost of a run's GPUs: :class:`Cost`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 US_PER_H: Final = 3_600 * US_PER_S
 ANY_TYPE: Final = "any type"
-"""What is held in a pool of several types, whose log does not tell which."""
+"""The type of GPUs in a pool of several types, whose log has no types."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Holdings:
     gpu_us
         GPUs held x time, float64 microseconds; a share of a GPU counts as that share.
     kinds
-        The GPU types of the cluster; :data:`ANY_TYPE` follows where one pool has several.
+        The GPU types of the cluster; also :data:`ANY_TYPE` if one pool has several.
     """
 
     job: Int64
@@ -49,7 +49,7 @@ class Holdings:
 
     @classmethod
     def of(cls, trace: Trace, cluster: Cluster, rows: Mapping[str, AnyArray]) -> Holdings:
-        """Weigh the rows of ``Result.intervals``."""
+        """Compute the GPU time of the rows of ``Result.intervals``."""
         kinds = tuple(cluster.gpu_types)
         job, server = rows["job"], rows["server"]
         kind = np.asarray(cluster.server_type)[np.maximum(server, 0)].astype(np.int64)
@@ -59,12 +59,12 @@ class Holdings:
         return cls(job, kind, _row_gpu_us(trace, rows), kinds)
 
     def by_kind(self) -> Float64:
-        """Sum for each of ``kinds``, microseconds."""
+        """Sum the GPU time of each of ``kinds``, microseconds."""
         return sums(self.kind, self.gpu_us, len(self.kinds))
 
 
 def row_gpus(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
-    """GPUs that each row of an interval log holds, float64; a share counts as that share."""
+    """Return the GPUs of each row of an interval log, float64; a GPU share counts as a fraction."""
     job = rows["job"]
     held = np.bitwise_count(rows["mask"]).astype(np.float64)
     pooled = rows["server"] < 0
@@ -76,23 +76,23 @@ def row_gpus(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
 
 
 def _row_gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
-    """GPUs held x time of each row, microseconds."""
+    """Return the GPU time of each row, microseconds."""
     gpu_us: Float64 = row_gpus(trace, rows) * (rows["end_us"] - rows["start_us"])
     return gpu_us
 
 
 def logged_gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
-    """GPU time of each job in an interval log, microseconds."""
+    """Return the GPU time of each job in an interval log, microseconds."""
     return sums(rows["job"], _row_gpu_us(trace, rows), len(trace))
 
 
 def held_gpu_us(trace: Trace, schedule: Schedule, *, is_fixed: bool) -> Float64:
-    """GPU time that each job held, microseconds; of unfinished ones to the end of the run.
+    """Return the GPU time of each job, microseconds; unfinished ones count to the end of the run.
 
     Parameters
     ----------
     is_fixed
-        Whether every job ran at its own width: then the log is not needed.
+        Whether every job ran on its requested number of GPUs; then the log is not needed.
     """
     if not is_fixed or (np.asarray(schedule.status) >= UNFINISHED).any():
         return logged_gpu_us(trace, schedule.intervals())
@@ -103,13 +103,13 @@ def held_gpu_us(trace: Trace, schedule: Schedule, *, is_fixed: bool) -> Float64:
 
 
 def sums(group: AnyArray, values: AnyArray, num_groups: int) -> Float64:
-    """Sum of the values of each group, float64[num_groups]."""
+    """Sum the values of each group, float64[num_groups]."""
     summed: AnyArray = np.bincount(group, weights=values, minlength=num_groups)
     return summed.astype(np.float64, copy=False)
 
 
 class RunLog(Protocol):
-    """What is read of a :class:`~gpusched.results.result.Result` by who tells of its run."""
+    """The attributes of a :class:`~gpusched.results.result.Result` that describe its run."""
 
     @property
     def trace(self) -> Trace: ...
@@ -138,11 +138,11 @@ class Cost:
     types
         The GPU types of the cluster.
     price
-        Of a GPU hour, float64[types].
+        Price of a GPU hour, float64[types].
     held_gpu_hours
-        Hours that jobs held, float64[types].
+        GPU hours that jobs held, float64[types].
     all_gpu_hours
-        Hours of all GPUs from the first submit to the last that a job held any, float64[types].
+        Hours of all GPUs from the first submission to the last release, float64[types].
     """
 
     types: tuple[str, ...]
@@ -152,16 +152,16 @@ class Cost:
 
     @property
     def held(self) -> float:
-        """What the GPU hours cost that jobs held."""
+        """The cost of the GPU hours that jobs held."""
         return float(np.dot(self.price, self.held_gpu_hours))
 
     @property
     def total(self) -> float:
-        """What all GPUs cost, held or not."""
+        """The cost of all GPUs, held or idle."""
         return float(np.dot(self.price, self.all_gpu_hours))
 
     def to_polars(self) -> polars.DataFrame:
-        """Return a row for each type, with the cost of what was held and of all."""
+        """Return a row for each type, with the costs of held and of all GPU hours."""
         import polars
 
         return polars.DataFrame(
@@ -184,13 +184,13 @@ class Cost:
 
 
 def cost_of(result: RunLog, prices: float | Mapping[str, float]) -> Cost:
-    """Price the GPU hours of a result, see :meth:`gpusched.Result.cost`."""
+    """Price the GPU hours of a result; see :meth:`gpusched.Result.cost`."""
     cluster = result.cluster
     price = checked_prices(prices, cluster.gpu_types)
     held = Holdings.of(result.trace, cluster, result.intervals)
     if ANY_TYPE in held.kinds:
         raise ValueError(
-            f"prices: the log of one pool does not tell which of {', '.join(cluster.gpu_types)} "
+            f"prices: the log of one pool does not say which of {', '.join(cluster.gpu_types)} "
             "a job held; use a placement that chooses GPUs"
         )
     return Cost(
@@ -209,9 +209,9 @@ def checked_prices(
     Raises
     ------
     ValueError
-        If one has none, a price is of no type there, or it is negative or not finite.
+        If a type has no price, a price has an unknown type, or a price is negative or not finite.
     TypeError
-        If a price is no number.
+        If a price is not a number.
     """
     given = dict(prices) if isinstance(prices, Mapping) else dict.fromkeys(types, prices)
     for kind in given:
@@ -219,7 +219,7 @@ def checked_prices(
             raise ValueError(f"{what}: no GPU is of type {kind!r}{nearest(str(kind), list(types))}")
     for kind in types:
         if kind not in given:
-            raise ValueError(f"{what}: GPU type {kind} has none")
+            raise ValueError(f"{what}: GPU type {kind} has no price")
     return {kind: _checked(what, kind, given[kind]) for kind in types}
 
 
@@ -232,7 +232,7 @@ def _checked(what: str, kind: str, price: Any) -> float:
 
 
 def gpus_by_type(cluster: Cluster) -> Float64:
-    """GPUs of each type of the cluster, float64[types]."""
+    """Count the cluster's GPUs of each type, float64[types]."""
     return sums(cluster.server_type, cluster.server_gpus, len(cluster.gpu_types))
 
 

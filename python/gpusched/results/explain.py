@@ -1,4 +1,4 @@
-"""What happened to one job and why, in sentences."""
+"""Explain in sentences what happened to one job, and why."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _MOST_NAMES = 100_000
-"""In longer traces no name is suggested: that takes seconds."""
+"""No name is suggested in longer traces, because that takes seconds."""
 
 
 def place_of(trace: Trace, job: int | str) -> int:
@@ -40,14 +40,14 @@ def place_of(trace: Trace, job: int | str) -> int:
     Parameters
     ----------
     job
-        An integer: its place in the order of submission, which is its JobId. A text: its ``id``.
+        An integer: the JobId, its position in the order of submission. A text: its ``id``.
 
     Raises
     ------
     TypeError
-        If it is neither.
+        If ``job`` is neither.
     IndexError
-        If there is no such place.
+        If there is no such position.
     ValueError
         If no job has this id; the message suggests the nearest.
     """
@@ -61,7 +61,7 @@ def place_of(trace: Trace, job: int | str) -> int:
 
 
 def has_id(trace: Trace, name: str) -> bool:
-    """Whether a job has this id."""
+    """Return whether a job has this id."""
     return bool(np.any(trace.id.astype(str) == name))
 
 
@@ -78,8 +78,8 @@ RUNNING: Final = "running"
 EARLIER: Final = "earlier"
 LATER: Final = "later"
 SIDES: Final = (RUNNING, EARLIER, LATER)
-"""Held since before the wait; started in it by jobs that came before; by jobs that came after."""
-# GPUs that are parts of one are sums of thousandths.
+"""GPUs held since before the wait, or taken in it by jobs submitted earlier or later."""
+# GPU shares are sums of thousandths.
 _ROUNDING: Final = 1e-6
 
 
@@ -92,11 +92,11 @@ class Holder:
     job
         JobId.
     gpus
-        The most that it held at a time of those that the other could have used.
+        Most GPUs, of those that the other could have used, that it held at a time.
     share
-        Its part of their GPU time.
+        Its share of their GPU time.
     side
-        One of :data:`SIDES`, of what it held first.
+        One of :data:`SIDES`, for the GPUs that it held first.
     """
 
     job: int
@@ -107,34 +107,34 @@ class Holder:
 
 @dataclass(frozen=True)
 class Wait:
-    """A time without GPUs.
+    """A period in which a job had no GPUs.
 
     Attributes
     ----------
     begin_us, end_us
         Microseconds.
     gpus
-        What the job waited for: its width, or its share of a GPU.
+        GPUs that the job waited for, or its share of one.
     usable
         GPUs of the types that it may use.
     free_at_begin, holders_at_begin
-        Of those, how many were free when it began to wait, and how many jobs held the rest.
+        How many of those were free when the wait began, and how many jobs held the rest.
     shares
-        Parts of their GPU time that were held, by :data:`SIDES`.
+        Shares of their GPU time that were held, by :data:`SIDES`.
     holders
-        Who held them, the most first.
+        The jobs that held them, largest share first.
     short_us
-        Time in which fewer were free than it waited for.
+        Time in which too few GPUs were free.
     fits_us
-        Time in which there was room for it in one piece: on one server, or if none is as large on
-        servers that were wholly free, or on as many as have its GPUs per node. None where jobs
-        share GPUs, of which the log does not tell.
+        Time in which the job would have fitted: on one server; on empty servers, if no server is
+        as large; or on enough servers with its GPUs per node. None if jobs share GPUs, which the
+        log does not show.
     is_wide
         Whether no server is as large as the job.
     free_of_others
-        The mean number of free GPUs that it may not use.
+        Mean number of free GPUs that it may not use.
     gpus_per_node
-        What it wants of each server; 0: any.
+        GPUs that it needs on each server; 0: any.
     """
 
     begin_us: int
@@ -153,27 +153,27 @@ class Wait:
 
     @property
     def length_us(self) -> int:
-        """How long it was."""
+        """Length of the wait, microseconds."""
         return self.end_us - self.begin_us
 
     @property
     def free_share(self) -> float:
-        """The part of the GPU time that nobody held."""
+        """The share of the GPU time that was free."""
         return max(0.0, 1.0 - sum(self.shares.values()))
 
     @property
     def scattered_us(self) -> int | None:
-        """Time in which enough were free, but in pieces."""
+        """Time in which enough GPUs were free, but scattered, microseconds."""
         return None if self.fits_us is None else self.length_us - self.short_us - self.fits_us
 
 
 class Waits:
-    """Looks at waits of one job.
+    """Measures waits of one job.
 
     Parameters
     ----------
     rows
-        Who held which GPUs when, as in :attr:`gpusched.Result.intervals`.
+        The interval log, as :attr:`gpusched.Result.intervals`.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class Waits:
         self._per_node = 0 if trace.gpus_per_node is None else int(trace.gpus_per_node[job])
 
     def look(self, begin_us: int, end_us: int) -> Wait:
-        """Look at the time from ``begin_us`` to ``end_us``, which is later."""
+        """Measure the wait from ``begin_us`` to ``end_us``, which is later."""
         rows = self._rows
         meets = (rows["start_us"] < end_us) & (rows["end_us"] > begin_us)
         there = np.flatnonzero(meets & (rows["job"] != self._job))
@@ -233,13 +233,13 @@ class Waits:
         )
 
     def _within(self, index: Int64, window: tuple[int, int]) -> Float64:
-        """The part of the rows' time that lies in the window, microseconds."""
+        """Return the time of each row within the window, microseconds."""
         begin, end = self._rows["start_us"][index], self._rows["end_us"][index]
         length: AnyArray = np.minimum(end, window[1]) - np.maximum(begin, window[0])
         return length.astype(np.float64)
 
     def _sides(self, index: Int64, begin_us: int) -> Int64:
-        """Index into :data:`SIDES` of each row; jobs are numbered as they come."""
+        """Return the index into :data:`SIDES` of each row; JobIds follow the submissions."""
         came_later = self._rows["job"][index] > self._job
         side: Int64 = np.where(self._since_us[index] < begin_us, 0, np.where(came_later, 2, 1))
         return side
@@ -251,7 +251,7 @@ class Waits:
             self._rows["job"][index], return_index=True, return_inverse=True
         )
         shares = sums(code, share, len(jobs))
-        # The rows of one interval, on several servers, are one after another.
+        # The rows of one interval on several servers are adjacent.
         starts, of_row = np.unique(
             np.stack([code, self._rows["start_us"][index]]), axis=1, return_inverse=True
         )
@@ -265,20 +265,20 @@ class Waits:
         )
 
     def _room(self, index: Int64, window: tuple[int, int]) -> tuple[int, int]:
-        """Time with too few free GPUs in all, and time with room in one piece, microseconds."""
+        """Return the time with too few free GPUs, and the time in which the job fits, in us."""
         servers = np.flatnonzero(self._usable)
         place = np.cumsum(self._usable) - 1
         begin = np.maximum(self._rows["start_us"][index], window[0])
         end = np.minimum(self._rows["end_us"][index], window[1])
         where = place[self._server[index]]
         every = np.arange(len(servers))
-        # Each server's used GPUs over time: it begins with none at the window's begin.
+        # Used GPUs of each server over time, from zero at the beginning of the window.
         server = np.concatenate([every, where, where])
         time_us = np.concatenate([np.full(len(servers), window[0]), begin, end])
         change = np.concatenate([np.zeros(len(servers)), self._gpus[index], -self._gpus[index]])
         order = np.lexsort((time_us, server))
         server, time_us = server[order], time_us[order]
-        used = np.cumsum(change[order])  # each server's changes sum to nothing
+        used = np.cumsum(change[order])  # each server's changes sum to zero
         free = self._capacity[servers][server] - used
         last = np.append(server[1:] != server[:-1], True)
         until_us = np.where(last, window[1], np.append(time_us[1:], window[1]))
@@ -302,7 +302,7 @@ class Waits:
 def _summed(
     begin_us: Int64, end_us: Int64, values: Sequence[Float64]
 ) -> tuple[Int64, list[Float64]]:
-    """Add step functions: the moments, and the sums of each of ``values`` from there on."""
+    """Add step functions; return the times of the steps, and the sums from there on."""
     lasting = end_us > begin_us
     begin_us, end_us = begin_us[lasting], end_us[lasting]
     moments, place = np.unique(np.concatenate([begin_us, end_us]), return_inverse=True)
@@ -314,7 +314,7 @@ def _summed(
 
 
 def _since_us(rows: Mapping[str, AnyArray]) -> Int64:
-    """When the stretch without a break began in which each row lies: a resize is none."""
+    """Return the start of the uninterrupted run of each row; a resize does not interrupt."""
     first, begins_job = whole_intervals(rows)
     if not len(first):
         return np.empty(0, dtype=np.int64)
@@ -327,14 +327,14 @@ def _since_us(rows: Mapping[str, AnyArray]) -> Int64:
 
 _MOST_HOLDERS: Final = 5
 _HOW: Final = {
-    RUNNING: "running by then",
-    EARLIER: "came earlier, started first",
-    LATER: "came later, started first",
+    RUNNING: "already running",
+    EARLIER: "submitted earlier, started first",
+    LATER: "submitted later, started first",
 }
 
 
 def wait_story(trace: Trace, wait: Wait, *, is_first: bool) -> Iterator[str]:
-    """Tell who held the GPUs, and whether they were too few, in pieces, or kept from the job."""
+    """Explain which jobs held the GPUs, and whether GPUs were too few, scattered or refused."""
     yield _at_begin(wait, is_first=is_first)
     yield _over_time(wait)
     yield from _room(trace, wait)
@@ -348,11 +348,11 @@ def wait_story(trace: Trace, wait: Wait, *, is_first: bool) -> Iterator[str]:
         named = "; ".join(_holder(trace, holder) for holder in shown)
         rest = len(wait.holders) - len(shown)
         more = f"; and {plural(rest, 'more job')}" if rest else ""
-        yield f"  Most was held by {named}{more}."
+        yield f"  Largest shares: {named}{more}."
 
 
 def _at_begin(wait: Wait, *, is_first: bool) -> str:
-    when = "When it came" if is_first else "When it had lost its GPUs"
+    when = "At submission" if is_first else "When it lost its GPUs"
     holders = plural(wait.holders_at_begin, "job")
     free, usable = wait.free_at_begin, wait.usable
     if not wait.holders_at_begin:
@@ -365,15 +365,15 @@ def _at_begin(wait: Wait, *, is_first: bool) -> str:
 
 def _over_time(wait: Wait) -> str:
     said = {
-        RUNNING: "by jobs that were running by then",
-        EARLIER: "by jobs that came earlier and started while it waited",
-        LATER: "by jobs that came later and started while it waited",
+        RUNNING: "held by jobs already running",
+        EARLIER: "held by jobs submitted earlier that started during the wait",
+        LATER: "held by jobs submitted later that started during the wait",
     }
     parts = [f"{_percent(wait.shares[side])} {text}" for side, text in said.items()
              if wait.shares[side] > 0]  # fmt: skip
     if wait.free_share > 0.0005:
-        parts.append(f"{_percent(wait.free_share)} by nobody")
-    return f"  Over the wait their GPU time was held {', '.join(parts)}."
+        parts.append(f"{_percent(wait.free_share)} free")
+    return f"  Their GPU time during the wait: {', '.join(parts)}."
 
 
 def _room(trace: Trace, wait: Wait) -> Iterator[str]:
@@ -382,23 +382,23 @@ def _room(trace: Trace, wait: Wait) -> Iterator[str]:
         yield f"  Fewer than {needed} were free for {_part(wait.short_us, wait)}."
     if wait.fits_us is None:
         if left := wait.length_us - wait.short_us:
-            yield f"  As much was free in all, if not on one GPU, for {_part(left, wait)}."
+            yield f"  Enough was free in total, perhaps not on one GPU, for {_part(left, wait)}."
         return
     if wait.gpus_per_node:
         num = plural(int(wait.gpus) // wait.gpus_per_node, "server")
         where = room = f"{num} with {wait.gpus_per_node:,} free on each"
     elif wait.is_wide:
-        where, room = "servers that were wholly free", "whole servers"
+        where, room = "empty servers", "empty servers"
     else:
         where, room = "any one server", "one server"
     if wait.scattered_us:
-        yield f"  As many were free, but not on {where}, for {_part(wait.scattered_us, wait)}."
+        yield f"  Enough were free, but not on {where}, for {_part(wait.scattered_us, wait)}."
     if wait.fits_us:
         kept = "the policy or the placement"
         if trace.cpu_milli is not None or trace.memory_mib is not None:
             kept = "the policy, the placement, or a lack of CPU or memory"
         yield (
-            f"  There was room for it on {room} for "
+            f"  It would have fitted on {room} for "
             f"{_part(wait.fits_us, wait)}: then {kept} kept it waiting, not a lack of GPUs."
         )
 
@@ -418,15 +418,15 @@ def _part(time_us: int, wait: Wait) -> str:
 def _percent(share: float) -> str:
     percent = 100 * share
     if 0 < percent < 0.1:
-        return "<0.1 %"
-    return f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
+        return "<0.1%"
+    return f"{percent:.1f}%" if percent < 10 else f"{percent:.0f}%"
 
 
-# What the short reasons of a decision mean.
+# Meanings of the reason codes of a decision.
 _REASONS: Final = {
-    "too dear": "to meet its deadline costs more than it is worth",
-    "no room": "no schedule that meets its deadline has room beside what was promised before",
-    "too long": "no schedule was found in the first of the many slots before its deadline",
+    "too dear": "meeting its deadline costs more than its value",
+    "no room": "no schedule that meets its deadline fits with the jobs admitted before",
+    "too long": "no schedule was found in the searched part of the slots before its deadline",
     "impossible": "no number of GPUs of any type it may use meets its deadline",
     "cannot run": "the speed knows no configuration that it may use",
 }
@@ -436,7 +436,7 @@ _MOST_WAITS: Final = 3
 
 @dataclass(frozen=True)
 class Explanation:
-    """The story of a job, a sentence each; ``print`` it.
+    """The history of a job in sentences; ``print`` it.
 
     Attributes
     ----------
@@ -445,7 +445,7 @@ class Explanation:
     lines
         The sentences.
     waits
-        Who held the GPUs that the job could have used: its longest waits, in their order.
+        The longest waits in order of time, with the jobs that held the GPUs.
     """
 
     job: int
@@ -457,13 +457,13 @@ class Explanation:
 
 
 def explain(result: RunLog, job: int | str) -> Explanation:
-    """Tell what happened to a job: when it ran where, what it waited for, and what was decided.
+    """Explain what happened to a job: its runs, waits and admission decisions.
 
-    Who held its GPUs is judged from the schedule, not by what the policy meant: jobs that were
-    running by then, jobs that came earlier or later and started while it waited, or nobody; and
-    then whether too few were free, enough but scattered, or enough in one piece.
+    Waits are explained from the schedule, not from the policy's intent: by jobs already running,
+    jobs submitted earlier or later that started during the wait, or free GPUs; and by whether too
+    few GPUs were free, enough but scattered, or enough for the job to fit.
 
-    Parameters and errors are as of :meth:`gpusched.Result.explain`.
+    Parameters and errors as for :meth:`gpusched.Result.explain`.
     """
     story = _Story(result, place_of(result.trace, job))
     lines = tuple(story.lines())
@@ -498,8 +498,8 @@ class _Story:
         allowed = self.trace.allowed_types
         types = allowed[self.job] if allowed is not None else ()
         kinds = f" of type {' or '.join(types)}" if types else ""
-        text = f"Job {self.job} (id {name}) came {self._at(self.submit_us)}: {gpus}{kinds}, "
-        return f"{text}{service} of service."
+        text = f"Job {self.job} (id {name}) was submitted {self._at(self.submit_us)}: {gpus}{kinds}"
+        return f"{text}, run time {service}."
 
     def _decisions(self) -> Iterator[str]:
         rows = self.schedule.decisions()
@@ -523,17 +523,17 @@ class _Story:
         if scarce >= 0 and not rows["admitted"][row]:
             name = self._type(scarce)
             begin, end = int(rows["from_us"][row]), int(rows["until_us"][row])
-            text += f"; the {name}s are {'full' if not math.isfinite(cost) else 'dearest'} "
+            text += f"; the {name}s are {'full' if not math.isfinite(cost) else 'most expensive'} "
             text += f"from {self._clock(begin)} to {self._clock(end)}"
         return text
 
     def _own_runs(self) -> tuple[AnyArray, AnyArray]:
-        """Return the first row of every interval, and which of these are of the job."""
+        """Return the first row of every interval, and the indices of the job's intervals."""
         first, _ = whole_intervals(self.intervals)
         return first, np.flatnonzero(self.intervals["job"][first] == self.job)
 
     def _longest_waits(self) -> dict[int, Wait]:
-        """Look at the longest waits, by their begin; at none of a job that could never run."""
+        """Measure the longest waits, keyed by their begin; none for a rejected job."""
         rows = self.intervals
         if self.status == REJECTED or not len(rows["job"]):
             return {}
@@ -607,7 +607,7 @@ class _Story:
             return "It had not finished when the run ended."
         finish_us = int(self.schedule.finish_us[self.job])
         jct = duration((finish_us - self.submit_us) / US_PER_S)
-        text = f"Finished {self._at(finish_us)}, {jct} after it came"
+        text = f"Finished {self._at(finish_us)}, {jct} after submission"
         parts = []
         if preemptions := int(self.schedule.preemptions[self.job]):
             parts.append(plural(preemptions, "preemption"))
@@ -628,7 +628,7 @@ class _Story:
         late_s = (int(self.schedule.finish_us[self.job]) - deadline_us) / US_PER_S
         if late_s > 0:
             return f"Missed its deadline, {at}, by {duration(late_s)}."
-        spare = f"with {duration(-late_s)} to spare" if late_s < 0 else "to the instant"
+        spare = f"with {duration(-late_s)} to spare" if late_s < 0 else "exactly"
         return f"Met its deadline, {at}, {spare}."
 
     def _type(self, index: int) -> str:
@@ -638,7 +638,7 @@ class _Story:
         return f"at {self._clock(time_us)}"
 
     def _clock(self, time_us: int) -> str:
-        """The wall clock where the trace knows it, else the time since its first submit."""
+        """Return the wall-clock time if the trace has dates, else the time since its start."""
         if self.trace.epoch is not None:
             moment = self.trace.epoch + timedelta(microseconds=time_us)
             return f"{moment:%Y-%m-%d %H:%M:%S}"

@@ -1,4 +1,4 @@
-"""The formats in which schedules are written. A new one is one new file in ``formats/``."""
+"""The export formats of schedules. To add one, add a file to ``formats/``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpusched.traces.workload import Trace
 
 
 class Exported(msgspec.Struct, frozen=True):
-    """A schedule with what it is of: attributes of :class:`gpusched.Result`."""
+    """A schedule to export: attributes of :class:`gpusched.Result`."""
 
     trace: Trace
     cluster: Cluster
@@ -29,31 +29,31 @@ class Exported(msgspec.Struct, frozen=True):
 
     @property
     def is_finished(self) -> Bool:
-        """Per job, whether it ran to its end."""
+        """Per job, whether it finished."""
         finished: Bool = np.asarray(self.schedule.status) == FINISHED
         return finished
 
     @property
     def is_rejected(self) -> Bool:
-        """Per job, whether it was refused."""
+        """Per job, whether it was rejected."""
         rejected: Bool = np.asarray(self.schedule.status) == REJECTED
         return rejected
 
 
 class ScheduleFormat(msgspec.Struct, frozen=True):
-    """How schedules are written in one format.
+    """An export format of schedules.
 
     Attributes
     ----------
     name, summary, source
-        The format's name, a sentence on what it is, and where it comes from.
+        The format's name, description and origin.
     endings
-        Of its files, without the dot; by them it is found where no format is named.
+        File name extensions without the dot, which select the format if none is named.
     write
-        ``write(exported, path, **options)`` writes the file and returns what it could not say, a
-        sentence each. The path is that of a temporary file, without the ending.
+        ``write(exported, path, **options)`` writes the file and returns what the format could not
+        hold, a sentence each. The path is that of a temporary file, without the extension.
     options
-        By the name of an option the values that it may have, the default first.
+        The allowed values of each option, the default first.
     """
 
     name: str
@@ -68,7 +68,7 @@ SCHEDULE_FORMATS: Final[Registry[ScheduleFormat]] = Registry("format", "gpusched
 
 
 def register_schedule_format(added: ScheduleFormat) -> None:
-    """Add a format of schedules; :meth:`gpusched.Result.export` and the command know it then.
+    """Register an export format for :meth:`gpusched.Result.export` and the command.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def register_schedule_format(added: ScheduleFormat) -> None:
 
 
 def schedule_format(path: str | os.PathLike[str], name: str | None = None) -> ScheduleFormat:
-    """Return the format called ``name``; None: the one with the ending of ``path``.
+    """Return the format called ``name``; None: by the extension of ``path``.
 
     Raises
     ------
@@ -95,13 +95,13 @@ def schedule_format(path: str | os.PathLike[str], name: str | None = None) -> Sc
             return asked
     endings = ", ".join(f".{ending}" for asked in known.values() for ending in asked.endings)
     raise ValueError(
-        f"{os.fspath(path)}: no format of schedules has this ending ({endings}); name one of "
+        f"{os.fspath(path)}: no export format has this extension ({endings}); name a format: "
         f"{', '.join(known)}"
     )
 
 
 def checked_options(known: ScheduleFormat, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return all options of a format, those that were not given by their default.
+    """Return all options of a format, with defaults for those not given.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def checked_options(known: ScheduleFormat, options: Mapping[str, Any]) -> dict[s
         if key not in known.options:
             names = list(known.options)
             hint = nearest(key, names) if names else "; it has none"
-            raise ValueError(f"format {known.name}: no option {key!r}{hint}")
+            raise ValueError(f"format {known.name}: unknown option {key!r}{hint}")
         if value not in known.options[key]:
             allowed = ", ".join(known.options[key])
             raise ValueError(f"format {known.name}: {key} is {value!r}; allowed: {allowed}")
@@ -125,7 +125,7 @@ def export(
     format: str | None = None,
     **options: Any,
 ) -> list[str]:
-    """Write a schedule, and return what the format could not say, a sentence each.
+    """Write a schedule and return what the format could not hold, a sentence each.
 
     Raises
     ------

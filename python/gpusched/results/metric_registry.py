@@ -1,4 +1,4 @@
-"""The metrics by name. A new one is a row of :mod:`gpusched.results.metrics`."""
+"""The registry of metrics. To add one, add a row to :mod:`gpusched.results.metrics`."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ UNITS: Final[dict[str, Kind]] = {
     "s": "time", "ratio": "ratio", "count": "count", "1/s": "rate", "GPU h": "count",
     "text": "text",
 }  # fmt: skip
-"""Units, and how a table writes them unless the metric says otherwise."""
+"""Units and their default format in tables."""
 BETTER: Final = ("lower", "higher", "neutral")
 GROUPS: Final = ("jobs", "cluster", "run")
 NEEDS: Final[dict[str, str]] = {
     "deadlines": "the trace has deadlines",
-    "admissions": "the policy admits jobs, of a trace with deadlines",
+    "admissions": "the policy decides on admission and the trace has deadlines",
     "contention": "run times depend on the placement",
     "predictions": "the run had predictions",
     "clock": "the run was timed",
@@ -42,7 +42,7 @@ NEEDS: Final[dict[str, str]] = {
     "profiles": "the trace has profiles",
     "estimates": "the trace has estimates",
 }
-"""What a metric may need of a run: it is left out where that is not there."""
+"""What a metric may need; without it, the metric is left out."""
 
 
 @dataclass(frozen=True)
@@ -52,42 +52,42 @@ class Metric:
     Attributes
     ----------
     key
-        Its name there.
+        Its key in the summary.
     unit
         ``"s"``, ``"ratio"``, ``"count"``, ``"1/s"``, ``"GPU h"`` or ``"text"``.
     summary
-        What it is, in a sentence.
+        Description in one sentence.
     definition
-        The formula, in the symbols of docs/reference/metrics.md; empty: the summary says it.
+        Formula, in the symbols of docs/reference/metrics.md; empty if the summary is enough.
     source
-        Where it was defined; empty: the field's common one.
+        Publication that defined it; empty if it is common in the field.
     better
         ``"lower"``, ``"higher"`` or ``"neutral"``.
     needs
-        Names of :data:`NEEDS`; where one is not there, the metric is left out.
+        Names of :data:`NEEDS`; if one is missing, the metric is left out.
     compute
-        Gives the value for a :class:`~gpusched.results.run_facts.RunFacts`; NaN if undefined.
+        Computes the value from a :class:`~gpusched.results.run_facts.RunFacts`; NaN if undefined.
     is_default
-        Whether it stands in ``Result.summary()`` without being asked for.
+        Whether it is part of ``Result.summary()``.
     label
-        In tables.
+        Heading in tables.
     short
-        The label where room is scarce, with ``|`` where its lines break.
+        Heading of narrow columns, with ``|`` for line breaks.
     kind
-        How tables write it.
+        Format in tables.
     group
-        Metrics of one group stand together.
+        Metrics of one group are adjacent.
     table
         ``"main"`` (every table and the report), ``"wide"`` (with ``--wide``)
         or ``"none"``.
     window
-        What it is of a part of a run, see :meth:`gpusched.Result.summary`: ``"jobs"`` (of the jobs
-        that are submitted in it), ``"time"`` (over its time), ``"run"`` (of the whole run all the
-        same) or ``"none"`` (it is left out there).
+        What it covers in a part of a run, see :meth:`gpusched.Result.summary`: ``"jobs"`` (jobs
+        submitted in it), ``"time"`` (its time), ``"run"`` (still the whole run) or ``"none"``
+        (left out).
     rank, place
         Its order in a summary, and in tables.
     gives_way
-        Where a table is too wide the metrics with the least number go first; None: it stays.
+        Order in which metrics are dropped from a too wide table, lowest first; None: never.
     """
 
     key: str
@@ -116,7 +116,7 @@ class Metric:
 
     @property
     def is_of_finished(self) -> bool:
-        """Whether it is of the jobs that finish, and says nothing of others."""
+        """Whether it covers finished jobs only."""
         if self.key in _OF_FINISHED:
             return True
         is_of_jobs = self.group == self.window == "jobs" and self.table != "none"
@@ -152,26 +152,25 @@ def register_metric(
 ) -> Callable[[_Compute], _Compute]:
     """Register a function as the metric ``key`` of ``Result.summary()``.
 
-    It takes the :class:`~gpusched.results.run_facts.RunFacts` of a run and returns a number (NaN
-    if it is undefined) or a text.
+    The function takes the :class:`~gpusched.results.run_facts.RunFacts` of a run and returns a
+    number (NaN if undefined) or a text.
 
     Parameters
     ----------
     key, unit, summary, better, kind, needs, label, short, table, group, definition, source
-        The fields of :class:`~gpusched.results.metric_registry.Metric`, as are the others. Without
-        a label it is the key with blanks, without ``kind`` the unit says how tables write the
-        value.
+        Fields of :class:`~gpusched.results.metric_registry.Metric`, as are the others. Default of
+        ``label``: the key with blanks; of ``kind``: by the unit.
 
     Returns
     -------
     callable
-        A decorator, which returns the function as it is.
+        A decorator that returns the function unchanged.
 
     Raises
     ------
     ValueError
-        If the name is taken, the summary empty or a field has a value that is not known. TypeError
-        if there is no such field.
+        If the name is taken, the summary is empty or a field has an unknown value. TypeError if
+        a field is unknown.
 
     Examples
     --------
@@ -208,7 +207,7 @@ def register_metric(
 
 
 def metrics() -> dict[str, Metric]:
-    """Every metric by its key, in the order of ``Result.summary()``.
+    """Return every metric by its key, in the order of ``Result.summary()``.
 
     Returns
     -------
@@ -235,17 +234,17 @@ _PLAIN: Final = frozenset({bool, int, float, str})
 
 
 def summarise(run: RunFacts) -> Summary:
-    """Compute every metric of a summary of which the run has what it needs.
+    """Compute every metric of a summary whose needs the run meets.
 
-    In a window those are left out that mean nothing of a part of a run, such as bounds.
+    A window leaves out metrics that need a whole run, such as bounds.
 
-    Times are seconds, ``gap`` and ``makespan_gap`` are ratios (0.12 is 12 %). What is undefined
-    because no job finished is NaN.
+    Times are seconds, ``gap`` and ``makespan_gap`` are ratios (0.12 is 12%). Metrics of finished
+    jobs are NaN if no job finished.
 
     Raises
     ------
     TypeError
-        If a metric gives neither a number nor a text.
+        If a metric returns neither a number nor a text.
     """
     load_entry_points()
     return _values(run, _summarised(METRICS.version, run.there, run.window is not None))
@@ -253,7 +252,7 @@ def summarise(run: RunFacts) -> Summary:
 
 @lru_cache(maxsize=16)
 def _summarised(version: int, there: frozenset[str], is_part: bool) -> tuple[Named, ...]:
-    """Return the metrics of a summary that a run has; most runs have the same."""
+    """Return the metrics of a run's summary; cached, as most runs have the same."""
     return tuple(
         (metric.key, metric.compute)
         for metric in metrics().values()
@@ -267,13 +266,13 @@ def metric_of(run: RunFacts, key: str) -> float | int | str | bool:
     Raises
     ------
     ValueError
-        If it is unknown (the nearest is suggested), the run lacks what it needs, or it means
-        nothing of a part of a run.
+        If it is unknown (the nearest is suggested), the run lacks what it needs, or it is not
+        defined for a part of a run.
     """
     metric = METRICS.find(key)
     if not _can_be(metric, run.window is not None):
         raise ValueError(
-            f"metric {key}: is of whole runs, and has no value after a warm-up or before a tail"
+            f"metric {key}: is defined for whole runs only; omit the warm-up and the tail"
         )
     for need in metric.needs:
         if not run.has(need):
@@ -282,7 +281,7 @@ def metric_of(run: RunFacts, key: str) -> float | int | str | bool:
 
 
 def computed(run: RunFacts, wanted: Iterable[Metric]) -> Summary:
-    """Compute those of ``wanted`` of which the run, or its window, has what they need."""
+    """Compute the metrics of ``wanted`` that are defined for the run or its window."""
     is_part = run.window is not None
     return _values(
         run,

@@ -1,8 +1,7 @@
-"""The metrics that come with the package, a row each; another one is a row more.
+"""The built-in metrics, one row each.
 
-A row is its rank in a summary, key, unit, better direction, what it is of a part of a run, label,
-summary and function; what else may be said of it is as for
-:func:`~gpusched.results.metric_registry.register_metric`.
+A row has its rank in a summary, key, unit, better direction, window, label, summary and function;
+further arguments as for :func:`~gpusched.results.metric_registry.register_metric`.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def _figure(run: RunFacts, key: str) -> float:
 
 
 def _load_within(run: RunFacts) -> float:
-    """The load of the jobs that count, over the part of the window in which jobs are submitted."""
+    """Return the load of the counted jobs over the time of the window's submissions."""
     begin_us, end_us = run.ends_us
     length_us = min(end_us, int(run.trace.submit_us[-1])) - begin_us
     runs = run.counted & (np.asarray(run.schedule.status) != REJECTED)
@@ -93,7 +92,7 @@ def _tardiness_s(run: RunFacts) -> float:
 def _allocation(run: RunFacts) -> float:
     if run.window is None and run.is_fixed and not run.measures.num_unfinished:
         return run.of_gpu_time(run.held_gpu_us)
-    # Unfinished jobs may hold GPUs for longer than until the last finish.
+    # Unfinished jobs may hold GPUs beyond the last finish.
     return run.of_gpu_time(float(np.sum(run.gpu_us_within)))
 
 
@@ -138,7 +137,7 @@ def _completion_ratio(run: RunFacts) -> float:
     measures, completion_us = run.measures, run.lower.completion_us
     parts = completion_us.denominator
     since_us = measures.since_first_us
-    # Whole numbers divide to the nearest double, as fractions do.
+    # Integers divide to the nearest double, as fractions do.
     return (measures.flow_us + since_us) * parts / (completion_us.numerator + since_us * parts)
 
 
@@ -194,14 +193,14 @@ row(20, "num_finished", "count", "neutral", "jobs", "",
     "Jobs that finished.", lambda run: run.measures.num_finished,
     table="none")
 row(30, "num_rejected", "count", "neutral", "jobs", "",
-    "Jobs that were refused.", lambda run: run.measures.num_rejected,
+    "Jobs that could never run (rejected).", lambda run: run.measures.num_rejected,
     table="none")
 row(40, "num_unfinished", "count", "neutral", "jobs", "",
-    "Jobs that waited or ran when the run ended, or were cancelled.",
+    "Jobs still waiting or running at the end of the run, or cancelled.",
     lambda run: run.measures.num_unfinished,
     table="none")
 row(45, "num_cancelled", "count", "neutral", "jobs", "",
-    "Jobs that were cancelled as they waited or ran.", lambda run: run.measures.num_cancelled,
+    "Jobs cancelled while waiting or running.", lambda run: run.measures.num_cancelled,
     table="none")
 row(50, "mean_jct_s", "s", "lower", "jobs", "mean JCT",
     "Mean job completion time: finish - submit.", lambda run: run.mean_s(run.measures.flow_us),
@@ -229,30 +228,30 @@ row(110, "geomean_jct_s", "s", "lower", "jobs", "geomean JCT",
     "Geometric mean of the JCT.", lambda run: float(np.exp(run.mean(run.measures.log_jct))),
     definition="its geometric mean", place=1080)
 row(120, "mean_wait_s", "s", "lower", "jobs", "mean wait",
-    "Mean of all time without GPUs, after preemptions too.",
+    "Mean total time without GPUs, including waits after preemptions.",
     lambda run: run.mean_s(run.measures.wait_us),
     definition="all time without GPUs: C - r - e", table="main", place=80, gives_way=None)
 row(122, "p50_wait_s", "s", "lower", "jobs", "p50 wait",
-    "Median of all time without GPUs.",
+    "Median of the total wait.",
     lambda run: run.percentile_s(run.measures.wait_percentile_us(50)),
     definition="its 50th percentile", place=1082)
 row(124, "p90_wait_s", "s", "lower", "jobs", "p90 wait",
-    "90th percentile of all time without GPUs.",
+    "90th percentile of the total wait.",
     lambda run: run.percentile_s(run.measures.wait_percentile_us(90)),
     definition="its 90th percentile", place=1084)
 row(126, "p95_wait_s", "s", "lower", "jobs", "p95 wait",
-    "95th percentile of all time without GPUs.",
+    "95th percentile of the total wait.",
     lambda run: run.percentile_s(run.measures.wait_percentile_us(95)),
     definition="its 95th percentile", place=84)
 row(128, "p99_wait_s", "s", "lower", "jobs", "p99 wait",
-    "99th percentile of all time without GPUs.",
+    "99th percentile of the total wait.",
     lambda run: run.percentile_s(run.measures.wait_percentile_us(99)),
     definition="its 99th percentile", table="main", place=86)
 row(130, "mean_queueing_delay_s", "s", "lower", "jobs", "queueing delay",
-    "Mean time from submit to the first start.", lambda run: run.mean_s(run.measures.delay_us),
+    "Mean wait until the first start.", lambda run: run.mean_s(run.measures.delay_us),
     definition="time to the first start: s - r", place=90)
 row(140, "mean_bounded_slowdown", "ratio", "lower", "jobs", "bounded slowdown",
-    "Mean of JCT / service, a service under 10 s counted as 10 s, at least 1.",
+    "Mean of JCT / run time, with run times of at least 10 s; at least 1.",
     lambda run: run.mean(run.measures.bounded_slowdown),
     definition="max(1, (C - r) / max(p, 10 s))",
     source="Feitelson and Rudolph, JSSPP 1998.", table="main", place=100, gives_way=13)
@@ -261,21 +260,21 @@ row(142, "p95_bounded_slowdown", "ratio", "lower", "jobs", "p95 bounded slowdown
     definition="its 95th percentile, nearest rank",
     source="Feitelson and Rudolph, JSSPP 1998.", short="p95|slowdown", place=1102)
 row(144, "tenant_fairness", "ratio", "higher", "jobs", "fairness by user",
-    "How even the mean bounded slowdowns of users are; of queues if there are no users.",
+    "Jain's fairness index of the users' mean bounded slowdowns; of queues without users.",
     lambda run: run.measures.tenant_fairness if run.measures.num_tenants else np.nan,
     definition="(Σ x)² / (n Σ x²) over the n tenants' mean bounded slowdowns x; "
     "1 if all are equal",
     source="Jain, Chiu, Hawe, DEC-TR-301, 1984; of slowdowns: ours.", place=1104,
     needs=("tenants",))
 row(150, "area_weighted_jct_s", "s", "lower", "jobs", "area-weighted JCT",
-    "Mean JCT weighted by GPUs x service.",
+    "Mean JCT weighted by GPUs x run time.",
     lambda run: _ratio(run.measures.area_jct, run.measures.area),
     definition="JCT weighted by g p: splitting or merging jobs does not change it",
     short="area|JCT", place=1090)
 row(160, "weighted_jct_s", "s", "lower", "jobs", "weighted JCT",
     "Mean JCT weighted by the jobs' weights.",
     lambda run: _ratio(run.measures.weighted_jct, run.measures.weight),
-    definition="JCT weighted by `weight`; where jobs have weights", place=1100, needs=("weights",))
+    definition="JCT weighted by `weight`, if jobs have weights", place=1100, needs=("weights",))
 row(170, "num_deadlines", "count", "neutral", "jobs", "",
     "Jobs that have a deadline.", lambda run: int(np.count_nonzero(run.has_deadline)),
     table="none", needs=("deadlines",))
@@ -283,37 +282,37 @@ row(180, "deadlines_met", "count", "neutral", "jobs", "",
     "Jobs that finished by their deadline.", lambda run: run.num_met,
     table="none", needs=("deadlines",))
 row(190, "dsr", "ratio", "higher", "jobs", "deadlines met",
-    "Deadline satisfactory ratio: jobs done by their deadline, of all that have one.", _dsr,
+    "Deadline satisfactory ratio: share of jobs with a deadline that meet it.", _dsr,
     definition="deadline satisfactory ratio: jobs that finished by their deadline, over all jobs "
     "that have one; rejected and unfinished ones are misses", kind="percent", table="main",
     place=10, gives_way=None, needs=("deadlines",))
 row(200, "dsr_bound", "ratio", "higher", "none", "bound on deadlines met",
     "A proven upper bound on the deadlines met, for any schedule of these jobs.",
     lambda run: run.dsr_bound[0],
-    definition="no schedule of these jobs has a greater `dsr`", short="deadline|bound",
+    definition="no schedule of these jobs has a higher `dsr`", short="deadline|bound",
     kind="percent", place=20, needs=("deadlines",))
 row(210, "dsr_gap", "ratio", "lower", "none", "gap of deadlines met",
-    "That bound over the deadlines met, less 1: no schedule meets more deadlines by more.",
+    "Bound on deadlines met / deadlines met - 1: the most that any schedule could gain.",
     _dsr_gap,
-    definition="`dsr_bound` / `dsr` - 1: 0.12 means that no schedule meets 12 % more deadlines; "
-    "NaN where none was met", short="deadline|gap", kind="percent", place=30, needs=("deadlines",))
+    definition="`dsr_bound` / `dsr` - 1: 0.12 means that at most 12% more can be met; "
+    "NaN if none was met", short="deadline|gap", kind="percent", place=30, needs=("deadlines",))
 row(220, "dsr_bound_name", "text", "neutral", "none", "",
-    "Which bound `dsr_bound` is.", lambda run: run.dsr_bound[1],
+    "Name of the bound in `dsr_bound`.", lambda run: run.dsr_bound[1],
     needs=("deadlines",))
 row(230, "value_met", "ratio", "higher", "jobs", "value met",
-    "Value of the deadlines that were met, of the value of all.", _value_met,
-    definition="the same ratio, in value", kind="percent", place=1010, needs=("deadlines",))
+    "Share of the jobs' value that was earned by meeting deadlines.", _value_met,
+    definition="`dsr` weighted by value", kind="percent", place=1010, needs=("deadlines",))
 row(240, "tardiness_s", "s", "lower", "jobs", "tardiness",
-    "Sum of finish - deadline over the jobs that finished too late.", _tardiness_s,
-    definition="sum of finish - deadline over the jobs that finished too late", short="tardi-|ness",
+    "Sum of finish - deadline over the jobs that finished late.", _tardiness_s,
+    definition="sum of finish - deadline over the jobs that finished late", short="tardi-|ness",
     place=1020, needs=("deadlines",))
 row(250, "num_admitted", "count", "neutral", "jobs", "",
     "Jobs that were admitted.", lambda run: int(np.count_nonzero(run.admitted)),
     table="none", needs=("admissions",))
 row(260, "broken_promises", "count", "lower", "jobs", "broken promises",
-    "Jobs that were admitted and missed their deadline.",
+    "Admitted jobs that missed their deadline (violated guarantees).",
     lambda run: int(np.count_nonzero(run.admitted & run.has_deadline & ~run.met)),
-    definition="how many of those missed their deadline", place=1030, needs=("admissions",))
+    definition="admitted jobs that missed their deadline", place=1030, needs=("admissions",))
 row(270, "makespan_s", "s", "lower", "none", "makespan",
     "First submit to last finish.",
     lambda run: run.window_us / US_PER_S if run.measures.num_finished else np.nan,
@@ -324,27 +323,27 @@ row(280, "allocation", "ratio", "higher", "time", "allocation",
     group="cluster", place=180)
 row(285, "gpu_hours", "GPU h", "neutral", "time", "GPU hours",
     "GPU hours that jobs held.", lambda run: run.held_gpu_us / US_PER_H,
-    definition="GPU time held by jobs, those that did not finish too", group="cluster", place=1125)
+    definition="GPU time held by jobs, also unfinished ones", group="cluster", place=1125)
 row(290, "utilisation", "ratio", "higher", "time", "utilisation",
     "Share of the cluster's GPU time that did useful work.", _utilisation,
     definition="GPU time of useful work, g p of finished jobs / (M x makespan)", short="util.",
     kind="percent", group="cluster", table="main", place=190, gives_way=12)
 row(300, "preemptions", "count", "lower", "jobs", "preemptions",
-    "Times that a job lost its GPUs.", lambda run: run.measures.num_preemptions,
-    definition="how often a job lost its GPUs", short="preempt.", group="cluster", table="main",
+    "Number of preemptions (a job lost its GPUs).", lambda run: run.measures.num_preemptions,
+    definition="times that a job lost its GPUs", short="preempt.", group="cluster", table="main",
     place=220, gives_way=10)
 row(310, "resizes", "count", "lower", "jobs", "resizes",
-    "Times that a running job went on with other GPUs.", lambda run: run.measures.num_resizes,
-    definition="how often a running job went on with other GPUs", group="cluster", place=1040)
+    "Number of resizes (a running job changed its GPUs).", lambda run: run.measures.num_resizes,
+    definition="times that a running job changed its GPUs", group="cluster", place=1040)
 row(320, "mean_servers", "ratio", "lower", "jobs", "servers per job",
-    "Mean number of servers over which a job's GPUs are spread.",
+    "Mean number of servers per job.",
     lambda run: run.mean(run.measures.num_servers),
     definition="servers of a job's last allocation; 0 under `count`", short="servers|/ job",
     group="cluster", place=1160)
 row(330, "mean_slowdown_contention", "ratio", "lower", "jobs", "slowdown from contention",
-    "Mean of run time / run time on the same GPUs if no link were shared.",
+    "Mean of run time / run time on the same GPUs without shared links.",
     lambda run: mean(run.ordered_contention_slowdown),
-    definition="(e - q) / u; an excess within the rounding to a microsecond counts as none",
+    definition="(e - q) / u; an excess within the rounding to a microsecond counts as 0",
     short="contention|slowdown", table="main", place=110, gives_way=5, needs=("contention",))
 row(340, "p99_slowdown_contention", "ratio", "lower", "jobs", "p99 slowdown from contention",
     "99th percentile of the slowdown from contention.",
@@ -355,25 +354,25 @@ row(350, "max_slowdown_contention", "ratio", "lower", "jobs", "max slowdown from
     lambda run: nearest_rank(run.ordered_contention_slowdown, 100),
     short="max cont.|slowdown", place=1120, needs=("contention",))
 row(360, "mean_contention_level", "ratio", "lower", "time", "rings on a link",
-    "Mean number of rings on a link while it was used, over all links.",
+    "Mean number of multi-server jobs (rings) on a link in use, over all links.",
     lambda run: run.links.mean_level,
-    definition="mean of the level over all links, each while it was used",
+    definition="mean of the level over all links, each while in use",
     short="mean rings|on a link", group="cluster", place=1140, needs=("contention",))
 row(370, "max_contention_level", "count", "lower", "time", "most rings on a link",
-    "Most gangs on several servers that shared a link at a time.", lambda run: run.links.max_level,
+    "Most multi-server jobs (rings) on a link at a time.", lambda run: run.links.max_level,
     definition="the highest level of any link at any time", short="rings on|a link",
     group="cluster", place=210, needs=("contention",))
 row(380, "num_contended_links", "count", "neutral", "time", "",
-    "Links on which two rings or more ever met.", lambda run: run.links.num_contended,
+    "Links ever used by two or more rings at a time.", lambda run: run.links.num_contended,
     table="none", needs=("contention",))
 row(390, "lost_to_contention", "ratio", "lower", "time", "lost to contention",
-    "Share of the cluster's GPU time that jobs ran longer as links were shared.",
+    "Share of the cluster's GPU time lost to sharing links.",
     _lost_to_contention,
     definition="sum of g (e - q - u) / (M x makespan): GPU time that sharing cost",
     short="lost to|contention", kind="percent", group="cluster", table="main", place=200,
     gives_way=4, needs=("contention",))
 row(400, "lost_to_placement", "ratio", "lower", "time", "lost to placement",
-    "Share of the cluster's GPU time that jobs ran longer where they were put.", _lost_to_placement,
+    "Share of the cluster's GPU time lost to placement.", _lost_to_placement,
     definition="sum of g (u - p) / (M x makespan): GPU time that spread, slower links or slower "
     "GPUs cost", short="lost to|placement", kind="percent", group="cluster", place=1130,
     needs=("contention",))
@@ -384,16 +383,16 @@ row(410, "lower_bound_mean_jct_s", "s", "neutral", "none", "",
 row(420, "gap", "ratio", "lower", "none", "gap to lower bound",
     "Excess of the mean JCT over a proven lower bound for any schedule of these jobs.",
     lambda run: _over(run, run.lower),
-    definition="mean JCT / bound - 1: 0.12 means at most 12 % above the optimum",
+    definition="mean JCT / bound - 1: 0.12 means at most 12% above the optimum",
     short="gap to|bound", kind="percent", table="main", place=120, gives_way=None)
 row(430, "lower_bound_name", "text", "neutral", "none", "",
-    "Which bound `lower_bound_mean_jct_s` is.", _lower_bound_name)
+    "Name of the bound in `lower_bound_mean_jct_s`.", _lower_bound_name)
 row(440, "completion_ratio", "ratio", "lower", "none", "completions / bound",
-    "Sum of the completion times over a proven lower bound of it.", _completion_ratio,
+    "Total completion time / a proven lower bound on it.", _completion_ratio,
     definition="sum of completion times since the first submit / its bound: the larger of that of "
     "the squashed SRPT machine and the sum of submit + service", short="compl.|/ bound", place=130)
 row(440, "thorough_gap", "ratio", "lower", "none", "gap to thorough bound",
-    "As `gap`, over the larger of all bounds, those as well that take seconds.",
+    "As `gap`, with all bounds, including those that take seconds.",
     lambda run: _over(run, run.thorough),
     definition="mean JCT / bound - 1, with the [thorough bounds](bounds.md)",
     short="gap to|thorough bound", kind="percent", is_default=False)
@@ -404,22 +403,22 @@ row(460, "makespan_gap", "ratio", "lower", "none", "makespan gap",
     "Excess of the makespan over a proven lower bound for any schedule.", _makespan_gap,
     definition="makespan / bound - 1", kind="percent", group="cluster", place=1150)
 row(470, "load", "ratio", "neutral", "jobs", "",
-    "GPU time of the jobs that run over the cluster's while all were submitted.", _load,
+    "Offered load: GPU time of the jobs / that of the cluster during the submissions.", _load,
     definition="sum of g p of the jobs that were not rejected / (M x time from first to last "
     "submit of all)", table="none")
 row(475, "growth", "ratio", "neutral", "jobs", "",
-    "JCT over service of the last third of the jobs, by that of the first third: about 1 where "
-    "jobs leave as fast as they come. More than 1.5, or a median over seeds of more than 1.25: "
-    "jobs pile up, and figures hold for this length alone. Needs 300 jobs that finished.",
+    "JCT / run time of the last third of the jobs over that of the first third: about 1 if jobs "
+    "leave as fast as they arrive. Above 1.5, or a median over seeds above 1.25, the queue grows "
+    "and metrics depend on the trace's length. Needs 300 finished jobs.",
     _growth,
     definition="finished jobs in thirds by submission; sum of C - r over sum of p of the last "
     "third, over the same of the first", table="none", is_default=False)
 row(500, "prediction_num_jobs", "count", "neutral", "none", "",
-    "Predictions that were judged: of jobs that finished.",
+    "Number of evaluated predictions (finished jobs).",
     lambda run: _figure(run, "prediction_num_jobs"),
     table="none", needs=("predictions",))
 row(501, "prediction_mape", "ratio", "lower", "none", "prediction error",
-    "Mean absolute error of the predicted services, in percent of the services.",
+    "Mean absolute percentage error of the predicted run times.",
     lambda run: _figure(run, "prediction_mape"),
     short="pred.|error", kind="percent", table="main", place=140, gives_way=None,
     needs=("predictions",))
@@ -428,31 +427,31 @@ row(502, "prediction_median_abs_log_error", "ratio", "lower", "none", "median lo
     lambda run: _figure(run, "prediction_median_abs_log_error"),
     short="median|log err.", place=1050, needs=("predictions",))
 row(503, "prediction_r2_log", "ratio", "higher", "none", "R2 of log prediction",
-    "R2 of the logarithms: 1 is perfect, 0 no better than a constant.",
+    "R2 of the logarithms of run times: 1 is perfect, 0 no better than a constant.",
     lambda run: _figure(run, "prediction_r2_log"),
     short="R2|(log)", place=150, needs=("predictions",))
 row(504, "prediction_rank_correlation", "ratio", "higher", "none", "rank correlation",
-    "Spearman's rank correlation of predicted and true services.",
+    "Spearman's rank correlation of predicted and true run times.",
     lambda run: _figure(run, "prediction_rank_correlation"),
     short="rank|corr.", table="main", place=160, gives_way=None, needs=("predictions",))
 row(505, "prediction_coverage", "ratio", "neutral", "none", "",
-    "Share of the jobs of whose kind one had finished before.",
+    "Share of the jobs with an earlier finished job of the same template.",
     lambda run: _figure(run, "prediction_coverage"),
     table="none", needs=("predictions",))
 row(506, "prediction_num_fits", "count", "neutral", "none", "",
-    "Fits of a model.", lambda run: _figure(run, "prediction_num_fits"),
+    "Number of model fits.", lambda run: _figure(run, "prediction_num_fits"),
     table="none", needs=("predictions",))
 row(507, "prediction_share", "ratio", "lower", "none", "time predicting",
-    "Share of the wall time that went into prediction.",
+    "Share of the wall time spent on prediction.",
     lambda run: _figure(run, "prediction_share"),
     short="pred.|time", kind="percent", group="run", place=240,
     needs=("predictions",))
 row(508, "prediction_bias", "ratio", "neutral", "none", "predicted / true sum",
-    "Sum of the predicted services over that of the true ones: 1 is right on the whole.",
+    "Sum of predicted / sum of true run times: 1 is unbiased.",
     lambda run: _figure(run, "prediction_bias"),
     short="pred./|true", place=1055, needs=("predictions",))
 row(900, "wall_s", "s", "lower", "run", "wall time",
-    "Time that the simulation took.", lambda run: run.wall_s,
+    "Wall time of the simulation.", lambda run: run.wall_s,
     definition="time of the simulation", group="run", place=230,
     needs=("clock",))
 row(910, "jobs_per_s", "1/s", "higher", "run", "jobs/s",

@@ -1,4 +1,4 @@
-"""The result of one run: what happened, what it cost, how far from optimal it can be at most."""
+"""The result of one run: schedule, metrics, cost and gap to the optimum."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ if TYPE_CHECKING:
 
 
 class Result:
-    """A schedule with the trace, the cluster and the specification that led to it.
+    """A schedule with its trace, cluster and specification.
 
-    Everything is computed when it is first asked for, and then kept.
+    Everything is computed on first use and then cached.
 
     Attributes
     ----------
     trace, cluster, spec
-        What was simulated.
+        The inputs of the run.
     schedule
         The core's columns in microseconds.
     wall_s
-        Time that the simulation took, seconds.
+        Wall time of the simulation, seconds.
     clairvoyant
-        Whether the policy decided by the true service times, which no live scheduler knows.
+        Whether the policy used true run times, which no live scheduler knows.
     prediction
-        How good the predictions were and what they cost; None if there were none.
+        Accuracy and cost of the predictions; None if there were none.
     is_partial
-        Whether the run was stopped, so that its schedule ends in the middle: it can be looked at
+        Whether the run was stopped, which cuts its schedule off. Such a result can be inspected
         and pickled, but neither audited nor saved.
     """
 
@@ -93,7 +93,7 @@ class Result:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be computed again."""
+        """Omit what can be recomputed."""
         return {name: value for name, value in vars(self).items() if not _is_cached(self, name)}
 
     @cached_property
@@ -103,7 +103,7 @@ class Result:
 
     @kept
     def intervals(self) -> Mapping[str, AnyArray]:
-        """Who held which GPUs when: read-only columns job, start_us, end_us, server, mask.
+        """The interval log: read-only columns job, start_us, end_us, server, mask.
 
         One row per interval and server, sorted by (job, start, server); server -1 and mask 0 if
         the cluster is one pool.
@@ -123,12 +123,12 @@ class Result:
 
     @cached_property
     def contention(self) -> Contention:
-        """How many rings (gangs on several servers) share each link over time."""
+        """The number of rings (multi-server jobs) on each link over time."""
         return Contention(self.cluster, self.intervals)
 
     @property
     def is_fixed(self) -> bool:
-        """Whether every job ran for its service wherever it was, so that no link mattered."""
+        """Whether run times did not depend on the placement."""
         return has_flag_of("speed", self.spec.speed, "steady")
 
     def _check_whole(self, what: str) -> None:
@@ -137,7 +137,7 @@ class Result:
 
     @kept
     def digest(self) -> str:
-        """SHA-256 of the interval log and the rejects: equal if and only if the schedule is."""
+        """SHA-256 of the interval log and the rejects: equal only for equal schedules."""
         return self.schedule.digest
 
     @property
@@ -147,30 +147,28 @@ class Result:
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What the run has to say, one sentence each: of the core, what the policy lacked, and what
-        the call left unread, which a file does not keep.
+        """The run's warnings, one sentence each: of the core, on missing inputs, and on ignored
+        arguments, which a file does not keep.
         """
         from gpusched.results.run_remarks import of_run
 
         return [*self.schedule.warnings, *of_run(self), *self._remarks]
 
     def summary(self, *, warm_up_s: float | None = None, tail_s: float | None = None) -> Summary:
-        """Return the settings of the run and all metrics, see :func:`gpusched.metrics`.
+        """Return the run's settings and default metrics; see :func:`gpusched.metrics`.
 
         Keys that end in ``_s`` are seconds; ``allocation``, ``utilisation``, ``load`` and the gaps
-        are ratios; what is undefined is NaN.
+        are ratios; undefined values are NaN.
 
         Parameters
         ----------
         warm_up_s
-            Measure the part of the run that begins so many seconds after the first submission:
-            jobs count that are submitted in it, time and GPU time that lie in it. Makespan,
-            bounds and gaps are of whole runs, and left out; ``window_begin_s`` and
-            ``window_end_s`` say, on the clock of ``submit_s``, which part it is. 0 leaves it at
-            the whole run.
+            Begin of the measured window, seconds after the first submission. Jobs submitted in
+            the window count, and time and GPU time in it. Makespan, bounds and gaps need whole
+            runs and are left out; ``window_begin_s`` and ``window_end_s`` give the window on the
+            clock of ``submit_s``. 0: the whole run.
         tail_s
-            Let that part end so many seconds before the last submission, rather than with the
-            last finish.
+            End of the window, seconds before the last submission. None: at the last finish.
 
         Returns
         -------
@@ -180,9 +178,9 @@ class Result:
         Raises
         ------
         ValueError
-            If a length is negative, or no job is submitted in between.
+            If a length is negative, or no job is submitted in the window.
         TypeError
-            If it is no number.
+            If a length is not a number.
 
         Examples
         --------
@@ -200,7 +198,7 @@ class Result:
     def summary_with(
         self, keys: Iterable[str], *, warm_up_s: float | None = None, tail_s: float | None = None
     ) -> Summary:
-        """Return :meth:`summary` and more metrics, of one look at the run; it is not kept.
+        """Return :meth:`summary` and more metrics, computed together and not cached.
 
         Returns
         -------
@@ -242,8 +240,8 @@ class Result:
         Raises
         ------
         ValueError
-            If there is none of that name (the nearest is suggested), the run lacks what it
-            needs, or it means nothing of a part of a run.
+            If the metric is unknown (the nearest is suggested), the run lacks what it needs, or
+            it is not defined for a part of a run.
 
         Examples
         --------
@@ -278,7 +276,7 @@ class Result:
         }
 
     def _of_jobs(self, jobs: Bool, window: RunWindow | None, more: Iterable[str] = ()) -> Summary:
-        """Return what is said of finished jobs, of some of them: default metrics and more."""
+        """Return the metrics of some finished jobs: the default ones and ``more``."""
         from gpusched.results.metric_registry import computed, metrics
 
         asked = {*more}
@@ -304,7 +302,7 @@ class Result:
         )
 
     def _costs(self, speed: PluginInfo) -> Mapping[str, Float64] | None:
-        """What jobs can save at other widths than their own; None where they cannot have them."""
+        """The savings of jobs at other numbers of GPUs; None if their size is fixed."""
         if not speed.has("elastic"):
             return None
         from gpusched.specs.case import least_costs
@@ -328,36 +326,34 @@ class Result:
         warm_up_s: float | None = None,
         tail_s: float | None = None,
     ) -> polars.DataFrame:
-        """Break the jobs down by what they are or where they ran, a row for each group.
+        """Return wait, JCT and GPU hours by group of jobs, one row per group.
 
         Parameters
         ----------
         by
-            ``"gpus"``: jobs of 1, of 2-8 and of 9+ GPUs (of less than one, where jobs share
-            them). ``"user"``, ``"queue"``, ``"group"``: as the trace names them. ``"type"``: the
-            GPU types that a job ever held, several as ``A100 + V100``. ``"month"``: of the
-            submission, such as ``2017-10``; days 0-29, 30-59 and so on of a trace that knows no
-            wall-clock time.
+            ``"gpus"``: jobs of 1, of 2-8 and of 9+ GPUs (below 1, if jobs share GPUs).
+            ``"user"``, ``"queue"``, ``"group"``: the trace's columns. ``"type"``: the GPU types
+            that a job ever held, several as ``A100 + V100``. ``"month"``: of the submission, such
+            as ``2017-10``; days 0-29, 30-59 and so on if the trace has no dates.
         warm_up_s, tail_s
-            Count the jobs only that are submitted so long after the first and before the last
-            submission, as for :meth:`gpusched.Result.summary`.
+            Window of submissions, as for :meth:`gpusched.Result.summary`.
 
         Returns
         -------
         polars.DataFrame
             Column ``by``, ``num_jobs``, ``num_finished``; the mean, p50, p90, p95 and p99
             (nearest-rank) of wait and JCT of the finished jobs, such as ``p95_wait_s``, seconds,
-            null where none finished; ``gpu_hours`` held by all its jobs. Groups without jobs are
-            left out. Widths and months stand in their own order, all else by GPU hours, the most
-            first.
+            null if none finished; ``gpu_hours`` held by all its jobs. Groups without jobs are
+            left out. Job sizes and months are in their natural order, other groups by GPU hours,
+            descending.
 
         Raises
         ------
         ValueError
-            If ``by`` is unknown (the nearest is suggested), the trace has no such column, or no
-            job is left in between.
+            If ``by`` is unknown (the nearest is suggested), the trace has no such column, or the
+            window has no job.
         TypeError
-            If it is not text, or a time is no number.
+            If ``by`` is not a text, or a time is not a number.
 
         Examples
         --------
@@ -379,22 +375,22 @@ class Result:
         Parameters
         ----------
         prices
-            Of an hour of one GPU: one for all, or one for each GPU type of the cluster. 0 or
-            more, in any currency.
+            Price per GPU hour: one for all, or one for each GPU type of the cluster. 0 or more,
+            in any currency.
 
         Returns
         -------
         Cost
-            What jobs held, and what all GPUs cost over the run, held or not.
+            GPU hours and cost of the jobs, and of all GPUs over the run.
 
         Raises
         ------
         ValueError
-            If a type of the cluster has no price, a price names no type of it or is negative or
-            not finite, or the run was in a pool of several types, whose log does not tell which
-            one a job held.
+            If a type of the cluster has no price, a price has an unknown type or is negative or
+            not finite, or the run used a pool of several types, whose log does not record the
+            type.
         TypeError
-            If a price is no number.
+            If a price is not a number.
 
         Examples
         --------
@@ -408,31 +404,31 @@ class Result:
         return cost_of(self, prices)
 
     def explain(self, job: int | str) -> Explanation:
-        """Tell what happened to a job and why: who held its GPUs while it waited.
+        """Explain what happened to a job and why, and which jobs held its GPUs.
 
         Parameters
         ----------
         job
-            An integer is the JobId, the job's place in the order of submission; a text is the
-            ``id`` that the job has in its source.
+            An integer is the JobId, the job's position in the order of submission; a text is the
+            job's ``id`` in the trace.
 
         Returns
         -------
         Explanation
-            Its story, a sentence each, and its longest waits in numbers.
+            The history of the job in sentences, and its longest waits in numbers.
 
         Raises
         ------
         TypeError
             If ``job`` is neither.
         IndexError, ValueError
-            If there is no such place, or no such id.
+            If there is no such position, or no such id.
 
         Examples
         --------
         >>> trace = gs.Trace.from_columns([0, 0], [60, 60], [8, 8], id=["a7", "a8"])
         >>> print(gs.simulate(trace, gs.Cluster.uniform(1, 8)).explain("a8").lines[0])
-        Job 1 (id a8) came at 00:00:00: 8 GPUs, 1 min of service.
+        Job 1 (id a8) was submitted at 00:00:00: 8 GPUs, run time 1 min.
         """
         from gpusched.results.explain import explain
 
@@ -508,17 +504,17 @@ class Result:
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the jobs as a Parquet file.
 
-        Its texts are Arrow's views: Polars reads them, and pyarrow from 16 on; 14 does not.
+        Texts are Arrow string views, which Polars and pyarrow 16 or later read.
 
         Returns
         -------
         None
-            The jobs are in the file; one that was there is replaced only by a whole new one.
+            The file is replaced atomically.
 
         Raises
         ------
         OSError
-            If it cannot be written; an old one is still there.
+            If the file cannot be written; an existing one is unchanged.
 
         Examples
         --------
@@ -537,8 +533,8 @@ class Result:
         ----------
         format
             ``"perfetto"`` (a timeline; option ``tracks``: ``"server"`` or ``"gpu"``),
-            ``"batsim"`` (the ``jobs.csv`` of Batsim) or ``"swf"`` (a log); default: by the ending
-            of ``path`` (.json, .csv, .swf).
+            ``"batsim"`` (the ``jobs.csv`` of Batsim) or ``"swf"`` (a log); default: by the
+            extension of ``path`` (.json, .csv, .swf).
 
         Returns
         -------
@@ -550,12 +546,12 @@ class Result:
         ValueError
             If the format, an option or its value is unknown.
         OSError
-            If the file cannot be written; an old one is still there.
+            If the file cannot be written; an existing one is unchanged.
 
         Warns
         -----
         RunWarning
-            For what the format cannot hold.
+            For information that the format cannot hold.
 
         Examples
         --------
@@ -571,7 +567,7 @@ class Result:
         Parameters
         ----------
         tracks
-            ``"server"``: a slice on every server that a job holds GPUs of; ``"gpu"``: on each GPU.
+            ``"server"``: a slice on each server of a job; ``"gpu"``: on each GPU.
 
         Returns
         -------
@@ -594,12 +590,12 @@ class Result:
     def export_with_losses(
         self, path: str | os.PathLike[str], format: str | None = None, **options: str
     ) -> list[str]:
-        """Do as :meth:`export`, and return what the format cannot hold instead of warnings.
+        """Export as :meth:`export`, and return the losses instead of warning.
 
         Returns
         -------
         list of str
-            A sentence each; none if nothing is lost.
+            One sentence for each loss.
 
         Raises
         ------
@@ -619,7 +615,7 @@ class Result:
         return export(exported, path, format, **options)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Give the jobs to what reads Arrow streams, such as ``pyarrow.table(result)``."""
+        """Return the jobs as an Arrow stream, for example for ``pyarrow.table(result)``."""
         return self.to_polars().__arrow_c_stream__(requested_schema)
 
     def save_case(self, path: str | os.PathLike[str]) -> None:
@@ -650,26 +646,26 @@ class Result:
         save_case(self.trace, self.cluster, self.spec, path, predicted=predicted)
 
     def audit(self, *, level: Level = "log") -> AuditReport:
-        """Check the schedule against the trace and the cluster, independently of the core.
+        """Check the schedule against trace and cluster, independently of the core.
 
         Parameters
         ----------
         level
-            ``"log"``: the log is possible, complete and honestly reported. ``"decisions"``: the
-            policy, as it is documented, would also have decided so: an engine written from the
-            documentation decides the run again, of a long one as many of the first jobs as take
-            about ten seconds, which a note tells. Where there is none for a policy, or
-            predictions were learned in the run, a note says that its decisions are not shown.
+            ``"log"``: the log is possible and complete, and the metrics match it.
+            ``"decisions"``: also checks the policy's decisions with a reference engine written
+            from the documentation; of a long run, only the first jobs, for about ten seconds (a
+            note says so). If the reference engine lacks the policy, or predictions were learned in
+            the run, a note says that decisions were not checked.
 
         Returns
         -------
         AuditReport
-            ``ok``, and the ``problems``, a sentence each.
+            ``ok``, and the ``problems``, one sentence each.
 
         Raises
         ------
         ValueError
-            If the run was stopped: the rules are those of whole schedules; or the level is unknown.
+            If the run was stopped, as the rules need a whole schedule, or the level is unknown.
 
         Examples
         --------
@@ -691,7 +687,7 @@ class Result:
         )  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole result, with trace, specification, version and digest, as one file.
+        """Save the result with its trace, specification, version and digest in one file.
 
         The file is an uncompressed ``.npz`` archive of plain arrays, for
         :func:`gpusched.load_result`.
@@ -704,7 +700,7 @@ class Result:
         Raises
         ------
         OSError
-            If it cannot be written; an old one is still there.
+            If the file cannot be written; an existing one is unchanged.
 
         Examples
         --------
@@ -721,14 +717,14 @@ class Result:
 
 
 def load_result(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
-    """Read what :meth:`Result.save` wrote; ValueError if it is anything else, or was changed.
+    """Load a file of :meth:`Result.save`; refuse a damaged or changed one.
 
-    The checks find accidents and edits, not a forger who computes the stored sums anew.
+    The checks find accidents and edits, but not forged checksums.
 
     Parameters
     ----------
     max_bytes
-        A longer file is refused before it is read; default: 4 GiB.
+        Largest size of the file in bytes; default: 4 GiB.
 
     Returns
     -------
@@ -740,8 +736,8 @@ def load_result(path: str | os.PathLike[str], *, max_bytes: int | None = None) -
     OSError
         If the file cannot be read.
     ValueError
-        If it is anything else, of another layout, too long, or was changed in any byte; the
-        message names the file and the member.
+        If it is not such a file, has another layout, is too long, or was changed in any byte;
+        the message names the file and the member.
 
     Examples
     --------
@@ -763,7 +759,7 @@ def _is_cached(result: Result, name: str) -> bool:
 
 @cache
 def _measuring() -> tuple[type[RunFacts], Callable[[RunFacts], Summary]]:
-    """Load what measures a run, with the first that is measured."""
+    """Import the code of the metrics on first use."""
     from gpusched.results.metric_registry import summarise
     from gpusched.results.run_facts import RunFacts
 

@@ -1,4 +1,4 @@
-"""Results as files: arrays and a JSON header in a :mod:`gpusched.base.container`, no pickle."""
+"""Result files: arrays and a JSON header in a :mod:`gpusched.base.container`, no pickle."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def write(result: Any, path: str | os.PathLike[str]) -> None:
-    """Write a :class:`~.result.Result`; a file there is replaced only by a complete one."""
+    """Write a :class:`~.result.Result` atomically."""
     trace, schedule = result.trace, result.schedule
     trace_header, arrays = trace_members(trace)
     for column in SCHEDULE_COLUMNS:
@@ -83,9 +83,9 @@ def write(result: Any, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> dict[str, Any]:
-    """Return the arguments of the :class:`~.result.Result` that was written.
+    """Return the arguments of a saved :class:`~.result.Result`.
 
-    Parameters and errors are as of :func:`gpusched.load_result`.
+    Parameters and errors as for :func:`gpusched.load_result`.
     """
     with naming(path, "not a readable gpusched result"):
         return _read(path, max_bytes)
@@ -140,7 +140,7 @@ def _rows(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
         for column, dtype in INTERVAL_COLUMNS.items()
     }
     if num_rows and not 0 <= rows["job"].min() <= rows["job"].max() < num_jobs:
-        raise ValueError("intervals.job names jobs that the trace does not have")
+        raise ValueError("intervals.job: unknown job")
     return rows
 
 
@@ -155,5 +155,5 @@ def _decisions(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
         for column, dtype in DECISION_COLUMNS.items()
     }
     if not 0 <= rows["job"].min() <= rows["job"].max() < len(arrays["trace.submit_us"]):
-        raise ValueError("decisions.job names jobs that the trace does not have")
+        raise ValueError("decisions.job: unknown job")
     return rows

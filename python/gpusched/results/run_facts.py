@@ -1,4 +1,4 @@
-"""What a metric looks at: a run, and what several metrics need of it, computed once."""
+"""The inputs of metrics: a run, and quantities that several metrics share, computed once."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 def excess(value: int, bound: Fraction) -> float:
-    """Return how far a value lies above a bound, as a part of it: ``value / bound - 1``.
+    """Return how far a value lies above a bound: ``value / bound - 1``.
 
-    Whole numbers divide to the nearest double, as fractions do.
+    Integers divide to the nearest double, as fractions do.
     """
     return (value * bound.denominator - bound.numerator) / bound.numerator
 
@@ -49,36 +49,35 @@ def exact_sum(values: Int64) -> int:
 
 
 def mean(values: AnyArray) -> float:
-    """Mean; NaN of none."""
+    """Return the mean, NaN without values."""
     return float(np.mean(values)) if len(values) else np.nan
 
 
 SHORT_SERVICE_US: Final = 10 * US_PER_S
-"""A shorter service counts as this long in the bounded slowdown."""
+"""The shortest run time that the bounded slowdown uses."""
 
 
 class RunFacts:
-    """A run, or a part of it. Arrays are per job, or per finished job where it is said.
+    """A run or a part of it. Arrays are per job, or per finished job where documented.
 
     Attributes
     ----------
     trace, cluster, schedule
-        What was simulated, and what came of it.
+        The inputs and the schedule of the run.
     contention
-        The rings on the links; None where run times do not depend on the placement.
+        The rings on the links; None if run times do not depend on the placement.
     costs
-        What jobs can save at other widths than their own, see :func:`gpusched.bounds.lower_bounds`.
+        Savings of jobs at other numbers of GPUs, see :func:`gpusched.bounds.lower_bounds`.
     speed
-        By which the jobs ran; None: unknown.
+        The performance model of the run; None: unknown.
     wall_s
-        Time that the simulation took; None: unknown.
+        Wall time of the simulation; None: unknown.
     prediction
-        How good the predictions were; None if there were none.
+        Accuracy of the predictions; None if there were none.
     window
-        The part of the run that is measured; None: all of it. What is said of "the" jobs below is
-        then of those that are submitted in it.
+        The measured part of the run; None: all of it. "The jobs" below are those submitted in it.
     jobs
-        Which jobs count, of those; None: all of them.
+        Which of these jobs count; None: all.
     """
 
     def __init__(
@@ -127,12 +126,12 @@ class RunFacts:
 
     @kept
     def num_finished(self) -> int:
-        """How many of the jobs that count finished."""
+        """The number of counted jobs that finished."""
         return self.measures.num_finished
 
     @kept
     def tenants(self) -> Labels | None:
-        """Whose each job is: its user's, of a trace without users its queue's."""
+        """The user of each job, or its queue if the trace has no users."""
         return self.trace.queue if self.trace.user is None else self.trace.user
 
     @property
@@ -142,31 +141,31 @@ class RunFacts:
 
     @kept
     def counted(self) -> Bool:
-        """Which jobs count: those that are submitted in the window, and no others are asked for."""
+        """Which jobs count: submitted in the window, and part of ``jobs``."""
         some = np.ones(len(self.trace), dtype=np.bool_) if self.jobs is None else self.jobs
         return some if self.window is None else some & self.window.counted(self.trace)
 
     @kept
     def all_finished(self) -> Bool:
-        """Which jobs finished, whether they count or not."""
+        """Which jobs finished, counted or not."""
         finished: Bool = np.asarray(self.schedule.status) == FINISHED
         return finished
 
     @kept
     def finished(self) -> Bool:
-        """Which of the jobs that count finished."""
+        """Which counted jobs finished."""
         return self.all_finished if self.counts_all else self.all_finished & self.counted
 
     @kept
     def intervals(self) -> Mapping[str, AnyArray]:
-        """Who held which GPUs when, see :attr:`gpusched.Result.intervals`."""
+        """The interval log, see :attr:`gpusched.Result.intervals`."""
         return self.schedule.intervals()
 
     @kept
     def held_gpu_us(self) -> float:
         """GPU time that jobs held, microseconds; unfinished ones to the end of the run.
 
-        In a window: what any jobs held in it.
+        In a window: GPU time of all jobs in it.
         """
         if self.window is not None:
             return float(np.sum(self.gpu_us_within))
@@ -180,9 +179,9 @@ class RunFacts:
         return logged_gpu_us(self.trace, clipped(self.intervals, *self.ends_us))
 
     def within(self, per_job: Float64) -> Float64:
-        """Return the part of a quantity of each job that falls into the window.
+        """Return the part of each job's quantity that falls into the window.
 
-        It is spread evenly over the GPU time that the job held.
+        The quantity is spread evenly over the job's GPU time.
         """
         if self.window is None:
             return per_job
@@ -191,15 +190,14 @@ class RunFacts:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether every job ran at its own width, wherever it was."""
+        """Whether every job ran on its requested number of GPUs."""
         return self.contention is None
 
     @kept
     def ends_us(self) -> tuple[int, int]:
         """The ends of the window, microseconds.
 
-        Of a whole run: the first submit and the last finish, of finished jobs; 0 and 0 if there
-        is none.
+        For a whole run: the first submit and the last finish of finished jobs; 0 and 0 without.
         """
         if self.window is None:
             return self.measures.first_submit_us, self.measures.last_finish_us
@@ -208,13 +206,13 @@ class RunFacts:
 
     @kept
     def window_us(self) -> int:
-        """The time between the two."""
+        """Length of the window, microseconds."""
         begin_us, end_us = self.ends_us
         return end_us - begin_us
 
     @kept
     def links(self) -> Contention:
-        """The rings on the links in the window; there must be :attr:`contention`."""
+        """The rings on the links in the window; requires :attr:`contention`."""
         from gpusched.schedules.series import Contention
 
         assert self.contention is not None
@@ -228,16 +226,16 @@ class RunFacts:
         return self.cluster.num_gpus * float(self.window_us)
 
     def of_gpu_time(self, held_us: float) -> float:
-        """Return a part of that GPU time; NaN if no job finished."""
+        """Return ``held_us`` as a share of :attr:`gpu_us`; NaN if no job finished."""
         return held_us / self.gpu_us if self.window_us else np.nan
 
     def has(self, need: str) -> bool:
-        """Whether there is what a metric needs, see :data:`~.metric_registry.NEEDS`."""
+        """Return whether the run has ``need``, see :data:`~.metric_registry.NEEDS`."""
         return attrgetter(_WHERE[need])(self) is not None
 
     @kept
     def there(self) -> frozenset[str]:
-        """All that there is of what metrics may need."""
+        """The needs of metrics that the run meets."""
         found = zip(_WHERE, _all_of(self), strict=True)
         return frozenset([need for need, value in found if value is not None])
 
@@ -254,7 +252,7 @@ class RunFacts:
 
     @kept
     def ordered_jct_s(self) -> Float64:
-        """The same from the shortest to the longest."""
+        """:attr:`jct_s` in ascending order."""
         return np.sort(self.jct_s)
 
     @kept
@@ -265,12 +263,12 @@ class RunFacts:
 
     @kept
     def ordered_wait_s(self) -> Float64:
-        """The same in seconds, from the shortest to the longest."""
+        """:attr:`wait_us` in seconds, ascending."""
         return np.sort(self.wait_us) / US_PER_S
 
     @kept
     def mean_widths(self) -> Float64:
-        """GPUs of each job while it held some, on average; its own where it never did."""
+        """Mean GPUs of each job while running; the requested number if it never ran."""
         rows = self.intervals
         first, _ = whole_intervals(rows)
         job = rows["job"][first]
@@ -282,18 +280,18 @@ class RunFacts:
 
     @kept
     def ordered_contention_slowdown(self) -> Float64:
-        """Slowdowns by shared links of the finished jobs, from the least to the greatest."""
+        """Slowdowns of the finished jobs by shared links, ascending."""
         return np.sort(contention_slowdown(self.schedule)[self.finished])
 
     @kept
     def service_s(self) -> Float64:
-        """Services of the finished jobs, seconds."""
+        """Run times (service) of the finished jobs, seconds."""
         service: Float64 = self.trace.service_us[self.finished] / US_PER_S
         return service
 
     @kept
     def gpus(self) -> Float64:
-        """GPUs of each job; of a job with a share, that share."""
+        """GPUs of each job; a GPU share counts as a fraction."""
         gpus: Float64 = self.trace.gpus.astype(np.float64)
         if self.trace.share_milli is not None:
             gpus *= self.trace.share_milli / WHOLE_GPU
@@ -306,7 +304,7 @@ class RunFacts:
 
     @kept
     def thorough(self) -> LowerBounds | None:
-        """The same and those that take long."""
+        """As :attr:`lower`, including the slow bounds."""
         return self._bounds(thorough=True)
 
     def _bounds(self, *, thorough: bool) -> LowerBounds | None:
@@ -317,7 +315,7 @@ class RunFacts:
         return certificate(self.trace, self.cluster, jobs=jobs, costs=self.costs, thorough=thorough)
 
     def mean(self, total: float) -> float:
-        """Return a sum over the finished jobs, per job; NaN if there are none."""
+        """Return a sum over the finished jobs per job; NaN without finished jobs."""
         return total / self.num_finished if self.num_finished else np.nan
 
     def mean_s(self, total_us: int) -> float:
@@ -330,7 +328,7 @@ class RunFacts:
 
     @kept
     def has_deadline(self) -> Bool:
-        """Which of the jobs that count have a deadline; the trace must have some."""
+        """Which counted jobs have a deadline; requires a trace with deadlines."""
         has: Bool = (np.asarray(self.trace.deadline_us) >= 0) & self.counted
         return has
 
@@ -347,41 +345,41 @@ class RunFacts:
 
     @property
     def num_met(self) -> int:
-        """How many did."""
+        """The number of jobs that met their deadline."""
         return int(np.count_nonzero(self.met))
 
     @kept
     def dsr_bound(self) -> tuple[float, str]:
-        """What no deadline satisfactory ratio exceeds, and the bound's name."""
+        """An upper bound on the deadline satisfactory ratio, and its name."""
         if self.speed is None:
             return np.nan, ""
         return dsr_bound(self.trace, self.cluster, speed=self.speed, met=self.num_met)
 
     @kept
     def decisions(self) -> Mapping[str, AnyArray]:
-        """What a policy that admits jobs decided."""
+        """The decisions of a policy that admits jobs."""
         return self.schedule.decisions()
 
     @property
     def admissions(self) -> Mapping[str, AnyArray] | None:
-        """The same of jobs with deadlines; None if nothing was decided."""
+        """The decisions on jobs with deadlines; None if there are none."""
         if self.trace.deadline_us is None or not len(self.decisions["job"]):
             return None
         return self.decisions
 
     @kept
     def admitted(self) -> Bool:
-        """Which of the jobs that count were admitted: the last word counts."""
+        """Which counted jobs were admitted, by their last decision."""
         admitted = np.zeros(len(self.trace), dtype=np.bool_)
         admitted[self.decisions["job"]] = self.decisions["admitted"] != 0
         return admitted & self.counted
 
 
-# Columns of a schedule that no figure is made of.
+# Columns of a schedule that no metric uses.
 _NO_FIGURES: Final = frozenset({"paid_us", "reason"})
 
 
-# What is there of a run is known without its schedule, but for the last word on admission.
+# The needs that a run meets do not depend on its schedule, except for admissions.
 _WHERE: Final[Mapping[str, str]] = {
     "deadlines": "trace.deadline_us",
     "admissions": "admissions",

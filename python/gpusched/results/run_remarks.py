@@ -1,4 +1,4 @@
-"""What a run lacks or leaves out, one sentence each."""
+"""Warnings of a run: missing inputs, ignored settings, unserved jobs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _HINT: Final = " (the trace states no cost: --restart TIME, or a column restart_
 
 
 def of_run(result: RunLog) -> list[str]:
-    """All that a result itself has to say: what it lacked, misread, or took for granted."""
+    """Return a result's warnings on missing, misread and ignored inputs."""
     return [
         *lacking(result.trace, result.spec.policy, result.spec.predictor),
         *misread(result),
@@ -44,7 +44,7 @@ def of_run(result: RunLog) -> list[str]:
 
 
 def lacking(trace: Trace, policy: str, predictor: str) -> list[str]:
-    """Name what the policy decides by and the trace does not have."""
+    """Warn about columns that the policy needs and the trace does not have."""
     known = registered(*POLICY_KINDS).get(policy.partition(":")[0])
     if known is None:
         return []
@@ -52,25 +52,26 @@ def lacking(trace: Trace, policy: str, predictor: str) -> list[str]:
     if known.has("deadlines"):
         lines += _missing(trace.deadline_us, len(trace), known.name, "deadline", "deadlines", "")
     if known.has("estimate") and not predicts_by(predictor, "estimate_us"):
-        instead = f": the predictor {predictor} stands in"
+        used = "true run times (oracle)" if predictor == "oracle" else f"predictor {predictor}"
+        instead = f"; using {used} instead"
         lines += _missing(
-            trace.estimate_us, len(trace), known.name, "estimate", "users' estimates", instead
+            trace.estimate_us, len(trace), known.name, "estimate", "run-time estimates", instead
         )
     return lines
 
 
 def misread(result: RunLog) -> list[str]:
-    """Say where the speed takes services for other run times than the trace states."""
+    """Warn if the performance model reads run times differently than the trace states."""
     if not has_flag_of("speed", result.spec.speed, "throughputs"):
         return []
     return misread_services(result.trace, result.cluster)
 
 
 def unread_types(trace: Trace, cluster: Cluster, speed: str) -> list[str]:
-    """Say that GPU types count as equally fast, where jobs may choose, or for all they are said."""
+    """Warn if GPU types count as equally fast although jobs may choose, or speeds are given."""
     types = cluster.gpu_types
     if cluster.has_speeds and not any(profile.source == RELATIVE for profile in trace.profiles):
-        return [f"the speeds of the cluster's GPU types are not read under speed {speed}"]
+        return [f"speed {speed} ignores the speeds of the cluster's GPU types"]
     if len(types) < 2 or not has_flag_of("speed", speed, "steady"):
         return []
     sets = trace.type_sets if trace.type_set is not None else ((),)
@@ -81,13 +82,13 @@ def unread_types(trace: Trace, cluster: Cluster, speed: str) -> list[str]:
         return []
     return [
         f"{', '.join(types)} count as equally fast for {plural(num_free, 'job')} that may run on "
-        "several: give speeds of the types (speed = ... in the cluster, --type-speeds) or "
+        "several; set the types' speeds (speed = ... in the cluster, --type-speeds) or "
         "--throughputs"
     ]
 
 
 def unserved(result: RunLog) -> list[str]:
-    """``12 jobs rejected: needs more GPUs than the cluster has`` for each reason."""
+    """Return lines such as ``12 jobs rejected: needs more GPUs than the cluster has``."""
     status = np.asarray(result.schedule.status)
     if not np.count_nonzero(status != FINISHED):
         return []
@@ -107,20 +108,18 @@ def unserved(result: RunLog) -> list[str]:
 
 
 def _widths_unknown(result: RunLog, code: int) -> str:
-    """Say how wide the jobs are that the speed cannot run, and where its tables end."""
+    """Describe the sizes of jobs that the speed cannot run, and where its tables end."""
     trace = result.trace
     ends = [greatest_count(known.throughput) for known in trace.profiles if known.throughput]
     if REJECT_REASONS[code] != UNKNOWN_TO_SPEED or not ends:
         return ""
     gpus = trace.gpus[np.asarray(result.schedule.reason) == code]
     widths = " to ".join(dict.fromkeys(f"{end:,}" for end in (gpus.min(), gpus.max())))
-    return (
-        f" (of {widths} GPUs; throughputs end at {max(ends):,}, which Throughputs.extended changes)"
-    )
+    return f" (of {widths} GPUs; throughputs end at {max(ends):,}, see Throughputs.extended)"
 
 
 def restart_costs(results: Mapping[str, RunLog]) -> list[str]:
-    """Say what the policies that preempt pay for it, in a sentence; nothing if none does."""
+    """Describe the restart costs of policies that preempt; empty if none does."""
     costs: dict[str, list[str]] = {}
     for label, result in results.items():
         if np.any(result.schedule.preemptions):
@@ -132,7 +131,7 @@ def restart_costs(results: Mapping[str, RunLog]) -> list[str]:
 
 
 def free_restarts(result: RunLog) -> list[str]:
-    """Say that the run preempts and pays nothing for it; nothing else."""
+    """Warn if the run preempts without restart costs."""
     if np.any(result.schedule.preemptions) and _restart_cost(result) == _NOTHING:
         return [f"{_RESTART} {_NOTHING}{_HINT}"]
     return []
@@ -148,7 +147,7 @@ def _restart_cost(result: RunLog) -> str:
 
 
 def shared(lines: Mapping[str, Sequence[str]]) -> list[str]:
-    """Each distinct line once, led by the policies it holds for unless it holds for all."""
+    """Merge equal lines; prefix each with its policies unless it applies to all."""
     holders: dict[str, list[str]] = {}
     for label, texts in lines.items():
         for text in texts:
@@ -162,7 +161,7 @@ def shared(lines: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def of_results(results: Mapping[str, RunLog]) -> list[str]:
-    """All that results have to say: whom they did not serve, and their warnings."""
+    """Return the warnings of several results, and their rejected or unfinished jobs."""
     lines = shared({label: unserved(result) for label, result in results.items()})
     return lines + shared({label: list(result.warnings) for label, result in results.items()})
 
@@ -170,17 +169,16 @@ def of_results(results: Mapping[str, RunLog]) -> list[str]:
 def _missing(
     column: Int64 | None, num_jobs: int, policy: str, one: str, all_of_them: str, instead: str
 ) -> list[str]:
-    """Return the sentence for a column that is not there, or not for every job."""
+    """Return the warning for a column that is missing for some or all jobs."""
     num_there = 0 if column is None else int(np.count_nonzero(np.asarray(column) >= 0))
     if num_there == num_jobs:
         return []
     if num_there == 0:
-        return [f"{policy} decides by {all_of_them}, and no job has one{instead}"]
-    if not instead:  # jobs without a deadline have none; that is no fault
+        return [f"{policy} needs {all_of_them}, but no job has one{instead}"]
+    if not instead:  # some jobs may have no deadline
         return []
     num_missing = num_jobs - num_there
     has = "has" if num_missing == 1 else "have"
     return [
-        f"{policy} decides by {all_of_them}, and {plural(num_missing, 'job')} {has} no {one}"
-        f"{instead}"
+        f"{policy} needs {all_of_them}, but {plural(num_missing, 'job')} {has} no {one}{instead}"
     ]

@@ -1,4 +1,4 @@
-"""The part of a run that is measured: what comes after a warm-up and before a tail."""
+"""The measured part of a run: after a warm-up and before a tail."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ MOST_S: Final = 2.0**43
 
 
 class RunWindow(msgspec.Struct, frozen=True):
-    """A part of a run: jobs count that are submitted in it, and time that lies in it.
+    """A part of a run: the jobs submitted in it, and its time.
 
     Attributes
     ----------
     warm_up_s
-        How long after the first submission it begins, seconds.
+        Begin after the first submission, seconds.
     tail_s
-        How long before the last submission it ends, seconds. None: it ends with the last finish,
-        and every job counts that is submitted after the warm-up.
+        End before the last submission, seconds. None: it ends with the last finish, and every job
+        submitted after the warm-up counts.
     """
 
     warm_up_s: float = 0.0
@@ -37,12 +37,12 @@ class RunWindow(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, warm_up_s: float | None, tail_s: float | None = None) -> RunWindow | None:
-        """Return the window between the two; None, which is the whole run, if neither cuts.
+        """Return the window between the two; None (the whole run) if neither cuts.
 
         Raises
         ------
         ValueError, TypeError
-            If one is no number of seconds from 0 on.
+            If one is not a number of seconds >= 0.
         """
         begin = 0.0 if warm_up_s is None else not_negative("warm_up_s", warm_up_s, MOST_S)
         end = None if tail_s is None else not_negative("tail_s", tail_s, MOST_S)
@@ -52,7 +52,7 @@ class RunWindow(msgspec.Struct, frozen=True):
     def checked(
         cls, trace: Trace, warm_up_s: float | None, tail_s: float | None = None
     ) -> RunWindow | None:
-        """Do as :meth:`of`, and as :meth:`check`."""
+        """Make the window as :meth:`of`, and :meth:`check` it."""
         window = cls.of(warm_up_s, tail_s)
         if window is not None:
             window.check(trace)
@@ -60,7 +60,7 @@ class RunWindow(msgspec.Struct, frozen=True):
 
     @property
     def cuts(self) -> dict[str, float | None]:
-        """Its fields, as the arguments of ``Result.summary``."""
+        """The arguments of ``Result.summary`` for this window."""
         return {"warm_up_s": self.warm_up_s, "tail_s": self.tail_s}
 
     def check(self, trace: Trace) -> None:
@@ -75,11 +75,11 @@ class RunWindow(msgspec.Struct, frozen=True):
         )
 
     def begin_us(self, trace: Trace) -> int:
-        """When it begins, microseconds on the clock of ``submit_us``."""
+        """Return its begin, microseconds on the clock of ``submit_us``."""
         return int(trace.submit_us[0]) + round(self.warm_up_s * US_PER_S)
 
     def end_us(self, trace: Trace, schedule: Schedule) -> int:
-        """When it ends, microseconds; not before it begins."""
+        """Return its end, microseconds; not before its begin."""
         if self.tail_s is None:
             last = int(np.asarray(schedule.finish_us).max())
         else:
@@ -87,7 +87,7 @@ class RunWindow(msgspec.Struct, frozen=True):
         return max(self.begin_us(trace), last)
 
     def counted(self, trace: Trace) -> Bool:
-        """Which jobs are submitted in it, both ends included: bool, one for each job."""
+        """Return which jobs are submitted in it, both ends included: bool, one per job."""
         if not len(trace):
             return np.zeros(0, dtype=np.bool_)
         counted: Bool = trace.submit_us >= self.begin_us(trace)
@@ -109,7 +109,7 @@ class RunWindow(msgspec.Struct, frozen=True):
 
 
 def clipped(rows: Mapping[str, AnyArray], begin_us: int, end_us: int) -> dict[str, AnyArray]:
-    """Return the part of an interval log that lies between two times, in the same order."""
+    """Cut an interval log to the time between two ends; keep the order."""
     kept = np.flatnonzero((rows["start_us"] < end_us) & (rows["end_us"] > begin_us))
     part = {name: values[kept] for name, values in rows.items()}
     part["start_us"] = np.maximum(part["start_us"], begin_us)

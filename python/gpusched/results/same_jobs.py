@@ -1,4 +1,4 @@
-"""Runs are compared by the jobs that all of them finish."""
+"""Restrict a comparison to the jobs that all runs finish."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 MOST_LEFT: Final = 0.01
-"""Jobs that hold more of the GPU time than this make changes in percent say little."""
+"""Share of GPU time of other jobs above which percentage changes are misleading."""
 
 UNSERVED: Final = "unserved_share"
-"""The part of the GPU time that jobs ask for which a run does not finish."""
+"""Column: share of the requested GPU time that a run does not finish."""
 OTHERS: Final = "others_share"
-"""The part that some runs finish of those that are compared, and others do not."""
+"""Column: share of the requested GPU time that only some of the compared runs finish."""
 LEFT: Final = "left"
-"""The jobs that a run does not finish, packed."""
+"""Column: the jobs that a run does not finish, packed."""
 
 
 def say_left(result: Result, window: RunWindow | None) -> dict[str, Any]:
-    """Return the columns :data:`UNSERVED` and :data:`LEFT` of a run; the latter None of no job."""
+    """Return the columns :data:`UNSERVED` and :data:`LEFT` of a run; LEFT is None for no job."""
     trace = result.trace
     counted = _counted(trace, window)
     left = counted & (np.asarray(result.schedule.status) != FINISHED)
@@ -41,7 +41,7 @@ def say_left(result: Result, window: RunWindow | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Apart:
-    """Jobs that count in none of some runs, as one of them does not finish them.
+    """Jobs left out of several runs, because one run does not finish them.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Apart:
 
     @classmethod
     def of(cls, packed: Iterable[bytes | None]) -> Self:
-        """Gather the column :data:`LEFT` of runs, one of which leaves a job at least."""
+        """Combine the column :data:`LEFT` of runs; at least one leaves a job."""
         every = list(packed)
         there = [np.frombuffer(zlib.decompress(one), np.uint8) for one in every if one]
         some = np.bitwise_or.reduce(there)
@@ -64,18 +64,18 @@ class Apart:
         return cls(some.tobytes(), (some & ~shared).tobytes())
 
     def name(self, run: str) -> str:
-        """Return the name under which the row of a run without these jobs is kept."""
+        """Return the storage key of a run's row without these jobs."""
         return f"{run}:{hashlib.sha256(self.left).hexdigest()[:16]}"
 
     def measured(
         self, result: Result, window: RunWindow | None, more: Iterable[str]
     ) -> dict[str, Any]:
-        """Return what is said of finished jobs, but for these, and the column :data:`OTHERS`.
+        """Return the metrics of the other finished jobs, and the column :data:`OTHERS`.
 
         Parameters
         ----------
         more
-            Metrics beside the default ones.
+            Metrics in addition to the default ones.
         """
         trace = result.trace
         left, others = (
@@ -92,20 +92,20 @@ def _counted(trace: Trace, window: RunWindow | None) -> Bool:
 
 
 def _share(trace: Trace, some: Bool, counted: Bool) -> float:
-    """Return the part of the GPU time that some jobs ask for."""
+    """Return the share of the requested GPU time of some jobs."""
     asked = trace.gpus * trace.service_s
     return float(asked[some].sum() / asked[counted].sum()) if counted.any() else 0.0
 
 
 class SameJobs:
-    """The jobs that every one of some runs of a trace finishes.
+    """The jobs that all of several runs of a trace finish.
 
     Attributes
     ----------
     num, num_others
-        How many these are, and how many others some run finishes or could have.
+        Their number, and the number of others.
     share_of_others
-        The part of the GPU time, GPUs x service, that the others ask for.
+        The others' share of the requested GPU time (GPUs x service).
     """
 
     def __init__(self, results: Mapping[str, Result], window: RunWindow | None) -> None:
@@ -124,21 +124,21 @@ class SameJobs:
         self.share_of_others = _share(trace, others, counted)
 
     def measured(self, label: str, result: Result) -> dict[str, Any]:
-        """Return what a run's summary says of finished jobs, of these alone.
+        """Return a run's metrics of finished jobs, restricted to these.
 
-        Nothing where the run finishes no others: its summary is of these.
+        Empty if the run finishes no others, as its summary is the same.
         """
         if self._num_finished[label] == self.num:
             return {}
         return result._of_jobs(self.jobs, self._window)
 
     def lines(self, every: str) -> list[str]:
-        """Say which jobs count, in a sentence; nothing if all do, or of a single run.
+        """Describe which jobs count; empty if all do, or for a single run.
 
         Parameters
         ----------
         every
-            What finishes them: ``"every policy"``.
+            The subject of the sentence: ``"every policy"``.
         """
         if not self.num_others or len(self._num_finished) == 1:
             return []

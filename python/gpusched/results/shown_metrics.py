@@ -1,4 +1,4 @@
-"""The metrics of a result as a person reads them, in a terminal and in the report alike."""
+"""Formatted metrics of results, for the terminal and the report."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 MARK: Final = "*"
 CLAIRVOYANT: Final = "†"
-SEES_TRUTH: Final = "clairvoyant: decides by the true service times"
+SEES_TRUTH: Final = "clairvoyant: uses true run times"
 GROWTH: Final = "growth"
-"""The metric that says where jobs pile up: every run of a study has it."""
-GROWTH_NOTE: Final = "Growth: jobs pile up, and figures hold for this length alone."
-# Of docs/studies/intervals.md: growth beyond which jobs pile up, by the number of seeds.
+"""The metric of queue growth, which every run of a study has."""
+GROWTH_NOTE: Final = "Growth: jobs pile up; metrics depend on the length of the trace."
+# From docs/studies/intervals.md: growth beyond which the queue grows, by number of seeds.
 _GROWING: Final = {1: 1.5, 5: 1.25}
 
 
 def main_metrics() -> list[Metric]:
-    """Return the metrics of every table and of the report, in the order of tables."""
+    """Return the metrics of default tables and of the report, in the order of tables."""
     return [metric for metric in all_metrics() if metric.table == "main"]
 
 
 def all_metrics() -> list[Metric]:
-    """Return the metrics of the tables that leave none out, in the order of tables."""
+    """Return the metrics of wide tables, in the order of tables."""
     shown = (metric for metric in metrics().values() if metric.table != "none")
     return sorted(shown, key=_place)
 
@@ -45,7 +45,7 @@ def _place(metric: Metric) -> tuple[int, bool, int, str]:
 
 
 class Cell(msgspec.Struct, frozen=True):
-    """One figure, its text, and whether its policy wins by it."""
+    """One value, its text, and whether it is the best of its column."""
 
     value: float | None
     text: str
@@ -53,7 +53,7 @@ class Cell(msgspec.Struct, frozen=True):
 
     @property
     def shown(self) -> tables.Cell:
-        """What a table has of it."""
+        """The cell of a table."""
         return tables.Cell(self.value, BEST * self.best, MARK * self.best)
 
 
@@ -67,10 +67,10 @@ class Column(msgspec.Struct, frozen=True):
 def columns(
     summaries: Iterable[Mapping[str, Any]], chosen: Sequence[Metric] | None = None
 ) -> list[Column]:
-    """Lay out ``chosen`` metrics (None: the main ones); one that no summary defines is left out.
+    """Lay out ``chosen`` metrics (None: the main ones) without those that no summary has.
 
-    A policy wins by a metric if it alone has the best figure, as shown, of those that could be
-    deployed: summaries say which are ``clairvoyant``.
+    A policy wins a metric if it alone has the best displayed value of the policies that could be
+    deployed, that is, are not ``clairvoyant``.
     """
     rows = list(summaries)
     shown = main_metrics() if chosen is None else chosen
@@ -88,7 +88,7 @@ def _column(metric: Metric, values: Sequence[float | None], could_be: Sequence[b
     known = [(value, at) for at, value in enumerate(values) if could_be[at] and value is not None]
     known.sort(reverse=metric.better == "higher")
     first = [at for _, at in known[:2]]
-    # A lead behind the last digit is not worth a mark, and who is alone has not won.
+    # No mark for a lead below the last digit, or for a single policy.
     wins = metric.better != "neutral" and len({texts[at] for at in first}) == 2
     cells = zip(values, texts, strict=True)
     return Column(
@@ -97,19 +97,19 @@ def _column(metric: Metric, values: Sequence[float | None], could_be: Sequence[b
 
 
 def kind_of(metric: str) -> Kind:
-    """Return what the values of a column are; one that is no metric is a time if it ends in _s."""
+    """Return the kind of a column's values; one that is not a metric is a time if it ends in _s."""
     known = metrics().get(metric)
     return known.kind if known is not None else "time" if metric.endswith("_s") else "ratio"
 
 
 def label_of(metric: str) -> str:
-    """Return what a column is called in tables."""
+    """Return the heading of a column."""
     known = metrics().get(metric)
     return metric.removesuffix("_s").replace("_", " ") if known is None else known.label
 
 
 def column_of(metric: Metric) -> tables.Column:
-    """Return the column of a metric in a table."""
+    """Return the table column of a metric."""
     return tables.Column(
         metric.label,
         kind=metric.kind,
@@ -124,7 +124,7 @@ def table_of_summaries(
     summaries: Mapping[str, Mapping[str, Any]],
     chosen: Sequence[Metric] | None = None,
 ) -> Table:
-    """Return a row for each policy, with ``chosen`` metrics (None: the main ones)."""
+    """Build a table with a row per policy and ``chosen`` metrics (None: the main ones)."""
     shown = columns(summaries.values(), chosen)
     rows = [
         [tables.Cell(label, mark=marks_of(result)), *(column.cells[at].shown for column in shown)]
@@ -135,21 +135,21 @@ def table_of_summaries(
 
 
 def is_growing(growth: float | None, num_seeds: int) -> bool:
-    """Whether jobs pile up, by the metric ``growth`` of a run or its median over the seeds."""
+    """Return whether the queue grows, by the metric ``growth`` or its median over seeds."""
     return growth is not None and growth > _GROWING[5 if num_seeds >= 5 else 1]
 
 
 def policy_name(label: str, result: RunLog) -> str:
-    """The policy, marked where it sees the true services, and where it departs from its source."""
+    """Return the policy's name, marked if it uses true run times or departs from its source."""
     return label + marks_of(result)
 
 
 def marks_of(result: RunLog) -> str:
-    """Return what stands after the name of its policy."""
+    """Return the marks after the policy's name."""
     marks = CLAIRVOYANT * result.clairvoyant + APPROXIMATE * is_approximate(result)
     return f" {marks}" if marks else ""
 
 
 def is_approximate(result: RunLog) -> bool:
-    """Whether the policy departs by default from what was published."""
+    """Return whether the policy departs by default from its source."""
     return has_flag_of("policy", result.spec.policy, "approximate")

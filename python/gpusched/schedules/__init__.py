@@ -1,1 +1,1 @@
-"""What a run leaves behind, as columns and as functions of time."""
+"""The schedule of a run, as columns and as functions of time."""

@@ -1,4 +1,4 @@
-"""The jobs of a result as columns: what a user reads first."""
+"""The jobs of a result as columns."""
 
 from __future__ import annotations
 
@@ -33,11 +33,10 @@ def write_jobs(
     path: str | os.PathLike[str],
     compression: Literal["lz4", "zstd"] = "zstd",
 ) -> None:
-    """Write ``frame`` as it is, its texts as the views that they are in memory.
+    """Write ``frame`` with its texts as string views, as they are in memory.
 
-    Polars otherwise copies all texts of a column into one buffer first; where they are all empty
-    there is none, and comparing texts at an address that is not mapped takes some processors ten
-    times as long.
+    Otherwise Polars first copies a column's texts into one buffer. If all texts are empty there is
+    no buffer, and comparing texts at an unmapped address is ten times slower on some processors.
     """
     import polars
 
@@ -54,7 +53,7 @@ COLUMNS: Final = (
     "status", "reason",
 )  # fmt: skip
 OPTIONAL: Final = {"estimate_s": "estimate_us", "deadline_s": "deadline_s", "value": "value"}
-"""Columns of the results whose trace has them, and what they are there."""
+"""Columns that a result has if its trace has them, and their names in the trace."""
 
 
 class Jobs:
@@ -66,7 +65,7 @@ class Jobs:
     Attributes
     ----------
     columns
-        The names; ``estimate_s``, ``deadline_s`` and ``value`` come last, where the trace has them.
+        The names; ``estimate_s``, ``deadline_s`` and ``value`` come last, if the trace has them.
     """
 
     def __init__(self, trace: Trace, schedule: Schedule) -> None:
@@ -83,7 +82,7 @@ class Jobs:
 
     def __getitem__(self, column: str) -> AnyArray:
         if column not in self.columns:
-            raise KeyError(f"no column {column!r}; there are {', '.join(self.columns)}")
+            raise KeyError(f"unknown column {column!r}; known: {', '.join(self.columns)}")
         values: AnyArray = getattr(self, column)
         return values
 
@@ -92,12 +91,12 @@ class Jobs:
 
     @property
     def id(self) -> AnyArray:
-        """The job's name in the source."""
+        """ID of the job in the source."""
         return self._trace.id
 
     @property
     def gpus(self) -> Int32:
-        """Width of the gang."""
+        """Number of GPUs."""
         return self._trace.gpus
 
     @cached_property
@@ -147,38 +146,37 @@ class Jobs:
     def overhead_s(self) -> Float64:
         """Time with GPUs beyond the service, seconds: held - service.
 
-        Restarts cost it, and where run times depend on the placement the allocation and
-        contention do.
+        Caused by restarts, and by placement and contention if run times depend on them.
         """
         return _where(self.is_finished, self._schedule.held_us - self._trace.service_us)
 
     @cached_property
     def slowdown_contention(self) -> Float64:
-        """Run time over the run time on the same GPUs if no link were shared, at least 1.
+        """Run time over the run time on the same GPUs without shared links, at least 1.
 
-        1.0 where run times are fixed or nothing is shared; NaN for jobs that never ran. Restart
-        costs count on neither side.
+        1.0 if run times are fixed or nothing is shared; NaN for jobs that never ran. Excludes
+        restart costs.
         """
         return read_only(contention_slowdown(self._schedule))
 
     @property
     def preemptions(self) -> Int32:
-        """Times the job lost its GPUs before it was done."""
+        """Number of times that the job lost its GPUs before it finished."""
         return self._schedule.preemptions
 
     @property
     def resizes(self) -> Int32:
-        """Times the job went on with other GPUs without losing them all."""
+        """Number of times that the job changed its GPUs while running."""
         return self._schedule.resizes
 
     @property
     def servers(self) -> Int32:
-        """Servers of the last allocation; 0 if there was none or the cluster is one pool."""
+        """Servers of the last allocation; 0 without one, or if the cluster is one pool."""
         return self._schedule.num_servers
 
     @cached_property
     def is_finished(self) -> Bool:
-        """Whether the job ran to its end."""
+        """Whether the job finished."""
         finished: Bool = np.asarray(self._schedule.status) == FINISHED
         return read_only(finished)
 
@@ -194,7 +192,7 @@ class Jobs:
 
     @cached_property
     def estimate_s(self) -> Float64:
-        """What users expected the service to be, seconds; NaN where that is not told."""
+        """The users' run-time estimate (time limit), seconds; NaN if missing."""
         estimate_us = self._trace.estimate_us
         if estimate_us is None:
             return read_only(np.full(len(self), np.nan))
@@ -202,23 +200,23 @@ class Jobs:
 
     @cached_property
     def deadline_s(self) -> Float64:
-        """The deadline, seconds; NaN where a job has none, as all jobs of a trace without."""
+        """The deadline, seconds; NaN without one."""
         deadline_s = self._trace.deadline_s
         return read_only(np.full(len(self), np.nan) if deadline_s is None else deadline_s)
 
     @cached_property
     def value(self) -> Float64:
-        """What it is worth to meet the deadline; 1 where the trace does not tell."""
+        """Value of meeting the deadline; 1 if the trace has no values."""
         return read_only(np.ones(len(self))) if self._trace.value is None else self._trace.value
 
     def to_polars(self) -> polars.DataFrame:
-        """Return all columns as a Polars frame, plus user, queue and group where the trace has
+        """Return all columns as a Polars frame, with user, queue and group if the trace has
         them; undefined values are null.
         """
         return self.frame(trace_series(self._trace))
 
     def frame(self, of_trace: Mapping[str, polars.Series]) -> polars.DataFrame:
-        """Do as :meth:`to_polars`, with what :func:`trace_series` made of the trace."""
+        """Return :meth:`to_polars`, with the columns that :func:`trace_series` made."""
         import polars
 
         data = {column: of_trace.get(column) for column in self.columns}
@@ -233,7 +231,7 @@ class Jobs:
 
 
 def trace_series(trace: Trace) -> dict[str, polars.Series]:
-    """Return the columns that all results of a trace share, by their names there."""
+    """Return the columns that all results of a trace share, by name."""
     known: dict[str, AnyArray] = {
         "id": trace.id, "submit_s": trace.submit_s, "service_s": trace.service_s,
         "gpus": trace.gpus,
@@ -258,7 +256,7 @@ def _series(values: AnyArray) -> polars.Series:
 
     if values.dtype.kind == "U":
         return polars.Series(values.tolist())
-    # Where nothing is undefined the series shares the memory of the column.
+    # Without undefined values the series shares the memory of the column.
     has_nan = values.dtype.kind == "f" and bool(np.isnan(values).any())
     return polars.Series(values, nan_to_null=has_nan)
 

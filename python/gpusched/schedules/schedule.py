@@ -1,4 +1,4 @@
-"""What a run leaves behind: the shape of the core's schedule, its codes and its digest."""
+"""The schedule of a run: its columns, codes and digest."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ REJECTED: Final = 1
 UNFINISHED: Final = 2
 CANCELLED: Final = 3
 STATUSES: Final = ("finished", "rejected", "unfinished", "cancelled", "killed", "failed")
-"""How a job ended; an unfinished one waited or ran as the run ended. Nothing kills a job or lets it
-fail yet."""
+"""Final status of a job; an unfinished one was waiting or running at the end. Jobs are not killed
+and do not fail yet."""
 
 UNKNOWN_TO_SPEED: Final = "the speed knows no configuration for it"
 REJECT_REASONS: Final = (
@@ -44,16 +44,15 @@ UInt8 = npt.NDArray[np.uint8]
 class Schedule(Protocol):
     """The outcome of one run as columns in JobId order, times in integer microseconds.
 
-    -1 stands for an instant that never came. ``paid_us`` is the part of ``held_us`` (time with
-    GPUs) that went into restart costs; ``num_servers`` counts the servers of the last allocation,
-    0 if there is none or the cluster is one pool.
+    -1 is an event that did not happen. ``paid_us`` is the part of ``held_us`` (time with GPUs)
+    spent on restart costs; ``num_servers`` counts the servers of the last allocation, 0 without one
+    or if the cluster is one pool.
 
-    ``uncontended_us`` (float64) is the time that a job's runs would have taken on the same
-    allocations if no link were shared, restart costs apart: the sum over its runs of the work done
-    over the speed without contention. It is empty where run times are fixed: there it is
-    ``held_us - paid_us``.
+    ``uncontended_us`` (float64) is the time of a job's runs on the same allocations without shared
+    links and restart costs: the sum over its runs of the work done over the speed without
+    contention. It is empty if run times are fixed, when it equals ``held_us - paid_us``.
 
-    ``resizes`` counts the changes of a running job's GPUs without a stop between.
+    ``resizes`` counts the changes of a running job's GPUs without a stop.
     """
 
     @property
@@ -84,7 +83,7 @@ class Schedule(Protocol):
     def warnings(self) -> Sequence[str]: ...
 
     def intervals(self) -> Mapping[str, AnyArray]:
-        """One row per server and stretch of time that a job holds GPUs there.
+        """Return one row per server and interval in which a job holds GPUs there.
 
         The columns are read-only and those of ``INTERVAL_COLUMNS``, sorted by (job, start,
         server); server -1 and mask 0 if the cluster is one pool.
@@ -92,10 +91,10 @@ class Schedule(Protocol):
         ...
 
     def decisions(self) -> Mapping[str, Any]:
-        """One row per job that a policy with admission took or turned down, in that order.
+        """Return one row per admission decision, in order.
 
-        The columns are those of ``DECISION_COLUMNS``, of length 0 for all other policies. ``type``
-        is the scarcest GPU type of the cluster, -1 for none, from ``from_us`` to ``until_us``.
+        The columns are those of ``DECISION_COLUMNS``, empty for policies without admission.
+        ``type`` is the scarcest GPU type from ``from_us`` to ``until_us``, -1 for none.
         """
         ...
 
@@ -111,7 +110,7 @@ SCHEDULE_COLUMNS: Final[dict[str, type[np.generic]]] = {
     "status": np.uint8,
     "reason": np.uint8,
 }
-# Empty where run times are fixed.
+# Empty if run times are fixed.
 OPTIONAL_COLUMNS: Final[dict[str, type[np.generic]]] = {"uncontended_us": np.float64}
 DECISION_COLUMNS: Final[dict[str, type[np.generic]]] = {
     "job": np.int64,
@@ -129,7 +128,7 @@ DECISION_COLUMNS: Final[dict[str, type[np.generic]]] = {
 
 @dataclass(frozen=True, eq=False)
 class StoredSchedule:
-    """A :class:`Schedule` made of arrays, e.g. read from a file."""
+    """A :class:`Schedule` of arrays, e.g. read from a file."""
 
     start_us: Int64
     finish_us: Int64
@@ -149,7 +148,7 @@ class StoredSchedule:
 
     @classmethod
     def of(cls, schedule: Schedule) -> StoredSchedule:
-        """Return the arrays of any schedule."""
+        """Copy the arrays of any schedule."""
         columns = {name: getattr(schedule, name) for name in (*SCHEDULE_COLUMNS, *OPTIONAL_COLUMNS)}
         return cls(
             **columns,
@@ -168,7 +167,7 @@ class StoredSchedule:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.__post_init__()  # NumPy forgets the read-only flag in a pickle
+        self.__post_init__()  # a pickle loses NumPy's read-only flag
 
     def decisions(self) -> Mapping[str, Any]:
         """Return the decision rows."""
@@ -181,10 +180,10 @@ class StoredSchedule:
 
 
 def contention_excess_us(schedule: Schedule) -> Float64:
-    """Time that each job ran longer than it would have if no link were shared, microseconds.
+    """Return the time that each job lost to shared links, microseconds.
 
-    ``held - paid - uncontended``; 0 under fixed run times. The finish is rounded up to a
-    microsecond: an excess of no more than that is none.
+    ``held - paid - uncontended``; 0 under fixed run times. An excess of at most a microsecond
+    counts as 0, as the finish is rounded up.
     """
     if not len(schedule.uncontended_us):
         return np.zeros(len(schedule.held_us))
@@ -193,10 +192,10 @@ def contention_excess_us(schedule: Schedule) -> Float64:
 
 
 def contention_slowdown(schedule: Schedule) -> Float64:
-    """How many times as long each job ran as it would have if no link were shared.
+    """Return each job's slowdown from shared links.
 
-    ``(held - paid) / uncontended``, and 1 where the excess is none, so for every job that ran
-    under fixed run times. NaN for a job that never ran, or did nothing but pay for restarts.
+    ``(held - paid) / uncontended``, and 1 without excess, as for every job under fixed run times.
+    NaN for a job that never ran, or only paid restart costs.
     """
     slowdown = np.where(schedule.start_us >= 0, 1.0, np.nan)
     if len(schedule.uncontended_us):
@@ -206,9 +205,9 @@ def contention_slowdown(schedule: Schedule) -> Float64:
 
 
 def digest_of(rows: Mapping[str, AnyArray], status: AnyArray, reason: AnyArray) -> str:
-    """SHA-256 of the interval rows and then of the rejects' (job, reason), as hexadecimal text.
+    """Return the SHA-256 of the interval rows and the rejects' (job, reason), as hexadecimal text.
 
-    All numbers are little-endian 64-bit integers; the rows stand as they are given.
+    All numbers are little-endian 64-bit integers; the rows keep their order.
     """
     sha = hashlib.sha256()
     rejects = np.flatnonzero(np.asarray(status) == REJECTED)
@@ -232,12 +231,12 @@ def _feed(sha: Any, columns: Sequence[AnyArray]) -> None:
 
 
 def widths_of(rows: Mapping[str, AnyArray], first: Int64, gpus: Int32) -> Int64:
-    """GPUs of each interval that begins at a row of ``first``; in a pool those of the job.
+    """Return the GPUs of each interval that begins at a row of ``first``; in a pool, the job's.
 
     Parameters
     ----------
     gpus
-        Width of each job, int32[num_jobs].
+        GPUs of each job, int32[num_jobs].
     """
     if len(first) == 0:
         return np.empty(0, dtype=np.int64)
@@ -250,7 +249,7 @@ def widths_of(rows: Mapping[str, AnyArray], first: Int64, gpus: Int32) -> Int64:
 
 
 def whole_intervals(rows: Mapping[str, AnyArray]) -> tuple[Int64, Bool]:
-    """Find the rows that begin an interval: a gang that spans servers has a row for each.
+    """Find the rows that begin an interval; a multi-server job has one row per server.
 
     Returns
     -------

@@ -49,7 +49,7 @@ class Steps:
     def resample(self, points: int) -> Self:
         """Return at most ``points`` equal steps, each with the mean over its time, for plots.
 
-        What has no more than ``points`` steps is returned as it is.
+        A series of at most ``points`` steps is returned unchanged.
 
         Raises
         ------
@@ -85,8 +85,7 @@ class Steps:
 class Series(Steps):
     """The cluster over time.
 
-    A job waits whenever it has been submitted, is not done and holds no GPUs; rejected jobs never
-    wait.
+    A job waits while it is submitted, unfinished and without GPUs; rejected jobs never wait.
 
     Attributes
     ----------
@@ -101,7 +100,7 @@ class Series(Steps):
 
 
 def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray]) -> Series:
-    """Count what happens at each instant, and add up."""
+    """Sum the changes at each instant."""
     time_us, *columns = _core.cluster_series(
         submit_us=trace.submit_us,
         gpus=trace.gpus,
@@ -137,7 +136,7 @@ class Events:
         job, start_us = intervals["job"][first], intervals["start_us"][first]
         end_us = intervals["end_us"][first]
         ends_job = end_us == np.asarray(schedule.finish_us)[job]
-        # An interval that begins where the job's last one ended is a resize: it did not stop.
+        # An interval that begins where the job's previous one ended is a resize.
         goes_on = np.zeros(len(job), dtype=np.bool_)
         goes_on[1:] = ~opens[1:] & (start_us[1:] == end_us[:-1])
         stops = ~np.append(goes_on[1:], False)[: len(job)]
@@ -195,7 +194,7 @@ class Events:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Level(Steps):
-    """Rings on a link, or on the link that has most of them, over time; 0 before the first step.
+    """Rings on a link, or on the busiest link, over time; 0 before the first step.
 
     Attributes
     ----------
@@ -208,7 +207,7 @@ class Level(Steps):
 
 @dataclass(frozen=True, eq=False)
 class LinkUse:
-    """The links that were ever used, one entry each, in the order of their numbers.
+    """The links ever used, one entry each, by number.
 
     Attributes
     ----------
@@ -217,7 +216,7 @@ class LinkUse:
     max_rings
         int64: most rings at a time.
     mean_rings
-        Mean number of rings while there was one, weighted by time.
+        Time-weighted mean number of rings while in use.
     used_s, contended_s
         Seconds with at least one ring, and with two or more.
     """
@@ -239,22 +238,21 @@ class Contention:
     """The contention levels of all links.
 
     Link ``s`` is the NIC of server ``s``; link ``num_servers + d`` is the uplink of domain ``d``
-    (the root has none). Everything is NumPy: a million jobs take a few seconds. A cluster that is
-    one pool of GPUs has no links.
+    (the root has none). A million jobs take a few seconds. A cluster that is one pool has no links.
 
     Parameters
     ----------
     cluster
-        Its domains, if it has any, add the uplinks.
+        Its domains, if any, add the uplinks.
     rows
-        The log, as :attr:`Result.intervals <gpusched.Result.intervals>`.
+        The interval log, :attr:`Result.intervals <gpusched.Result.intervals>`.
     """
 
     def __init__(self, cluster: Cluster, rows: Mapping[str, AnyArray]) -> None:
         self._cluster = cluster
         job, start_us, end_us, ring, link = _rings(cluster, rows)
         self.num_rings = len(start_us)
-        """Intervals in which a gang spanned two servers or more."""
+        """Intervals in which a job spanned two or more servers."""
         self.jobs: Int64 = np.unique(job)
         """JobIds of the jobs that ever were a ring, ascending."""
         self._link, self._time_us, self._rings = _levels(start_us[ring], end_us[ring], link)
@@ -277,7 +275,7 @@ class Contention:
         """
         num_servers, domains = self._cluster.num_servers, self._cluster.domains
         if not 0 <= link < num_servers + len(domains):
-            raise IndexError(f"link {link}: there are {num_servers + len(domains)}")
+            raise IndexError(f"link {link}: must lie in 0..{num_servers + len(domains) - 1}")
         if link < num_servers:
             return f"server {link}"
         return f"uplink of {domains[link - num_servers].name}"
@@ -297,7 +295,7 @@ class Contention:
     @cached_property
     def busiest(self) -> Level:
         """The most rings on any one link over time."""
-        # N links have k rings or more; the maximum is the number of k for which N is positive.
+        # N links have at least k rings; the maximum is the number of k with positive N.
         before = np.concatenate(([0], self._rings[:-1]))
         before[self._begins[:-1]] = 0
         change = self._rings - before
@@ -307,18 +305,18 @@ class Contention:
         sign = np.repeat(np.sign(change), height)
         _, time_us, num_links = _accumulate(k, np.repeat(self._time_us, height), sign)
         is_positive = (num_links > 0).astype(np.int64)
-        switch = np.diff(is_positive, prepend=0)  # of every k, the last is 0
+        switch = np.diff(is_positive, prepend=0)  # for every k, the last is 0
         _, time_us, rings = _accumulate(np.zeros_like(time_us), time_us, switch)
         return Level(us_to_seconds(time_us), read_only(rings))
 
     @cached_property
     def links(self) -> LinkUse:
-        """How much each link was shared."""
+        """The use and sharing of each link."""
         begins, used = self._begins[:-1], self._rings > 0
         if not len(begins):
             none, nothing = np.empty(0, dtype=np.int64), np.empty(0)
             return LinkUse(none, none, nothing, nothing, nothing)
-        # The last step of a link has no rings: what follows it does not count.
+        # The last step of a link has no rings, so the time after it does not count.
         length_us = np.diff(self._time_us, append=0)
         used_us = np.add.reduceat(np.where(used, length_us, 0), begins)
         shared_us = np.add.reduceat(np.where(self._rings > 1, length_us, 0), begins)
@@ -335,17 +333,17 @@ class Contention:
 
     @property
     def num_contended(self) -> int:
-        """Links that two rings or more ever used at a time."""
+        """Number of links ever used by two or more rings at a time."""
         return int(np.count_nonzero(self.links.max_rings > 1))
 
     @property
     def max_level(self) -> int:
-        """Most rings that any link ever had at a time."""
+        """Most rings on any link at a time."""
         return int(self.links.max_rings.max(initial=0))
 
     @property
     def mean_level(self) -> float:
-        """Mean number of rings over all links, each while it was used; NaN if none ever was."""
+        """Mean number of rings over all links, each while in use; NaN if no link was used."""
         used_s = self.links.used_s
         total_s = float(np.sum(used_s))
         return float(np.dot(self.links.mean_rings, used_s)) / total_s if total_s else np.nan
@@ -364,7 +362,7 @@ class Contention:
 def _rings(
     cluster: Cluster, rows: Mapping[str, AnyArray]
 ) -> tuple[Int64, Int64, Int64, Int64, Int64]:
-    """Job, start and end of each ring, and pairs (ring, link) of the links that each one uses."""
+    """Return job, start and end of each ring, and pairs (ring, link) of the links it uses."""
     first, _ = whole_intervals(rows)
     span = np.diff(first, append=len(rows["job"]))
     spread = span > 1
@@ -389,7 +387,7 @@ def _rings(
 
 
 def _crossings(ring: Int64, domain: Int32, gpus: Int64, parent: Int32) -> tuple[Int64, Int64]:
-    """Pairs (ring, domain) where the domain holds some of the ring's GPUs and not all.
+    """Return pairs (ring, domain) in which the domain holds some, but not all, of its GPUs.
 
     Parameters
     ----------
@@ -417,7 +415,7 @@ def _crossings(ring: Int64, domain: Int32, gpus: Int64, parent: Int32) -> tuple[
 
 
 def _levels(start_us: Int64, end_us: Int64, link: Int64) -> tuple[Int64, Int64, Int64]:
-    """Steps (link, time, rings) of the number of rings on each link, by link and time."""
+    """Return the steps (link, time, rings) of each link, sorted by link and time."""
     ones = np.ones(len(link), dtype=np.int64)
     return _accumulate(
         np.concatenate((link, link)),
@@ -427,9 +425,9 @@ def _levels(start_us: Int64, end_us: Int64, link: Int64) -> tuple[Int64, Int64, 
 
 
 def _accumulate(of: Int64, time_us: Int64, change: Int64) -> tuple[Int64, Int64, Int64]:
-    """Add up the changes of each of some counters over time, in steps (counter, time, value).
+    """Sum the changes of counters over time into steps (counter, time, value).
 
-    The changes of a counter must cancel out. An instant that changes nothing is no step.
+    The changes of a counter must cancel out. An instant without a change makes no step.
     """
     order = np.lexsort((time_us, of))
     of, time_us = of[order], time_us[order]

@@ -1,1 +1,1 @@
-"""What a run is given: its specification, its fingerprint, and the columns of the core."""
+"""The inputs of a run: its specification, its fingerprint, and the core's columns."""

@@ -1,4 +1,4 @@
-"""What the core is given for a run: its columns, and a flat file of them for the replay tool."""
+"""The core's inputs for a run: its columns, and a flat file of them for the replay tool."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from gpusched.traces.workload import Trace
 
 
 class PredictedBy(NamedTuple):
-    """A column of the trace that holds what a run knows of services.
+    """The trace's column with the run times that a run's policy sees.
 
     Attributes
     ----------
     column
-        ``service_us`` (the truth), ``estimate_us`` or ``predicted_us``.
+        ``service_us`` (true run times), ``estimate_us`` or ``predicted_us``.
     predictor
-        What the user calls it, for messages.
+        Name of the predictor, for messages.
     """
 
     column: str
@@ -47,12 +47,12 @@ class PredictedBy(NamedTuple):
 
     @property
     def is_truth(self) -> bool:
-        """Whether it is the services themselves."""
+        """Whether it holds true run times."""
         return self.column == "service_us"
 
     @property
     def is_estimate(self) -> bool:
-        """Whether it is the estimates of the users."""
+        """Whether it holds users' estimates."""
         return self.column == "estimate_us"
 
     def values(self, trace: Trace) -> AnyArray:
@@ -69,7 +69,7 @@ class PredictedBy(NamedTuple):
             raise ValueError(f"predictor {self.predictor!r}: the trace has no {shown}")
         missing = np.flatnonzero(values == NOT_GIVEN)
         if missing.size:
-            others = f", nor have {missing.size - 1} others" if missing.size > 1 else ""
+            others = f" ({missing.size - 1} more missing)" if missing.size > 1 else ""
             raise ValueError(
                 f"predictor {self.predictor!r}: job {missing[0]} (row {trace.row[missing[0]]}) "
                 f"has no {shown}{others}"
@@ -83,7 +83,7 @@ def has_all_estimates(trace: Trace) -> bool:
 
 
 TRUTH: Final = PredictedBy("service_us")
-"""What runs know where nothing else is said."""
+"""The default of runs."""
 
 
 _MAGIC = b"GPUSCASE"
@@ -103,21 +103,21 @@ _CLUSTER_DTYPES = {
 
 
 class PublicColumns:
-    """What people say of jobs: plug-ins of Python are shown it, the core does not read it.
+    """Columns for Python plug-ins that the core does not read.
 
     Its attributes are labels (``user``, ``account``, ``queue``, ``group``) and read-only arrays
-    (``priority``, ``estimate_us``, ``id``) with an entry for each job. Where the trace lacks a
-    column all labels are ``""``, priorities 0 and estimates -1.
+    (``priority``, ``estimate_us``, ``id``) with an entry for each job. If the trace lacks a column,
+    all labels are ``""``, priorities 0 and estimates -1.
     """
 
     def __init__(self, trace: Trace) -> None:
         names = ("user", "account", "queue", "group", "priority", "estimate_us", "id")
-        # Not the trace itself, which would live as long as tables that are kept for it.
+        # Holding the trace would keep it alive as long as the cached tables.
         self._columns = {name: getattr(trace, name) for name in names}
         self._rows: AnyArray = np.arange(len(trace))
 
     def __getitem__(self, rows: AnyArray) -> PublicColumns:
-        """Return those of some jobs, as of an array."""
+        """Return the columns of some jobs; indexed as an array."""
         made = object.__new__(PublicColumns)
         made._columns, made._rows = self._columns, self._rows[rows]
         return made
@@ -131,7 +131,7 @@ class PublicColumns:
         else:
             is_labels = isinstance(column, Labels)
             column = column.take(self._rows) if is_labels else read_only(column[self._rows])
-        setattr(self, name, column)  # found at once the next time
+        setattr(self, name, column)  # cache
         return column
 
 
@@ -157,31 +157,30 @@ def job_columns(
 ) -> dict[str, Any]:
     """Return the arguments of the core's job table for this run.
 
-    Those are the columns of ``_core.JOB_COLUMNS`` that the trace has and the run reads, of the
-    types that the table asks for; what is left out is no key. ``public_columns`` are for plug-ins.
+    These are the columns of ``_core.JOB_COLUMNS`` that the trace has and the run reads, in the
+    table's types; others have no key. ``public_columns`` are for plug-ins.
 
     Parameters
     ----------
     predicted
-        The column of the trace that policies are told for services.
+        The column of the trace with the run times that policies see.
     uses_estimates
-        Whether the policy looks at estimates; if not, they are left out, and need not be there.
+        Whether the policy reads estimates; if not, they are left out and may be missing.
     speed
-        Name of the speed. Of profiles and graphs the columns are given that its registration
-        lists.
+        Name of the speed; its registration lists the columns of profiles and graphs to include.
     fills_estimates
-        Whether the truth stands in for the estimates of jobs that have none; if not, -1 stays.
+        Whether true run times replace missing estimates; if not, they stay -1.
 
     Raises
     ------
     ValueError
-        If the trace lacks the column, or a job has no value in it; or as of
+        If the trace lacks the column, or a job has no value in it; and as
         :func:`~gpusched.traces.model_columns.model_columns`.
     """
     estimate_us = trace.estimate_us
     predicted_us = None if predicted.is_truth else predicted.values(trace)
     if estimate_us is not None and uses_estimates and not predicted.is_estimate:
-        # Where a job has no estimate of its own the prediction stands in.
+        # The prediction replaces a missing estimate.
         known_us = trace.service_us if predicted_us is None else predicted_us
         stand_in = known_us if fills_estimates else NOT_GIVEN
         estimate_us = np.where(estimate_us == NOT_GIVEN, stand_in, estimate_us)
@@ -194,7 +193,7 @@ def job_columns(
     paces = speeds()[speed]
     models = model_columns(trace, cluster, paces.columns, paces.optional_columns, speed=speed)
     type_set = trace.type_set
-    # By measured figures a GPU type may not run a job.
+    # Measured throughputs may exclude a GPU type for a job.
     if paces.has("elastic"):
         type_set, masks = types_of_own_width(trace, cluster, models, masks)
     known = {
@@ -215,7 +214,7 @@ def job_columns(
 
 
 def _own_columns(trace: Trace) -> dict[str, Any]:
-    """Return what jobs have themselves; their models are for the speeds that read them."""
+    """Return the jobs' columns without their models, which only some speeds read."""
     return {
         column.name: getattr(trace, column.name, None)
         for column in _core.JOB_COLUMNS
@@ -231,27 +230,27 @@ def save_case(
     *,
     predicted: PredictedBy | None,
 ) -> None:
-    """Write a run as a flat binary file that the native tool ``gpusched-replay`` reads.
+    """Write a run as a flat binary file for the native tool ``gpusched-replay``.
 
     The tool runs the core without Python, for sanitizers and profilers, and prints the digest. It
-    refuses a file that was cut short or changed: length and SHA-256 stand in its head.
+    refuses a truncated or changed file by the length and SHA-256 in the header.
 
     Parameters
     ----------
     predicted
-        The column that the predictor of ``spec`` stands for; None if it predicts as the run goes.
+        The column of the predictor of ``spec``; None if it predicts during the run.
 
     Raises
     ------
     ValueError
-        If the policy, the placement or what predicts is written in Python.
+        If the policy, the placement or the predictor is written in Python.
     """
     if predicted is None:
-        raise ValueError(f"predictor {spec.predictor}: the replay tool has no Python")
+        raise ValueError(f"predictor {spec.predictor}: the replay tool cannot run Python")
     policy, placement = Policy.parse(spec.policy), PlacementChoice.parse(spec.placement)
     for choice in (policy, placement):
         if not choice.info.is_native:
-            raise ValueError(f"{choice.kind} {choice.name}: the replay tool has no Python")
+            raise ValueError(f"{choice.kind} {choice.name}: the replay tool cannot run Python")
     speed, contention = SpeedChoice.parse(spec.speed), ContentionChoice.parse(spec.contention)
     columns = job_columns(
         trace,
@@ -263,7 +262,7 @@ def save_case(
     servers = cluster.core_columns()
     parts = [struct.pack("<Q", spec.seed)]
     parts += map(_packed, (policy, placement, speed, contention))
-    # Columns that are added to the table come last: an older file has fewer.
+    # New columns are added at the end, so an older file has fewer.
     parts += [struct.pack("<Q", len(_core.JOB_COLUMNS))]
     parts += [_array(columns.get(column.name), column.dtype) for column in _core.JOB_COLUMNS]
     parts += [_array(cluster.server_gpus, "<i4"), _array(cluster.server_type, "<i4")]
@@ -272,13 +271,13 @@ def save_case(
 
 
 def sealed(contents: bytes) -> bytes:
-    """Put the head of a case before its contents: their length and SHA-256."""
+    """Prepend the header of a case: length and SHA-256 of its contents."""
     sha256 = hashlib.sha256(contents).hexdigest().encode()
     return _MAGIC + struct.pack("<QQ", _FORMAT, len(contents)) + sha256 + contents
 
 
 def unsealed(case: bytes) -> bytes:
-    """Take the head of a case away, unchecked: for tests that damage what is behind it."""
+    """Remove the header of a case, unchecked, for tests that damage the contents."""
     return case[_HEAD:]
 
 
@@ -306,18 +305,18 @@ def _text(text: str) -> bytes:
 
 
 def _array(values: Any, dtype: str) -> bytes:
-    """Write the number of elements and then the elements; None is an empty array."""
+    """Encode the number of elements and the elements; None is an empty array."""
     little_endian = np.dtype(dtype).newbyteorder("<")
     array = np.asarray([] if values is None else values, dtype=little_endian)
     return struct.pack("<Q", array.size) + array.tobytes()
 
 
-# Larger ones are not kept: a run on them takes longer than they do.
+# Larger ones are not cached, as a run on them takes longer than building them.
 _MOST_SERVERS = 16_384
 
 
 def core_cluster(cluster: Cluster) -> _core.Cluster:
-    """Return the core's view of a cluster, which runs share."""
+    """Return the core's view of a cluster, shared by runs."""
     return _kept(cluster) or _made(cluster)
 
 
@@ -338,11 +337,11 @@ def job_table(
     uses_estimates: bool,
     speed: str = "fixed",
 ) -> _core.JobTable:
-    """Return the core's view of the jobs for a run; arguments and errors as of ``job_columns``.
+    """Return the core's view of a run's jobs; arguments and errors as for ``job_columns``.
 
-    It borrows the trace's columns, and runs share it.
+    It borrows the trace's columns and is shared by runs.
     """
-    # Models and sets of GPU types are read as the cluster has them.
+    # Models and sets of GPU types depend on the cluster.
     is_plain = trace.type_set is None and has_flag_of("speed", speed, "steady")
     uses_estimates = uses_estimates and trace.estimate_us is not None
     key = (predicted, uses_estimates, speed, None if is_plain else cluster)
@@ -361,15 +360,14 @@ _tables: Memo[Trace, _core.JobTable] = Memo(4)
 def iteration_limits(
     trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice = "stages"
 ) -> dict[str, Float64]:
-    """Return what an iteration of each job can take on the empty cluster.
+    """Return the range of each job's iteration time on the empty cluster.
 
     Returns
     -------
     dict
-        float64[num_jobs] seconds, NaN for jobs that can never run. ``low``: a lower bound,
-        whatever the placement; the service of a job is its run time at this. ``min``: where a
-        good placement puts it. ``max``: every worker on a server of its own, with no more of the
-        network than its GPU's part.
+        float64[num_jobs] seconds, NaN for jobs that can never run. ``low``: a lower bound for
+        every placement; a job's service is its run time at this. ``min``: with a good placement.
+        ``max``: every worker on its own server, with its GPU's share of the network.
 
     Raises
     ------
@@ -390,15 +388,15 @@ def iteration_limits(
 
 
 def least_costs(trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice) -> dict[str, Float64]:
-    """Bound from below what each job costs over all the widths and GPU types that it may have.
+    """Return lower bounds on each job's cost over all its GPU counts and types.
 
     Returns
     -------
     dict
-        float64[num_jobs], as parts of what the job takes at its own width on the best type:
-        ``time`` of the run time, ``gpu_time`` of the GPU time. 1 where the speed is not elastic.
-        And the least and the greatest number of GPUs on which it can run, ``narrowest`` and
-        ``widest``: its own width where the speed is not elastic.
+        float64[num_jobs], relative to the job at its requested number of GPUs on the best type:
+        ``time`` for the run time, ``gpu_time`` for the GPU time; 1 if the speed is not elastic.
+        And the lowest and highest number of GPUs on which it can run, ``narrowest`` and
+        ``widest``: the requested number if the speed is not elastic.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """The fingerprint of a trace: SHA-256 over everything in it that a run may read.
 
-The list of columns is that of the data class: a column that is added there is covered.
+It covers the fields of the data class, so new columns are included.
 """
 
 from __future__ import annotations
@@ -21,37 +21,36 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 DECIDES_NOTHING: Final[Mapping[str, str]] = {
-    "name": "a title; the specification holds it as it is",
-    "source": "tells where the jobs come from; the specification holds it as it is",
-    "rejects": "rows of the source that are no jobs",
-    "notes": "tell how the source was read",
+    "name": "a title, which the specification holds",
+    "source": "origin of the jobs, which the specification holds",
+    "rejects": "rejected rows of the source",
+    "notes": "remarks on how the source was read",
 }
-"""Fields of a trace that its fingerprint leaves out, and why."""
+"""Fields of a trace that its fingerprint omits, and why."""
 
-# Which column holds what an index points to. What is pointed to is part of each job's value.
+# The column that each index refers to. The entry is part of each job's value.
 _TABLES: Final = {"type_set": "type_sets"}
 
 
 def fingerprint(trace: Trace) -> str:
-    """Return the SHA-256 of all that a run may read of ``trace``, as hexadecimal text.
+    """Return the SHA-256 of everything that a run may read of ``trace``, as hexadecimal text.
 
-    All fields but :data:`DECIDES_NOTHING` enter, by name and in the order of their names; those
-    that are None do not, so a column that is absent differs from one of defaults. Neither the
-    layout of the arrays, nor the machine, nor how texts are numbered makes a difference:
+    Includes all fields except :data:`DECIDES_NOTHING`, by name, in the order of their names, and
+    omits fields that are None, so a missing column differs from one of defaults. The result is
+    independent of the layout of arrays, the machine and the numbering of texts:
 
-    - integers: their type, their number, and their values in the fewest bytes (1, 2, 4, 8;
-      unsigned where none is negative; little-endian) that hold them all; where each is one more
-      than the one before, the first of them;
+    - integers: type, count, and values in the fewest bytes (1, 2, 4, 8; unsigned if none is
+      negative; little-endian) that hold them all; only the first value if each is one more than
+      the one before;
     - floats: the same as IEEE 754 doubles, bit by bit;
     - texts: the code points, padded by zeros to the longest, as such integers;
-    - labels and sets of GPU types: those that jobs have, sorted, as JSON, and each job's number
-      among them;
-    - all else (profiles, graphs, times): as JSON with sorted keys and every field.
+    - labels and sets of GPU types: those of the jobs, sorted, as JSON, and each job's index;
+    - everything else (profiles, graphs, times): as JSON with sorted keys and every field.
     """
     return _fingerprints.of(trace, None, lambda: _computed(trace))
 
 
-# A comparison asks once per policy.
+# A comparison needs it once per policy.
 _fingerprints: Memo[Trace, str] = Memo(1)
 
 
@@ -73,14 +72,14 @@ def _computed(trace: Trace) -> str:
 
 
 def _feed(sha: Any, name: str, kind: str, data: Any, length: int | None = None) -> None:
-    """Add one piece, framed so that no two lists of pieces look the same."""
+    """Hash one piece, framed so that different lists of pieces differ."""
     size = memoryview(data).nbytes
     sha.update(_json([name, kind, size if length is None else length, size]) + b"\n")
     sha.update(data)
 
 
 def _feed_numbered(sha: Any, name: str, codes: AnyArray, entries: Sequence[Any]) -> None:
-    """Add what codes stand for, whatever their numbers, and the entries that no job has."""
+    """Hash the entries of codes, independent of their numbering, without unused entries."""
     has_jobs = np.zeros(len(entries), np.bool_)
     has_jobs[codes] = True
     there = [*map(entries.__getitem__, np.flatnonzero(has_jobs).tolist())]
@@ -112,14 +111,14 @@ def _feed_array(sha: Any, name: str, values: AnyArray) -> None:
 
 
 def _counts_up(values: AnyArray) -> bool:
-    """Return whether each value is one more than the one before, and there are two."""
+    """Return whether each value is one more than the one before, with at least two."""
     if len(values) < 2 or int(values[-1]) - int(values[0]) != len(values) - 1:
         return False
     return bool((values[1:] - values[:-1] == 1).all())
 
 
 def _code_points(texts: AnyArray) -> AnyArray:
-    """Return a row of code points per text, without the columns that pad all of them."""
+    """Return a row of code points per text, without common padding."""
     width = texts.dtype.itemsize // 4
     if not (width and texts.size):
         return np.empty((len(texts), 0), "<u4")
@@ -131,7 +130,7 @@ def _code_points(texts: AnyArray) -> AnyArray:
 
 
 def _fewest(low: int, high: int) -> str:
-    """Return the narrowest type of integers, unsigned if possible, that holds low to high."""
+    """Return the narrowest integer type, unsigned if possible, that holds low to high."""
     for size in (1, 2, 4, 8):
         half = 1 << 8 * size - 1
         if low >= 0 and high < 2 * half:
@@ -145,14 +144,14 @@ def _json(value: Any) -> bytes:
     return msgspec.json.encode(_plain(value), order="deterministic")
 
 
-# Most of what is written, by far.
+# By far the most frequent case.
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def _plain(value: Any) -> Any:
     """Turn records into mappings of all their fields.
 
-    An encoder may leave out a field that is the default; which one is, it judges by identity.
+    An encoder may omit a field that is identical to its default.
     """
     if type(value) in _SCALARS:
         return value

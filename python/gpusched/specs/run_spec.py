@@ -1,4 +1,4 @@
-"""The specification of a run: all that decides its schedule, as a frozen, strict record."""
+"""The specification of a run: everything that determines its schedule, frozen and strict."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 class TraceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which jobs were replayed.
+    """The trace of a run.
 
     Attributes
     ----------
     name, source
-        The trace's title, and where it came from.
+        Title and origin of the trace.
     num_jobs
         Number of jobs, 1 or more.
     first_submit_us
         Submit of the first job, microseconds.
     sha256
-        Of all that a run may read, see :func:`gpusched.specs.fingerprints.fingerprint`.
+        The trace's fingerprint, see :func:`gpusched.specs.fingerprints.fingerprint`.
     """
 
     name: str
@@ -63,17 +63,17 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     policy, placement, predictor, speed, contention
-        As text, with parameters: ``2d-las:preset=lucid``. A predictor that was trained is
-        followed by a fingerprint of what it has learned.
+        As text, with parameters: ``2d-las:preset=lucid``. A trained predictor is followed by a
+        fingerprint of its model.
     seed
-        Of the random orders and placements, 0 or more.
+        Seed of random orders and placements, 0 or more.
     cluster, trace
-        Where, and what.
+        The cluster and the trace.
     version
-        Of gpusched.
+        Version of gpusched.
     python
-        What the policy, the placement and the predictor are that are written in Python and are
-        not gpusched's own, see :class:`~gpusched.plugins.identity.PythonObject`.
+        Identities of a policy, placement or predictor that is written in Python outside gpusched,
+        see :class:`~gpusched.plugins.identity.PythonObject`.
     """
 
     policy: str
@@ -104,13 +104,13 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Returns
         -------
         RunSpec
-            What :meth:`to_json` wrote.
+            The decoded specification.
 
         Raises
         ------
         ValueError
-            If it is not JSON, or a field is unknown, missing, of a wrong type or out of range;
-            the message names ``source`` and the path of the field.
+            If the text is not JSON, or a field is unknown, missing, of a wrong type or out of
+            range; the message names ``source`` and the path of the field.
 
         Examples
         --------
@@ -129,7 +129,7 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Returns
         -------
         RunSpec
-            What :meth:`to_toml` wrote.
+            The decoded specification.
 
         Raises
         ------
@@ -147,12 +147,12 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return decode_toml(text, cls)
 
     def to_json(self) -> str:
-        """Return JSON text that :meth:`from_json` turns back into an equal specification.
+        """Encode the specification as JSON text for :meth:`from_json`.
 
         Returns
         -------
         str
-            Indented, without a line break at its end.
+            Indented JSON without a final line break.
 
         Examples
         --------
@@ -164,12 +164,12 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return msgspec.json.format(msgspec.json.encode(self), indent=2).decode()
 
     def to_toml(self) -> str:
-        """Return TOML text that :meth:`from_toml` turns back into an equal specification.
+        """Encode the specification as TOML text for :meth:`from_toml`.
 
         Returns
         -------
         str
-            Ends in a line break.
+            TOML with a final line break.
 
         Examples
         --------
@@ -182,7 +182,7 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _toml_lines(table: dict[str, Any], path: tuple[str, ...]) -> list[str]:
-    """Write plain values first, then tables and arrays of tables, as TOML wants it."""
+    """Write plain values first, then tables and arrays of tables, as TOML requires."""
     lines = [
         f"{key} = {toml_value(value)}"
         for key, value in table.items()

@@ -46,7 +46,7 @@ def test_the_folder_is_that_of_the_option_before_that_of_the_variable(tmp_path, 
         with data_at(None):
             assert data_folder() == tmp_path
     assert os.environ["GPUSCHED_DATA"] == str(EXCERPTS)
-    with pytest.raises(ValueError, match="data: there is no folder /nowhere"), data_at("/nowhere"):
+    with pytest.raises(ValueError, match="data: folder /nowhere not found"), data_at("/nowhere"):
         pass
 
 
@@ -55,7 +55,7 @@ def test_what_is_missing_is_said_with_where_it_can_be_had(name, tmp_path, monkey
     about = PUBLISHED[name]
     monkeypatch.delenv("GPUSCHED_DATA", raising=False)
     with pytest.raises(
-        ValueError, match=f"^me: needs {name}/x: .* --data or GPUSCHED_DATA$"
+        ValueError, match=f"^me: needs {name}/x: .* --data or GPUSCHED_DATA to its parent folder$"
     ) as seen:
         need_data(f"{name}/x", "me")
     for text in (about.contents, about.source, about.files):

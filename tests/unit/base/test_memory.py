@@ -75,8 +75,8 @@ def test_half_is_enough_more_is_told_and_more_than_all_refused(monkeypatch):
     monkeypatch.setattr(memory, "available", lambda: memory.Available(100 * MIB, "a test"))
     assert memory.check_fits(50 * MIB, "it needs", "wait") == []
     assert memory.check_fits(60 * MIB, "it needs", "wait") == [
-        "it needs at least 60 MiB of memory, and 100 MiB are available (a test); should it not "
-        "suffice: wait"
+        "it needs at least 60 MiB of memory, and 100 MiB are available (a test); if that is "
+        "not enough: wait"
     ]
     with pytest.raises(
         MemoryError, match=r"it needs at least 101 MiB .* 100 MiB .*\(a test\): wait"

@@ -63,7 +63,7 @@ def test_what_is_assumed_of_run_times_is_said(types, said):
 def test_another_speed_leaves_services_as_they_are_and_says_that_speeds_are_not_read():
     result = gs.simulate(JOBS, BOTH, policy="fifo", speed="fixed")
     assert result.trace is JOBS
-    assert "the speeds of the cluster's GPU types are not read under speed fixed" in result.warnings
+    assert "speed fixed ignores the speeds of the cluster's GPU types" in result.warnings
     assert result.digest == gs.simulate(JOBS, BOTH.with_speeds({"A100": 1}), policy="fifo").digest
 
 
@@ -160,7 +160,7 @@ def test_a_job_wider_than_the_cluster_is_rejected_as_ever():
 
 
 def test_environments_refuse_what_they_do_not_know():
-    with pytest.raises(ValueError, match="environments do not know of the speeds"):
+    with pytest.raises(ValueError, match="environments do not support speeds"):
         gs.gym.QueueEnv(JOBS, BOTH)
 
 

@@ -130,10 +130,10 @@ def test_a_window_is_a_part_of_the_trace():
     window = env.result().trace
     assert window.id.tolist() == TRACE.id[120:170].tolist()
     assert window.submit_us.tolist() == TRACE.submit_us[120:170].tolist()
-    with pytest.raises(ValueError, match="first=251; there is first=0 to 250"):
+    with pytest.raises(ValueError, match="first=251; known: first=0 to first=250"):
         env.reset(options={"first": 251})
     for wrong in (1.5, "1", True, None):
-        with pytest.raises(ValueError, match=rf"options: first={wrong!r}; there is first=0 to 250"):
+        with pytest.raises(ValueError, match=rf"options: first={wrong!r}; known: first=0 to"):
             env.reset(options={"first": wrong})
     with pytest.raises(ValueError, match="options: last=3"):
         env.reset(options={"last": 3})
@@ -213,7 +213,7 @@ def test_an_open_episode_has_a_result_of_its_past():
     result = env.result()
     assert result.is_partial
     assert (result.schedule.start_us >= 0).sum() == 20
-    assert "not at its end" in result.warnings[0]
+    assert "has not ended" in result.warnings[0]
 
 
 def test_the_same_seed_plays_the_same():
@@ -242,12 +242,12 @@ def test_gymnasium_finds_nothing_to_complain_of(observation, jobs):
     [
         ({"reward": "mean_wait"}, ValueError, "reward: unknown 'mean_wait'; did you mean"),
         ({"observation": "image"}, ValueError, "observation: unknown 'image'"),
-        ({"slots": 0}, ValueError, "slots: 0 is no whole number of at least 1"),
+        ({"slots": 0}, ValueError, "slots: 0 must be an integer of at least 1"),
         ({"reward": ["mean_wait_s"]}, ValueError, "reward: unknown"),
         ({"jobs": 2.5}, TypeError, "jobs: 2.5 must be an integer"),
-        ({"jobs": 301}, ValueError, "jobs: 301 is not between 1 and the 300 of the trace"),
+        ({"jobs": 301}, ValueError, "jobs: 301 must lie in 1..300, the jobs of the trace"),
         ({"placement": "firstfit"}, ValueError, "unknown placement 'firstfit'; did you mean"),
-        ({"predictor": "forest"}, ValueError, "learns in the course of a run"),
+        ({"predictor": "forest"}, ValueError, "learns during a run"),
         ({"cluster": 3}, TypeError, "cluster: expected a Cluster, not 3"),
         ({"trace": None}, TypeError, "trace: expected a Trace, not None"),
     ],
@@ -261,7 +261,7 @@ def test_an_action_that_is_none_is_refused():
     env = queue(slots=4)
     env.reset(seed=0)
     for action in (5, -1, 1.5):
-        with pytest.raises(ValueError, match="is not between 0 and 4"):
+        with pytest.raises(ValueError, match=r"must lie in 0..4"):
             env.step(action)
 
 

@@ -137,7 +137,7 @@ def test_a_wrong_row_is_an_error_that_names_its_line(tmp_path, placements, scala
 
 
 def test_a_wrong_header_or_folder_is_an_error(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="has no folder of an application"):
+    with pytest.raises(ValueError, match="has no application folder"):
         read_pollux(tmp_path)
     written(tmp_path)
     (tmp_path / "bert" / "placements.csv").write_text("placement,local_bsz,step_time\n1,2,3\n")
@@ -146,7 +146,7 @@ def test_a_wrong_header_or_folder_is_an_error(tmp_path, monkeypatch):
     monkeypatch.delenv("GPUSCHED_DATA", raising=False)
     with pytest.raises(
         ValueError,
-        match=r"read_pollux: needs pollux: .*Qiao .*name the folder that it is in by --data",
+        match=r"read_pollux: needs pollux: .*Qiao .*set --data",
     ):
         read_pollux()
     with pytest.raises(FileNotFoundError):

@@ -91,7 +91,7 @@ def test_servers_with_gpus_of_several_types_are_parts_of_one():
         ([{"devices": ({"type": "a", "n": 2},)}], "devices: .* must be \\(type, count\\) each"),
         (
             [{"devices": (("a", 1), ("b", 4)), "gpus": 4}],
-            "devices: excludes gpus, gpu_type, speed and",
+            "devices: cannot be combined with gpus, gpu_type, speed",
         ),
         ([{"devices": ("a", "b")}], "devices: .* must be \\(type, count\\) each"),
         ([{"gpus": 1, "part_of": "x"}, {"gpus": 1, "part_of": "x"}], "has a type of GPUs twice"),
@@ -133,7 +133,7 @@ def test_types_may_differ_in_speed():
         ([{"speed": 0.0}], "speed: 0.0 must be finite and positive"),
         ([{"speed": 1001}], r"speed: 1001 must lie in 0.001\.\.1000"),
         ([{"speed": "2"}], "speed: '2' must be a number"),
-        ([{"speed": 2.0}, {}], r"servers\[0\].speed: 2, and other GPUs of type 'gpu' have 1"),
+        ([{"speed": 2.0}, {}], r"servers\[0\].speed: 2, but other GPUs of type 'gpu' have 1"),
     ],
 )
 def test_a_wrong_speed_is_an_error_that_names_it(servers, message):
@@ -142,7 +142,7 @@ def test_a_wrong_speed_is_an_error_that_names_it(servers, message):
 
 
 def test_speeds_of_types_that_a_cluster_has_not_are_an_error():
-    with pytest.raises(ValueError, match="speeds: no GPUs are 'v10'; did you mean 'V100'"):
+    with pytest.raises(ValueError, match="speeds: unknown 'v10'; did you mean 'V100'"):
         Cluster.from_toml(TEXT).with_speeds({"v10": 2})
     with pytest.raises(ValueError, match=r"speeds\['V100'\]: -1 must be finite and positive"):
         Cluster.from_toml(TEXT).with_speeds({"V100": -1})
@@ -361,14 +361,14 @@ def test_a_cluster_with_domains_survives_toml_and_the_specification_of_a_run():
 @each(
     ("old", "new", "message"),
     [
-        ('parent = "left"', 'parent = "lift"', r"domains\[3\]\.parent: 'lift' is no domain"),
+        ('parent = "left"', 'parent = "lift"', r"domains\[3\]\.parent: unknown domain 'lift'"),
         ('name = "right"', 'name = "left"', r"domains\[2\]\.name: 'left' is the name of domains"),
         ('name = "top"', 'name = "top"\nparent = "left"\nuplink_gbps = 1',
-         r"domains\[0\]\.parent: goes in a circle, left -> top -> left"),
+         r"domains\[0\]\.parent: forms a cycle, left -> top -> left"),
         ('parent = "left"\nuplink_gbps = 8', "",
          r"domains\[3\]\.parent: is missing, and domains\[1\] is the root already"),
         ('domain = "right"', "", r"servers\[1\]\.domain: is missing, the cluster has 4 domains"),
-        ('domain = "right"', 'domain = "up"', r"servers\[1\]\.domain: 'up' is no domain"),
+        ('domain = "right"', 'domain = "up"', r"servers\[1\]\.domain: unknown domain 'up'"),
         ('domain = "corner"', 'domain = "top"', r"domains\[3\]\.name: 'corner' has no servers"),
         ('nic_gbps = 10\ndomain = "left"', 'domain = "left"',
          r"servers\[0\]\.nic_gbps: is missing, the oversubscription of domain 'left' needs it"),

@@ -45,7 +45,11 @@ def jobs(**changes: Any) -> Trace:
         ({}, ValueError, "profile 'm': batch: is missing; a profile has"),
         ({"batch": 1, "gradient_bytes": 1}, ValueError, "forward_s: is missing"),
         ({"throughput": {"T4": {}}}, ValueError, r"throughput\['T4'\]: must have at least one"),
-        ({"throughput": {"T4": {1: 0}}}, ValueError, "throughput: is 0 everywhere, the model fits"),
+        (
+            {"throughput": {"T4": {1: 0}}},
+            ValueError,
+            "throughput: is 0 everywhere, so the model",
+        ),
         ({"throughput": {"T4": {1: -1}}}, ValueError, r"throughput\['T4'\]\[1\]: -1 must lie in"),
         ({"throughput": {"T4": {1: math.nan}}}, ValueError, "nan must lie in"),
         ({"throughput": {"T4": {1: 1e-290}}}, ValueError, "1e-290 must be 0 or lie in 1e-09"),
@@ -192,8 +196,8 @@ def test_csv_and_frames_are_read_alike(tmp_path):
         ("a.csv", CSV.replace("10,", "-1,", 1), "line 2, column 'iterations_per_s': '-1' must be"),
         ("a.csv", CSV.replace("10,", "inf,", 1), "line 2, .*'inf' must be finite and at least 0"),
         ("a.csv", CSV.replace("10,", "x,", 1), "line 2, .*'x' must be finite"),
-        ("a.csv", CSV.replace("V100,2,", "V100,1.5,"), "line 3, .*'1.5' must be a whole"),
-        ("a.csv", CSV.replace("V100,2,", "V100,1,"), "line 3, .*'m' on 1 V100 is there twice"),
+        ("a.csv", CSV.replace("V100,2,", "V100,1.5,"), "line 3, .*'1.5' must be an integer"),
+        ("a.csv", CSV.replace("V100,2,", "V100,1,"), "line 3, .*'m' on 1 V100 occurs twice"),
         ("a.csv", CSV.replace("m,T4", ",T4"), "line 4, column 'model': '' must be a name"),
         ("a.csv", CSV.replace("gpus,", "count,"), "column 'gpus' is missing; there are model"),
         ("a.csv", CSV.replace("m,T4", "n,T4"), "model 'n' has no throughput above 0"),
@@ -215,7 +219,7 @@ def test_a_table_that_is_not_concave_is_noted_refused_or_lowered():
     rows = {"model": ["m"] * 3, "gpu_type": ["T4"] * 3, "gpus": [1, 2, 4]}
     frame = pl.DataFrame({**rows, "iterations_per_s": [1.0, 1.5, 9.0]})
     (note,) = read_throughputs(frame).notes
-    assert "throughput['T4'] gains 3.75 iterations/s per GPU from 2 to 4 GPUs, and 0.5" in note
+    assert "throughput['T4'] gains 3.75 iterations/s per GPU from 2 to 4 GPUs, but 0.5" in note
     with pytest.raises(ValueError, match="frame: not concave: profile 'm'"):
         read_throughputs(frame, on_rise="error")
     assert read_throughputs(frame, on_rise="lower")["m"].throughput == {
@@ -250,7 +254,7 @@ def test_gavel_keys_are_parsed_and_never_evaluated(tmp_path):
     assert model.throughput == {"V100": {1: 4, 2: 6}}
     assert model.spread_throughput == {"V100": {2: 5}}
     assert (model.samples_per_s, model.global_batch) == ({"V100": 20}, 10)
-    assert "1 entries left out: measured beside a partner only" in read.notes
+    assert "1 entries left out: measured only with a partner" in read.notes
     path.write_text('{"v100": 1}')
     with pytest.raises(ValueError, match=r"t\.json: Expected `object`"):
         read_throughputs(path)
@@ -269,7 +273,7 @@ def test_the_published_tables_are_read():
     )
     plain = read_throughputs(DATA / "gavel" / "oracle_throughputs.json")
     entries = counted(real=78, excerpt=9)
-    assert plain.notes == (f"{entries} entries name no number of GPUs, taken for one",)
+    assert plain.notes == (f"{entries} entries without a number of GPUs; assumed 1",)
     pollux = read_throughputs(DATA / "pollux")
     assert (len(pollux), pollux.gpu_types) == (counted(real=6, excerpt=2), ("T4",))
     assert pollux["imagenet"].global_batch == 200
@@ -344,7 +348,7 @@ STEPS = pl.DataFrame({"gpus": [2, 2], "servers": [1, 2], "batch": [8, 8], "step_
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        (None, ValueError, "profile 'm': global_batch: is missing, none ran on one GPU"),
+        (None, ValueError, "profile 'm': global_batch is needed, as none ran on one GPU"),
         (2.5, TypeError, "profile 'm': global_batch: 2.5 must be an integer"),
         (0, ValueError, "profile 'm': global_batch: 0 must be at least 1"),
     ],

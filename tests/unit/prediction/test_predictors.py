@@ -207,7 +207,7 @@ def test_estimates_must_be_complete():
     with pytest.raises(ValueError, match="'estimate': the trace has no estimate_s"):
         predicted(recurring(3), predictor("estimate"))
     partial = recurring(3, estimate_s=[1.0, math.nan, math.nan])
-    with pytest.raises(ValueError, match=r"job 1 \(row 1\) has no estimate_s, nor have 1 others"):
+    with pytest.raises(ValueError, match=r"job 1 \(row 1\) has no estimate_s \(1 more missing\)"):
         predicted(partial, predictor("estimate"))
     full = recurring(3, estimate_s=[1.0, 2.0, 3.0])
     assert seconds_by("estimate", full) == [1, 2, 3]
@@ -486,7 +486,7 @@ def test_predictions_are_kept_by_frames_and_files(tmp_path):
 def test_a_missing_or_bad_prediction_is_named():
     for columns, message in (
         ({}, "predictor 'column': the trace has no predicted_s"),
-        ({"predicted_s": [1, np.nan, np.nan]}, r"job 1 \(row 1\) has no predicted_s, nor have 1"),
+        ({"predicted_s": [1, np.nan, np.nan]}, r"job 1 \(row 1\) has no predicted_s \(1 more"),
         ({"predicted_s": [1, 0, 3]}, r"predicted_s.*must be positive"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -560,7 +560,7 @@ def test_a_speed_without_iterations_is_refused():
 def test_what_knows_no_cluster_is_refused():
     counting = predictor("last-value:counts=iterations")
     assert isinstance(counting, Learner)
-    with pytest.raises(ValueError, match="known in a run alone"):
+    with pytest.raises(ValueError, match="known only in a run"):
         counting.train(trainings())
 
 

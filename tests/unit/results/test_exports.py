@@ -217,7 +217,7 @@ def resources(text: str) -> set[int]:
 
 
 def test_allocations_of_all_jobs_are_those_of_the_log(result, tmp_path):
-    with pytest.warns(gs.RunWarning, match="changed GPUs: a row has the last ones"):
+    with pytest.warns(gs.RunWarning, match="changed GPUs: the row has the last ones"):
         result.export(tmp_path / "a.csv")
     first = np.concatenate(([0], np.cumsum(CLUSTER.server_gpus)))[:-1]
     rows = result.intervals
@@ -257,14 +257,14 @@ def test_an_swf_schedule_reads_back_with_waits_and_says_what_it_rounds(tmp_path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("a.xyz",), "no format of schedules has this ending"),
+        (("a.xyz",), "no export format has this extension"),
         (("a.json", "perfeto"), "did you mean 'perfetto'"),
     ],
 )
 def test_unknown_formats_are_refused(result, tmp_path, arguments, message):
     with pytest.raises(ValueError, match=message):
         result.export(tmp_path / arguments[0], *arguments[1:])
-    with pytest.raises(ValueError, match="no option 'track'; did you mean 'tracks'"):
+    with pytest.raises(ValueError, match="unknown option 'track'; did you mean 'tracks'"):
         result.export(tmp_path / "a.json", track="gpu")
     with pytest.raises(ValueError, match="tracks is 'gpus'; allowed: server, gpu"):
         result.to_perfetto(tmp_path / "a.json", "gpus")

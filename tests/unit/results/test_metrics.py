@@ -444,7 +444,7 @@ def test_gpu_hours_follow_the_log_where_run_times_depend_on_it():
         (lambda run: run.by("users"), ValueError, "by: unknown 'users'; did you mean 'user'"),
         (lambda run: run.by("queue"), ValueError, "the trace trace has no column queue"),
         (lambda run: run.by(3), TypeError, "by: expected text, not 3"),
-        (lambda run: run.cost({"A100": 1}), ValueError, "prices: GPU type V100 has none"),
+        (lambda run: run.cost({"A100": 1}), ValueError, "prices: GPU type V100 has no price"),
         (
             lambda run: run.cost({"A100": 1, "V10": 1}), ValueError,
             "no GPU is of type 'V10'; did you mean 'V100'",
@@ -478,7 +478,7 @@ def test_a_pool_of_several_types_does_not_know_what_was_held():
     assert rows(pool.by("type"), "type", "gpu_hours") == [("any type", 4.0)]
     alike = gs.simulate(pool.trace, gs.Cluster.uniform(2, 4, "A100"), placement="count")
     assert rows(alike.by("type"), "type", "gpu_hours") == [("A100", 4.0)]
-    with pytest.raises(ValueError, match="log of one pool does not tell which of A100, V100"):
+    with pytest.raises(ValueError, match="log of one pool does not say which of A100, V100"):
         pool.cost(1)
 
 
@@ -601,11 +601,11 @@ def test_shares_count_as_what_they_hold():
 
 def test_a_job_is_explained_in_sentences(widened):
     assert str(widened.explain(0)).splitlines() == [
-        "Job 0 (id 0) came at 00:00:00: 2 GPUs, 10 min of service.",
+        "Job 0 (id 0) was submitted at 00:00:00: 2 GPUs, run time 10 min.",
         "Ran from 00:00:00 for 5 min on 2 V100 of server 0.",
         "Ran from 00:05:00 for 3.75 min on 4 V100 of server 0.",
-        "Finished at 00:08:45, 8.75 min after it came (1 resize).",
-        "Met its deadline, at 00:08:45, to the instant.",
+        "Finished at 00:08:45, 8.75 min after submission (1 resize).",
+        "Met its deadline, at 00:08:45, exactly.",
     ]
     assert widened.explain(job=1).lines[1] == "Waited for 8.75 min."
     with pytest.raises(IndexError, match="2 is not one of the 2 jobs"):

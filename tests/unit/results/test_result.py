@@ -77,7 +77,7 @@ def test_the_columns_are_those_that_the_table_lists(result):
 
 
 def test_an_unknown_column_is_a_key_error_that_lists_the_others(result):
-    with pytest.raises(KeyError, match=r"no column 'jct'; there are id, submit_s"):
+    with pytest.raises(KeyError, match=r"unknown column 'jct'; known: id, submit_s"):
         result.jobs["jct"]
 
 

@@ -31,18 +31,18 @@ class Idle(gs.Scheduler):
 
 SAID = {
     "deadlines": (
-        {"policy": "edf"}, "edf decides by deadlines, and no job has one",
+        {"policy": "edf"}, "edf needs deadlines, but no job has one",
     ),
     "estimates": (
         {"policy": "easy"},
-        "easy decides by users' estimates, and no job has one: the predictor oracle stands in",
+        "easy needs run-time estimates, but no job has one; using true run times (oracle) instead",
     ),
     "some estimates": (
         {
             "policy": "conservative",
             "trace": gs.Trace.from_columns([0, 1], [5, 5], [1, 1], estimate_s=[9, None]),
         },
-        "conservative decides by users' estimates, and 1 job has no estimate",
+        "conservative needs run-time estimates, but 1 job has no estimate",
     ),
     "throughputs": (
         {"policy": "gavel", "cluster": TYPED},
@@ -98,7 +98,7 @@ def test_a_comparison_says_what_holds_for_all_once_and_names_the_others():
         gs.compare(trace, CLUSTER, ["fifo", "edf"])
     assert sorted(str(warning.message) for warning in caught) == [
         "1 job rejected: needs more GPUs than the cluster has",
-        "edf decides by deadlines, and no job has one",
+        "edf needs deadlines, but no job has one",
     ]
 
 
@@ -106,7 +106,7 @@ def test_a_saved_result_says_it_again(tmp_path):
     result = gs.simulate(PLAIN, CLUSTER, policy="edf")
     result.save(tmp_path / "a.npz")
     loaded = gs.load_result(tmp_path / "a.npz")
-    assert loaded.warnings == result.warnings == ["edf decides by deadlines, and no job has one"]
+    assert loaded.warnings == result.warnings == ["edf needs deadlines, but no job has one"]
 
 
 def test_the_command_says_it_once_as_a_remark():
@@ -115,7 +115,7 @@ def test_the_command_says_it_once_as_a_remark():
         warnings.simplefilter("error")
         made = CliRunner().invoke(app, command)
     assert made.exit_code == 0, made.stderr
-    assert made.stderr.count("edf decides by deadlines") == 1
+    assert made.stderr.count("edf needs deadlines") == 1
 
 
 @each(
@@ -182,7 +182,7 @@ def test_types_between_which_jobs_may_choose_count_as_equally_fast_and_that_is_s
     types, num_free
 ):
     jobs = gs.Trace.from_columns([0, 1, 2], [10, 10, 10], [4, 4, 4], gpu_types=types)
-    said = f"K80, V100 count as equally fast for {num_free} jobs that may run on several: "
+    said = f"K80, V100 count as equally fast for {num_free} jobs that may run on several; "
     with pytest.warns(gs.RunWarning, match=said):
         result = gs.simulate(jobs, TYPED, policy="fifo")
     assert [line.startswith(said) for line in result.warnings] == [True]
@@ -216,7 +216,7 @@ def story(policy: str, job: int, until_s: float | None = None) -> tuple[str, ...
 
 def test_a_job_that_still_runs_has_not_finished():
     assert story("fifo", 0, 40) == (
-        "Job 0 (id 0) came at 2020-01-01 00:00:00: 2 GPUs, 1.67 min of service.",
+        "Job 0 (id 0) was submitted at 2020-01-01 00:00:00: 2 GPUs, run time 1.67 min.",
         "Ran from 2020-01-01 00:00:00 for 2 s on 2 gpu of server 0.",
         "It had not finished when the run ended.",
         "Its deadline was at 2020-01-01 00:03:20.",
@@ -226,7 +226,7 @@ def test_a_job_that_still_runs_has_not_finished():
 def test_a_job_that_has_not_run_tells_who_held_its_gpus():
     told = story("fifo", 1, 40)
     assert told[1] == "It never ran."
-    assert told[2] == ("  When it came, 0 of the 2 GPUs that it may use were free; 1 job held 2.")
+    assert told[2] == ("  At submission, 0 of the 2 GPUs that it may use were free; 1 job held 2.")
     assert told[-2:] == (
         "It had not finished when the run ended.",
         "Its deadline was at 2020-01-01 00:01:00.",
@@ -237,7 +237,7 @@ def test_a_job_that_lost_its_gpus_waits_since_then():
     told = story("las", 1, 40)
     assert told[1] == "Ran from 2020-01-01 00:00:01 for 1 s on 2 gpu of server 0."
     assert told[2] == "Waits since 2020-01-01 00:00:02."
-    assert told[3].startswith("  When it had lost its GPUs, 0 of the 2 GPUs")
+    assert told[3].startswith("  When it lost its GPUs, 0 of the 2 GPUs")
 
 
 def test_of_many_runs_the_first_are_told_and_what_restarts_cost():
@@ -246,7 +246,7 @@ def test_of_many_runs_the_first_are_told_and_what_restarts_cost():
     (more,) = (line for line in told if line.startswith("... "))
     assert more == f"... {51 - len(ran)} more runs follow."
     assert told[-2] == (
-        "Finished at 2020-01-01 00:11:34, 11.6 min after it came "
+        "Finished at 2020-01-01 00:11:34, 11.6 min after submission "
         "(50 preemptions, 4.17 min paid for restarts)."
     )
     assert told[-1] == "Missed its deadline, at 2020-01-01 00:03:20, by 8.23 min."

@@ -25,12 +25,12 @@ def test_a_job_that_is_overtaken_says_by_whom():
     story = result.explain(1)
     assert story.lines[1:6] == (
         "Waited for 9 s.",
-        "  When it came, 1 of the 4 GPUs that it may use were free; 1 job held 3.",
-        "  Over the wait their GPU time was held 75 % by jobs that were running by then, 11 % by "
-        "jobs that came later and started while it waited, 14 % by nobody.",
-        "  Fewer than its 4 GPUs were free for 9 s (100 %).",
-        "  Most was held by job 0 of ann (3 GPUs, 75 %, running by then); job 2 (1 GPU, 11 %, came "
-        "later, started first).",
+        "  At submission, 1 of the 4 GPUs that it may use were free; 1 job held 3.",
+        "  Their GPU time during the wait: 75% held by jobs already running, 11% held by jobs "
+        "submitted later that started during the wait, 14% free.",
+        "  Fewer than its 4 GPUs were free for 9 s (100%).",
+        "  Largest shares: job 0 of ann (3 GPUs, 75%, already running); job 2 (1 GPU, 11%, "
+        "submitted later, started first).",
     )
     (wait,) = story.waits
     assert (wait.begin_us, wait.end_us) == (1 * SECOND, 10 * SECOND)
@@ -45,7 +45,7 @@ def test_a_queue_that_is_strict_is_told_from_a_lack_of_gpus():
     assert (wait.short_us, wait.fits_us, wait.scattered_us) == (5 * SECOND, 8 * SECOND, 0)
     assert wait.shares[EARLIER] == pytest.approx(20 / 52)
     assert (
-        "  There was room for it on one server for 8 s (62 %): then the policy or the placement "
+        "  It would have fitted on one server for 8 s (62%): then the policy or the placement "
         "kept it waiting, not a lack of GPUs."
     ) in result.explain(2).lines
 
@@ -66,7 +66,7 @@ def test_free_gpus_in_pieces_are_told_from_too_few():
     )  # fmt: skip
     (wait,) = pieces.explain(3).waits
     assert (wait.short_us, wait.fits_us, wait.scattered_us) == (0, 0, 8 * SECOND)
-    assert "  As many were free, but not on any one server, for 8 s (100 %)." in (
+    assert "  Enough were free, but not on any one server, for 8 s (100%)." in (
         pieces.explain(3).lines
     )
 
@@ -77,7 +77,7 @@ def test_a_job_waits_for_as_many_gpus_of_each_server_as_it_wants():
     result = gs.simulate(jobs, gs.Cluster.uniform(2, 4), policy="fifo")
     (wait,) = result.explain(2).waits
     assert (wait.short_us, wait.fits_us, wait.scattered_us) == (0, 0, 4 * SECOND)
-    assert "  As many were free, but not on 2 servers with 2 free on each, for 4 s (100 %)." in (
+    assert "  Enough were free, but not on 2 servers with 2 free on each, for 4 s (100%)." in (
         result.explain(2).lines
     )
 
@@ -109,7 +109,7 @@ def test_a_preempted_job_tells_of_both_waits():
     (wait,) = story.waits
     assert (wait.begin_us, wait.end_us) == (2 * SECOND, 5 * SECOND)
     assert wait.shares == {RUNNING: 0, EARLIER: 0, LATER: 1}
-    assert any(line.startswith("  When it had lost its GPUs, 0 of the 1") for line in story.lines)
+    assert any(line.startswith("  When it lost its GPUs, 0 of the 1") for line in story.lines)
 
 
 def test_jobs_that_share_gpus_are_told_no_more_than_the_log_tells():
@@ -124,12 +124,12 @@ def test_jobs_that_share_gpus_are_told_no_more_than_the_log_tells():
 @each(
     ("share", "text"),
     [
-        (0, "0.0 %"),
-        (0.0009, "<0.1 %"),
-        (0.001, "0.1 %"),
-        (0.05, "5.0 %"),
-        (0.1, "10 %"),
-        (1, "100 %"),
+        (0, "0.0%"),
+        (0.0009, "<0.1%"),
+        (0.001, "0.1%"),
+        (0.05, "5.0%"),
+        (0.1, "10%"),
+        (1, "100%"),
     ],
 )
 def test_a_small_share_has_a_decimal(share, text):

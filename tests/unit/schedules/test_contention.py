@@ -111,7 +111,7 @@ def test_rings_meet_on_an_uplink_that_share_no_server():
 
 @pytest.mark.parametrize("link", [-1, 8])
 def test_a_link_that_does_not_exist_is_an_index_error(link):
-    with pytest.raises(IndexError, match=f"link {link}: there are 8"):
+    with pytest.raises(IndexError, match=f"link {link}: must lie in 0..7"):
         Contention(TREE, log()).level(link)
 
 

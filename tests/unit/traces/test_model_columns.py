@@ -41,8 +41,6 @@ def test_tables_that_are_wide_enough_stay_as_they_are():
 def test_in_python_tables_end_where_they_end_and_who_is_wider_is_named():
     jobs = gs.Trace.from_columns([0, 0, 0], [9] * 3, [4, 8, 16], group=["m"] * 3)
     jobs = jobs.with_throughputs(gs.model.Throughputs(READ["m"]))
-    said = (
-        r"2 jobs rejected: .* \(of 8 to 16 GPUs; throughputs end at 4, which Throughputs.extended"
-    )
+    said = r"2 jobs rejected: .* \(of 8 to 16 GPUs; throughputs end at 4, see Throughputs.extended"
     with pytest.warns(gs.RunWarning, match=said):
         gs.simulate(jobs, CLUSTER, policy="fifo", speed="table")

@@ -1,1 +1,1 @@
-"""One file for each format; a new one ends in its registration."""
+"""Export formats, one file each, which ends with its registration."""

@@ -1,4 +1,4 @@
-"""Batsim's ``jobs.csv``: a row for each job, as Batsim writes them and its tools read them."""
+"""Batsim's ``jobs.csv``: one row per job, as Batsim and its tools write and read it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpusched.results.format_registry import Exported, ScheduleFormat, register_
 
 
 def write(exported: Exported, path: Path) -> list[str]:
-    """Write jobs that finished and that were rejected; GPUs are the resources, from 0."""
+    """Write finished and rejected jobs; the resources are GPUs, numbered from 0."""
     import polars as pl
 
     trace, schedule = exported.trace, exported.schedule
@@ -58,23 +58,23 @@ def _lost(exported: Exported) -> list[str]:
     lines = []
     if num_changed:
         lines.append(
-            f"{plural(num_changed, 'job')} changed GPUs: a row has the last ones, and its "
-            "execution_time goes from the first start to the finish"
+            f"{plural(num_changed, 'job')} changed GPUs: the row has the last ones, and "
+            "execution_time is from the first start to the finish"
         )
     if num_left:
-        lines.append(f"{plural(num_left, 'job')} had not finished and have no row")
+        lines.append(f"{plural(num_left, 'unfinished job')} left out")
     if len(exported.intervals["server"]) and exported.intervals["server"][0] < 0:
         lines.append("the cluster is one pool: allocated_resources is empty")
     return lines
 
 
 def _where(known: Bool, ticks: AnyArray) -> Float64:
-    """Return seconds, -1 where there are none."""
+    """Return seconds, -1 for undefined ones."""
     return np.where(known, us_to_seconds(ticks), -1.0)
 
 
 def _allocated(exported: Exported) -> list[str]:
-    """Write the GPUs of each job's last allocation as ``0-3 8-11``, all servers in a row."""
+    """Write the GPUs of each job's last allocation as ``0-3 8-11``, numbered over all servers."""
     rows = exported.intervals
     texts = [""] * len(exported.trace)
     if len(rows["job"]) == 0 or rows["server"][0] < 0:
@@ -104,7 +104,7 @@ def _allocated(exported: Exported) -> list[str]:
 
 
 def _runs(mask: int) -> list[tuple[int, int]]:
-    """Return the runs of ones in a mask: lowest and highest place of each."""
+    """Return the lowest and highest position of each run of ones in a mask."""
     found, place = [], 0
     while mask:
         skipped = (mask & -mask).bit_length() - 1

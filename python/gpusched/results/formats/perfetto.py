@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 
 
 PER_GPU = 1000
-"""Lanes of one GPU: its number times this, and more for jobs that share it."""
+"""Lanes per GPU: lane = GPU number times this, plus an offset for jobs that share it."""
 
 
 def lanes_of(rows: Mapping[str, AnyArray]) -> Int64:
     """Return the lane of each row on its server: its lowest GPU, times 1,000.
 
-    Jobs that share a GPU, and all jobs of a pool without servers, get further lanes, each the
-    first that is free.
+    Jobs that share a GPU, and jobs of a pool without servers, get the next free lane.
     """
     mask = rows["mask"].astype(np.uint64)
     lowest = mask & (~mask + np.uint64(1))
@@ -44,7 +43,7 @@ def lanes_of(rows: Mapping[str, AnyArray]) -> Int64:
 
 
 def _spread(rows: Mapping[str, AnyArray], order: AnyArray, lane: Int64) -> None:
-    """Move rows that overlap one before them to the first lane that is free."""
+    """Move rows that overlap an earlier one to the first free lane."""
     server, start_us, end_us = (rows[name].tolist() for name in ("server", "start_us", "end_us"))
     group: tuple[int, int] | None = None
     free: list[int] = []
@@ -64,17 +63,17 @@ def _spread(rows: Mapping[str, AnyArray], order: AnyArray, lane: Int64) -> None:
         lane[row] += chosen
 
 
-# What no text in JSON may have as it is, and what is beyond ASCII.
+# Characters to escape in JSON: required ones, and those beyond ASCII.
 _TO_ESCAPE: Final = r'[^ -~]|["\\]'
-# Names of colours that Chrome's viewer has; Perfetto colours by the name of the job.
+# Colour names of Chrome's viewer; Perfetto colours by the name of the job.
 _COLOURS: Final = (
     "thread_state_running", "thread_state_iowait", "thread_state_runnable", "rail_response",
     "rail_animation", "rail_idle", "rail_load", "startup", "heap_dump_stack_frame", "good",
     "generic_work", "cq_build_running", "cq_build_passed", "yellow", "olive",
     "vsync_highlight_color",
 )  # fmt: skip
-# Process and thread ids begin with 1: Perfetto takes process 0 for the idle one of Linux, and
-# older ones put thread 0 and thread 1 of a process together.
+# Process and thread ids begin with 1: Perfetto treats process 0 as Linux's idle process, and older
+# versions merge threads 0 and 1 of a process.
 _SERVERS_ROW: Final = 1
 _LANES_ROW: Final = 1
 
@@ -82,7 +81,7 @@ _LANES_ROW: Final = 1
 def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
     """Write a slice for every allocation: a process for each server, a thread for each lane.
 
-    Complete events (``X``), whose ``ts`` and ``dur`` are whole microseconds, and metadata events
+    Complete events (``X``), with ``ts`` and ``dur`` in whole microseconds, and metadata events
     (``M``) with names and order. No two slices of a thread overlap.
     """
     import polars as pl
@@ -122,11 +121,11 @@ def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
     num_left = int(np.count_nonzero(~exported.is_finished & ~exported.is_rejected))
     num_rejected = int(np.count_nonzero(exported.is_rejected))
     lost = [f"{num_rejected:,} rejected jobs have no slice"] if num_rejected else []
-    return lost + ([f"{num_left:,} jobs had not finished"] if num_left else [])
+    return lost + ([f"{num_left:,} jobs are unfinished"] if num_left else [])
 
 
 def _of_jobs(exported: Exported) -> tuple[polars.Series, polars.Series]:
-    """Return per job how its slices begin, up to their name, and how they end as JSON."""
+    """Return the JSON before and after the name of each job's slices."""
     import polars as pl
 
     trace = exported.trace
@@ -153,7 +152,7 @@ def _of_jobs(exported: Exported) -> tuple[polars.Series, polars.Series]:
 
 
 def _escaped(values: polars.Series) -> polars.Series:
-    """Return values as they stand between the quotes of JSON."""
+    """Escape values for JSON, without the quotes."""
     import polars as pl
 
     texts = values.cast(pl.String)
@@ -164,7 +163,7 @@ def _escaped(values: polars.Series) -> polars.Series:
 
 
 def _by_gpu(rows: dict[str, AnyArray]) -> dict[str, AnyArray]:
-    """Return a row for every GPU instead of one for every server; a pool has none."""
+    """Return a row per GPU instead of per server; a pool has none."""
     if len(rows["job"]) == 0 or rows["server"][0] < 0:
         return rows
     masks = rows["mask"].astype(np.uint64)
@@ -195,7 +194,7 @@ def _names_of_tracks(
         events.append(known | {"name": "process_sort_index", "args": {"sort_index": of}})
     for of, place in used:
         gpu, extra = divmod(place, PER_GPU)
-        # A slice per server stands at the first GPU of several: the others are not idle.
+        # A slice per server is at the first of several GPUs; the others are not idle.
         title = f"GPU {gpu}" if is_per_gpu else f"from GPU {gpu}"
         title += f" ({extra + 1})" if extra else ""
         title = f"row {place + 1}" if of < 0 else title

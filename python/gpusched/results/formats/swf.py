@@ -13,7 +13,7 @@ from gpusched.traces.formats.swf import losses, write_swf
 
 
 def write(exported: Exported, path: Path) -> list[str]:
-    """Write every job: status 1 if it finished, 5 if it was rejected, -1 if it had not finished."""
+    """Write every job: status 1 if finished, 5 if rejected, -1 if unfinished."""
     trace, schedule = exported.trace, exported.schedule
     start_us, finish_us = np.asarray(schedule.start_us), np.asarray(schedule.finish_us)
     finished, rejected = exported.is_finished, exported.is_rejected
@@ -24,11 +24,11 @@ def write(exported: Exported, path: Path) -> list[str]:
     lost = losses(trace, wait=wait_us, **{"run time": run_us})
     if num_stopped := int(np.count_nonzero(stopped)):
         lost.append(
-            f"{plural(num_stopped, 'job')} stood still in between: run times go from the first "
-            "start to the finish"
+            f"{plural(num_stopped, 'job')} paused in between: run times are from the first start "
+            "to the finish"
         )
     if num_left := int(np.count_nonzero(~finished & ~rejected)):
-        lost.append(f"{plural(num_left, 'job')} had not finished: no run time, status -1")
+        lost.append(f"{plural(num_left, 'unfinished job')}: no run time, status -1")
     write_swf(trace, path, wait_us=wait_us, run_us=run_us, status=status, notes=lost)
     return lost
 
