@@ -36,7 +36,7 @@ MOST_DOUBLED = 2.5
 REPEATS, SHORT_S = 5, 0.5
 DOUBLED_METHOD = (
     "Processor time of `gs.simulate` for {jobs:,} Philly-like jobs and for the same jobs twice, "
-    "one after the other, on {servers} servers of 8 GPUs, the least of {repeats} runs where they "
+    "one after the other, on {servers} servers of 8 GPUs, the fastest of {repeats} runs where they "
     "are short. `spare`: load 0.3, a GPU is always left; `overload`: load 1.5, the queue grows "
     "with the trace; `typed spare`, `typed overload`: load 0.3 and 0.9 on three GPU types, for "
     "models of different speeds; `sets`: overload on three types, of which each job may use one, "
@@ -44,7 +44,7 @@ DOUBLED_METHOD = (
     "first took longer than {limit_s:g} s are left out."
 )
 DOUBLED_COLUMNS = ("workload", "policy", "seconds", "twice the jobs")
-# Beside the policies of the registry with their own defaults.
+# Besides the registered policies with their defaults.
 OPTIONS = (
     "easy:backfill=shortest",
     "easy:depth=50",
@@ -52,7 +52,7 @@ OPTIONS = (
     "elasticflow:admission=batch",
     "edf-greatest:admission=true",
 )
-_CUT_ALPHA = 0.4  # of a bar whose run was ended
+_CUT_ALPHA = 0.4  # of the bar of a run that was stopped
 
 
 @dataclass(frozen=True)
