@@ -441,7 +441,7 @@ def test_another_run_is_told_from_one_by_what_differs():
     with pytest.raises(ValueError, match="policy: is sjf, but fifo in the specification"):
         check_same(fifo, spec_of("sjf"))
     (thing,) = plain.python
-    with pytest.raises(ValueError, match=r"policy: the specification has .*Plain, which is not"):
+    with pytest.raises(ValueError, match=r"policy: missing; the specification has .*Plain"):
         check_object(thing, None)
     (locked,) = spec_of(Locked()).python
     with pytest.raises(ValueError, match=r"policy: .*Locked has no stable digest"):
